@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target does its own set-up; a second run finds it done.
+
+.PHONY: build test lint format demo clean distclean
+
+build: ; @scripts/setup
+test: build ; @scripts/test
+lint: build ; @scripts/lint
+format: build ; @scripts/format
+demo: build ; @scripts/demo
+clean: ; rm -rf build results
+distclean: clean ; rm -rf .venv .mpi

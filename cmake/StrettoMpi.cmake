@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds one MPI of each binary interface, and makes what is built once for each of them.
+#
+# STRETTO_ABIS                     the interfaces that were found, of openmpi and mpich
+# stretto_mpi_headers_ABI          target: mpi.h only
+# stretto_mpi_ABI                  target: mpi.h and libmpi
+# STRETTO_MPIRUN_ABI               the launcher that belongs to it
+# stretto_add_abi(ABI)             the targets stretto-engine-ABI, stretto-ABI and stretto-bench-ABI
+
+set(STRETTO_MPICC_OPENMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI (empty: search)")
+set(STRETTO_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH or Intel MPI (empty: search)")
+
+# Which binary interface the mpi.h of a compiler wrapper has: openmpi, mpich, or empty.
+function(stretto_mpi_kind mpicc result)
+  set(probe "${CMAKE_CURRENT_BINARY_DIR}/mpi_kind.c")
+  file(WRITE "${probe}" [[
+#include <mpi.h>
+#if defined(OPEN_MPI)
+stretto_kind=openmpi
+#elif defined(MPICH_VERSION) || defined(I_MPI_VERSION)
+stretto_kind=mpich
+#endif
+]])
+  execute_process(COMMAND "${mpicc}" -E "${probe}" OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE status)
+  set(kind "")
+  if(status EQUAL 0 AND text MATCHES "stretto_kind=([a-z]+)")
+    set(kind "${CMAKE_MATCH_1}")
+  endif()
+  set(${result} "${kind}" PARENT_SCOPE)
+endfunction()
+
+# Makes the imported targets from what the wrapper would pass to the compiler.
+function(stretto_import_mpi abi mpicc)
+  execute_process(COMMAND "${mpicc}" -show OUTPUT_VARIABLE command OUTPUT_STRIP_TRAILING_WHITESPACE
+                  COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(words UNIX_COMMAND "${command}")
+  list(POP_FRONT words)
+  set(include_dirs "")
+  set(library_dirs "")
+  set(link_words "")
+  foreach(word IN LISTS words)
+    if(word MATCHES "^-I(.+)")
+      list(APPEND include_dirs "${CMAKE_MATCH_1}")
+    elseif(word MATCHES "^-L(.+)")
+      list(APPEND library_dirs "${CMAKE_MATCH_1}")
+    elseif(word MATCHES "^(-l.+|-pthread|-Wl,-rpath.*|-Wl,--enable-new-dtags)$")
+      list(APPEND link_words "${word}")
+    endif()
+  endforeach()
+
+  add_library(stretto_mpi_headers_${abi} INTERFACE)
+  target_include_directories(stretto_mpi_headers_${abi} SYSTEM INTERFACE ${include_dirs})
+  string(TOUPPER "STRETTO_ABI_${abi}" definition)
+  # The C++ bindings, gone from MPI since 3.0, would drag in symbols of a libmpi_cxx.
+  target_compile_definitions(stretto_mpi_headers_${abi} INTERFACE ${definition} OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  add_library(stretto_mpi_${abi} INTERFACE)
+  target_link_directories(stretto_mpi_${abi} INTERFACE ${library_dirs})
+  target_link_libraries(stretto_mpi_${abi} INTERFACE stretto_mpi_headers_${abi} ${link_words})
+
+  get_filename_component(bin_dir "${mpicc}" DIRECTORY)
+  find_program(STRETTO_MPIRUN_${abi} NAMES mpirun.${abi} mpiexec.hydra mpirun mpiexec PATHS "${bin_dir}" NO_DEFAULT_PATH
+               DOC "Launcher of the ${abi} interface")
+  message(STATUS "MPI with the ${abi} interface: ${mpicc}")
+endfunction()
+
+find_program(STRETTO_FOUND_MPICC_OPENMPI NAMES mpicc.openmpi)
+find_program(STRETTO_FOUND_MPICC_MPICH NAMES mpicc.mpich)
+find_program(STRETTO_FOUND_MPICC NAMES mpicc)
+mark_as_advanced(STRETTO_FOUND_MPICC_OPENMPI STRETTO_FOUND_MPICC_MPICH STRETTO_FOUND_MPICC)
+
+set(STRETTO_ABIS "")
+foreach(abi IN ITEMS openmpi mpich)
+  string(TOUPPER "${abi}" upper)
+  set(named "${STRETTO_MPICC_${upper}}")
+  if(named)
+    stretto_mpi_kind("${named}" kind)
+    if(NOT kind STREQUAL abi)
+      message(FATAL_ERROR "STRETTO_MPICC_${upper} is '${named}', which is no compiler wrapper of an MPI with the "
+                          "${abi} interface (found: '${kind}')")
+    endif()
+  endif()
+  foreach(mpicc IN ITEMS "${named}" "${STRETTO_FOUND_MPICC_${upper}}" "${STRETTO_FOUND_MPICC}")
+    if(mpicc AND NOT abi IN_LIST STRETTO_ABIS)
+      stretto_mpi_kind("${mpicc}" kind)
+      if(kind STREQUAL abi)
+        stretto_import_mpi(${abi} "${mpicc}")
+        list(APPEND STRETTO_ABIS ${abi})
+      endif()
+    endif()
+  endforeach()
+endforeach()
+if(NOT STRETTO_ABIS)
+  message(FATAL_ERROR "No MPI was found: install libopenmpi-dev or libmpich-dev (Debian, Ubuntu), or name a compiler "
+                      "wrapper by STRETTO_MPICC_OPENMPI or STRETTO_MPICC_MPICH")
+endif()
+
+function(stretto_add_abi abi)
+  # Everything that calls MPI finds its functions at run time, so only mpi.h is needed here.
+  file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS src/engine/*.cpp)
+  stretto_static_library(stretto-engine-${abi} ${engine_sources})
+  target_link_libraries(stretto-engine-${abi} PUBLIC stretto_core stretto_kernels stretto_mpi_headers_${abi})
+
+  file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/select/*.cpp src/interpose/*.cpp)
+  list(FILTER library_sources EXCLUDE REGEX "/src/select/spec\\.cpp$") # in stretto_core
+  if(library_sources)
+    add_library(stretto-${abi} SHARED ${library_sources})
+    target_link_libraries(stretto-${abi} PRIVATE stretto-engine-${abi} nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+    target_link_options(stretto-${abi} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
+    set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
+    if(EXISTS "${exports}")
+      target_link_options(stretto-${abi} PRIVATE "-Wl,--version-script=${exports}")
+      set_property(TARGET stretto-${abi} PROPERTY LINK_DEPENDS "${exports}")
+    endif()
+    install(TARGETS stretto-${abi} LIBRARY DESTINATION stretto/lib COMPONENT stretto)
+  endif()
+
+  file(GLOB_RECURSE bench_sources CONFIGURE_DEPENDS src/bench/*.cpp)
+  if(bench_sources AND library_sources)
+    add_executable(stretto-bench-${abi} ${bench_sources})
+    # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.
+    target_link_libraries(stretto-bench-${abi} PRIVATE stretto_options stretto-${abi} stretto_mpi_${abi}
+                                                       nlohmann_json::nlohmann_json)
+    set_target_properties(stretto-bench-${abi} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    install(TARGETS stretto-bench-${abi} RUNTIME DESTINATION stretto/lib COMPONENT stretto)
+  endif()
+endfunction()

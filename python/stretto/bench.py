@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stretto bench`: measure collectives by several specs in one run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.measure import Measurement
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from stretto import plots
+from stretto.bench_table import notes, results_table
+from stretto.bench_targets import Target, lab_target, local_target, measure, own_target
+from stretto.errors import StrettoError
+from stretto.lab import DEFAULT_NAME, Terminated
+from stretto.launch import check_spec
+from stretto.results import LinkBound, Run, summarize, to_json, write_csv
+from stretto.units import format_bytes, parse_rate, parse_sizes
+
+
+class InPlace(StrEnum):
+    """Whether the calls give MPI_IN_PLACE."""
+
+    NO = "no"
+    YES = "yes"
+    BOTH = "both"
+
+
+class ElementType(StrEnum):
+    """The elements of the messages."""
+
+    FLOAT = "float"
+    DOUBLE = "double"
+    INT32 = "int32"
+
+
+def bench(
+    collective: Annotated[str, typer.Argument(help="What to measure: allreduce.")],
+    launch: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- LAUNCHER", help="Your own launcher with its options: -- mpirun -np 8"),
+    ] = None,
+    specs: Annotated[
+        str, typer.Option(help="Ways to carry it out, with commas between: native,ring:segments=4,auto")
+    ] = "native,auto",
+    sizes: Annotated[
+        str,
+        typer.Option(help="Message sizes: 64KiB,1MB or by powers of two 1KiB..64MiB or by four 1KiB..1GiB:4"),
+    ] = "1KiB..16MiB:4",
+    in_place: Annotated[InPlace, typer.Option(help="Measure calls with MPI_IN_PLACE.")] = InPlace.NO,
+    element: Annotated[ElementType, typer.Option("--type", help="Type of the elements.")] = ElementType.FLOAT,
+    mpi_name: Annotated[
+        str | None,
+        typer.Option("--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi."),
+    ] = None,
+    ranks: Annotated[
+        int | None, typer.Option("--np", min=1, help="Ranks: 2 unless given, on the lab all that it holds.")
+    ] = None,
+    lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
+    lab_name: Annotated[str, typer.Option(help="Which lab, where there are several.")] = DEFAULT_NAME,
+    ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab.")] = 1,
+    provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
+    link_rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Rate of a node's link, for the bound: 100gbit")
+    ] = None,
+    repetitions: Annotated[int, typer.Option(min=1, help="Least number of repetitions.")] = 10,
+    min_seconds: Annotated[float, typer.Option(min=0, help="Repeat each size for so long or longer.")] = 0.0,
+    max_seconds: Annotated[
+        float, typer.Option(min=0, help="End a size after so long, but not before 5 repetitions.")
+    ] = 30.0,
+    warmup: Annotated[int, typer.Option(min=0, help="Calls of each spec before measuring.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the order in which the specs run.")] = 1,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write samples and figures here.")] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line per result here.")] = None,
+    png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
+) -> None:
+    """Measure a collective by several specs, interleaved in one run, and check every result."""
+    if collective != "allreduce":
+        raise StrettoError(f"{collective}: the only collective that can be measured is allreduce")
+    if launch and lab:
+        raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
+    arguments = [
+        "--collective", collective,
+        "--specs", ",".join(_parse_specs(specs)),
+        "--sizes", ",".join(map(str, parse_sizes(sizes))),
+        "--in-place", in_place.value,
+        "--type", element.value,
+        "--repetitions", str(repetitions),
+        "--min-seconds", str(min_seconds),
+        "--max-seconds", str(max_seconds),
+        "--warmup", str(warmup),
+        "--seed", str(seed),
+    ]  # fmt: skip
+    rate = parse_rate(link_rate) if link_rate else None
+    _check_files([json_file, csv_file, png_file])
+    if lab:
+        target = lab_target(lab_name, mpi_name or "openmpi", provider, ppn, ranks)
+    elif launch:
+        target = own_target(launch, mpi_name)
+    else:
+        target = local_target(mpi_name or "openmpi", ranks or 2)
+    try:
+        with _progress() as progress:
+            run = measure(target, arguments, progress)
+    except Terminated as ended:
+        raise typer.Exit(128 + ended.number) from None
+    _report(run, _bound(run, target, rate), target.rate is not None, json_file, csv_file, png_file)
+
+
+def _parse_specs(text: str) -> list[str]:
+    specs = list(dict.fromkeys(spec.strip() for spec in text.split(",")))
+    if not all(specs):
+        raise StrettoError(f"--specs {text}: expected specs with single commas between, e.g. native,ring")
+    return [check_spec(spec) for spec in specs]
+
+
+def _check_files(files: list[Path | None]) -> None:
+    """Refuse before measuring what could not be written after."""
+    for file in files:
+        if file and not file.absolute().parent.is_dir():
+            raise StrettoError(f"{file}: there is no folder {file.absolute().parent}")
+
+
+def _bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
+    if run.nodes < 2:
+        return None
+    if rate is not None:
+        return LinkBound(rate, run.nodes)
+    return LinkBound.for_lab(target.rate, run.nodes) if target.rate is not None else None
+
+
+def _console(table: Table) -> Console:
+    """As wide as the terminal; a file or a pipe gets lines of whatever length the table needs."""
+    console = Console()
+    if not console.is_terminal:
+        needed = Measurement.get(console, console.options.update(max_width=1000), table).maximum
+        console.width = max(console.width, needed)
+    return console
+
+
+def _report(
+    run: Run,
+    bound: LinkBound | None,
+    emulated: bool,
+    json_file: Path | None,
+    csv_file: Path | None,
+    png_file: Path | None,
+) -> None:
+    rows = summarize(run, bound)
+    table = results_table(rows)
+    console = _console(table)
+    console.print(table)
+    for line in notes(run, bound, emulated):
+        console.print(line, style="dim", markup=False, highlight=False)
+    if json_file:
+        text = json.dumps(to_json(run, rows, bound, sys.argv), indent=1)
+        json_file.write_text(text + "\n", encoding="utf-8")
+    if csv_file:
+        with csv_file.open("w", encoding="utf-8", newline="") as file:
+            write_csv(rows, file)
+    if png_file:
+        plots.plot_throughput(run, rows, bound, png_file)
+    wrong = [series for series in run.series if not series.correct]
+    if wrong:
+        what = [
+            f"{series.spec} at {format_bytes(series.bytes)}{' in place' if series.in_place else ''}"
+            for series in wrong
+        ]
+        raise StrettoError(f"WRONG RESULTS of {', '.join(what)}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[float, float], None]]:
+    """A bar on standard error while the block runs; standard output stays clean for the table."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("measuring", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

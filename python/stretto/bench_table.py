@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table that `stretto bench` prints, and what must be known to read it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from stretto.results import LinkBound, Row, Run
+from stretto.statistics import Estimate
+from stretto.units import format_bandwidth, format_bytes, format_rate, seconds_unit, three_digits
+
+
+@dataclass(frozen=True)
+class _Column:
+    title: str
+    cell: Callable[[Row], str]
+    justify_right: bool = True
+    shown: bool = True
+
+
+def _interval(median: str, low: str, high: str, unit: str = "") -> str:
+    return f"{median} [dim]({low}-{high})[/]{unit}"
+
+
+def _time(estimate: Estimate) -> str:
+    # One unit for the three, or they would not compare at a glance.
+    factor, unit = seconds_unit(estimate.median)
+    values = (estimate.median, estimate.low, estimate.high)
+    return _interval(*(three_digits(value / factor) for value in values), f" {unit}")
+
+
+def _ratio(estimate: Estimate) -> str:
+    return _interval(*(three_digits(value) for value in (estimate.median, estimate.low, estimate.high)))
+
+
+def _chosen(row: Row) -> str:
+    return row.series.chosen if row.series.chosen != row.series.spec else ""
+
+
+def _versus_native(row: Row) -> str:
+    return _ratio(row.speedup) if row.speedup and row.series.spec != "native" else ""
+
+
+def _columns(rows: list[Row]) -> list[_Column]:
+    return [
+        _Column("size", lambda row: format_bytes(row.series.bytes)),
+        _Column("in place", lambda row: "yes" if row.series.in_place else "no", justify_right=False),
+        _Column("spec", lambda row: row.series.spec, justify_right=False),
+        _Column(
+            "chosen",
+            _chosen,
+            justify_right=False,
+            shown=any(map(_chosen, rows)),
+        ),
+        _Column("time (95 %)", lambda row: _time(row.seconds)),
+        _Column("MB/s", lambda row: format_bandwidth(row.bandwidth.median)),
+        _Column(
+            "speedup (95 %)",
+            _versus_native,
+            shown=any(map(_versus_native, rows)),
+        ),
+        _Column(
+            "of bound",
+            lambda row: "" if row.bound_share is None else f"{100 * row.bound_share:.1f} %",
+            shown=any(row.bound_share is not None for row in rows),
+        ),
+    ]
+
+
+def results_table(rows: list[Row]) -> Table:
+    """A line per size, place and spec."""
+    columns = [column for column in _columns(rows) if column.shown]
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(
+            column.title,
+            justify="right" if column.justify_right else "left",
+            no_wrap=column.title not in ("spec", "chosen"),
+            overflow="fold",
+        )
+    for row, after in zip(rows, [*rows[1:], None], strict=True):
+        case = (row.series.bytes, row.series.in_place)
+        table.add_row(
+            *(column.cell(row) for column in columns),
+            end_section=after is not None and (after.series.bytes, after.series.in_place) != case,
+            style=None if row.series.correct else "bold red",
+        )
+    return table
+
+
+def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
+    """Lines to print below the table."""
+    nodes = "one node" if run.nodes == 1 else f"{run.nodes} nodes"
+    lines = [
+        f"MPI_Allreduce of {run.type}, {run.library}, {run.ranks} ranks on {nodes}, Stretto {run.stretto}"
+    ]
+    counts = [len(series.seconds) for series in run.series]
+    few, many = min(counts, default=0), max(counts, default=0)
+    lines.append(
+        f"medians of {few if few == many else f'{few} to {many}'} repetitions, each the slowest rank's; "
+        "MB/s: 10⁶ bytes of message by time; speedup: how many times faster than native"
+    )
+    if few < 6:
+        lines.append("fewer than 6 repetitions: the intervals are the whole range and hold less than 95 %")
+    if bound:
+        least = f", for {format_bytes(bound.least_bytes)} and more" if bound.least_bytes else ""
+        formula = "1448/1514 · n/(2(n-1))"
+        lines.append(f"bound: links of {format_rate(bound.rate)} · {formula}, n = {run.nodes} nodes{least}")
+    cores = len(os.sched_getaffinity(0))
+    if not emulated and run.nodes == 1 and run.ranks > cores:
+        lines.append(
+            f"{run.ranks} ranks share {cores} cores: how they wait for each other weighs on all times"
+        )
+    return lines

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: `stretto` and `python -m stretto`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stretto import launch, paths
+from stretto.lab_cli import lab_app
+from stretto.program_command import OneLineErrors, ProgramCommand, program_of
+
+app = typer.Typer(
+    cls=OneLineErrors,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Fast MPI collectives under unmodified programs.",
+)
+
+
+@app.command(cls=ProgramCommand)
+def run(
+    context: typer.Context,
+    spec: Annotated[str | None, typer.Option(help="How to carry out allreduce: ring:segments=4.")] = None,
+    stats: Annotated[Path | None, typer.Option(help="A file for what was called, as JSON.")] = None,
+    strict: Annotated[bool, typer.Option(help="A setting that cannot be followed is an error.")] = False,
+) -> None:
+    """Run an MPI program with Stretto under it: stretto run -- mpirun -np 8 ./program."""
+    launch.run(program_of(context), spec=spec, stats=stats, strict=strict)
+
+
+@app.command()
+def lib(abi: Annotated[str, typer.Argument(help="|".join(paths.ABIS), metavar="ABI")]) -> None:
+    """Print the path of the shared object to preload."""
+    print(paths.library(abi))
+
+
+app.add_typer(lab_app, name="lab")

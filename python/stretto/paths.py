@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the shared objects of the installed package lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import stretto
+from stretto.errors import StrettoError
+
+ABIS = ("openmpi", "mpich")
+
+
+def library_folders() -> list[Path]:
+    """Folders that may hold the shared objects; STRETTO_LIB_DIR names that of a build not installed."""
+    chosen = os.environ.get("STRETTO_LIB_DIR")
+    if chosen:
+        return [Path(chosen)]
+    # An editable install spreads the package over two folders; __path__ names both.
+    return [Path(folder) / "lib" for folder in stretto.__path__]
+
+
+def _find(name: str) -> Path | None:
+    for folder in library_folders():
+        if (folder / name).is_file():
+            return (folder / name).absolute()
+    return None
+
+
+def find_library(abi: str) -> Path | None:
+    """The shared object to preload for one binary interface, or None where this install has none."""
+    return _find(f"libstretto-{abi}.so")
+
+
+def _require(name: str) -> Path:
+    found = _find(name)
+    if found is None:
+        raise StrettoError(
+            f"{library_folders()[0] / name} does not exist: Stretto was built without that MPI; install its "
+            f"mpicc and install Stretto again, or set STRETTO_LIB_DIR to the folder that has it"
+        )
+    return found
+
+
+def library(abi: str) -> Path:
+    """As find_library, but its absence is an error that says what to do."""
+    if abi not in ABIS:
+        raise StrettoError(f"no binary interface is called {abi!r}; there are {' and '.join(ABIS)}")
+    return _require(f"libstretto-{abi}.so")
+
+
+def bench_program(abi: str) -> Path:
+    """The measuring program for one binary interface."""
+    return _require(f"stretto-bench-{abi}")

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The throughput plot of a benchmark run, as the papers draw it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stretto.results import LinkBound, Row, Run
+from stretto.units import format_bytes, format_rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Wong's palette, made for colour-blind readers, without its yellow, which is too pale for lines on white.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_NATIVE_COLOUR = "#333333"
+_MARKERS = "osD^vP"
+_MOST_SIZE_LABELS = 9
+
+
+def plot_throughput(run: Run, rows: list[Row], bound: LinkBound | None, file: Path) -> None:
+    """Algorithm bandwidth over message size, in a panel each for out of place and in place."""
+    import matplotlib.pyplot as plt  # noqa: PLC0415  slow to load, and only plots need it
+
+    places = sorted({row.series.in_place for row in rows})
+    figure, panels = plt.subplots(
+        1,
+        len(places),
+        figsize=(1.2 + 6.0 * len(places), 4.8),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    sizes = sorted({row.series.bytes for row in rows})
+    for axes, in_place in zip(panels[0], places, strict=True):
+        _draw_panel(axes, [row for row in rows if row.series.in_place == in_place], bound)
+        _label_sizes(axes, sizes)
+        if len(places) > 1:
+            axes.set_title("in place" if in_place else "out of place", fontsize=11)
+    panels[0][0].set_ylabel("algorithm bandwidth (MB/s)")
+    _label_bandwidths(panels[0][0])
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
+    figure.suptitle(_title(run, places))
+    figure.savefig(file, dpi=150)
+    plt.close(figure)
+
+
+def _title(run: Run, places: list[bool]) -> str:
+    where = f"{run.ranks} ranks on {run.nodes} nodes" if run.nodes > 1 else f"{run.ranks} ranks on one node"
+    place = ", in place" if places == [True] else ""
+    return f"MPI_Allreduce of {run.type}{place}, {run.library}, {where}"
+
+
+def _draw_panel(axes: Axes, rows: list[Row], bound: LinkBound | None) -> None:
+    specs = list(dict.fromkeys(row.series.spec for row in rows))
+    others = [spec for spec in specs if spec != "native"]
+    for spec in specs:
+        line = sorted((row for row in rows if row.series.spec == spec), key=lambda row: row.series.bytes)
+        sizes = [row.series.bytes for row in line]
+        native = spec == "native"
+        index = 0 if native else others.index(spec)
+        colour = _NATIVE_COLOUR if native else _COLOURS[index % len(_COLOURS)]
+        axes.plot(
+            sizes,
+            [row.bandwidth.median / 1e6 for row in line],
+            color=colour,
+            marker="x" if native else _MARKERS[index % len(_MARKERS)],
+            linestyle="-" if index < len(_COLOURS) else ":",
+            markersize=5,
+            linewidth=1.6,
+            label="native (AUTO)" if native else spec,
+        )
+        axes.fill_between(
+            sizes,
+            [row.bandwidth.low / 1e6 for row in line],
+            [row.bandwidth.high / 1e6 for row in line],
+            color=colour,
+            alpha=0.2,
+            linewidth=0,
+        )
+    if bound:
+        limits = [(row.series.bytes, bound.bandwidth(row.series.bytes)) for row in rows]
+        stated = sorted({(size, limit / 1e6) for size, limit in limits if limit})
+        if stated:
+            # A single point makes no line: the bound holds for all larger sizes too.
+            end = (stated[-1][0] * 1.3, stated[-1][1])
+            axes.plot(
+                *zip(*stated, end, strict=True),
+                color="black",
+                linestyle="--",
+                linewidth=1.2,
+                label=f"bound of {format_rate(bound.rate)} links",
+            )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("message size")
+    axes.grid(which="major", alpha=0.35)
+    axes.grid(which="minor", axis="y", alpha=0.12)
+
+
+def _label_sizes(axes: Axes, sizes: list[int]) -> None:
+    step = -(-len(sizes) // _MOST_SIZE_LABELS)
+    # Counted from the largest, which matters most.
+    labelled = sizes[::-1][::step]
+    axes.set_xticks(labelled, [format_bytes(size).replace(" ", "\n") for size in labelled])
+    axes.set_xticks([], minor=True)
+
+
+def _label_bandwidths(axes: Axes) -> None:
+    """Plain numbers; with a narrow range a decade's ticks alone would leave the axis bare."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
+
+    low, high = axes.get_ylim()
+    decades = high / low
+    subdivisions = (1, 2, 3, 4, 5, 6, 8) if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subdivisions, numticks=30))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a benchmark run gave: the measuring program's events, figures drawn from them, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from stretto.errors import StrettoError
+from stretto.statistics import Estimate, estimate_median, speedup
+
+# A packet of 1514 bytes on the wire carries 1448 of the message.
+_TCP_PAYLOAD = 1448 / 1514
+# A token bucket lets the first 256 KiB of a burst pass unshaped; from this size on that is of no account.
+_LEAST_SHAPED_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The samples of one spec at one message size; those of one size and place pair up by index."""
+
+    bytes: int
+    in_place: bool
+    spec: str
+    chosen: str
+    inner: int
+    seconds: list[float]
+    correct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LinkBound:
+    """How fast an allreduce can be at most when the nodes' links are what limits it.
+
+    Each node must send and receive at least 2 (n-1)/n of the message, n being the number of nodes.
+    """
+
+    rate: float
+    """Bytes per second on a node's link, with the packets' headers."""
+    nodes: int
+    least_bytes: int = 0
+    """Below this message size the bound is not stated."""
+
+    @classmethod
+    def for_lab(cls, rate: float, nodes: int) -> LinkBound:
+        """The bound on an emulated cluster, whose links are shaped by a token bucket."""
+        return cls(rate, nodes, _LEAST_SHAPED_BYTES)
+
+    def bandwidth(self, size: int) -> float | None:
+        """Algorithm bandwidth in bytes per second."""
+        if self.nodes < 2 or size < self.least_bytes:
+            return None
+        return self.rate * _TCP_PAYLOAD * self.nodes / (2 * (self.nodes - 1))
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of the measuring program."""
+
+    library: str = ""
+    stretto: str = ""
+    ranks: int = 0
+    nodes: int = 0
+    ppn: list[int] = field(default_factory=list)
+    type: str = ""
+    series: list[Series] = field(default_factory=list)
+
+    def native(self, like: Series) -> Series | None:
+        """The MPI library's own collective in the same case."""
+        for other in self.series:
+            if (other.bytes, other.in_place, other.spec) == (like.bytes, like.in_place, "native"):
+                return other
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one series."""
+
+    series: Series
+    seconds: Estimate
+    bandwidth: Estimate
+    """Algorithm bandwidth: bytes of the message per second."""
+    speedup: Estimate | None
+    """Times faster than `native`, paired by repetition; None when `native` was not measured."""
+    bound_share: float | None
+    """Part of the link bound that the median bandwidth reaches."""
+
+
+def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) -> Run:
+    """The run that the measuring program reports. Raises StrettoError when it fails or ends early."""
+    run = Run()
+    for line in lines:
+        event = _parse_event(line)
+        match event.pop("event", None):
+            case "start":
+                run.library, run.stretto, run.type = event["library"], event["stretto"], event["type"]
+                run.ranks, run.nodes, run.ppn = event["ranks"], event["nodes"], event["ppn"]
+            case "progress":
+                progress(event["done"], event["total"])
+            case "result":
+                run.series.append(Series(**event))
+            case "error":
+                raise StrettoError(f"the measuring program failed: {event['message']}")
+            case "end":
+                return run
+    raise StrettoError("the measuring program ended before its last result; see what the launcher said above")
+
+
+def _parse_event(line: str) -> dict[str, Any]:
+    """The event in a line; launchers and MPI libraries may print lines of their own, which are none."""
+    if not line.startswith('{"event":'):
+        return {}
+    try:
+        event = json.loads(line)
+    except json.JSONDecodeError:
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def summarize(run: Run, bound: LinkBound | None) -> list[Row]:
+    """The figures of every series, in the order of measuring."""
+    rows = []
+    for series in run.series:
+        seconds = estimate_median(series.seconds)
+        size = series.bytes
+        native = run.native(series)
+        limit = bound.bandwidth(size) if bound else None
+        rows.append(
+            Row(
+                series,
+                seconds,
+                seconds.map_decreasing(lambda value, size=size: size / value),  # type: ignore[misc]
+                speedup(native.seconds, series.seconds) if native else None,
+                size / seconds.median / limit if limit else None,
+            )
+        )
+    return rows
+
+
+def describe_machine() -> dict[str, Any]:
+    """What the figures depend on beside the MPI library."""
+    model = platform.processor() or platform.machine()
+    memory = 0
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError):
+        pass  # not Linux: the rest is worth having
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": memory,
+        "kernel": platform.release(),
+        "host": platform.node(),
+    }
+
+
+def _estimate_json(estimate: Estimate | None) -> dict[str, float] | None:
+    if estimate is None:
+        return None
+    return {
+        "median": estimate.median,
+        "low": estimate.low,
+        "high": estimate.high,
+        "coverage": estimate.coverage,
+    }
+
+
+def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[str]) -> dict[str, Any]:
+    """Everything, the samples too."""
+    return {
+        "collective": "allreduce",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "stretto": run.stretto,
+        "mpi": run.library,
+        "machine": describe_machine(),
+        "command": command,
+        "ranks": run.ranks,
+        "nodes": run.nodes,
+        "ppn": run.ppn,
+        "type": run.type,
+        "link_bytes_per_second": bound.rate if bound else None,
+        "results": [
+            {
+                "bytes": row.series.bytes,
+                "in_place": row.series.in_place,
+                "spec": row.series.spec,
+                "chosen": row.series.chosen,
+                "correct": row.series.correct,
+                "inner": row.series.inner,
+                "time": _estimate_json(row.seconds),
+                "bandwidth": _estimate_json(row.bandwidth),
+                "speedup": _estimate_json(row.speedup),
+                "bound_bandwidth": bound.bandwidth(row.series.bytes) if bound else None,
+                "bound_share": row.bound_share,
+                "seconds": row.series.seconds,
+            }
+            for row in rows
+        ],
+    }
+
+
+_CSV_COLUMNS = (
+    "bytes", "in_place", "spec", "chosen", "correct", "repetitions", "inner",
+    "seconds", "seconds_low", "seconds_high", "bandwidth_mb_s",
+    "speedup", "speedup_low", "speedup_high", "bound_share",
+)  # fmt: skip
+
+
+def write_csv(rows: list[Row], file: TextIO) -> None:
+    """A line per size, place and spec; the cells of what is not known are empty."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(_CSV_COLUMNS)
+    for row in rows:
+        ratio = row.speedup
+        ratios = [f"{value:.6g}" for value in (ratio.median, ratio.low, ratio.high)] if ratio else [""] * 3
+        series = row.series
+        writer.writerow(
+            [
+                series.bytes, "yes" if series.in_place else "no", series.spec, series.chosen,
+                "yes" if series.correct else "no", len(series.seconds), series.inner,
+                f"{row.seconds.median:.9g}", f"{row.seconds.low:.9g}", f"{row.seconds.high:.9g}",
+                f"{row.bandwidth.median / 1e6:.6g}",
+                *ratios,
+                "" if row.bound_share is None else f"{row.bound_share:.4f}",
+            ]
+        )  # fmt: skip

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Medians and their confidence intervals, without an assumption about how times are distributed.
+
+The interval of a median is a pair of order statistics: of n independent samples the number that lies below
+the true median is Binomial(n, 1/2), so the k-th smallest and the k-th largest sample enclose it with a
+probability that is known exactly, whatever the distribution.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A median and the interval that holds the true one with at least the probability `coverage`."""
+
+    median: float
+    low: float
+    high: float
+    coverage: float
+    """What the interval achieves. Below six samples that is less than 0.95: the interval is their range."""
+
+    def map_decreasing(self, function: Callable[[float], float]) -> Estimate:
+        """The estimate of a decreasing function of the value, as bandwidth is of time."""
+        return Estimate(function(self.median), function(self.high), function(self.low), self.coverage)
+
+
+@lru_cache(maxsize=256)
+def interval_order(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
+    """k and the coverage of the narrowest interval from the k-th smallest to the k-th largest sample.
+
+    The coverage is at least `confidence`; where no interval reaches that, k is 1.
+    """
+    if count < 1:
+        raise ValueError("no samples")
+    total = 2**count
+    order, coverage = 1, 1 - 2 / total
+    below = 1  # sum of binomial(count, i) for i < order
+    term = 1
+    while 2 * order < count:
+        term = term * (count - order + 1) // order
+        below += term
+        # Integers: a power of two this large may be no float.
+        wider = 1 - (2 * below * 10**12 // total) / 10**12
+        if wider < confidence:
+            break
+        order, coverage = order + 1, wider
+    return order, max(0.0, coverage)
+
+
+def estimate_median(samples: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """The median of the samples with its confidence interval."""
+    order, coverage = interval_order(len(samples), confidence)
+    ascending = sorted(samples)
+    return Estimate(statistics.median(ascending), ascending[order - 1], ascending[-order], coverage)
+
+
+def estimate_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
+    """The median ratio of samples that were taken in pairs: what disturbs both of a pair cancels out."""
+    return estimate_median([a / b for a, b in zip(numerators, denominators, strict=True)])
+
+
+def speedup(native: Sequence[float], seconds: Sequence[float]) -> Estimate:
+    """How many times faster than `native`: above 1 is better."""
+    return estimate_ratio(native, seconds)
+
+
+def slowdown(native: Sequence[float], seconds: Sequence[float]) -> Estimate:
+    """How many times slower than `native`: what a choice must keep at 1 or below."""
+    return estimate_ratio(seconds, native)

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+
+namespace stretto {
+
+/// The recursive algorithms need a power of two. Of p ranks, the first 2(p - core) pair up as neighbours: the even one
+/// hands its contribution to the odd one and waits for the result, the odd one stands for both. `core` ranks are left,
+/// numbered so that rank order is kept: neighbours are merged, nobody is moved past another.
+class PowerCore {
+ public:
+  explicit PowerCore(int ranks)
+      : size_(static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)))), extra_(ranks - size_) {}
+
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] bool is_paired(int rank) const { return rank < 2 * extra_; }
+  [[nodiscard]] bool hands_over(int rank) const { return is_paired(rank) && rank % 2 == 0; }
+  /// Number in the core of a rank that does not hand over.
+  [[nodiscard]] int core_of(int rank) const { return is_paired(rank) ? rank / 2 : rank - extra_; }
+  [[nodiscard]] int rank_of(int core) const { return core < extra_ ? 2 * core + 1 : core + extra_; }
+
+ private:
+  int size_;
+  int extra_;
+};
+
+}  // namespace stretto

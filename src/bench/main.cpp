@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measuring program: times collectives by several specs in one run, checks their results, and prints events
+// (report.hpp) for `stretto bench` to read. Its own traffic uses PMPI, so that nothing changes what it counts with.
+#include <mpi.h>
+
+#include <chrono>
+#include <exception>
+#include <iostream>
+#include <thread>
+
+#include "measure.hpp"
+#include "options.hpp"
+#include "pattern.hpp"
+#include "report.hpp"
+
+namespace {
+
+using namespace stretto::bench;
+
+/// Returns whether all results were right.
+bool run(int argc, char** argv, const Placement& placement) {
+  const bool speaks = placement.rank == 0;
+  const Options options = parse_options(argc, argv);
+  const Element element = find_element(options.type);
+  const std::vector<Case> cases = list_cases(options, element);
+  Measurement measurement(options, element, placement.rank, placement.ranks);
+
+  if (speaks) report_start(options, cases, placement);
+  const auto total = static_cast<double>(cases.size());
+  bool correct = true;
+  for (std::size_t index = 0; index < cases.size(); ++index) {
+    const auto done = static_cast<double>(index);
+    const auto results =
+        measurement.run(cases[index], [&](double part) { report_progress(done + part, total); });
+    for (const Result& result : results) {
+      correct = correct && result.correct;
+      if (speaks) report_result(cases[index], result);
+    }
+  }
+  if (speaks) report_end();
+  return correct;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const Placement placement = find_placement();
+  bool correct = false;
+  try {
+    correct = run(argc, argv, placement);
+  } catch (const std::exception& error) {
+    if (placement.rank == 0) {
+      report_error(error.what());
+    } else {
+      // An error is mostly the same on all ranks: rank 0's line is then enough.
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      std::cerr << "stretto-bench: rank " << placement.rank << ": " << error.what() << std::endl;
+    }
+    PMPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  MPI_Finalize();
+  return correct ? 0 : 1;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string_view>
+
+namespace stretto::bench {
+namespace {
+
+using namespace std::string_literals;
+
+[[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view wanted) {
+  throw std::invalid_argument(std::string(option) + " " + std::string(value) + ": expected " + std::string(wanted));
+}
+
+template <typename Number>
+Number parse_number(std::string_view option, std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || number < Number{}) {
+    refuse(option, text, "a number that is not negative");
+  }
+  return number;
+}
+
+std::vector<std::string> split(std::string_view option, std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) refuse(option, text, "a list separated by single commas");
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<bool> parse_in_place(std::string_view option, std::string_view text) {
+  if (text == "no") return {false};
+  if (text == "yes") return {true};
+  if (text == "both") return {false, true};
+  refuse(option, text, "no, yes or both");
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  Options options;
+  const std::map<std::string_view, std::function<void(std::string_view, std::string_view)>> setters = {
+      {"--collective", [&](auto, auto value) { options.collective = value; }},
+      {"--specs", [&](auto name, auto value) { options.specs = split(name, value); }},
+      {"--sizes",
+       [&](auto name, auto value) {
+         for (const std::string& size : split(name, value)) {
+           options.sizes.push_back(parse_number<std::size_t>(name, size));
+         }
+       }},
+      {"--in-place", [&](auto name, auto value) { options.in_place = parse_in_place(name, value); }},
+      {"--type", [&](auto, auto value) { options.type = value; }},
+      {"--repetitions", [&](auto name, auto value) { options.repetitions = parse_number<std::size_t>(name, value); }},
+      {"--warmup", [&](auto name, auto value) { options.warmup = parse_number<std::size_t>(name, value); }},
+      {"--min-seconds", [&](auto name, auto value) { options.min_seconds = parse_number<double>(name, value); }},
+      {"--max-seconds", [&](auto name, auto value) { options.max_seconds = parse_number<double>(name, value); }},
+      {"--seed", [&](auto name, auto value) { options.seed = parse_number<std::uint64_t>(name, value); }},
+  };
+  for (int at = 1; at < argc; at += 2) {
+    const auto setter = setters.find(argv[at]);
+    if (setter == setters.end()) {
+      std::string known;
+      for (const auto& [name, unused] : setters) known += " "s + std::string(name);
+      throw std::invalid_argument("unknown option "s + argv[at] + "; known are" + known);
+    }
+    if (at + 1 >= argc) throw std::invalid_argument(argv[at] + " needs a value"s);
+    setter->second(argv[at], argv[at + 1]);
+  }
+  if (options.collective != "allreduce") refuse("--collective", options.collective, "allreduce");
+  if (options.specs.empty()) throw std::invalid_argument("--specs is missing, e.g. --specs native,ring");
+  if (options.sizes.empty()) throw std::invalid_argument("--sizes is missing, e.g. --sizes 1024,1048576");
+  if (options.repetitions == 0) refuse("--repetitions", "0", "at least 1");
+  return options;
+}
+
+}  // namespace stretto::bench

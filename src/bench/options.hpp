@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stretto::bench {
+
+/// What one run measures, as the command line says it.
+struct Options {
+  std::string collective = "allreduce";
+  std::vector<std::string> specs;
+  std::vector<std::size_t> sizes;  // bytes of a message
+  std::vector<bool> in_place = {false};
+  std::string type = "float";
+  std::size_t repetitions = 10;
+  std::size_t warmup = 3;
+  double min_seconds = 0.0;
+  double max_seconds = 30.0;
+  std::uint64_t seed = 1;
+};
+
+/// Throws std::invalid_argument with one line that names the value and what would be right.
+Options parse_options(int argc, char** argv);
+
+}  // namespace stretto::bench

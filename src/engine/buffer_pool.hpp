@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+namespace stretto {
+
+/// Memory that a collective needs while it runs, kept for the next one: a repeated call allocates nothing, and gets
+/// pages that are mapped already. Sizes are rounded up to powers of two. Thread-safe.
+class BufferPool {
+ public:
+  /// Beyond this much idle memory, buffers that come back are freed.
+  static constexpr std::size_t most_idle_bytes = std::size_t{512} << 20;
+
+  BufferPool() = default;
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
+  ~BufferPool();
+
+  /// At least `bytes`, aligned for any element and for SIMD. Throws std::bad_alloc.
+  std::byte* take(std::size_t bytes);
+  /// `bytes` as it was asked for.
+  void give_back(std::byte* buffer, std::size_t bytes) noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::array<std::vector<std::byte*>, 64> idle_;  // by the logarithm of the size
+  std::size_t idle_bytes_ = 0;
+};
+
+/// The pool of this process.
+BufferPool& buffer_pool();
+
+/// A buffer of the pool that goes back by itself.
+class PooledBuffer {
+ public:
+  PooledBuffer() = default;
+  explicit PooledBuffer(std::size_t bytes) : data_(bytes == 0 ? nullptr : buffer_pool().take(bytes)), bytes_(bytes) {}
+  PooledBuffer(PooledBuffer&& other) noexcept { swap(other); }
+  PooledBuffer& operator=(PooledBuffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  PooledBuffer(const PooledBuffer&) = delete;
+  PooledBuffer& operator=(const PooledBuffer&) = delete;
+  ~PooledBuffer() {
+    if (data_ != nullptr) buffer_pool().give_back(data_, bytes_);
+  }
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+
+  /// Never goes back: a transfer that failed may still write to it.
+  void abandon() { data_ = nullptr; }
+
+ private:
+  void swap(PooledBuffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace stretto

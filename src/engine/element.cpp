@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/element.hpp"
+
+#include <cstring>
+
+#include "engine/buffer_pool.hpp"
+
+namespace stretto {
+
+int Element::copy(void* into, const void* from, std::size_t count) const {
+  if (count == 0 || into == from) return MPI_SUCCESS;
+  if (contiguous()) {
+    std::memcpy(into, from, count * static_cast<std::size_t>(extent));
+    return MPI_SUCCESS;
+  }
+  const int elements = static_cast<int>(count);
+  return mpi.Sendrecv(from, elements, datatype, 0, 0, into, elements, datatype, 0, 0, mpi.comm_self, MPI_STATUS_IGNORE);
+}
+
+int Element::reduce(void* into, const void* left, const void* right, std::size_t count) const {
+  if (count == 0) return MPI_SUCCESS;
+  if (kernel != nullptr) {
+    kernel(into, left, right, count);
+    return MPI_SUCCESS;
+  }
+  // MPI_Reduce_local computes inout ← in op inout: the right operand must be where the result goes.
+  const int elements = static_cast<int>(count);
+  if (into != left) {
+    if (const int error = copy(into, right, count); error != MPI_SUCCESS) return error;
+    return mpi.Reduce_local(left, into, elements, datatype, op);
+  }
+  const PooledBuffer spare(span(count));
+  std::byte* result = place(spare.data(), count);
+  if (const int error = copy(result, right, count); error != MPI_SUCCESS) return error;
+  if (const int error = mpi.Reduce_local(left, result, elements, datatype, op); error != MPI_SUCCESS) return error;
+  return copy(into, result, count);
+}
+
+int Element::reduce_arrived(void* into, std::byte* landing, bool landing_is_left, const void* with,
+                            std::size_t count) const {
+  if (landing_is_left || kernel != nullptr) {
+    return landing_is_left ? reduce(into, landing, with, count) : reduce(into, with, landing, count);
+  }
+  if (const int error = mpi.Reduce_local(with, landing, static_cast<int>(count), datatype, op); error != MPI_SUCCESS) {
+    return error;
+  }
+  return copy(into, landing, count);
+}
+
+}  // namespace stretto

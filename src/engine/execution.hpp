@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "engine/buffer_pool.hpp"
+#include "engine/element.hpp"
+#include "engine/mpi.hpp"
+#include "engine/pipelining.hpp"
+#include "schedule/partition.hpp"
+#include "schedule/schedule.hpp"
+
+namespace stretto {
+
+/// One call, as the engine gets it. In place is `input == output`.
+struct Call {
+  const void* input = nullptr;
+  void* output = nullptr;
+  std::size_t count = 0;  // elements
+  Element element;
+};
+
+/// Runs a schedule on MPI point-to-point: k segments, of which a window is in flight, each a walk through the same
+/// schedule over other elements and under a tag of its own. It is event-driven: whatever arrives is reduced and passed
+/// on at once, so that the gaps of one segment are filled by the others. Made once for a communicator and a schedule,
+/// started any number of times, one call at a time; a start after the first of its size allocates nothing.
+class Execution {
+ public:
+  /// `comm` is Stretto's own, returns errors, and has the ranks of `schedule`.
+  Execution(MPI_Comm comm, Schedule schedule, const Pipelining& pipelining);
+
+  /// The blocking face. Returns an MPI error code; after an error the execution must not be used again.
+  int run(const Call& call);
+
+ private:
+  /// A communication that is posted.
+  struct Transfer {
+    const Action* action = nullptr;
+    std::byte* landing = nullptr;  // of a recv_reduce
+    std::size_t count = 0;
+  };
+  /// A place for one segment in flight.
+  struct Lane {
+    bool busy = false;
+    int tag = 0;
+    Range elements;  // of the message
+    Partition blocks{0, 1};
+    std::vector<std::size_t> scratch_offsets;  // in elements, as is the total:
+    std::size_t scratch_elements = 0;
+    int round = 0;
+    std::size_t posted = 0;  // transfers of the round that have not ended
+    PooledBuffer scratch;
+    PooledBuffer landing;
+    std::size_t landing_used = 0;
+  };
+
+  void start(const Call& call);
+  bool progress();  // whether anything happened
+  void begin_segment(std::size_t lane);
+  void walk(std::size_t lane);
+  void post_round(std::size_t lane);
+  void post(std::size_t lane, const Action& action, std::size_t slot);
+  void finish(std::size_t lane, const Transfer& transfer);
+  void compute(const Lane& lane, const Action& action);
+  void place_scratch(Lane& lane);
+
+  [[nodiscard]] std::size_t elements_in(const Lane& lane, const Slice& slice) const;
+  [[nodiscard]] std::byte* address(const Lane& lane, const Slice& slice) const;
+  void check(int code) {
+    if (code != MPI_SUCCESS && error_ == MPI_SUCCESS) error_ = code;
+  }
+
+  MPI_Comm comm_;
+  Schedule schedule_;
+  Pipelining pipelining_;
+  std::size_t width_;  // transfers of a lane at most
+
+  Call call_;
+  Partition segments_{0, 1};
+  std::size_t segment_count_ = 0;
+  std::size_t next_segment_ = 0;
+  std::size_t busy_lanes_ = 0;
+  int error_ = MPI_SUCCESS;
+
+  std::vector<Lane> lanes_;
+  std::vector<MPI_Request> requests_;  // width_ of each lane
+  std::vector<Transfer> transfers_;    // beside requests_
+  std::vector<int> completed_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI as the engine sees it: no symbol of an MPI library is linked.
+//
+// The preload is loaded into every process that a launcher starts, shells and interpreters included, and before an
+// interpreter opens its MPI library (mpi4py does so privately, where the linker does not look). So neither functions
+// nor predefined handles may be references that the loader resolves: they are looked up, once, in the library that
+// the process turns out to have. What a user's call is passed on to, and so goes through other PMPI tools, is found
+// by interpose/next.hpp; the engine's own traffic is PMPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+
+namespace stretto {
+
+/// Address of a symbol of the MPI library that load_mpi() found; nullptr if it has none of that name.
+void* mpi_symbol(const char* name);
+
+/// The same in any MPI library of the process, of whatever binary interface.
+void* any_mpi_symbol(const char* name);
+
+template <typename Handle>
+Handle predefined_handle(const char* name) {
+  return static_cast<Handle>(mpi_symbol(name));
+}
+
+}  // namespace stretto
+
+// Open MPI's predefined handles are addresses of its variables. Its macros (MPI_INT, MPI_SUM, …) all expand to this
+// one, which is redefined to look the variable up.
+#ifdef OMPI_PREDEFINED_GLOBAL
+#undef OMPI_PREDEFINED_GLOBAL
+#define OMPI_PREDEFINED_GLOBAL(type, global) (::stretto::predefined_handle<type>(#global))
+#endif
+
+namespace stretto {
+
+// clang-format off
+#define STRETTO_MPI_FUNCTIONS(X)                                                                              \
+  X(Abort) X(Allgather) X(Allreduce) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_errhandler) \
+  X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler)              \
+  X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type)          \
+  X(Comm_test_inter) X(Errhandler_free) X(Finalize) X(Get_library_version) X(Group_free) X(Group_translate_ranks) \
+  X(Iallreduce) X(Init) X(Init_thread) X(Irecv) X(Isend) X(Op_commutative) X(Reduce_local) X(Sendrecv)         \
+  X(Testall) X(Testsome) X(Type_get_extent) X(Type_get_true_extent) X(Type_size)
+// clang-format on
+
+/// The functions and the most used handles of the MPI library in this process.
+struct MpiLibrary {
+#define STRETTO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
+  STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
+#undef STRETTO_DECLARE
+  MPI_Comm comm_world{};
+  MPI_Comm comm_self{};
+  MPI_Comm comm_null{};
+  MPI_Request request_null{};
+  MPI_Datatype datatype_null{};
+  MPI_Op op_null{};
+  MPI_Errhandler errors_return{};
+};
+
+extern MpiLibrary mpi;
+
+/// Finds the MPI library of this process and fills in `mpi`. Returns one line that says why not, or an empty one.
+/// To be called when the program first enters MPI, since an interpreter may load its MPI library late.
+std::string load_mpi();
+
+}  // namespace stretto

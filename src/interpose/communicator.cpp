@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/communicator.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "interpose/session.hpp"
+
+namespace stretto {
+namespace {
+
+std::mutex registry_mutex;
+std::set<Communicator*>& registry() {
+  static std::set<Communicator*> all;
+  return all;
+}
+
+/// Takes the state out of the registry; false if it is not there (any more).
+bool unregister(Communicator* state) {
+  const std::lock_guard lock(registry_mutex);
+  return registry().erase(state) == 1;
+}
+
+/// MPI_Comm_dup copies no state: a duplicate starts with none. (Our own function, as MPI_COMM_NULL_COPY_FN is a
+/// symbol of the MPI library in Open MPI.)
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+int delete_state(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
+  auto* state = static_cast<Communicator*>(value);
+  if (unregister(state)) delete state;
+  return MPI_SUCCESS;
+}
+
+#ifdef STRETTO_ABI_MPICH
+/// As in MPICH's handle layout; what is no communicator is for the library to complain about.
+bool may_be_communicator(MPI_Comm comm) {
+  const auto bits = static_cast<unsigned>(comm);
+  return comm != MPI_COMM_NULL && (bits >> 30) != 0 && ((bits >> 26) & 0xf) == 0x1;
+}
+#else
+bool may_be_communicator(MPI_Comm comm) { return comm != nullptr && comm != mpi.comm_null; }
+#endif
+
+}  // namespace
+
+Communicator::Communicator(MPI_Comm users) : users_(users), private_(mpi.comm_null) {
+  int is_inter = 0;
+  int ranks = 1;
+  mpi.Comm_test_inter(users, &is_inter);
+  mpi.Comm_size(users, &ranks);
+  mpi.Comm_rank(users, &rank_);
+  native_only_ = is_inter != 0 || ranks < 2;
+  if (!native_only_) find_topology(ranks);
+}
+
+Communicator::~Communicator() {
+  if (private_ != mpi.comm_null) mpi.Comm_free(&private_);
+}
+
+void Communicator::find_topology(int ranks) {
+  std::vector<int> here(static_cast<std::size_t>(ranks));
+  std::vector<int> in_world(here.size());
+  std::iota(here.begin(), here.end(), 0);
+  MPI_Group group{};
+  mpi.Comm_group(users_, &group);
+  const int error = mpi.Group_translate_ranks(group, ranks, here.data(), session.world_group, in_world.data());
+  mpi.Group_free(&group);
+  // Ranks that were spawned or connected to have a world of their own; each side sees the other as undefined.
+  if (error != MPI_SUCCESS || std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) {
+    native_only_ = true;
+    return;
+  }
+  std::vector<int> labels;
+  for (const int rank : in_world) {
+    labels.push_back(session.node_label_of_world_rank[static_cast<std::size_t>(rank)]);
+  }
+  topology_ = Topology::from_labels(labels);
+}
+
+bool Communicator::prepare_private_communicator() {
+  if (private_ != mpi.comm_null) return true;
+  // From the group, not by MPI_Comm_dup: that would call the program's attribute callbacks. Errors come back here.
+  MPI_Errhandler users_handler{};
+  MPI_Group group{};
+  mpi.Comm_get_errhandler(users_, &users_handler);
+  mpi.Comm_set_errhandler(users_, mpi.errors_return);
+  mpi.Comm_group(users_, &group);
+  int made = mpi.Comm_create(users_, group, &private_) == MPI_SUCCESS && private_ != mpi.comm_null ? 1 : 0;
+  mpi.Group_free(&group);
+  int made_everywhere = 0;
+  const int error = mpi.Allreduce(&made, &made_everywhere, 1, MPI_INT, MPI_MIN, users_);
+  mpi.Comm_set_errhandler(users_, users_handler);
+  mpi.Errhandler_free(&users_handler);
+  if (error == MPI_SUCCESS && made_everywhere != 0) {
+    mpi.Comm_set_errhandler(private_, mpi.errors_return);
+    return true;
+  }
+  if (made != 0) mpi.Comm_free(&private_);
+  private_ = mpi.comm_null;
+  native_only_ = true;
+  complain_once_on_rank_0("the MPI library has no context id left for a communicator of Stretto's; the library's own "
+                          "collectives are used on it");
+  return false;
+}
+
+int Communicator::run(const Spec& spec, const Call& call) {
+  const int error = spec.is_native() ? pipeline_for(spec).run(call) : execution_for(spec).run(call);
+  // What failed may still have transfers under way, whose requests its execution holds.
+  if (error != MPI_SUCCESS && !spec.is_native()) executions_.clear();
+  return error;
+}
+
+namespace {
+
+/// The entry for `spec`, moved to the front of the list; end() if there is none.
+template <typename List>
+typename List::iterator find_recent(List& list, const Spec& spec) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.spec == spec; });
+  if (found != list.end() && found != list.begin()) list.splice(list.begin(), list, found);
+  return found;
+}
+
+}  // namespace
+
+Execution& Communicator::execution_for(const Spec& spec) {
+  if (find_recent(executions_, spec) == executions_.end()) {
+    if (executions_.size() == most_cached) executions_.pop_back();
+    executions_.push_front({spec, Execution(private_, spec.algorithm->build(topology_, rank_), spec.pipelining)});
+  }
+  return executions_.front().execution;
+}
+
+NativePipeline& Communicator::pipeline_for(const Spec& spec) {
+  if (find_recent(pipelines_, spec) == pipelines_.end()) {
+    if (pipelines_.size() == most_cached) pipelines_.pop_back();
+    pipelines_.push_front({spec, NativePipeline(users_, spec.pipelining)});
+  }
+  return pipelines_.front().pipeline;
+}
+
+Communicator* communicator_state(MPI_Comm comm) {
+  if (!may_be_communicator(comm)) return nullptr;
+  void* value = nullptr;
+  int found = 0;
+  if (mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
+  if (found != 0) return static_cast<Communicator*>(value);
+  auto state = std::make_unique<Communicator>(comm);
+  if (mpi.Comm_set_attr(comm, session.keyval, state.get()) != MPI_SUCCESS) return nullptr;
+  const std::lock_guard lock(registry_mutex);
+  registry().insert(state.get());
+  return state.release();
+}
+
+void make_communicator_keyval() {
+  mpi.Comm_create_keyval(&copy_nothing, &delete_state, &session.keyval, nullptr);
+}
+
+void free_all_communicators() {
+  // The attributes stay behind: their delete callback finds the state gone from the registry.
+  std::set<Communicator*> all;
+  {
+    const std::lock_guard lock(registry_mutex);
+    all.swap(registry());
+  }
+  for (Communicator* state : all) delete state;
+  mpi.Comm_free_keyval(&session.keyval);
+}
+
+}  // namespace stretto

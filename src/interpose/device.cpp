@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/device.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace stretto {
+namespace {
+
+/// The few functions of the CUDA driver (cuda.h, "Memory Management" and "Unified Addressing") that staging needs.
+/// Declared here since the build must not need CUDA.
+struct Driver {
+  using Address = std::uint64_t;
+  static constexpr int success = 0;
+  static constexpr int attribute_context = 1;
+  static constexpr int attribute_memory_type = 2;
+  static constexpr int attribute_is_managed = 8;
+  static constexpr unsigned memory_type_device = 2;
+
+  int (*pointer_attribute)(void* value, int attribute, Address pointer) = nullptr;
+  int (*to_host)(void* host, Address device, std::size_t bytes) = nullptr;
+  int (*to_device)(Address device, const void* host, std::size_t bytes) = nullptr;
+  int (*push_context)(void* context) = nullptr;
+  int (*pop_context)(void** context) = nullptr;
+
+  /// nullptr while the process has loaded no driver.
+  static const Driver* loaded() {
+    static Driver driver;
+    static std::atomic<bool> ready{false};
+    if (ready.load(std::memory_order_acquire)) return &driver;
+    void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) return nullptr;
+    static const bool complete = driver.find_functions(library);
+    if (complete) ready.store(true, std::memory_order_release);
+    return complete ? &driver : nullptr;
+  }
+
+  [[nodiscard]] bool is_device_memory(const void* pointer) const {
+    const auto address = reinterpret_cast<Address>(pointer);
+    unsigned managed = 0;
+    if (pointer_attribute(&managed, attribute_is_managed, address) == success && managed != 0) return false;
+    unsigned type = 0;
+    return pointer_attribute(&type, attribute_memory_type, address) == success && type == memory_type_device;
+  }
+
+ private:
+  bool find_functions(void* library) {
+    pointer_attribute = reinterpret_cast<decltype(pointer_attribute)>(dlsym(library, "cuPointerGetAttribute"));
+    to_host = reinterpret_cast<decltype(to_host)>(dlsym(library, "cuMemcpyDtoH_v2"));
+    to_device = reinterpret_cast<decltype(to_device)>(dlsym(library, "cuMemcpyHtoD_v2"));
+    push_context = reinterpret_cast<decltype(push_context)>(dlsym(library, "cuCtxPushCurrent_v2"));
+    pop_context = reinterpret_cast<decltype(pop_context)>(dlsym(library, "cuCtxPopCurrent_v2"));
+    return pointer_attribute != nullptr && to_host != nullptr && to_device != nullptr && push_context != nullptr &&
+           pop_context != nullptr;
+  }
+};
+
+/// The context that a pointer belongs to, made current as long as this lives: the thread that calls MPI may have none.
+class ContextGuard {
+ public:
+  ContextGuard(const Driver& driver, const void* pointer) : driver_(driver) {
+    void* context = nullptr;
+    const auto address = reinterpret_cast<Driver::Address>(pointer);
+    const bool found = driver.pointer_attribute(static_cast<void*>(&context), Driver::attribute_context, address) ==
+                           Driver::success &&
+                       context != nullptr;
+    pushed_ = found && driver.push_context(context) == Driver::success;
+  }
+  ContextGuard(const ContextGuard&) = delete;
+  ContextGuard& operator=(const ContextGuard&) = delete;
+  ~ContextGuard() {
+    void* context = nullptr;
+    if (pushed_) driver_.pop_context(&context);
+  }
+
+ private:
+  const Driver& driver_;
+  bool pushed_ = false;
+};
+
+void require(int status, const char* what) {
+  if (status != Driver::success) {
+    throw std::runtime_error(std::string("the CUDA driver could not copy ") + what + " (error " +
+                             std::to_string(status) + ")");
+  }
+}
+
+}  // namespace
+
+DeviceStaging::DeviceStaging(Call& call) {
+  const Driver* driver = call.count == 0 ? nullptr : Driver::loaded();
+  if (driver == nullptr) return;
+  const Element& element = call.element;
+  bytes_ = element.span(call.count);
+  // place() says how far before the data an address may lie; here the data are where the address says.
+  start_ = -(element.place(nullptr, call.count) - static_cast<std::byte*>(nullptr));
+
+  const bool in_place = call.input == call.output;
+  const bool input_on_device = driver->is_device_memory(static_cast<const std::byte*>(call.input) + start_);
+  const bool output_on_device =
+      in_place ? input_on_device : driver->is_device_memory(static_cast<std::byte*>(call.output) + start_);
+
+  if (output_on_device) {
+    users_output_ = call.output;
+    output_ = PooledBuffer(bytes_);
+    const auto* from = static_cast<const std::byte*>(call.output) + start_;
+    const ContextGuard guard(*driver, from);
+    // Gaps between elements must come back as they were.
+    if (in_place || !element.contiguous()) {
+      require(driver->to_host(output_.data(), reinterpret_cast<Driver::Address>(from), bytes_), "from device memory");
+    }
+    staged_output_ = output_.data();
+    call.output = element.place(output_.data(), call.count);
+    if (in_place) call.input = call.output;
+  }
+  if (input_on_device && !in_place) {
+    input_ = PooledBuffer(bytes_);
+    const auto* from = static_cast<const std::byte*>(call.input) + start_;
+    const ContextGuard guard(*driver, from);
+    require(driver->to_host(input_.data(), reinterpret_cast<Driver::Address>(from), bytes_), "from device memory");
+    call.input = element.place(input_.data(), call.count);
+  }
+}
+
+void DeviceStaging::copy_result_back() {
+  if (users_output_ == nullptr) return;
+  const Driver* driver = Driver::loaded();
+  auto* to = static_cast<std::byte*>(users_output_) + start_;
+  const ContextGuard guard(*driver, to);
+  require(driver->to_device(reinterpret_cast<Driver::Address>(to), staged_output_, bytes_), "to device memory");
+}
+
+}  // namespace stretto

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "engine/buffer_pool.hpp"
+#include "engine/execution.hpp"
+
+namespace stretto {
+
+/// Stages the buffers of a call that lie in device (GPU) memory through host memory, by the CUDA driver's own copy.
+/// The driver is used only if the process has loaded it already. Where buffers lie may differ between ranks, so it
+/// never touches the choice of algorithm: a rank stages by itself.
+class DeviceStaging {
+ public:
+  /// Replaces device buffers of `call` by host buffers and fills in the input. Throws std::bad_alloc, and
+  /// std::runtime_error if the driver cannot copy.
+  explicit DeviceStaging(Call& call);
+
+  /// Copies the result to where the program wants it. Throws std::runtime_error if the driver cannot.
+  void copy_result_back();
+
+ private:
+  void* users_output_ = nullptr;  // as the program gave it, if that is device memory
+  void* staged_output_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::ptrdiff_t start_ = 0;  // of the data, from the address that the program gave
+  PooledBuffer input_;
+  PooledBuffer output_;
+};
+
+}  // namespace stretto

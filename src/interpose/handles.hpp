@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <type_traits>
+
+#include "engine/mpi.hpp"
+#include "interpose/next.hpp"
+
+namespace stretto {
+
+/// A handle as MPI's header declares it, from the register that it came in, and back.
+template <typename Handle>
+Handle from_raw(RawHandle raw) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<Handle>(raw);
+  } else {
+    return static_cast<Handle>(raw);
+  }
+}
+
+template <typename Handle>
+RawHandle to_raw(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<RawHandle>(handle);
+  } else {
+    return static_cast<RawHandle>(static_cast<unsigned>(handle));
+  }
+}
+
+}  // namespace stretto

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/session.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "engine/element.hpp"
+#include "interpose/communicator.hpp"
+#include "interpose/statistics.hpp"
+#include "select/rule.hpp"
+
+namespace stretto {
+
+Session session;
+
+namespace {
+
+/// The settings of rank 0, on all ranks: what chooses must not differ.
+std::string shared_settings_text() {
+  std::string text = settings_text();
+  int length = static_cast<int>(text.size());
+  mpi.Bcast(&length, 1, MPI_INT, 0, mpi.comm_world);
+  text.resize(static_cast<std::size_t>(length));
+  mpi.Bcast(text.data(), length, MPI_CHAR, 0, mpi.comm_world);
+  return text;
+}
+
+std::vector<int> find_node_labels() {
+  int ranks = 1;
+  mpi.Comm_size(mpi.comm_world, &ranks);
+  MPI_Comm node{};
+  mpi.Comm_split_type(mpi.comm_world, MPI_COMM_TYPE_SHARED, session.world_rank, MPI_INFO_NULL, &node);
+  int label = session.world_rank;  // ordered by world rank, so that rank 0 of the node has the lowest
+  mpi.Bcast(&label, 1, MPI_INT, 0, node);
+  mpi.Comm_free(&node);
+  std::vector<int> labels(static_cast<std::size_t>(ranks));
+  mpi.Allgather(&label, 1, MPI_INT, labels.data(), 1, MPI_INT, mpi.comm_world);
+  return labels;
+}
+
+/// The rank that a launcher gave this process, for a line that must be written before MPI can be asked.
+bool may_be_rank_0() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name)) return std::string(rank) == "0";
+  }
+  return true;
+}
+
+}  // namespace
+
+void begin_session() {
+  if (session.active) return;
+  if (const std::string error = load_mpi(); !error.empty()) {
+    const char* strict = std::getenv("STRETTO_STRICT");
+    if (may_be_rank_0()) complain(error + "; every call goes to the MPI library");
+    if (strict != nullptr && std::string(strict) == "1") std::exit(EXIT_FAILURE);
+    return;
+  }
+  mpi.Comm_rank(mpi.comm_world, &session.world_rank);
+  session.settings = parse_settings(shared_settings_text());
+  for (const std::string& line : session.settings.complaints) complain_once_on_rank_0(line);
+  if (session.settings.strict && !session.settings.complaints.empty()) mpi.Abort(mpi.comm_world, EXIT_FAILURE);
+  if (session.settings.disabled) return;
+
+  load_predefined_handles();
+  session.node_label_of_world_rank = find_node_labels();
+  mpi.Comm_group(mpi.comm_world, &session.world_group);
+  make_communicator_keyval();
+  const bool small_calls_are_native = !session.settings.allreduce && session.settings.statistics_file.empty();
+  session.allreduce_native_floor = small_calls_are_native ? allreduce_native_floor() : 0;
+  session.active = true;
+}
+
+void end_session() {
+  if (!session.active) return;
+  session.active = false;
+  if (!session.settings.statistics_file.empty() && session.world_rank == 0) {
+    const std::string error = write_statistics(session.settings.statistics_file);
+    if (!error.empty()) complain(error);
+  }
+  free_all_communicators();
+  mpi.Group_free(&session.world_group);
+}
+
+void complain(const std::string& line) { std::fputs(("stretto: " + line + "\n").c_str(), stderr); }
+
+void complain_once_on_rank_0(const std::string& line) {
+  if (session.world_rank != 0) return;
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  const std::lock_guard lock(mutex);
+  if (said.insert(line).second) complain(line);
+}
+
+}  // namespace stretto

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/statistics.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "interpose/session.hpp"
+
+namespace stretto {
+namespace {
+
+struct Count {
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+};
+
+/// Collective, smallest size of the class (a power of two, or 0), spec.
+using Key = std::tuple<Collective, std::size_t, std::string>;
+
+std::mutex mutex;
+std::map<Key, Count>& counts() {
+  static std::map<Key, Count> all;
+  return all;
+}
+
+std::string library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  mpi.Get_library_version(text.data(), &length);
+  const std::string version(text.data(), static_cast<std::size_t>(length));
+  return version.substr(0, version.find_first_of("\n\0"));
+}
+
+}  // namespace
+
+void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds) {
+  const std::lock_guard lock(mutex);
+  Count& count = counts()[{collective, std::bit_floor(bytes), to_string(spec)}];
+  ++count.calls;
+  count.bytes += bytes;
+  count.seconds += seconds;
+}
+
+std::string write_statistics(const std::string& file) {
+  int ranks = 1;
+  mpi.Comm_size(mpi.comm_world, &ranks);
+  nlohmann::ordered_json report;
+  report["stretto"] = STRETTO_VERSION;
+  report["library"] = library_version();
+  report["ranks"] = ranks;
+  report["nodes"] = Topology::from_labels(session.node_label_of_world_rank).nodes;
+  report["measured_on_rank"] = 0;
+  auto& calls = report["calls"] = nlohmann::ordered_json::array();
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto& [key, count] : counts()) {
+      const auto& [collective, smallest, spec] = key;
+      calls.push_back({{"collective", name_of(collective)},
+                       {"bytes_from", smallest},
+                       {"bytes_below", smallest == 0 ? 1 : 2 * smallest},
+                       {"spec", spec},
+                       {"calls", count.calls},
+                       {"bytes", count.bytes},
+                       {"seconds", count.seconds}});
+    }
+  }
+  std::ofstream stream(file);
+  stream << report.dump(2) << '\n';
+  stream.close();
+  return stream ? "" : "STRETTO_STATS=" + file + ": cannot be written";
+}
+
+}  // namespace stretto

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Internal: the instruction sets that the kernels were compiled for. find() uses the best one; tests compare all.
+
+#include <span>
+
+#include "kernels/table.hpp"
+
+namespace stretto::kernels {
+
+struct Target {
+  const char* name;
+  bool (*supported)() noexcept;  // by the processor and the operating system
+  Table table;                   // nullptr where the target has no kernel of its own
+};
+
+// Plain loops for every operation on every type. Runs anywhere.
+extern const Target plain_target;
+
+// All targets, best first; the last one is plain_target. Those before it have no kernels for long double.
+std::span<const Target* const> targets() noexcept;
+
+// The best target that is supported here.
+const Target& chosen_target() noexcept;
+
+// The target's function, else the plain one.
+Function find(const Target& target, Type type, Op op) noexcept;
+
+}  // namespace stretto::kernels

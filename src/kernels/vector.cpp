@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The kernels by Highway. foreach_target.h includes this file once for each instruction set, the rest of it
+// (HWY_ONCE) gathers what came out. Nothing here may call an inline function of the standard library: the linker
+// keeps one copy of such a function, and that copy might need AVX-512.
+
+#include <cstring>
+
+#include "kernels/dispatch.hpp"
+
+#ifdef __FAST_MATH__
+#error "NaN, signed zeros and rounding are part of the contract: compile the kernels without -ffast-math"
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/vector.cpp"
+
+// Ask for no more than the kernels use, so that the conditions below are all that a target needs. No FMA also
+// means that nothing can be contracted for AVX2; AVX-512 and others rely on -ffp-contract=off.
+#define HWY_DISABLE_PCLMUL_AES
+#define HWY_DISABLE_BMI2_FMA
+#define HWY_DISABLE_F16C
+// Highway's assertions call hwy::Abort of the library that is not linked.
+#define HWY_IS_DEBUG_BUILD 0
+#if defined(__x86_64__) || defined(__i386__)
+// Every processor of the last 15 years has SSE4.2; AVX3_DL adds nothing to plain arithmetic.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#else
+#define HWY_COMPILE_ONLY_STATIC
+#endif
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which sets the target for these.
+#include <hwy/highway.h>
+
+#include "kernels/vector-inl.hpp"
+
+#if HWY_ONCE
+namespace stretto::kernels {
+namespace {
+
+// __builtin_cpu_supports also asks whether the operating system saves the registers. The explicit initialization
+// is for callers that come before constructors have run.
+#if HWY_TARGETS & HWY_AVX3
+bool has_avx512() noexcept {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+}
+constexpr Target avx512{"avx512", has_avx512, N_AVX3::table};
+#endif
+
+#if HWY_TARGETS & HWY_AVX2
+bool has_avx2() noexcept {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2");
+}
+constexpr Target avx2{"avx2", has_avx2, N_AVX2::table};
+#endif
+
+#if HWY_TARGETS & HWY_SSE4
+bool has_sse4() noexcept {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("sse4.2");
+}
+constexpr Target sse4{"sse4", has_sse4, N_SSE4::table};
+#endif
+
+#if defined(HWY_COMPILE_ONLY_STATIC) && STRETTO_TARGET_HAS_VECTORS
+bool always() noexcept { return true; }
+constexpr Target simd{"simd", always, HWY_NAMESPACE::table};
+#endif
+
+constexpr const Target* best_first[] = {
+#if HWY_TARGETS & HWY_AVX3
+    &avx512,
+#endif
+#if HWY_TARGETS & HWY_AVX2
+    &avx2,
+#endif
+#if HWY_TARGETS & HWY_SSE4
+    &sse4,
+#endif
+#if defined(HWY_COMPILE_ONLY_STATIC) && STRETTO_TARGET_HAS_VECTORS
+    &simd,
+#endif
+    &plain_target,
+};
+
+}  // namespace
+
+std::span<const Target* const> targets() noexcept { return best_first; }
+
+}  // namespace stretto::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/round_conflicts.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "verify/cells.hpp"
+
+namespace stretto {
+namespace {
+
+struct Touched {
+  std::array<Slice, 2> reads{};
+  int read_count = 0;
+  Slice write{};
+  bool writes = false;
+};
+
+Touched touched_by(const Action& action) {
+  switch (action.kind) {
+    case Kind::send: return {.reads = {action.left}, .read_count = 1};
+    case Kind::recv: return {.write = action.into, .writes = true};
+    case Kind::recv_reduce: return {.reads = {action.with()}, .read_count = 1, .write = action.into, .writes = true};
+    case Kind::copy: return {.reads = {action.left}, .read_count = 1, .write = action.into, .writes = true};
+    case Kind::reduce:
+      return {.reads = {action.left, action.right}, .read_count = 2, .write = action.into, .writes = true};
+  }
+  return {};
+}
+
+class ConflictFinder {
+ public:
+  ConflictFinder(const Schedule& schedule, Placement placement)
+      : schedule_(schedule),
+        cells_(schedule, placement),
+        placement_(placement),
+        writer_(static_cast<std::size_t>(cells_.size()), nobody) {}
+
+  std::string check_round(int index) {
+    const auto round = schedule_.round(index);
+    std::string error = check_actions(round);
+    if (error.empty()) error = mark_writes(round);
+    if (error.empty()) error = check_reads(round);
+    clear_writes(round);
+    return error;
+  }
+
+ private:
+  static constexpr int nobody = -1;
+
+  std::string check_actions(std::span<const Action> round) const {
+    for (const Action& action : round) {
+      const Touched touched = touched_by(action);
+      const bool has_peer = action.kind == Kind::send || action.receives();
+      if (has_peer && (action.peer < 0 || action.peer >= schedule_.ranks() || action.peer == schedule_.rank())) {
+        return "no such peer: rank " + std::to_string(action.peer);
+      }
+      if (touched.writes && !cells_.exists(touched.write)) return "writes blocks that do not exist";
+      if (touched.writes && touched.write.buffer == Buffer::input && placement_ == Placement::out_of_place) {
+        return "writes to the input";
+      }
+      for (int i = 0; i < touched.read_count; ++i) {
+        const Slice& read = touched.reads.at(static_cast<std::size_t>(i));
+        if (!cells_.exists(read)) return "reads blocks that do not exist";
+        if (touched.writes && !same_shape(read, touched.write)) return "its operands are of different blocks";
+        if (touched.writes && overlaps_partly(read, touched.write)) return "an operand overlaps the result partly";
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool same_shape(const Slice& a, const Slice& b) const {
+    if (a.count != b.count) return false;
+    for (int i = 0; i < a.count; ++i) {
+      if (cells_.shape(a, i) != cells_.shape(b, i)) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool overlaps_partly(const Slice& a, const Slice& b) const {
+    const int distance = std::abs(cells_.first(a) - cells_.first(b));
+    return distance != 0 && distance < a.count;
+  }
+
+  std::string mark_writes(std::span<const Action> round) {
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      const Touched touched = touched_by(round[i]);
+      if (!touched.writes) continue;
+      for (int cell = cells_.first(touched.write), left = touched.write.count; left > 0; ++cell, --left) {
+        if (writer_[static_cast<std::size_t>(cell)] != nobody) return "two actions write the same block";
+        writer_[static_cast<std::size_t>(cell)] = static_cast<int>(i);
+      }
+    }
+    return {};
+  }
+
+  std::string check_reads(std::span<const Action> round) const {
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      const Touched touched = touched_by(round[i]);
+      for (int k = 0; k < touched.read_count; ++k) {
+        const Slice& read = touched.reads.at(static_cast<std::size_t>(k));
+        for (int cell = cells_.first(read), left = read.count; left > 0; ++cell, --left) {
+          const int writer = writer_[static_cast<std::size_t>(cell)];
+          if (writer != nobody && writer != static_cast<int>(i)) {
+            return "an action reads a block that another one writes";
+          }
+        }
+      }
+    }
+    return {};
+  }
+
+  void clear_writes(std::span<const Action> round) {
+    for (const Action& action : round) {
+      const Touched touched = touched_by(action);
+      if (!touched.writes || !cells_.exists(touched.write)) continue;
+      for (int cell = cells_.first(touched.write), left = touched.write.count; left > 0; ++cell, --left) {
+        writer_[static_cast<std::size_t>(cell)] = nobody;
+      }
+    }
+  }
+
+  const Schedule& schedule_;
+  Cells cells_;
+  Placement placement_;
+  std::vector<int> writer_;  // which action of the round writes a cell
+};
+
+}  // namespace
+
+std::string find_round_conflict(const Schedule& schedule, Placement placement) {
+  for (const int like : schedule.scratch_shape()) {
+    if (like < 0 || like >= schedule.blocks()) {
+      return "rank " + std::to_string(schedule.rank()) + ": scratch is shaped like a block that does not exist";
+    }
+  }
+  ConflictFinder finder(schedule, placement);
+  for (int index = 0; index < schedule.rounds(); ++index) {
+    std::string error = finder.check_round(index);
+    if (!error.empty()) {
+      return "rank " + std::to_string(schedule.rank()) + ", round " + std::to_string(index) + ": " + error;
+    }
+  }
+  return {};
+}
+
+}  // namespace stretto

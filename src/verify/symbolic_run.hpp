@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "verify/cells.hpp"
+#include "verify/expression.hpp"
+#include "verify/verify.hpp"
+
+namespace stretto {
+
+/// Executes the schedules of all ranks with expressions in place of data.
+class SymbolicRun {
+ public:
+  SymbolicRun(std::span<const Schedule> schedules, Placement placement);
+
+  /// One line that says what went wrong, or an empty one.
+  std::string execute();
+
+  /// What the first block of a slice holds on a rank.
+  [[nodiscard]] Expressions::Id value(int rank, const Slice& slice) const;
+  [[nodiscard]] const Expressions& expressions() const { return expressions_; }
+
+ private:
+  struct Rank {
+    int round = 0;
+    std::size_t unfinished = 0;  // actions of the round
+    std::vector<Expressions::Id> memory;
+  };
+  struct Posted {
+    const Action* action;
+    int rank;
+  };
+  /// From one rank to another. Messages match in the order in which they are posted, so one of the two is empty.
+  struct Channel {
+    std::deque<Posted> sends;
+    std::deque<Posted> receives;
+  };
+
+  std::string count_partners() const;
+  void begin_round(int rank);
+  void post(int rank, const Action& action);
+  void deliver(const Posted& send, const Posted& receive);
+  void compute(int rank, const Action& action);
+  void finish_one(int rank);
+  Expressions::Id combine(int rank, Expressions::Id left, Expressions::Id right);
+  std::string describe_deadlock() const;
+  void fail(int rank, const std::string& what);
+
+  [[nodiscard]] const Cells& cells(int rank) const { return cells_[static_cast<std::size_t>(rank)]; }
+  Expressions::Id& cell(int rank, const Slice& slice, int index);
+  /// As cell(), for reading: it is an error if nothing was written there.
+  Expressions::Id read(int rank, const Slice& slice, int index);
+
+  std::span<const Schedule> schedules_;
+  std::vector<Cells> cells_;
+  std::vector<Rank> ranks_;
+  std::unordered_map<std::uint64_t, Channel> channels_;
+  std::vector<int> ready_;  // ranks whose round has ended
+  Expressions expressions_;
+  std::string error_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace stretto {
+namespace {
+
+std::vector<int> rank_counts() {
+  std::vector<int> counts(64);
+  std::iota(counts.begin(), counts.end(), 1);
+  counts.insert(counts.end(), {127, 128, 129, 1000});
+  return counts;
+}
+
+class EveryAlgorithm : public testing::TestWithParam<Algorithm> {};
+
+TEST_P(EveryAlgorithm, IsProvenForAnyNumberOfRanks) {
+  for (const int ranks : rank_counts()) {
+    EXPECT_EQ(verify(GetParam(), Topology::flat(ranks)).error, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, testing::ValuesIn(algorithms().begin(), algorithms().end()),
+                         [](const auto& algorithm) { return std::string(algorithm.param.name); });
+
+/// Two ranks that swap their whole message and reduce: right, and small enough to break in every way.
+std::vector<Schedule> swap_and_reduce() {
+  std::vector<Schedule> schedules;
+  for (const int rank : {0, 1}) {
+    Schedule schedule(2, rank, 1);
+    const Slice theirs = scratch(schedule.add_scratch(0));
+    schedule.send(input(0), 1 - rank).recv(theirs, 1 - rank).end_round();
+    schedule.reduce(output(0), rank == 0 ? input(0) : theirs, rank == 0 ? theirs : input(0)).end_round();
+    schedules.push_back(schedule);
+  }
+  return schedules;
+}
+
+std::string error_of(const std::vector<Schedule>& schedules, Placement placement = Placement::out_of_place) {
+  return verify(Collective::allreduce, schedules, placement).error;
+}
+
+void expect_contains(const std::string& text, const std::string& words) {
+  EXPECT_NE(text.find(words), std::string::npos) << "found instead: \"" << text << '"';
+}
+
+TEST(Verify, AcceptsARightSchedule) {
+  EXPECT_EQ(error_of(swap_and_reduce()), "");
+  EXPECT_EQ(error_of(swap_and_reduce(), Placement::in_place), "");
+}
+
+TEST(Verify, CatchesASendWithoutAReceive) {
+  auto schedules = swap_and_reduce();
+  schedules[0].send(output(0), 1).end_round();
+  expect_contains(error_of(schedules), "rank 0 sends rank 1 a message that is not received");
+}
+
+TEST(Verify, CatchesAReceiveWithoutASend) {
+  auto schedules = swap_and_reduce();
+  schedules[0].recv(output(0), 1).end_round();
+  expect_contains(error_of(schedules), "rank 0 receives a message from rank 1 that is not sent");
+}
+
+TEST(Verify, CatchesADeadlockThatOnlyBufferingHides) {
+  std::vector<Schedule> schedules;
+  for (const int rank : {0, 1}) {
+    Schedule schedule(2, rank, 1);
+    const Slice theirs = scratch(schedule.add_scratch(0));
+    schedule.send(input(0), 1 - rank).end_round();  // both wait for a receive that comes after their send
+    schedule.recv(theirs, 1 - rank).end_round();
+    schedule.reduce(output(0), rank == 0 ? input(0) : theirs, rank == 0 ? theirs : input(0)).end_round();
+    schedules.push_back(schedule);
+  }
+  expect_contains(error_of(schedules), "deadlock: rank 0 waits in round 0 for rank 1");
+}
+
+TEST(Verify, CatchesMessagesOfDifferentLength) {
+  std::vector<Schedule> schedules{Schedule(2, 0, 2), Schedule(2, 1, 2)};
+  schedules[0].send(input(0, 2), 1).end_round();
+  schedules[1].recv_reduce(output(0), input(0), 0, Side::left).end_round();
+  expect_contains(error_of(schedules), "takes 1 blocks where rank 0 sends 2");
+}
+
+TEST(Verify, CatchesMessagesOfDifferentBlocks) {
+  std::vector<Schedule> schedules{Schedule(2, 0, 2), Schedule(2, 1, 2)};
+  schedules[0].send(input(1), 1).end_round();
+  schedules[1].recv_reduce(output(0), input(0), 0, Side::left).end_round();
+  expect_contains(error_of(schedules), "takes block 0 where rank 0 sends block 1");
+}
+
+TEST(Verify, CatchesTwoWritersInARound) {
+  auto schedules = swap_and_reduce();
+  schedules[1].copy(output(0), input(0)).copy(output(0), scratch(0)).end_round();
+  expect_contains(error_of(schedules), "rank 1, round 2: two actions write the same block");
+}
+
+TEST(Verify, CatchesAReaderBesideAWriter) {
+  auto schedules = swap_and_reduce();
+  schedules[0].copy(scratch(0), output(0)).copy(output(0), input(0)).end_round();
+  expect_contains(error_of(schedules), "rank 0, round 2: an action reads a block that another one writes");
+}
+
+TEST(Verify, CatchesAConflictThatOnlyInPlaceHas) {
+  std::vector<Schedule> schedules;
+  for (const int rank : {0, 1}) {
+    Schedule schedule(2, rank, 1);
+    const Side arriving = rank == 0 ? Side::right : Side::left;
+    schedule.send(input(0), 1 - rank).recv_reduce(output(0), input(0), 1 - rank, arriving).end_round();
+    schedules.push_back(schedule);
+  }
+  EXPECT_EQ(error_of(schedules), "");
+  expect_contains(error_of(schedules, Placement::in_place), "an action reads a block that another one writes");
+}
+
+TEST(Verify, CatchesAWriteToTheInput) {
+  auto schedules = swap_and_reduce();
+  schedules[0].copy(input(0), output(0)).end_round();
+  expect_contains(error_of(schedules), "writes to the input");
+  EXPECT_EQ(error_of(schedules, Placement::in_place), "");
+}
+
+TEST(Verify, CatchesAPartialOverlap) {
+  Schedule schedule(1, 0, 3);
+  schedule.copy(output(0, 3), input(0, 3)).end_round();
+  schedule.copy(output(0, 2), output(1, 2)).end_round();
+  EXPECT_NE(error_of({schedule}), "");
+}
+
+TEST(Verify, CatchesBlocksAndPeersThatDoNotExist) {
+  auto schedules = swap_and_reduce();
+  schedules[0].copy(output(1), input(0)).end_round();
+  expect_contains(error_of(schedules), "writes blocks that do not exist");
+  schedules = swap_and_reduce();
+  schedules[0].copy(output(0), scratch(1)).end_round();
+  expect_contains(error_of(schedules), "reads blocks that do not exist");
+  schedules = swap_and_reduce();
+  schedules[1].send(output(0), 2).end_round();
+  expect_contains(error_of(schedules), "no such peer: rank 2");
+  schedules = swap_and_reduce();
+  schedules[1].send(output(0), 1).end_round();
+  expect_contains(error_of(schedules), "no such peer: rank 1");
+}
+
+TEST(Verify, CatchesOperandsOfDifferentBlocks) {
+  Schedule schedule(1, 0, 2);
+  schedule.copy(output(0), input(1)).end_round();
+  expect_contains(error_of({schedule}), "its operands are of different blocks");
+}
+
+TEST(Verify, CatchesAReadBeforeAnyWrite) {
+  auto schedules = swap_and_reduce();
+  Schedule early(2, 0, 1);
+  const Slice theirs = scratch(early.add_scratch(0));
+  early.reduce(output(0), input(0), theirs).end_round();
+  early.send(input(0), 1).recv(theirs, 1).end_round();
+  schedules[0] = early;
+  expect_contains(error_of(schedules), "rank 0, round 0: reads a block that was never written");
+}
+
+TEST(Verify, CatchesAnOutputThatIsNeverWritten) {
+  std::vector<Schedule> schedules{Schedule(2, 0, 1), Schedule(2, 1, 1)};
+  schedules[0].recv_reduce(output(0), input(0), 1, Side::right).end_round();
+  schedules[1].send(input(0), 0).end_round();
+  expect_contains(error_of(schedules), "rank 1: block 0 of the output is never written");
+}
+
+TEST(Verify, CatchesAMissingContribution) {
+  std::vector<Schedule> schedules{Schedule(2, 0, 1), Schedule(2, 1, 1)};
+  for (auto& schedule : schedules) schedule.copy(output(0), input(0)).end_round();
+  expect_contains(error_of(schedules), "ends with 1 contributions instead of 2");
+}
+
+TEST(Verify, CatchesAContributionTakenTwice) {
+  auto schedules = swap_and_reduce();
+  for (auto& schedule : schedules) schedule.reduce(output(0), output(0), output(0)).end_round();
+  expect_contains(error_of(schedules), "takes the contribution of rank 0 twice");
+}
+
+TEST(Verify, CatchesOneTakenTwiceInPlaceOfAnother) {
+  // Rank 2 of three is left out; rank 1 counts twice, with rank 0 in front each time.
+  std::vector<Schedule> schedules{Schedule(3, 0, 1), Schedule(3, 1, 1), Schedule(3, 2, 1)};
+  schedules[1].send(input(0), 0).end_round().recv(output(0), 0).end_round();
+  schedules[2].recv(output(0), 0).end_round();
+  schedules[0].recv_reduce(output(0), input(0), 1, Side::right).end_round();
+  const Slice again = scratch(schedules[0].add_scratch(0));
+  schedules[1].send(input(0), 0).end_round();
+  schedules[0].send(output(0), 1).send(output(0), 2).end_round();
+  schedules[0].recv(again, 1).end_round();
+  schedules[0].reduce(output(0), output(0), again).end_round();
+  expect_contains(error_of(schedules), "ends with 2 contributions instead of 3");
+}
+
+TEST(Verify, CatchesDifferentExpressionsOnTwoRanks) {
+  // (x0 + x1) + x2 on ranks 0 and 1, x0 + (x1 + x2) on rank 2: equal sums, but not equal bits.
+  std::vector<Schedule> schedules;
+  for (const int rank : {0, 1, 2}) {
+    Schedule schedule(3, rank, 1);
+    const Slice a = scratch(schedule.add_scratch(0));
+    const Slice b = scratch(schedule.add_scratch(0));
+    const int low = rank == 0 ? 1 : 0;
+    const int high = rank == 2 ? 1 : 2;
+    schedule.send(input(0), low).send(input(0), high).recv(a, low).recv(b, high).end_round();
+    const Slice x0 = rank == 0 ? input(0) : a;
+    const Slice x1 = rank == 0 ? a : rank == 1 ? input(0) : b;
+    const Slice x2 = rank == 2 ? input(0) : b;
+    if (rank == 2) {
+      schedule.reduce(output(0), x1, x2).end_round().reduce(output(0), x0, output(0)).end_round();
+    } else {
+      schedule.reduce(output(0), x0, x1).end_round().reduce(output(0), output(0), x2).end_round();
+    }
+    schedules.push_back(schedule);
+  }
+  expect_contains(error_of(schedules), "rank 2: block 0 ends with another expression than on rank 0");
+}
+
+TEST(Verify, CatchesTheLowerRankOnTheRight) {
+  auto schedules = swap_and_reduce();
+  for (auto& schedule : schedules) {
+    Schedule swapped(2, schedule.rank(), 1);
+    const Slice theirs = scratch(swapped.add_scratch(0));
+    const int peer = 1 - schedule.rank();
+    swapped.send(input(0), peer).recv(theirs, peer).end_round();
+    swapped.reduce(output(0), peer == 0 ? input(0) : theirs, peer == 0 ? theirs : input(0)).end_round();
+    schedule = swapped;
+  }
+  expect_contains(error_of(schedules), "the operand that holds rank 0 stands on the right");
+}
+
+TEST(Verify, CatchesAFalseClaimOfRankOrder) {
+  Algorithm liar = *find_algorithm(Collective::allreduce, "ring");
+  liar.keeps_order = [](const Topology&) { return true; };
+  expect_contains(verify(liar, Topology::flat(5)).error,
+                  "ring on 5 ranks: it does not keep rank order, though the registry claims it");
+  liar = *find_algorithm(Collective::allreduce, "binomial");
+  liar.keeps_order = [](const Topology&) { return false; };
+  expect_contains(verify(liar, Topology::flat(5)).error, "it keeps rank order, though the registry denies it");
+}
+
+TEST(Verify, CatchesASchedulePutInTheWrongPlace) {
+  auto schedules = swap_and_reduce();
+  std::swap(schedules[0], schedules[1]);
+  expect_contains(error_of(schedules), "its schedule is for another rank");
+}
+
+TEST(Verify, CountsTheWorkOfTheBusiestRank) {
+  const Proof ring = verify(*find_algorithm(Collective::allreduce, "ring"), Topology::flat(8));
+  EXPECT_EQ(ring.rounds, 14);
+  EXPECT_EQ(ring.messages_sent, 14);
+  EXPECT_EQ(ring.blocks_sent, 14);
+  const Proof halving = verify(*find_algorithm(Collective::allreduce, "rabenseifner"), Topology::flat(8));
+  EXPECT_EQ(halving.rounds, 6);
+  EXPECT_EQ(halving.blocks_sent, 14);
+  const Proof doubling = verify(*find_algorithm(Collective::allreduce, "recursive_doubling"), Topology::flat(8));
+  EXPECT_EQ(doubling.rounds, 3);
+  EXPECT_EQ(doubling.blocks_sent, 3);
+}
+
+}  // namespace
+}  // namespace stretto
