@@ -100,8 +100,7 @@ function(stretto_add_abi abi)
   stretto_static_library(stretto-engine-${abi} ${engine_sources})
   target_link_libraries(stretto-engine-${abi} PUBLIC stretto_core stretto_kernels stretto_mpi_headers_${abi})
 
-  file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/select/*.cpp src/interpose/*.cpp)
-  list(FILTER library_sources EXCLUDE REGEX "/src/select/spec\\.cpp$") # in stretto_core
+  file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
   if(library_sources)
     add_library(stretto-${abi} SHARED ${library_sources})
     target_link_libraries(stretto-${abi} PRIVATE stretto-engine-${abi} nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})

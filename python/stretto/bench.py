@@ -160,7 +160,7 @@ def _report(
     console = _console(table)
     console.print(table)
     for line in notes(run, bound, emulated):
-        console.print(line, style="dim", markup=False, highlight=False)
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     if json_file:
         text = json.dumps(to_json(run, rows, bound, sys.argv), indent=1)
         json_file.write_text(text + "\n", encoding="utf-8")

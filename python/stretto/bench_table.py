@@ -23,19 +23,17 @@ class _Column:
     shown: bool = True
 
 
-def _interval(median: str, low: str, high: str, unit: str = "") -> str:
-    return f"{median} [dim]({low}-{high})[/]{unit}"
+def _interval(estimate: Estimate, unit: float = 1.0) -> str:
+    median, low, high = (
+        three_digits(value / unit) for value in (estimate.median, estimate.low, estimate.high)
+    )
+    return f"{median} [dim]({low}-{high})[/]"
 
 
 def _time(estimate: Estimate) -> str:
     # One unit for the three, or they would not compare at a glance.
     factor, unit = seconds_unit(estimate.median)
-    values = (estimate.median, estimate.low, estimate.high)
-    return _interval(*(three_digits(value / factor) for value in values), f" {unit}")
-
-
-def _ratio(estimate: Estimate) -> str:
-    return _interval(*(three_digits(value) for value in (estimate.median, estimate.low, estimate.high)))
+    return f"{_interval(estimate, factor)} {unit}"
 
 
 def _chosen(row: Row) -> str:
@@ -43,7 +41,7 @@ def _chosen(row: Row) -> str:
 
 
 def _versus_native(row: Row) -> str:
-    return _ratio(row.speedup) if row.speedup and row.series.spec != "native" else ""
+    return _interval(row.speedup) if row.speedup and row.series.spec != "native" else ""
 
 
 def _columns(rows: list[Row]) -> list[_Column]:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from stretto import launch, paths
+from stretto.bench import bench
 from stretto.lab_cli import lab_app
 from stretto.program_command import OneLineErrors, ProgramCommand, program_of
 
@@ -24,7 +25,9 @@ app = typer.Typer(
 @app.command(cls=ProgramCommand)
 def run(
     context: typer.Context,
-    spec: Annotated[str | None, typer.Option(help="How to carry out allreduce: ring:segments=4.")] = None,
+    spec: Annotated[
+        str | None, typer.Option(help="How to carry out allreduce, as in ring:segments=4; auto chooses.")
+    ] = None,
     stats: Annotated[Path | None, typer.Option(help="A file for what was called, as JSON.")] = None,
     strict: Annotated[bool, typer.Option(help="A setting that cannot be followed is an error.")] = False,
 ) -> None:
@@ -38,4 +41,23 @@ def lib(abi: Annotated[str, typer.Argument(help="|".join(paths.ABIS), metavar="A
     print(paths.library(abi))
 
 
+@app.command()
+def doctor() -> None:
+    """Check the set-up: what is there, what is missing, and how to get it."""
+    from stretto.doctor import doctor as examine_and_print  # noqa: PLC0415  asks every launcher; others need not
+
+    raise typer.Exit(0 if examine_and_print() else 1)
+
+
 app.add_typer(lab_app, name="lab")
+app.command()(bench)
+
+try:
+    from stretto import schedules
+except ImportError:
+    # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
+    pass
+else:
+    app.command()(schedules.algorithms)
+    app.command()(schedules.verify)
+    app.command()(schedules.show)

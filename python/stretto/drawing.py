@@ -24,9 +24,12 @@ def draw_text(timeline: Timeline, rank_order: bool = False) -> Table:
     """Time goes down, a column each rank; colours tell blocks apart."""
     cells = [[Text() for _ in range(timeline.ranks)] for _ in range(timeline.steps)]
     for message in timeline.messages:
-        out, arriving = cells[message.step][message.sender], cells[message.step][message.receiver]
-        _append(out, f"→{message.receiver} {message.sent}", message.sent)
-        _append(arriving, f"←{message.sender} {_arrival(message, rank_order)}", message.into)
+        _append(
+            cells[message.step][message.sender], f"→{message.receiver} {_name(message.sent)}", message.sent
+        )
+    for message in timeline.messages:
+        arrival = f"←{message.sender} {_arrival(message, rank_order)}"
+        _append(cells[message.step][message.receiver], arrival, message.into)
     for action in timeline.locals:
         _append(cells[action.step][action.rank], _local_label(action), action.into)
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
@@ -40,12 +43,13 @@ def draw_text(timeline: Timeline, rank_order: bool = False) -> Table:
 
 def text_legend(rank_order: bool) -> str:
     """How to read the cells of draw_text."""
-    legend = (
-        "→2 5: sends block 5 to rank 2   ←1 5: receives block 5 from rank 1   s: a block of scratch memory"
-    )
+    reduces = "←1 +b5 reduces it with what it has"
     if rank_order:
-        return f"{legend}   ←1 5=in+own: reduces, what arrives on the left   ←1 5=own+in: on the right"
-    return f"{legend}   ←1 +5: reduces what arrives into block 5"
+        reduces = "←1 b5=recv+own reduces, what arrives on the left; ←1 b5=own+recv on the right"
+    return (
+        f"→2 b5 sends block 5 to rank 2; ←1 b5 receives block 5 from rank 1; {reduces}; "
+        "in5 is block 5 of the input, s0 a block of scratch memory"
+    )
 
 
 def _append(cell: Text, words: str, blocks: Blocks) -> None:
@@ -54,43 +58,54 @@ def _append(cell: Text, words: str, blocks: Blocks) -> None:
     cell.append(words, style=_TERMINAL_COLOURS[blocks.first % len(_TERMINAL_COLOURS)])
 
 
+def _name(blocks: Blocks) -> str:
+    return ("s" if blocks.scratch else "b") + blocks.numbers
+
+
+def _operand_name(blocks: Blocks) -> str:
+    return f"in{blocks.numbers}" if blocks.buffer == "input" else _name(blocks)
+
+
 def _arrival(message: Message, rank_order: bool) -> str:
+    into = _name(message.into)
     if not message.reduces:
-        return str(message.into)
-    return f"{message.into}={_operands(message)}" if rank_order else f"+{message.into}"
+        return into
+    return f"{into}={_operands(message)}" if rank_order else f"+{into}"
 
 
 def _operands(message: Message) -> str:
-    return "in+own" if message.arrives_left else "own+in"
+    return "recv+own" if message.arrives_left else "own+recv"
 
 
 def _local_label(action: Local) -> str:
-    if action.right is None:
-        return f"{action.into}={action.left}"
-    return f"{action.into}={action.left}+{action.right}"
+    into, left = _name(action.into), _operand_name(action.left)
+    return f"{into}={left}" if action.right is None else f"{into}={left}+{_operand_name(action.right)}"
 
 
 def draw_file(timeline: Timeline, title: str, file: Path, rank_order: bool = False) -> None:
     """Ranks are lanes, time goes to the right; the file's suffix says the format."""
-    import matplotlib.pyplot as plt  # noqa: PLC0415  slow to load, and only pictures need it
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only pictures need it
 
     # Long schedules get narrower steps, but labels must still fit.
     step_width = min(1.7, max(0.7, 80 / max(1, timeline.steps)))
     width = 1.4 + step_width * max(1, timeline.steps)
-    figure, axes = plt.subplots(figsize=(width, 1.5 + 0.75 * timeline.ranks), layout="constrained")
+    figure = Figure(figsize=(width, 1.5 + 0.75 * timeline.ranks), layout="constrained")
+    axes = figure.subplots()
     _draw_lanes(axes, timeline)
     senders = Counter((message.step, message.sender) for message in timeline.messages)
     for message in timeline.messages:
-        # Of several messages of one sender the labels would lie on each other near it.
-        near_receiver = senders[message.step, message.sender] > 1
-        _draw_message(axes, timeline, message, 0.78 if near_receiver else 0.2, rank_order)
+        # Labels stand a third of a lane beside a lane of their own: the sender's, or, where it sends several
+        # messages at once, the receivers'.
+        label_at = 0.32 / abs(message.receiver - message.sender)
+        if senders[message.step, message.sender] > 1:
+            label_at = 1 - label_at
+        _draw_message(axes, timeline, message, label_at, rank_order)
     for action in timeline.locals:
         _draw_local(axes, timeline, action)
     axes.set_title(title, fontsize=12)
     caption = "number: blocks sent     ⊕ what arrives is reduced     • what arrives is kept"
     axes.set_xlabel(f"step\n{caption}", fontsize=10)
     figure.savefig(file, dpi=min(130, int(30000 / width)))
-    plt.close(figure)
 
 
 def _colour(timeline: Timeline, blocks: Blocks) -> tuple[float, float, float]:
@@ -107,9 +122,8 @@ def _draw_lanes(axes: Axes, timeline: Timeline) -> None:
     axes.set_xlim(-0.05, max(1, timeline.steps) + 0.05)
     axes.set_ylim(timeline.ranks - 0.4, -0.6)
     axes.set_yticks(range(timeline.ranks), [f"rank {rank}" for rank in range(timeline.ranks)])
-    axes.set_xticks(
-        [step + 0.5 for step in range(timeline.steps)], [str(step) for step in range(timeline.steps)]
-    )
+    steps = range(timeline.steps)
+    axes.set_xticks([step + 0.5 for step in steps], [str(step) for step in steps])
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -122,14 +136,12 @@ def _draw_message(axes: Axes, timeline: Timeline, message: Message, at: float, r
         "",
         xy=(end, message.receiver),
         xytext=(begin, message.sender),
-        arrowprops={
-            "arrowstyle": "-|>", "color": colour, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 5, "mutation_scale": 11,
-        },
-    )  # fmt: skip
+        arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 5},
+    )
     axes.text(
         begin + at * (end - begin),
         message.sender + at * (message.receiver - message.sender),
-        str(message.sent),
+        ("s" if message.sent.scratch else "") + message.sent.numbers,
         color=colour,
         fontsize=9,
         fontweight="bold",
@@ -146,8 +158,9 @@ def _draw_message(axes: Axes, timeline: Timeline, message: Message, at: float, r
     if message.reduces:
         axes.plot(end, message.receiver, "+", markersize=7, color="0.25", markeredgewidth=1.4, zorder=6)
         if rank_order:
+            clear_side = 13 if message.sender > message.receiver else -13
             axes.annotate(
-                _operands(message), (end, message.receiver), (0, -13), textcoords="offset points",
+                _operands(message), (end, message.receiver), (0, clear_side), textcoords="offset points",
                 ha="center", va="center", fontsize=7, color="0.25",
             )  # fmt: skip
 

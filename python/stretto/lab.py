@@ -48,14 +48,15 @@ shift
 exec {enter} "$node" sh -c "$*"
 """
 
-# Starts a program in a node: NODE PROGRAM... The mount of the hosts file is seen in there only, since
-# `ip netns exec` gives its program a mount namespace of its own.
+# Starts a program in a node: NODE PROGRAM... The mounts are seen in there only, since `ip netns exec` gives
+# its program a mount namespace of its own. Without shared memory of its own, UCX takes two nodes for one.
 _ENTER = """\
 #!/bin/sh
 node=$1
 shift
-exec ip netns exec "$node" unshare --uts sh -c '
-  hostname "$1" && mount --bind {hosts} /etc/hosts && shift && exec "$@"' enter "$node" "$@"
+exec ip netns exec "$node" unshare --uts --ipc sh -c '
+  hostname "$1" && mount --bind {hosts} /etc/hosts && mount -t tmpfs shm /dev/shm && shift && exec "$@"
+' enter "$node" "$@"
 """
 
 

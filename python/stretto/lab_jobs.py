@@ -26,8 +26,9 @@ from stretto.lab import (
 )
 from stretto.mpi import Flavor, Install
 
-# Every process of a job inherits this variable, daemons and ranks alike: it tells whose they are.
-_MARK = "STRETTO_LAB_JOB"
+# Every process of a job inherits this variable, daemons and ranks alike: it tells whose they are. The name
+# does not begin with STRETTO_, since the library would take it for a setting.
+_MARK = "_STRETTO_LAB_JOB"
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,8 @@ def start(
                 if process.poll() is None:
                     process.terminate()
                 _end(process, state.namespaces, mark)
+                if process.stdout is not None:
+                    process.stdout.close()
 
 
 def _end(process: subprocess.Popen[str], names: Sequence[str], mark: str) -> None:

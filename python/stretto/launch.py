@@ -18,7 +18,7 @@ from stretto.errors import StrettoError
 from stretto.mpi import Flavor, Launcher
 
 # STRETTO_ variables that are for the command line, not for the ranks.
-_TOOL_VARIABLES = frozenset({"STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
+TOOL_VARIABLES = frozenset({"STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
 
 
 class UnknownLauncherError(StrettoError):
@@ -45,7 +45,7 @@ def check_spec(spec: str) -> str:
         try:
             parse_spec(spec)
         except ValueError as error:
-            raise StrettoError(f"--spec {spec}: {error}") from None
+            raise StrettoError(str(error)) from None
     return spec
 
 
@@ -60,7 +60,7 @@ def settings(
     result = {
         name: value
         for name, value in sorted(environment.items())
-        if name.startswith("STRETTO_") and name not in _TOOL_VARIABLES
+        if name.startswith("STRETTO_") and name not in TOOL_VARIABLES
     }
     if spec is not None:
         result["STRETTO_ALLREDUCE"] = check_spec(spec)
@@ -82,7 +82,11 @@ def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[
     if "MPI4PY_LIBMPI" in environment or "MPI4PY_MPIABI" in environment:
         return {}
     libmpi = mpi.find_libmpi(launcher)
-    return {"MPI4PY_LIBMPI": str(libmpi)} if libmpi else {}
+    if libmpi:
+        return {"MPI4PY_LIBMPI": str(libmpi)}
+    # Debian's MPICH has no libmpi.so.12. The wheel then cannot be used, and an error that says so is better
+    # than what it does by itself: take Open MPI, and start every rank as a program of its own.
+    return {"MPI4PY_MPIABI": launcher.flavor.abi}
 
 
 def rank_options(flavor: Flavor, variables: Mapping[str, str]) -> list[str]:

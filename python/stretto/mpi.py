@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -125,9 +125,11 @@ def _ask_version(path: Path, extra: tuple[tuple[str, str], ...]) -> tuple[Flavor
 def identify(program: str, environment: Mapping[str, str] | None = None) -> Launcher | None:
     """The launcher that this word names, or None when it is not one that Stretto knows.
 
-    Raises StrettoError when no such program exists.
+    Raises StrettoError when by its name it would be one, but does not exist.
     """
     found = shutil.which(program)
+    if found is None and not is_launcher_name(Path(program).name):
+        return None
     if found is None:
         where = "does not exist or is not executable" if "/" in program else "is not in PATH"
         raise StrettoError(f"{program} {where}; write: stretto run -- mpirun -np 4 ./program")
@@ -141,6 +143,8 @@ def identify(program: str, environment: Mapping[str, str] | None = None) -> Laun
 def find_libmpi(launcher: Launcher) -> Path | None:
     """The MPI library beside this launcher, under the name that programs ask for; None when there is none."""
     prefix = launcher.prefix
+    if launcher.flavor is not Flavor.INTELMPI and launcher.path.read_bytes()[:2] == b"#!":
+        return None  # a script may start the launcher of another prefix
     folders = [
         prefix / "lib",
         prefix / "lib/release",
@@ -164,10 +168,25 @@ class Install:
 
     def environment(self) -> dict[str, str]:
         """What its launcher and its ranks need to find their parts."""
+        library_path = os.environ.get("LD_LIBRARY_PATH", "")
         if self.launcher.prefix == Path("/usr"):
-            return {}
+            alias = _mpich_alias() if self.flavor is Flavor.MPICH4 else None
+            return {"LD_LIBRARY_PATH": _joined([alias], library_path)} if alias else {}
         # A wheel's MPI lies elsewhere than where it was built to be; for others this repeats what holds.
-        return relocation(self.flavor, self.launcher.prefix, os.environ.get("LD_LIBRARY_PATH", ""))
+        return relocation(self.flavor, self.launcher.prefix, library_path)
+
+
+def _joined(folders: Sequence[Path], library_path: str) -> str:
+    return ":".join([*map(str, folders), *filter(None, [library_path])])
+
+
+def _mpich_alias() -> Path | None:
+    """A folder where Debian's libmpich.so.12 has the name that all others give it, if somebody made one."""
+    for prefix in _named_prefixes(("mpich4",)):
+        library = prefix / "lib" / Flavor.MPICH4.soname
+        if library.is_file() and library.resolve().name.startswith("libmpich."):
+            return library.parent
+    return None
 
 
 def relocation(flavor: Flavor, prefix: Path, library_path: str) -> dict[str, str]:
@@ -180,8 +199,7 @@ def relocation(flavor: Flavor, prefix: Path, library_path: str) -> dict[str, str
         Flavor.MPICH5: [lib, lib / "mpich"],
         Flavor.INTELMPI: [lib, lib / "release", prefix / "opt/mpi/libfabric/lib", prefix / "libfabric/lib"],
     }[flavor]
-    present = [str(folder) for folder in folders if folder.is_dir()]
-    variables = {"LD_LIBRARY_PATH": ":".join([*present, *filter(None, [library_path])])}
+    variables = {"LD_LIBRARY_PATH": _joined([folder for folder in folders if folder.is_dir()], library_path)}
     if flavor is Flavor.INTELMPI:
         variables["I_MPI_ROOT"] = str(prefix)
     elif flavor.abi == "openmpi":
@@ -191,15 +209,20 @@ def relocation(flavor: Flavor, prefix: Path, library_path: str) -> dict[str, str
     return variables
 
 
-def prefixes() -> list[Path]:
-    """Folders that hold an MPI of their own: STRETTO_MPI_PREFIXES, then .mpi/* here and above."""
-    folders = [
-        Path(entry).absolute() for entry in os.environ.get("STRETTO_MPI_PREFIXES", "").split(":") if entry
-    ]
+def _named_prefixes(names: Sequence[str]) -> Iterator[Path]:
+    for entry in os.environ.get("STRETTO_MPI_PREFIXES", "").split(":"):
+        if entry:
+            yield Path(entry).absolute()
     here = Path.cwd()
     for above in (here, *here.parents):
-        folders += [above / ".mpi" / name for name in ("openmpi5", "mpich5", "intelmpi")]
-    return [folder for folder in folders if (folder / "bin").is_dir()]
+        yield from (above / ".mpi" / name for name in names)
+
+
+def prefixes() -> list[Path]:
+    """Folders that hold an MPI of their own: STRETTO_MPI_PREFIXES, then .mpi/* here and above."""
+    return [
+        folder for folder in _named_prefixes(("openmpi5", "mpich5", "intelmpi")) if (folder / "bin").is_dir()
+    ]
 
 
 def _candidates() -> Iterator[tuple[str, Path | None]]:

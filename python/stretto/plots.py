@@ -11,6 +11,7 @@ from stretto.units import format_bytes, format_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Wong's palette, made for colour-blind readers, without its yellow, which is too pale for lines on white.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -20,18 +21,18 @@ _MOST_SIZE_LABELS = 9
 
 
 def plot_throughput(run: Run, rows: list[Row], bound: LinkBound | None, file: Path) -> None:
-    """Algorithm bandwidth over message size, in a panel each for out of place and in place."""
-    import matplotlib.pyplot as plt  # noqa: PLC0415  slow to load, and only plots need it
+    """Write algorithm bandwidth over message size, in a panel each for out of place and in place."""
+    throughput_figure(run, rows, bound).savefig(file, dpi=150)
+
+
+def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Figure:
+    """The figure that plot_throughput writes."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
 
     places = sorted({row.series.in_place for row in rows})
-    figure, panels = plt.subplots(
-        1,
-        len(places),
-        figsize=(1.2 + 6.0 * len(places), 4.8),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
+    width = 1.2 + 6.0 * len(places)
+    figure = Figure(figsize=(width, 4.8), layout="constrained")
+    panels = figure.subplots(1, len(places), sharey=True, squeeze=False)
     sizes = sorted({row.series.bytes for row in rows})
     for axes, in_place in zip(panels[0], places, strict=True):
         _draw_panel(axes, [row for row in rows if row.series.in_place == in_place], bound)
@@ -41,10 +42,20 @@ def plot_throughput(run: Run, rows: list[Row], bound: LinkBound | None, file: Pa
     panels[0][0].set_ylabel("algorithm bandwidth (MB/s)")
     _label_bandwidths(panels[0][0])
     handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
+    # A column is as wide as the longest label, at about 0.08 inches a letter, and its line.
+    columns = max(1, int(width / (0.7 + 0.08 * max(map(len, labels)))))
+    rows_needed = -(-len(labels) // columns)
+    figure.set_figheight(4.6 + 0.2 * rows_needed)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=min(columns, len(labels)),
+        frameon=False,
+        fontsize=9,
+    )
     figure.suptitle(_title(run, places))
-    figure.savefig(file, dpi=150)
-    plt.close(figure)
+    return figure
 
 
 def _title(run: Run, places: list[bool]) -> str:

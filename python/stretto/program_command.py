@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What our commands have beyond Typer's: another program's command line after `--`, and errors of one line."""
+"""What our commands have beyond Typer's: another program's command line after `--`, errors of one line."""
 
 from __future__ import annotations
 

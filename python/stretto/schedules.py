@@ -96,6 +96,10 @@ def verify(
         raise typer.Exit(1)
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def show(
     name: Annotated[str, typer.Argument(metavar="ALGORITHM", help="Which one, e.g. ring.")],
     ranks: Annotated[int, typer.Option(min=1, help="Number of ranks.")] = 4,
@@ -112,7 +116,8 @@ def show(
         raise StrettoError(f"{output}: expected a name that ends in {', '.join(_FORMATS)}")
     schedules = [_core.build(algorithm.collective, name, ranks, rank) for rank in range(ranks)]
     timeline = make_timeline(schedules)
-    title = f"{algorithm.collective} {name}, {ranks} ranks, {timeline.blocks} blocks, {timeline.steps} steps"
+    counts = [_count(ranks, "rank"), _count(timeline.blocks, "block"), _count(timeline.steps, "step")]
+    title = f"{algorithm.collective} {name}, {', '.join(counts)}"
     if rank_order:
         title += f", {'keeps' if algorithm.keeps_order(ranks) else 'does not keep'} rank order"
     if output is not None:

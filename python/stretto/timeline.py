@@ -2,9 +2,9 @@
 """When each action of a schedule happens, if every message takes one step: what a drawing needs to know.
 
 Rounds are counted by each rank for itself, so equal numbers need not mean the same time: a rank that has
-nothing to do at first begins its round 0 later. The time stamp here is the longest path: a message is under way
-in the first step in which both its ranks have come to the round that holds it, and a round ends when its last
-message has.
+nothing to do at first begins its round 0 later. The time stamp here is the longest path: a message is under
+way in the first step in which both its ranks have come to the round that holds it, and a round ends when its
+last message has.
 """
 
 from __future__ import annotations
@@ -57,21 +57,26 @@ class ScheduleLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """A run of blocks, and whether they lie in scratch memory, where numbers mean nothing to other ranks."""
+    """A run of blocks. Numbers of scratch blocks mean nothing to other ranks."""
 
+    buffer: str
     first: int
     count: int
-    scratch: bool = False
 
     @classmethod
     def of(cls, piece: SliceLike) -> Blocks:
         """The blocks of a slice."""
-        return cls(piece.first, piece.count, piece.buffer == "scratch")
+        return cls(piece.buffer, piece.first, piece.count)
 
-    def __str__(self) -> str:
-        last = self.first + self.count - 1
-        numbers = str(self.first) if self.count == 1 else f"{self.first}-{last}"
-        return f"s{numbers}" if self.scratch else numbers
+    @property
+    def scratch(self) -> bool:
+        """Whether they are scratch memory."""
+        return self.buffer == "scratch"
+
+    @property
+    def numbers(self) -> str:
+        """`3`, or `4-7`."""
+        return str(self.first) if self.count == 1 else f"{self.first}-{self.first + self.count - 1}"
 
 
 @dataclass(frozen=True, slots=True)

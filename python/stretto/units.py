@@ -61,8 +61,8 @@ def parse_sizes(text: str) -> list[int]:
 def format_bytes(size: int) -> str:
     """The shortest exact text: `64 KiB`, `1.5 MiB`, `1000 B`."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        number = f"{size / factor:.10g}"
-        if size >= factor and len(number) <= 4:
+        number = f"{size / factor:.4g}"
+        if size >= factor and len(number) <= 4 and float(number) * factor == size:
             return f"{number} {unit}"
     return f"{size} B"
 

@@ -31,7 +31,8 @@ void Buffers::Free::operator()(std::byte* memory) const noexcept {
 
 bool Buffers::guards_intact(std::size_t pair) noexcept {
   const auto intact = [this](const std::byte* buffer) {
-    return std::all_of(buffer + message_bytes_, buffer + stride_, [](std::byte value) { return value == guard; });
+    return std::all_of(buffer + message_bytes_, buffer + stride_,
+                       [](std::byte value) { return value == guard; });
   };
   return intact(input(pair)) && intact(output(pair));
 }

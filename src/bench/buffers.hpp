@@ -6,8 +6,9 @@
 
 namespace stretto::bench {
 
-/// Several pairs of an input and an output of one message size, used in turn: a buffer that is used again and again
-/// stays in a cache as no program's would. Each buffer is followed by guard bytes that nobody may write.
+/// Several pairs of an input and an output of one message size, used in turn: a buffer that is used again and
+/// again stays in a cache as no program's would. Each buffer is followed by guard bytes that nobody may
+/// write.
 class Buffers {
  public:
   explicit Buffers(std::size_t message_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measuring program: times collectives by several specs in one run, checks their results, and prints events
-// (report.hpp) for `stretto bench` to read. Its own traffic uses PMPI, so that nothing changes what it counts with.
+// The measuring program: times collectives by several specs in one run, checks their results, and prints
+// events (report.hpp) for `stretto bench` to read. Its own traffic uses PMPI, so that nothing changes what it
+// counts with.
 #include <mpi.h>
 
 #include <chrono>

@@ -16,8 +16,8 @@
 namespace stretto::bench {
 namespace {
 
-constexpr double sample_seconds = 200e-6;    // a sample is at least about this long
-constexpr double warmup_seconds = 0.5;       // a spec's warm-up stops after this, whatever its calls
+constexpr double sample_seconds = 200e-6;     // a sample is at least about this long
+constexpr double warmup_seconds = 0.5;        // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t least_repetitions = 5;  // also when the time is up
 constexpr std::size_t most_repetitions = 10000;
 
@@ -25,7 +25,8 @@ constexpr std::size_t most_repetitions = 10000;
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   PMPI_Error_string(code, text.data(), &length);
-  throw std::runtime_error("spec " + spec + ": " + std::string(text.data(), static_cast<std::size_t>(length)));
+  throw std::runtime_error("spec " + spec + ": " +
+                           std::string(text.data(), static_cast<std::size_t>(length)));
 }
 
 /// The largest value of any rank. All ranks get the same, so decisions taken from it are the same on all.
@@ -37,7 +38,8 @@ std::array<double, count> largest(std::array<double, count> values) {
 
 std::string choice(const Case& one) {
   std::array<char, 256> text{};
-  const int code = stretto_choice("allreduce", MPI_COMM_WORLD, one.bytes, text.data(), static_cast<int>(text.size()));
+  const int code =
+      stretto_choice("allreduce", MPI_COMM_WORLD, one.bytes, text.data(), static_cast<int>(text.size()));
   if (code != MPI_SUCCESS) fail("auto", code);
   return text.data();
 }
@@ -149,7 +151,11 @@ class Measurement::Trial {
 };
 
 Measurement::Measurement(const Options& options, const Element& element, int rank, int ranks)
-    : options_(options), element_(element), pattern_(element, rank, ranks), rank_(rank), random_(options.seed) {}
+    : options_(options),
+      element_(element),
+      pattern_(element, rank, ranks),
+      rank_(rank),
+      random_(options.seed) {}
 
 std::vector<Result> Measurement::run(const Case& one, const Progress& progress) {
   Trial trial(*this, one);
@@ -163,7 +169,8 @@ std::vector<Result> Measurement::run(const Case& one, const Progress& progress) 
   }
   // All specs get the same number of calls: the common start then weighs the same in all their samples.
   const double wanted = std::ceil(sample_seconds / std::max(fastest, 1e-9));
-  const auto inner = static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_inner())));
+  const auto inner =
+      static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_inner())));
   for (Result& result : results) result.inner = inner;
 
   std::vector<std::size_t> order(results.size());
@@ -178,7 +185,8 @@ std::vector<Result> Measurement::run(const Case& one, const Progress& progress) 
     if (rank_ == 0) {
       const double by_count = static_cast<double>(done) / static_cast<double>(enough);
       const double by_time = elapsed / std::max(options_.min_seconds, 1e-9);
-      progress(std::min(1.0, std::max(std::min(by_count, by_time), elapsed / std::max(options_.max_seconds, 1e-9))));
+      progress(std::min(
+          1.0, std::max(std::min(by_count, by_time), elapsed / std::max(options_.max_seconds, 1e-9))));
     }
     if (done >= enough && elapsed >= options_.min_seconds) break;
     if (done >= std::min(enough, least_repetitions) && elapsed >= options_.max_seconds) break;

@@ -28,11 +28,13 @@ struct Result {
   bool correct = true;          // on all ranks
 };
 
-/// The cases that the options name. Sizes are cut to whole elements, at least one; what is then the same stays once.
+/// The cases that the options name. Sizes are cut to whole elements, at least one; what is then the same
+/// stays once.
 std::vector<Case> list_cases(const Options& options, const Element& element);
 
-/// Measures all specs of a case interleaved: every repetition runs each spec once, in an order that is shuffled
-/// alike on all ranks, so that what disturbs the machine disturbs all of them, and results pair up by repetition.
+/// Measures all specs of a case interleaved: every repetition runs each spec once, in an order that is
+/// shuffled alike on all ranks, so that what disturbs the machine disturbs all of them, and results pair up
+/// by repetition.
 class Measurement {
  public:
   /// Told how much of a case is done, from 0 to 1, on rank 0 only.

@@ -13,7 +13,8 @@ namespace {
 using namespace std::string_literals;
 
 [[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view wanted) {
-  throw std::invalid_argument(std::string(option) + " " + std::string(value) + ": expected " + std::string(wanted));
+  throw std::invalid_argument(std::string(option) + " " + std::string(value) + ": expected " +
+                              std::string(wanted));
 }
 
 template <typename Number>
@@ -59,10 +60,13 @@ Options parse_options(int argc, char** argv) {
        }},
       {"--in-place", [&](auto name, auto value) { options.in_place = parse_in_place(name, value); }},
       {"--type", [&](auto, auto value) { options.type = value; }},
-      {"--repetitions", [&](auto name, auto value) { options.repetitions = parse_number<std::size_t>(name, value); }},
+      {"--repetitions",
+       [&](auto name, auto value) { options.repetitions = parse_number<std::size_t>(name, value); }},
       {"--warmup", [&](auto name, auto value) { options.warmup = parse_number<std::size_t>(name, value); }},
-      {"--min-seconds", [&](auto name, auto value) { options.min_seconds = parse_number<double>(name, value); }},
-      {"--max-seconds", [&](auto name, auto value) { options.max_seconds = parse_number<double>(name, value); }},
+      {"--min-seconds",
+       [&](auto name, auto value) { options.min_seconds = parse_number<double>(name, value); }},
+      {"--max-seconds",
+       [&](auto name, auto value) { options.max_seconds = parse_number<double>(name, value); }},
       {"--seed", [&](auto name, auto value) { options.seed = parse_number<std::uint64_t>(name, value); }},
   };
   for (int at = 1; at < argc; at += 2) {

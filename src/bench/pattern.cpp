@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t period = 251;
 constexpr std::size_t rank_step = 31;
 constexpr std::size_t generation_step = 17;
-// A table holds one period more than is copied or compared at once, so that every phase finds a full run in it.
+// A table holds one period more than is copied or compared at once, so that every phase finds a full run in
+// it.
 constexpr std::size_t run = period * 64;
 
 template <typename Value>
@@ -30,7 +31,8 @@ std::vector<std::byte> tabulate(const Element& element, const std::vector<std::u
   return tabulate<std::int32_t>(values);
 }
 
-/// Calls visit(byte offset in the data, byte offset in the table, bytes) for the runs that make up [0, count).
+/// Calls visit(byte offset in the data, byte offset in the table, bytes) for the runs that make up [0,
+/// count).
 template <typename Visit>
 void for_each_run(std::size_t count, std::size_t phase, std::size_t size, Visit visit) {
   for (std::size_t first = 0; first < count; first += run) {
@@ -82,9 +84,10 @@ std::size_t Pattern::sum_phase(std::size_t first, std::uint64_t generation) cons
 }
 
 void Pattern::fill(std::byte* into, std::size_t count, std::uint64_t generation) const {
-  for_each_run(count, input_phase(0, generation), size_, [&](std::size_t at, std::size_t from, std::size_t bytes) {
-    std::memcpy(into + at, inputs_.data() + from, bytes);
-  });
+  for_each_run(count, input_phase(0, generation), size_,
+               [&](std::size_t at, std::size_t from, std::size_t bytes) {
+                 std::memcpy(into + at, inputs_.data() + from, bytes);
+               });
 }
 
 bool Pattern::holds_input(const std::byte* data, std::size_t count, std::uint64_t generation) const {
@@ -107,7 +110,8 @@ bool Pattern::holds_sum_sampled(const std::byte* data, std::size_t count, std::u
   const std::size_t stride = (count - width) / (windows - 1);
   // The windows at the ends stay where they are; those between move with the generation.
   const std::size_t shift = generation * 7919 % stride;
-  bool holds = range_holds_sum(data, 0, width, generation) && range_holds_sum(data, count - width, count, generation);
+  bool holds =
+      range_holds_sum(data, 0, width, generation) && range_holds_sum(data, count - width, count, generation);
   for (std::size_t window = 0; window + 1 < windows; ++window) {
     const std::size_t first = std::min(window * stride + shift, count - width);
     holds = holds && range_holds_sum(data, first, first + width, generation);

@@ -20,11 +20,12 @@ struct Element {
 /// float, double or int32; throws std::invalid_argument for any other.
 Element find_element(const std::string& name);
 
-/// Input data whose sum over all ranks is known and exactly representable, so that a result is checked bit by bit.
+/// Input data whose sum over all ranks is known and exactly representable, so that a result is checked bit by
+/// bit.
 ///
-/// Element i on rank r is (i + 31 r + 17 g) mod 251, where g is the generation: data of another generation differ
-/// everywhere. The period is a prime, so blocks that land in the wrong place show. Rank and generation only shift
-/// the phase: one table of the inputs and one of the sums serve all, and filling is a copy.
+/// Element i on rank r is (i + 31 r + 17 g) mod 251, where g is the generation: data of another generation
+/// differ everywhere. The period is a prime, so blocks that land in the wrong place show. Rank and generation
+/// only shift the phase: one table of the inputs and one of the sums serve all, and filling is a copy.
 class Pattern {
  public:
   Pattern(const Element& element, int rank, int ranks);
@@ -38,7 +39,8 @@ class Pattern {
  private:
   std::size_t input_phase(std::size_t first, std::uint64_t generation) const;
   std::size_t sum_phase(std::size_t first, std::uint64_t generation) const;
-  bool range_holds_sum(const std::byte* data, std::size_t first, std::size_t last, std::uint64_t generation) const;
+  bool range_holds_sum(const std::byte* data, std::size_t first, std::size_t last,
+                       std::uint64_t generation) const;
 
   std::size_t size_;
   std::size_t rank_;

@@ -93,8 +93,12 @@ void report_result(const Case& one, const Result& result) {
          {"correct", result.correct}});
 }
 
-void report_error(const std::string& message) { print({{"event", "error"}, {"message", message}}); }
+void report_error(const std::string& message) {
+  print({{"event", "error"}, {"message", message}});
+}
 
-void report_end() { print({{"event", "end"}}); }
+void report_end() {
+  print({{"event", "end"}});
+}
 
 }  // namespace stretto::bench

@@ -52,6 +52,11 @@ bool may_be_mpi(const std::string& path) {
 
 void* mpi_symbol(const char* name) { return dlsym(library, name); }
 
+void* mpi_variable(const char* name) {
+  void* variable = dlsym(RTLD_DEFAULT, name);
+  return variable != nullptr ? variable : mpi_symbol(name);
+}
+
 void* any_mpi_symbol(const char* name) {
   if (library != nullptr) return mpi_symbol(name);
   for (const std::string& path : loaded_objects()) {

@@ -20,9 +20,13 @@ void* mpi_symbol(const char* name);
 /// The same in any MPI library of the process, of whatever binary interface.
 void* any_mpi_symbol(const char* name);
 
+/// Address of a variable of the MPI library. A program may hold it: the linker moves variables that a program refers
+/// to into the program (copy relocation), and what the library has under the name is then unused.
+void* mpi_variable(const char* name);
+
 template <typename Handle>
 Handle predefined_handle(const char* name) {
-  return static_cast<Handle>(mpi_symbol(name));
+  return static_cast<Handle>(mpi_variable(name));
 }
 
 }  // namespace stretto

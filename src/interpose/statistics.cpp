@@ -34,8 +34,9 @@ std::string library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   mpi.Get_library_version(text.data(), &length);
-  const std::string version(text.data(), static_cast<std::size_t>(length));
-  return version.substr(0, version.find_first_of("\n\0"));
+  // The length counts a terminating zero in Open MPI, so it is not used.
+  const std::string version(text.data());
+  return version.substr(0, version.find('\n'));
 }
 
 }  // namespace

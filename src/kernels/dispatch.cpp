@@ -27,7 +27,9 @@ Function find(const Target& target, Type type, Op op) noexcept {
   return function != nullptr ? function : plain_target.table.at(type, op);
 }
 
-Function find(Type type, Op op) noexcept { return find(chosen_target(), type, op); }
+Function find(Type type, Op op) noexcept {
+  return find(chosen_target(), type, op);
+}
 
 std::size_t size_of(Type type) noexcept {
   switch (type) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Internal: the instruction sets that the kernels were compiled for. find() uses the best one; tests compare all.
+// Internal: the instruction sets that the kernels were compiled for. find() uses the best one; tests compare
+// all.
 
 #include <span>
 

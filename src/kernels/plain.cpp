@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels as plain loops: what the others must equal to the bit, what processors without SSE4 get, and the
-// only ones for long double.
+// The kernels as plain loops: what the others must equal to the bit, what processors without SSE4 get, and
+// the only ones for long double.
 
 #include <cstring>
 
@@ -57,8 +57,8 @@ T combine(T left, T right) {
   }
 }
 
-// Elements are copied, because the caller's may have another type of the same shape (long for long long, _Bool,
-// std::complex).
+// Elements are copied, because the caller's may have another type of the same shape (long for long long,
+// _Bool, std::complex).
 template <class T>
 T load(const unsigned char* at) {
   T value;
@@ -84,7 +84,9 @@ struct Plain {
   }
 };
 
-bool always() noexcept { return true; }
+bool always() noexcept {
+  return true;
+}
 
 }  // namespace
 

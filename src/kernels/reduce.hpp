@@ -8,13 +8,17 @@
 // along different cuts of a message therefore agree to the bit. In detail:
 //
 // - Integers wrap around, signed ones too.
-// - Logical operations give 1 or 0; an operand counts as true when it is not 0 (for _Bool: when its byte is not 0).
+// - Logical operations give 1 or 0; an operand counts as true when it is not 0 (for _Bool: when its byte is
+// not 0).
 // - min is `right < left ? right : left`, max is `left < right ? right : left`: of equal operands (+0 and -0)
 //   and of unordered ones (a NaN) the left one is taken.
-// - sum and prod of floats round after each operation and never fuse a product with a sum. If the left operand
-//   is a NaN it is the result, unchanged; else the processor's rule applies (the right NaN, made quiet). Without
-//   this, which of two NaNs survives would hang on the order in which a compiler places commutable operands.
-// - The product of complex numbers is (a.re*b.re - a.im*b.im, a.re*b.im + a.im*b.re), operation by operation as
+// - sum and prod of floats round after each operation and never fuse a product with a sum. If the left
+// operand
+//   is a NaN it is the result, unchanged; else the processor's rule applies (the right NaN, made quiet).
+//   Without this, which of two NaNs survives would hang on the order in which a compiler places commutable
+//   operands.
+// - The product of complex numbers is (a.re*b.re - a.im*b.im, a.re*b.im + a.im*b.re), operation by operation
+// as
 //   above, without C's Annex G recovery of infinities.
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Internal: the table of kernels of one instruction set, and the one place that says which operations exist on
-// which types.
+// Internal: the table of kernels of one instruction set, and the one place that says which operations exist
+// on which types.
 
 #include <array>
 #include <cstddef>
@@ -91,8 +91,8 @@ class TableBuilder {
     ordered<Element>(table, type);
   }
 
-  // Only the order of integers depends on their sign; everything else is done on unsigned ones, which wrap, and
-  // halves the number of kernels.
+  // Only the order of integers depends on their sign; everything else is done on unsigned ones, which wrap,
+  // and halves the number of kernels.
   template <class Element>
   static consteval void integer(Table& table, Type type) {
     using Unsigned = std::make_unsigned_t<Element>;

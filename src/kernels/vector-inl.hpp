@@ -23,9 +23,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D>
 using Vector = hn::Vec<D>;
 
-// Where the left operand is a NaN, that NaN. Compilers place the operands of an addition or a product in either
-// order, and the order decides which of two NaNs the processor returns. Costs a fifth of the speed (AVX-512) in
-// L1, nothing from L2 on.
+// Where the left operand is a NaN, that NaN. Compilers place the operands of an addition or a product in
+// either order, and the order decides which of two NaNs the processor returns. Costs a fifth of the speed
+// (AVX-512) in L1, nothing from L2 on.
 template <class V>
 HWY_INLINE V keep_left_nan(V left, V result) {
   return hn::IfThenElse(hn::Eq(left, left), result, left);
@@ -104,7 +104,8 @@ struct Vectors {
 
   // Fewer lanes than a vector has: through vectors on the stack, so that the arithmetic is the same.
   template <Op op, class Element, class D, class Lane = hn::TFromD<D>>
-  static HWY_NOINLINE void reduce_short(D d, Lane* into, const Lane* left, const Lane* right, std::size_t lanes) {
+  static HWY_NOINLINE void reduce_short(D d, Lane* into, const Lane* left, const Lane* right,
+                                        std::size_t lanes) {
     if (lanes == 0) return;  // the pointers may be null then, which memcpy does not take
     HWY_ALIGN Lane a[hn::MaxLanes(d)] = {};
     HWY_ALIGN Lane b[hn::MaxLanes(d)] = {};
@@ -124,16 +125,18 @@ struct Vectors {
   }
 };
 
-// The first and the last vector are computed before anything is stored and stored after everything else; between
-// them the loop stores aligned vectors, overlapping both. So there is no scalar remainder, and `into` may be an
-// operand: no element is read after it was written. (Aligned stores gain a third in L1 where the caller's `into`
-// is 16 bytes off, which is what malloc gives for large blocks, and cost nothing elsewhere.)
+// The first and the last vector are computed before anything is stored and stored after everything else;
+// between them the loop stores aligned vectors, overlapping both. So there is no scalar remainder, and `into`
+// may be an operand: no element is read after it was written. (Aligned stores gain a third in L1 where the
+// caller's `into` is 16 bytes off, which is what malloc gives for large blocks, and cost nothing elsewhere.)
 //
 // Beyond L2, memory is the bound, so two more things were tried, measured on a Sapphire Rapids, and rejected:
-// - Non-temporal stores into a third buffer take 30 % less time for the reduction alone. But a collective sends the
-//   result at once: reduction and copy of segments up to 1 MiB took 20 % longer, because the result had left the
-//   caches. Operands that are reduced in place gain nothing.
-// - Prefetching 1 KiB ahead: 3 to 8 % faster in place from memory, no gain into a third buffer, and 30 to 50 %
+// - Non-temporal stores into a third buffer take 30 % less time for the reduction alone. But a collective
+// sends the
+//   result at once: reduction and copy of segments up to 1 MiB took 20 % longer, because the result had left
+//   the caches. Operands that are reduced in place gain nothing.
+// - Prefetching 1 KiB ahead: 3 to 8 % faster in place from memory, no gain into a third buffer, and 30 to 50
+// %
 //   slower in L1.
 template <Op op, class Element>
 void Vectors::reduce(void* into, const void* left, const void* right, std::size_t elements) {
@@ -146,9 +149,8 @@ void Vectors::reduce(void* into, const void* left, const void* right, std::size_
   const auto* const b = static_cast<const Lane*>(right);
   if (lanes < step) return reduce_short<op, Element>(d, out, a, b, lanes);
 
-  const auto at = [=](std::size_t i) HWY_ATTR {
-    return combine<op, Element>(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i));
-  };
+  const auto at = [=](std::size_t i)
+                      HWY_ATTR { return combine<op, Element>(d, hn::LoadU(d, a + i), hn::LoadU(d, b + i)); };
   const auto first = at(0);
   const auto last = at(lanes - step);
 

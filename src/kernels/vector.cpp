@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The kernels by Highway. foreach_target.h includes this file once for each instruction set, the rest of it
-// (HWY_ONCE) gathers what came out. Nothing here may call an inline function of the standard library: the linker
-// keeps one copy of such a function, and that copy might need AVX-512.
+// (HWY_ONCE) gathers what came out. Nothing here may call an inline function of the standard library: the
+// linker keeps one copy of such a function, and that copy might need AVX-512.
 
 #include <cstring>
 
@@ -38,8 +38,8 @@
 namespace stretto::kernels {
 namespace {
 
-// __builtin_cpu_supports also asks whether the operating system saves the registers. The explicit initialization
-// is for callers that come before constructors have run.
+// __builtin_cpu_supports also asks whether the operating system saves the registers. The explicit
+// initialization is for callers that come before constructors have run.
 #if HWY_TARGETS & HWY_AVX3
 bool has_avx512() noexcept {
   __builtin_cpu_init();
@@ -66,7 +66,9 @@ constexpr Target sse4{"sse4", has_sse4, N_SSE4::table};
 #endif
 
 #if defined(HWY_COMPILE_ONLY_STATIC) && STRETTO_TARGET_HAS_VECTORS
-bool always() noexcept { return true; }
+bool always() noexcept {
+  return true;
+}
 constexpr Target simd{"simd", always, HWY_NAMESPACE::table};
 #endif
 
@@ -88,7 +90,9 @@ constexpr const Target* best_first[] = {
 
 }  // namespace
 
-std::span<const Target* const> targets() noexcept { return best_first; }
+std::span<const Target* const> targets() noexcept {
+  return best_first;
+}
 
 }  // namespace stretto::kernels
 #endif  // HWY_ONCE

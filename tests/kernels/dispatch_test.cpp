@@ -44,7 +44,8 @@ TEST(Dispatch, FindsWhatMpiDefinesAndNothingElse) {
       for (std::size_t o = 0; o < op_count; ++o) {
         const auto type = static_cast<Type>(t);
         const auto op = static_cast<Op>(o);
-        EXPECT_EQ(find(*target, type, op) != nullptr, defined(type, op)) << target->name << ' ' << t << ' ' << o;
+        EXPECT_EQ(find(*target, type, op) != nullptr, defined(type, op))
+            << target->name << ' ' << t << ' ' << o;
         EXPECT_EQ(find(type, op) != nullptr, defined(type, op)) << t << ' ' << o;
       }
     }
@@ -64,6 +65,7 @@ TEST(Dispatch, ChoosesTheFirstSupportedTarget) {
 TEST(Dispatch, IsTheSameFromAllThreads) {
   std::vector<Function> found(8);
   std::vector<std::thread> threads;
+  threads.reserve(found.size());
   for (Function& function : found) {
     threads.emplace_back([&function] { function = find(Type::f32, Op::sum); });
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the kernels must compute, one element at a time, written down from the contract in kernels/reduce.hpp and
-// sharing no code with them.
+// What the kernels must compute, one element at a time, written down from the contract in kernels/reduce.hpp
+// and sharing no code with them.
 
 #include <cmath>
 #include <complex>

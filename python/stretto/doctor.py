@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stretto doctor: what of the set-up is there, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib import metadata, util
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stretto import lab, launch, mpi, paths
+from stretto.errors import StrettoError
+from stretto.mpi import Flavor, Install
+
+_ASK_MPI4PY = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Get_library_version())
+"""
+
+
+class Verdict(Enum):
+    """How a check came out."""
+
+    GOOD = "ok"
+    ABSENT = "-"  # not there, and not needed by everybody
+    BAD = "wrong"
+
+
+_STYLES = {Verdict.GOOD: "green", Verdict.ABSENT: "dim", Verdict.BAD: "bold red"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report."""
+
+    verdict: Verdict
+    what: str
+    detail: str
+
+
+def check_core() -> Finding:
+    """The compiled module that holds the schedules."""
+    try:
+        from stretto import _core  # noqa: PLC0415  its absence is one of the findings
+    except ImportError as error:
+        detail = f"{error}; install Stretto again: pip install . (needs a C++20 compiler, only then)"
+        return Finding(Verdict.BAD, "stretto._core", detail)
+    return Finding(Verdict.GOOD, "stretto._core", f"version {_core.version()}")
+
+
+def check_installs(installs: Sequence[Install]) -> Iterator[Finding]:
+    """The MPI libraries."""
+    found = {install.flavor: install.launcher for install in installs}
+    for flavor in Flavor:
+        if flavor in found:
+            launcher = found[flavor]
+            yield Finding(Verdict.GOOD, flavor.label, f"{launcher.version}, {launcher.path}")
+        else:
+            yield Finding(Verdict.ABSENT, flavor.label, f"not found; get it with: {mpi.HOW_TO_GET[flavor]}")
+
+
+def check_library(abi: str) -> Finding:
+    """One shared object: there, loadable in the way that it is used, and bringing no MPI library along."""
+    what = f"libstretto-{abi}.so"
+    library = paths.find_library(abi)
+    if library is None:
+        detail = f"not in {paths.library_folders()[0]}; install mpicc of that MPI, then Stretto again"
+        return Finding(Verdict.ABSENT, what, detail)
+    # The dynamic loader ignores a preload that it cannot load; what is in the process tells.
+    show = subprocess.run(
+        [sys.executable, "-S", "-c", "print(open('/proc/self/maps').read())"],
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+    )
+    loaded = {Path(line.split()[-1]).name for line in show.stdout.splitlines() if "/" in line}
+    if show.returncode != 0 or library.resolve().name not in loaded:
+        said = " ".join(show.stderr.split()) or f"exit status {show.returncode}"
+        return Finding(Verdict.BAD, what, f"{library} cannot be preloaded: {said}")
+    brought = sorted(name for name in loaded if name.startswith(("libmpi.", "libmpich.", "libmpi_abi.")))
+    if brought:
+        return Finding(
+            Verdict.BAD, what, f"{library} brings {', '.join(brought)} along; it must bring no MPI"
+        )
+    return Finding(Verdict.GOOD, what, str(library))
+
+
+def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
+    """Whether mpi4py takes the MPI of each launcher."""
+    if util.find_spec("mpi4py") is None:
+        yield Finding(
+            Verdict.ABSENT, "mpi4py", "not installed for this Python; get it with: pip install mpi4py"
+        )
+        return
+    version = metadata.version("mpi4py")
+    for install in installs:
+        environment = {
+            **os.environ,
+            **install.environment(),
+            **launch.mpi4py_settings(install.launcher, os.environ),
+        }
+        answer = subprocess.run(
+            [sys.executable, "-c", _ASK_MPI4PY], env=environment, capture_output=True, text=True
+        )
+        what = f"mpi4py on {install.flavor.label}"
+        said = " ".join((answer.stdout if answer.returncode == 0 else answer.stderr).split())
+        if answer.returncode == 0 and _is_library(install.flavor, said):
+            yield Finding(Verdict.GOOD, what, f"mpi4py {version}")
+        else:
+            detail = f"mpi4py {version} takes another MPI or none ({_shortened(said)})"
+            how = f"build it: MPICC={_compiler(install)} pip install --no-binary mpi4py mpi4py"
+            yield Finding(Verdict.ABSENT, what, f"{detail}; {how}")
+
+
+def _is_library(flavor: Flavor, text: str) -> bool:
+    starts = {Flavor.OPENMPI4: "Open MPI v4", Flavor.OPENMPI5: "Open MPI v5", Flavor.INTELMPI: "Intel(R) MPI"}
+    if flavor in starts:
+        return text.startswith(starts[flavor])
+    major = "5." if flavor is Flavor.MPICH5 else "4."
+    return text.startswith("MPICH Version:") and text.split()[2].startswith(major)
+
+
+def _compiler(install: Install) -> str:
+    path = install.launcher.path
+    if install.launcher.prefix == Path("/usr"):
+        return f"mpicc.{install.flavor.abi}"
+    return str(path.with_name("mpicc"))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 100 else f"...{text[-97:]}"
+
+
+def check_lab() -> Finding:
+    """What the emulated cluster needs."""
+    try:
+        lab.check_machine()
+    except StrettoError as error:
+        return Finding(Verdict.ABSENT, "lab", str(error))
+    return Finding(Verdict.GOOD, "lab", "root, ip and tc are there")
+
+
+def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """The settings in the environment."""
+    for name, value in sorted(environment.items()):
+        if not name.startswith("STRETTO_") or name in launch.TOOL_VARIABLES:
+            continue
+        check = _SETTINGS.get(name)
+        if check is None:
+            wrong: str | None = f"there is no such setting; there are {', '.join(sorted(_SETTINGS))}"
+        else:
+            wrong = check(value)
+        yield Finding(Verdict.BAD if wrong else Verdict.GOOD, f"{name}={value}", wrong or "")
+
+
+def _wrong_spec(value: str) -> str | None:
+    try:
+        launch.check_spec(value or "auto")
+    except StrettoError as error:
+        return str(error)
+    return None
+
+
+def _wrong_switch(value: str) -> str | None:
+    return None if value in ("", "0", "1") else "must be 0 or 1"
+
+
+def _wrong_file(value: str) -> str | None:
+    folder = Path(value).absolute().parent
+    return None if os.access(folder, os.W_OK) else f"{folder} is no folder that can be written to"
+
+
+_SETTINGS: dict[str, Callable[[str], str | None]] = {
+    "STRETTO_ALLREDUCE": _wrong_spec,
+    "STRETTO_DISABLE": _wrong_switch,
+    "STRETTO_STATS": _wrong_file,
+    "STRETTO_STRICT": _wrong_switch,
+}
+
+
+def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:
+    """All findings, and whether an MPI program can be run with Stretto under it."""
+    installs = mpi.installs()
+    libraries = {abi: check_library(abi) for abi in paths.ABIS}
+    findings = [
+        check_core(),
+        *check_installs(installs),
+        *libraries.values(),
+        *check_mpi4py(installs),
+        check_lab(),
+        *check_variables(environment),
+    ]
+    if not any(libraries[install.flavor.abi].verdict is Verdict.GOOD for install in installs):
+        detail = "no MPI library is found together with the shared object for it"
+        findings.append(Finding(Verdict.BAD, "stretto run", detail))
+    return findings, all(finding.verdict is not Verdict.BAD for finding in findings)
+
+
+def doctor() -> bool:
+    """Print the report. True when the main job works."""
+    findings, works = examine(os.environ)
+    table = Table(box=None, pad_edge=False)
+    for title in ("", "what", "finding"):
+        table.add_column(title, overflow="fold")
+    for finding in findings:
+        style = _STYLES[finding.verdict]
+        table.add_row(Text(finding.verdict.value, style), Text(finding.what), Text(finding.detail))
+    # Into a file or a pipe, lines stay whole.
+    console = Console() if sys.stdout.isatty() else Console(width=shutil.get_terminal_size((240, 24)).columns)
+    console.print(table)
+    console.print(
+        "Stretto is ready: stretto run -- mpirun ..."
+        if works
+        else "Stretto is not ready: see what is wrong above"
+    )
+    return works

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "algorithms/registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "algorithms/powers.hpp"
+
+namespace stretto {
+namespace {
+
+TEST(Registry, EveryNameIsFoundOnceAndSpellable) {
+  std::set<std::string> names;
+  for (const Algorithm& algorithm : algorithms()) {
+    EXPECT_TRUE(names.insert(std::string(algorithm.name)).second) << algorithm.name;
+    EXPECT_EQ(find_algorithm(algorithm.collective, algorithm.name), &algorithm);
+    EXPECT_EQ(algorithm.name.find_first_of(":=, \""), std::string_view::npos) << "a spec could not be parsed";
+    EXPECT_NE(algorithm.name, "native");
+    EXPECT_FALSE(algorithm.description.empty());
+  }
+  EXPECT_EQ(find_algorithm(Collective::allreduce, "no such"), nullptr);
+}
+
+TEST(PowerCore, KeepsTheOrderOfRanks) {
+  for (int ranks = 1; ranks <= 100; ++ranks) {
+    const PowerCore core(ranks);
+    int previous = -1;
+    for (int number = 0; number < core.size(); ++number) {
+      const int rank = core.rank_of(number);
+      EXPECT_GT(rank, previous);
+      EXPECT_LT(rank, ranks);
+      EXPECT_FALSE(core.hands_over(rank));
+      EXPECT_EQ(core.core_of(rank), number);
+      previous = rank;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto

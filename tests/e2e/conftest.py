@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the tests of whole programs start them: by this machine's launchers, with Stretto under them or not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stretto import launch, mpi
+from stretto.mpi import Install
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run_to_end(argv: Sequence[str], environment: dict[str, str], seconds: float) -> str:
+    """The output of a program that must succeed; nothing of it is left when it takes too long."""
+    process = subprocess.Popen(
+        argv,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except BaseException as error:
+        # Asked politely, a launcher ends its ranks, wherever they are.
+        process.terminate()
+        try:
+            output, _ = process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            pytest.fail(f"{' '.join(argv)} took more than {seconds} s:\n{output[-4000:]}")
+        raise
+    assert process.returncode == 0, f"{' '.join(argv)}: {process.returncode}\n{output[-4000:]}"
+    return output
+
+
+@dataclass(frozen=True)
+class LocalRanks:
+    """Python programs on ranks of this machine."""
+
+    install: Install
+
+    def run(
+        self,
+        ranks: int,
+        program: Sequence[str],
+        *,
+        spec: str | None = None,
+        stats: Path | None = None,
+        seconds: float = 120,
+    ) -> str:
+        """The output of a Python program: under Stretto by `stretto run` when a spec is given, else without."""
+        environment = self.install.environment()
+        options = ["-np", str(ranks)]
+        if self.install.flavor.abi == "openmpi":
+            options = ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", *options]
+        launcher = str(self.install.launcher.path)
+        program = [sys.executable, *program]
+        if spec is None:
+            settings = launch.mpi4py_settings(self.install.launcher, os.environ)
+            line = [launcher, *launch.rank_options(self.install.flavor, settings), *options, *program]
+        else:
+            ours = [sys.executable, "-m", "stretto", "run", "--strict", "--spec", spec]
+            ours += ["--stats", str(stats)] if stats else []
+            line = [*ours, "--", launcher, *options, *program]
+        return run_to_end(line, environment, seconds)
+
+
+@pytest.fixture(scope="session")
+def local_ranks() -> Callable[[str], LocalRanks]:
+    """Ranks on this machine, by the name of an MPI."""
+    return lambda name: LocalRanks(mpi.find_install(name))

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs of this folder share. They are plain MPI programs that know nothing of Stretto; under the preload
+// their MPI_Allreduce is Stretto's and their PMPI_Allreduce is the library's, to compare with.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+inline int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+inline int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
+inline int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+[[noreturn]] inline void fail(const char* file, int line, const char* condition, const std::string& context) {
+  std::fprintf(stderr, "%s:%d: rank %d: CHECK(%s) failed %s\n", file, line, world_rank(), condition, context.c_str());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::abort();
+}
+
+/// CHECK(condition) or CHECK(condition, text that says in what case).
+#define CHECK(condition, ...)                                                                          \
+  do {                                                                                                 \
+    if (!(condition)) fail(__FILE__, __LINE__, #condition, std::string() __VA_OPT__(+ (__VA_ARGS__))); \
+  } while (false)
+
+/// The spec that the test forces, or "" if none.
+inline std::string forced_spec() {
+  const char* spec = std::getenv("STRETTO_ALLREDUCE");
+  return spec == nullptr ? "" : spec;
+}
+
+/// Whether it is the library that reduces, so that only what MPI promises can be expected.
+inline bool library_reduces() { return forced_spec().empty() || forced_spec().starts_with("native"); }
+
+inline int error_class(int error) {
+  int result = 0;
+  MPI_Error_class(error, &result);
+  return result;
+}
+
+/// Numbers that are the same in every run: splitmix64.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ULL);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+  }
+  /// In [0, 1).
+  double real() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// FNV-1a, to compare what ranks have by one number.
+inline std::uint64_t hash(std::uint64_t seed, const void* data, std::size_t bytes) {
+  for (const char c : std::string_view(static_cast<const char*>(data), bytes)) {
+    seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+  }
+  return seed;
+}
+
+/// Whether a small sum over `comm` by Stretto is right.
+inline bool sums_right(MPI_Comm comm, int count = 7) {
+  const int ranks = size_of(comm);
+  std::string input(static_cast<std::size_t>(count) * sizeof(int), '\0');
+  std::string output = input;
+  auto* in = reinterpret_cast<int*>(input.data());
+  auto* out = reinterpret_cast<int*>(output.data());
+  for (int i = 0; i < count; ++i) in[i] = i + rank_in(comm);
+  if (MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm) != MPI_SUCCESS) return false;
+  for (int i = 0; i < count; ++i) {
+    if (out[i] != i * ranks + ranks * (ranks - 1) / 2) return false;
+  }
+  return true;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every predefined datatype with every predefined operation, those included that MPI does not define: what the library
+// does is what must happen under Stretto. Integers bitwise, floats within rounding and the same bits on all ranks.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "check.hpp"
+
+namespace {
+
+enum class Kind { integer, f32, f64, f80, boolean };
+struct Field {
+  Kind kind;
+  std::size_t offset;
+  std::size_t bytes;  // that carry the value: 10 of a long double's 16
+};
+struct Type {
+  const char* name;
+  MPI_Datatype handle;
+  std::size_t extent;
+  std::vector<Field> fields;
+};
+struct Operation {
+  const char* name;
+  MPI_Op handle;
+};
+
+template <typename T>
+Type integer(const char* name, MPI_Datatype handle) {
+  return {name, handle, sizeof(T), {{Kind::integer, 0, sizeof(T)}}};
+}
+Type floating(const char* name, MPI_Datatype handle, Kind kind, std::size_t size, std::size_t numbers) {
+  Type type{name, handle, size * numbers, {}};
+  for (std::size_t i = 0; i < numbers; ++i) type.fields.push_back({kind, i * size, kind == Kind::f80 ? 10 : size});
+  return type;
+}
+template <typename T>
+Type pair(const char* name, MPI_Datatype handle, Kind kind) {
+  struct Pair {
+    T value;
+    int index;
+  };
+  return {name, handle, sizeof(Pair),
+          {{kind, 0, kind == Kind::f80 ? 10 : sizeof(T)}, {Kind::integer, offsetof(Pair, index), sizeof(int)}}};
+}
+
+#define INTEGER(T, handle) integer<T>(#handle, handle)
+std::vector<Type> all_types() {
+  using L = long double;
+  return {INTEGER(signed char, MPI_SIGNED_CHAR), INTEGER(short, MPI_SHORT), INTEGER(int, MPI_INT),
+          INTEGER(long, MPI_LONG), INTEGER(long long, MPI_LONG_LONG), INTEGER(unsigned char, MPI_UNSIGNED_CHAR),
+          INTEGER(unsigned short, MPI_UNSIGNED_SHORT), INTEGER(unsigned, MPI_UNSIGNED),
+          INTEGER(unsigned long, MPI_UNSIGNED_LONG), INTEGER(unsigned long long, MPI_UNSIGNED_LONG_LONG),
+          INTEGER(std::int8_t, MPI_INT8_T), INTEGER(std::int16_t, MPI_INT16_T), INTEGER(std::int32_t, MPI_INT32_T),
+          INTEGER(std::int64_t, MPI_INT64_T), INTEGER(std::uint8_t, MPI_UINT8_T), INTEGER(std::uint16_t, MPI_UINT16_T),
+          INTEGER(std::uint32_t, MPI_UINT32_T), INTEGER(std::uint64_t, MPI_UINT64_T), INTEGER(MPI_Aint, MPI_AINT),
+          INTEGER(MPI_Offset, MPI_OFFSET), INTEGER(MPI_Count, MPI_COUNT), INTEGER(char, MPI_BYTE),
+          INTEGER(char, MPI_CHAR), INTEGER(wchar_t, MPI_WCHAR),
+          {"MPI_C_BOOL", MPI_C_BOOL, 1, {{Kind::boolean, 0, 1}}},
+          floating("MPI_FLOAT", MPI_FLOAT, Kind::f32, sizeof(float), 1),
+          floating("MPI_DOUBLE", MPI_DOUBLE, Kind::f64, sizeof(double), 1),
+          floating("MPI_LONG_DOUBLE", MPI_LONG_DOUBLE, Kind::f80, sizeof(L), 1),
+          floating("MPI_C_FLOAT_COMPLEX", MPI_C_FLOAT_COMPLEX, Kind::f32, sizeof(float), 2),
+          floating("MPI_C_DOUBLE_COMPLEX", MPI_C_DOUBLE_COMPLEX, Kind::f64, sizeof(double), 2),
+          floating("MPI_C_LONG_DOUBLE_COMPLEX", MPI_C_LONG_DOUBLE_COMPLEX, Kind::f80, sizeof(L), 2),
+          pair<float>("MPI_FLOAT_INT", MPI_FLOAT_INT, Kind::f32),
+          pair<double>("MPI_DOUBLE_INT", MPI_DOUBLE_INT, Kind::f64),
+          pair<long>("MPI_LONG_INT", MPI_LONG_INT, Kind::integer), pair<int>("MPI_2INT", MPI_2INT, Kind::integer),
+          pair<short>("MPI_SHORT_INT", MPI_SHORT_INT, Kind::integer),
+          pair<L>("MPI_LONG_DOUBLE_INT", MPI_LONG_DOUBLE_INT, Kind::f80)};
+}
+#undef INTEGER
+const std::vector<Operation>& all_operations() {
+#define OPERATION(handle) {#handle, handle}
+  static const std::vector<Operation> operations{
+      OPERATION(MPI_SUM), OPERATION(MPI_PROD), OPERATION(MPI_MIN), OPERATION(MPI_MAX), OPERATION(MPI_LAND),
+      OPERATION(MPI_LOR), OPERATION(MPI_LXOR), OPERATION(MPI_BAND), OPERATION(MPI_BOR), OPERATION(MPI_BXOR),
+      OPERATION(MPI_MINLOC), OPERATION(MPI_MAXLOC)};
+#undef OPERATION
+  return operations;
+}
+
+template <typename T>
+void put(char* into, T value) {
+  std::memcpy(into, &value, sizeof(T) == 16 ? 10 : sizeof(T));
+}
+template <typename T>
+long double get(const char* from) {
+  T value{};
+  std::memcpy(&value, from, sizeof(T) == 16 ? 10 : sizeof(T));
+  return value;
+}
+
+void fill(char* buffer, const Type& type, std::size_t count, Random& random, bool special) {
+  const double specials[] = {0.0, -0.0, std::numeric_limits<double>::quiet_NaN(), 1.5};
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const Field& field : type.fields) {
+      char* into = buffer + i * type.extent + field.offset;
+      const std::uint64_t bits = random.next();
+      const double real = special ? specials[bits % 4] : 0.5 + random.real();
+      switch (field.kind) {
+        // Few values, so that MINLOC and MAXLOC meet equal ones.
+        case Kind::integer: std::memcpy(into, &bits, field.bytes); if (type.fields.size() == 2) *into &= 3; break;
+        case Kind::f32: put(into, static_cast<float>(real)); break;
+        case Kind::f64: put(into, real); break;
+        case Kind::f80: put(into, static_cast<long double>(real)); break;
+        case Kind::boolean: put(into, (bits & 1) != 0); break;
+      }
+    }
+  }
+}
+
+bool same(const char* left, const char* right, const Field& field, int ranks) {
+  long double a = 0;
+  long double b = 0;
+  long double epsilon = std::numeric_limits<double>::epsilon();
+  switch (field.kind) {
+    case Kind::integer:
+    case Kind::boolean: return std::memcmp(left, right, field.bytes) == 0;
+    case Kind::f32: a = get<float>(left), b = get<float>(right), epsilon = std::numeric_limits<float>::epsilon(); break;
+    case Kind::f64: a = get<double>(left), b = get<double>(right); break;
+    case Kind::f80: a = get<long double>(left), b = get<long double>(right); break;
+  }
+  // Terms of products of complex numbers are below 2^(2 ranks).
+  return std::fabs(a - b) <= epsilon * static_cast<long double>(ranks) * std::max(1.0L, std::pow(4.0L, ranks));
+}
+
+class Sweep {
+ public:
+  void run(const Type& type, const Operation& op, std::size_t count, bool in_place, bool special) {
+    const std::string what = std::string(type.name) + " " + op.name + " count " + std::to_string(count) +
+                             (in_place ? " in place" : "") + (special ? " special values" : "");
+    Random random(1000 * ++runs_ + static_cast<std::uint64_t>(world_rank()));
+    constexpr std::size_t margin = 64;
+    std::vector<char> input(2 * margin + count * type.extent, '\x5a');
+    fill(input.data() + margin, type, count, random, special);
+    const std::vector<char> before = input;
+    std::vector<char> output = in_place ? input : std::vector<char>(input.size(), '\x5a');
+    std::vector<char> expected = output;
+    const void* from = in_place ? MPI_IN_PLACE : input.data() + margin;
+    const int n = static_cast<int>(count);
+    const int wanted = PMPI_Allreduce(from, expected.data() + margin, n, type.handle, op.handle, MPI_COMM_WORLD);
+    const int got = MPI_Allreduce(from, output.data() + margin, n, type.handle, op.handle, MPI_COMM_WORLD);
+    CHECK(error_class(wanted) == error_class(got), what);
+    CHECK(input == before, what);
+    if (wanted != MPI_SUCCESS) return;
+
+    std::uint64_t bits = 0xcbf29ce484222325ULL;
+    std::vector<char> rest = output;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const Field& field : type.fields) {
+        const std::size_t at = margin + i * type.extent + field.offset;
+        CHECK(special || same(&expected[at], &output[at], field, size_of(MPI_COMM_WORLD)), what);
+        bits = hash(bits, &output[at], field.bytes);
+        // A long double's padding is the compiler's.
+        std::memset(&rest[at], 0x5a, field.kind == Kind::f80 ? sizeof(long double) : field.bytes);
+      }
+    }
+    // The library may well write to the gaps of its own results.
+    const auto untouched = [&](char c) { return c == '\x5a'; };
+    if (!library_reduces()) CHECK(std::all_of(rest.begin(), rest.end(), untouched), what);
+    CHECK(std::all_of(output.begin(), output.begin() + margin, untouched), what);
+    CHECK(std::all_of(output.end() - margin, output.end(), untouched), what);
+    hashes_.push_back(bits);
+    names_.push_back(what);
+  }
+
+  void compare_ranks() {
+    std::vector<std::uint64_t> root = hashes_;
+    PMPI_Bcast(root.data(), static_cast<int>(root.size()), MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < root.size(); ++i) CHECK(root[i] == hashes_[i], names_[i]);
+    CHECK(root.size() > 300);
+  }
+
+ private:
+  std::uint64_t runs_ = 0;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const std::size_t counts[] = {0, 1, ranks - 1, ranks, ranks + 1, 67};
+  Sweep sweep;
+  std::size_t turn = 0;
+  for (const Type& type : all_types()) {
+    for (const Operation& op : all_operations()) {
+      // Each pair meets two of the shapes, and all shapes come up with every type.
+      ++turn;
+      sweep.run(type, op, 1000, turn % 2 == 0, false);
+      sweep.run(type, op, counts[turn % 6], turn / 6 % 2 == 0, false);
+      const bool bitwise_floats = op.handle == MPI_MIN || op.handle == MPI_MAX;
+      const bool real = type.fields.size() == 1 && type.fields[0].kind != Kind::integer;
+      if (bitwise_floats && real && !library_reduces()) sweep.run(type, op, 1000, turn % 2 == 1, true);
+    }
+  }
+  sweep.compare_ranks();
+  MPI_Finalize();
+}

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+from stretto import bench, bench_targets, mpi, paths
+from stretto.bench_table import notes, results_table
+from stretto.errors import StrettoError
+from stretto.results import LinkBound, Run, Series, read_events, summarize
+
+START = {
+    "event": "start", "library": "Open MPI v4.1.4", "ranks": 8, "nodes": 8, "ppn": [1] * 8,
+    "specs": ["native", "auto"], "sizes": [1024], "type": "float", "stretto": "0.1.0",
+}  # fmt: skip
+END = {"event": "end"}
+
+
+def result(spec: str, seconds: list[float], **other: Any) -> dict[str, Any]:
+    event = {
+        "event": "result", "bytes": 16 << 20, "in_place": False, "spec": spec, "chosen": spec, "inner": 1,
+        "seconds": seconds, "correct": True,
+    }  # fmt: skip
+    return event | other
+
+
+def lines_of(*events: dict[str, Any]) -> list[str]:
+    return [json.dumps(event, separators=(",", ":")) + "\n" for event in events]
+
+
+def ignore(_done: float, _total: float) -> None:
+    pass
+
+
+NATIVE = result("native", [2.4, 2.5, 2.6, 2.5, 2.5, 2.5])
+RING = result("ring", [1.2, 1.25, 1.3, 1.25, 1.25, 1.25])
+BAD = result("ring", [1.25] * 6, correct=False)
+
+
+def test_events_become_a_run() -> None:
+    steps: list[tuple[float, float]] = []
+    progress = {"event": "progress", "done": 1, "total": 4}
+    noise = ["mpirun: hello\n", '{"event":"broken\n', "{}\n"]
+    run = read_events(
+        [*noise, *lines_of(START, progress, NATIVE, RING, END)], lambda *step: steps.append(step)
+    )
+    assert steps == [(1, 4)]
+    assert (run.library, run.ranks, run.nodes, run.type) == ("Open MPI v4.1.4", 8, 8, "float")
+    assert [series.spec for series in run.series] == ["native", "ring"]
+
+
+def test_an_error_of_the_program_is_passed_on() -> None:
+    with pytest.raises(StrettoError, match="spec x: no such"):
+        read_events(lines_of(START, {"event": "error", "message": "spec x: no such"}), ignore)
+
+
+def test_a_program_that_ends_early_is_an_error() -> None:
+    with pytest.raises(StrettoError, match="ended before its last result"):
+        read_events(lines_of(START, NATIVE), ignore)
+
+
+def test_the_figures_of_a_run() -> None:
+    run = read_events(lines_of(START, NATIVE, RING, END), ignore)
+    native, ring = summarize(run, LinkBound.for_lab(25e6, 8))
+    assert ring.seconds.median == 1.25
+    assert ring.bandwidth.median == (16 << 20) / 1.25
+    assert ring.speedup is not None
+    assert ring.speedup.median == pytest.approx(2)
+    assert ring.bound_share == pytest.approx((16 << 20) / 1.25 / 13.66e6, rel=1e-3)
+    assert native.speedup is not None
+    assert native.speedup.median == 1
+
+
+def test_the_link_bound() -> None:
+    bound = LinkBound.for_lab(25e6, 8)
+    assert bound.bandwidth(16 << 20) == pytest.approx(13.66e6, rel=1e-3)
+    assert bound.bandwidth(1 << 20) is None  # the token bucket lets its start pass unshaped
+    assert LinkBound(25e6, 8).bandwidth(1 << 20) == bound.bandwidth(16 << 20)
+    assert LinkBound(25e6, 1).bandwidth(16 << 20) is None
+
+
+def text_of(run: Run, bound: LinkBound | None) -> list[str]:
+    console = Console(width=200, color_system=None)
+    with console.capture() as capture:
+        console.print(results_table(summarize(run, bound)))
+    return [" ".join(line.split()) for line in capture.get().splitlines() if line.strip()]
+
+
+def test_the_table() -> None:
+    auto = result("auto", [1.25] * 6, chosen="ring:segments=16", in_place=True)
+    run = read_events(lines_of(START, NATIVE, RING, auto, END), ignore)
+    header, _, native, ring, chosen = text_of(run, LinkBound.for_lab(25e6, 8))
+    assert header == "size in place spec chosen time (95 %) MB/s speedup (95 %) of bound"
+    assert native == "16 MiB no native 2.50 (2.40-2.60) s 6.71 49.1 %"
+    assert ring == "16 MiB no ring 1.25 (1.20-1.30) s 13.4 2.00 (2.00-2.00) 98.2 %"
+    assert chosen == "16 MiB yes auto ring:segments=16 1.25 (1.25-1.25) s 13.4 98.2 %"
+
+
+def test_the_table_leaves_out_what_nobody_measured() -> None:
+    run = read_events(lines_of(START, RING, END), ignore)
+    assert text_of(run, None)[0] == "size in place spec time (95 %) MB/s"
+
+
+def test_notes_say_what_weighs_on_the_figures() -> None:
+    series = [Series(1024, False, "native", "native", 1, [1e-3] * 5, True)]
+    run = Run("MPICH Version: 4.0.2", "0.1.0", 99, 1, [99], "float", series)
+    text = "\n".join(notes(run, None, emulated=False))
+    assert "fewer than 6 repetitions" in text
+    assert "99 ranks share" in text
+    run.nodes = 9
+    text = "\n".join(notes(run, LinkBound.for_lab(25e6, 9), emulated=True))
+    assert "links of 200mbit · 1448/1514 · n/(2(n-1)), n = 9 nodes, for 4 MiB and more" in text
+
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(bench.bench)
+
+
+def invoke(*arguments: str) -> str:
+    # Of an app with a single command the command's name is left out.
+    done = CliRunner().invoke(app, ["allreduce", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands for the measuring program; tests write into it what it does."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
+    script = folder / "stretto-bench-openmpi"
+    script.touch(mode=0o755)
+    return script
+
+
+def let_print(program: Path, *events: dict[str, Any], then: str = "exit 0") -> None:
+    said = "".join(f"echo {shlex.quote(line.rstrip())}\n" for line in lines_of(*events))
+    program.write_text(
+        f'#!/bin/sh\necho "$@" > {program}.arguments\nenv > {program}.environment\n{said}{then}\n'
+    )
+
+
+OWN = ("--mpi", "openmpi", "--", "env", "RANKS=8")
+
+
+def test_all_outputs_of_one_run(program: Path, tmp_path: Path) -> None:
+    let_print(program, START, NATIVE, RING, END)
+    files = [str(tmp_path / name) for name in ("a.json", "a.csv", "a.png")]
+    outputs = ("--json", files[0], "--csv", files[1], "--png", files[2])
+    text = invoke("--specs", "native,ring", "--sizes", "16MiB", "--link-rate", "200mbit", *outputs, *OWN)
+    assert "98.2 %" in text
+
+    report = json.loads(Path(files[0]).read_text())
+    assert report["mpi"] == "Open MPI v4.1.4"
+    assert report["machine"]["cores"] == len(os.sched_getaffinity(0))
+    assert report["results"][1]["seconds"] == RING["seconds"]
+    assert report["results"][1]["speedup"]["median"] == pytest.approx(2)
+
+    with Path(files[1]).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["spec"] for row in rows] == ["native", "ring"]
+    assert rows[1]["bytes"] == str(16 << 20)
+    assert float(rows[1]["speedup"]) == pytest.approx(2)
+    assert float(rows[1]["bound_share"]) == pytest.approx(0.982, abs=1e-3)
+    assert Path(files[2]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_program_gets_the_options_and_no_other_choice(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRETTO_ALLREDUCE", "linear")
+    monkeypatch.setenv("STRETTO_DISABLE", "1")
+    let_print(program, START, NATIVE, END)
+    sizes = ("--sizes", "8,1KiB..4KiB:4", "--in-place", "both", "--type", "double", "--repetitions", "20")
+    invoke("--specs", "native, ring,native", *sizes, *OWN)
+    arguments = Path(f"{program}.arguments").read_text()
+    assert (
+        "--collective allreduce --specs native,ring --sizes 8,1024,4096 --in-place both --type double"
+        in arguments
+    )
+    assert "--repetitions 20 " in arguments
+    environment = Path(f"{program}.environment").read_text()
+    assert "RANKS=8" in environment
+    assert "STRETTO_ALLREDUCE" not in environment
+    assert "STRETTO_DISABLE" not in environment
+    assert os.environ["STRETTO_ALLREDUCE"] == "linear"
+
+
+def test_a_wrong_result_is_loud(program: Path) -> None:
+    let_print(program, START, NATIVE, BAD, END, then="exit 1")
+    with pytest.raises(StrettoError, match="WRONG RESULTS of ring at 16 MiB"):
+        invoke("--specs", "native,ring", *OWN)
+
+
+def test_a_launcher_that_fails_after_all_is_an_error(program: Path) -> None:
+    let_print(program, START, NATIVE, END, then="exit 7")
+    with pytest.raises(StrettoError, match="ended with status 7"):
+        invoke("--specs", "native", *OWN)
+
+
+def test_a_library_that_does_not_end_is_stopped(
+    program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    let_print(program, START, NATIVE, END, then="exec sleep 60")
+    monkeypatch.setattr(bench_targets, "_END_SECONDS", 0.2)
+    target = bench_targets.own_target(["env"], "openmpi")
+    begin = time.monotonic()
+    run = bench_targets.measure(target, [], ignore)
+    assert time.monotonic() - begin < 10
+    assert len(run.series) == 1
+    assert "did not end" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sizes", "4x"], "'4x' is no size"),
+        (["--specs", "native,,ring"], "single commas"),
+        (["--specs", "native,rong"], "rong"),
+        (["--json", "/nowhere/a.json"], "there is no folder /nowhere"),
+        (["--link-rate", "fast"], "'fast' is no link rate"),
+        (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
+        (["--mpi", "lam", "--", "env"], "--mpi lam: there is no such MPI"),
+        (["--", "env"], "env: which MPI this starts is not known"),
+        (["--lab", "--", "env"], "give --lab or -- LAUNCHER"),
+        (["--mpi", "openmpi", "--", "/nowhere/mpirun"], "/nowhere/mpirun could not be started"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(program: Path, arguments: list[str], message: str) -> None:
+    let_print(program, START, END)
+    with pytest.raises(StrettoError, match=message):
+        invoke(*arguments)
+
+
+def test_only_allreduce_can_be_measured() -> None:
+    with pytest.raises(StrettoError, match="scan: the only collective"):
+        CliRunner().invoke(app, ["scan"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_the_measuring_program_on_two_ranks(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    options = ("--specs", "native,ring,ring:segments=3,auto", "--sizes", "1,24,64KiB", "--in-place", "both")
+    invoke("--mpi", name, *options, "--json", str(file), "--repetitions", "3", "--type", "double")
+    report = json.loads(file.read_text())
+    results = report["results"]
+    assert [result["bytes"] for result in results] == [size for size in (8, 24, 65536) for _ in range(8)]
+    assert all(result["correct"] for result in results)
+    assert {result["inner"] for result in results if result["bytes"] == 65536} <= set(range(1, 1000))
+    assert all(len(result["seconds"]) >= 3 for result in results)
+    assert all(0 < second < 10 for result in results for second in result["seconds"])
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
+    target = bench_targets.local_target(name, 2)
+    for arguments, message in [
+        (["--sizes", "8"], "--specs is missing"),
+        (["--specs", "native", "--sizes", "8,x"], "--sizes x: expected a number"),
+        (
+            ["--specs", "native", "--sizes", "8", "--type", "real"],
+            "--type real: expected float, double or int32",
+        ),
+        (["--specs", "native", "--sizes", "8", "--fast", "1"], "unknown option --fast"),
+    ]:
+        with pytest.raises(StrettoError, match=message):
+            bench_targets.measure(target, arguments, ignore)
+
+
+def test_every_interface_that_was_built_has_a_program() -> None:
+    for abi in paths.ABIS:
+        if paths.find_library(abi):
+            assert os.access(paths.bench_program(abi), os.X_OK)
+
+
+def test_python_is_no_launcher() -> None:
+    assert mpi.identify(sys.executable) is None

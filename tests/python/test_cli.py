@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stretto import paths
+from stretto.cli import app
+from stretto.errors import StrettoError
+
+COMMANDS = ["run", "lib", "doctor", "lab", "bench", "algorithms", "verify", "show"]
+
+
+@pytest.fixture
+def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for abi in paths.ABIS:
+        (tmp_path / f"libstretto-{abi}.so").touch()
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_help_names_every_command() -> None:
+    shown = CliRunner().invoke(app, ["--help"])
+    assert shown.exit_code == 0
+    assert [name for name in COMMANDS if name not in shown.output] == []
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "lab up", "lab run", "lab down", "lab status"])
+def test_every_command_has_help(name: str) -> None:
+    shown = CliRunner().invoke(app, [*name.split(), "--help"])
+    assert shown.exit_code == 0
+    assert f"stretto {name}" in shown.output or f"root {name}" in shown.output
+
+
+@pytest.mark.parametrize("abi", paths.ABIS)
+def test_lib_prints_the_path(abi: str, libraries: Path) -> None:
+    shown = CliRunner().invoke(app, ["lib", abi])
+    assert (shown.exit_code, shown.output) == (0, f"{libraries}/libstretto-{abi}.so\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lib", "lam"], "no binary interface is called 'lam'; there are openmpi and mpich"),
+        (["lib"], "ABI"),
+        (["nonsense"], "nonsense"),
+        (["--nonsense"], "--nonsense"),
+        (["run", "mpirun", "-np", "2", "a"], "there is no --"),
+        (["run", "--nonsense", "--", "mpirun"], "--nonsense"),
+        (["lab", "run", "--", "true"], "--mpi"),
+        (["lab", "run", "--mpi", "openmpi", "--env", "A", "--", "true"], "--env A: write NAME=VALUE"),
+        (["lab", "run", "--mpi", "openmpi", "true"], "there is no --"),
+        (["lab", "up", "--nodes", "many"], "--nodes"),
+        (["lab", "up", "--name", "mine"], "'mine'"),
+    ],
+)
+def test_errors_are_one_line(arguments: list[str], message: str) -> None:
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 2
+    assert shown.stderr.startswith("stretto: ")
+    assert shown.stderr.count("\n") == 1
+    assert message in shown.stderr
+    assert shown.stdout == ""
+
+
+def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
+    with pytest.raises(StrettoError, match=f"{tmp_path}/stretto-bench-mpich does not exist"):
+        paths.bench_program("mpich")
+
+
+def test_starting_up_loads_nothing_heavy() -> None:
+    script = "import sys, stretto.cli; print(*sorted({'matplotlib', 'numpy', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_module_and_program_are_the_same() -> None:
+    done = subprocess.run([sys.executable, "-m", "stretto", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "Usage: stretto" in done.stdout

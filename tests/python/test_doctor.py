@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stretto import doctor, mpi
+from stretto.doctor import Finding, Verdict
+from stretto.mpi import Flavor
+
+
+def compiled(folder: Path, *libraries: str) -> None:
+    (folder / "empty.c").write_text("int stretto_stand_in;\n")
+    argv = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", str(folder / "empty.c"), *libraries]
+    subprocess.run([*argv, "-o", str(folder / "libstretto-openmpi.so")], check=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_good_library(folder: Path) -> None:
+    compiled(folder)
+    finding = doctor.check_library("openmpi")
+    assert finding == Finding(Verdict.GOOD, "libstretto-openmpi.so", f"{folder}/libstretto-openmpi.so")
+
+
+def test_a_library_that_is_missing(folder: Path) -> None:
+    finding = doctor.check_library("mpich")
+    assert finding.verdict is Verdict.ABSENT
+    assert str(folder) in finding.detail
+
+
+def test_a_library_that_cannot_be_loaded(folder: Path) -> None:
+    (folder / "libstretto-openmpi.so").write_text("nothing")
+    finding = doctor.check_library("openmpi")
+    assert finding.verdict is Verdict.BAD
+    assert "cannot be preloaded" in finding.detail
+
+
+def test_a_library_that_brings_an_mpi(folder: Path) -> None:
+    launcher = mpi.identify("mpirun.openmpi")
+    assert launcher is not None
+    compiled(folder, str(mpi.find_libmpi(launcher)))
+    finding = doctor.check_library("openmpi")
+    assert finding.verdict is Verdict.BAD
+    assert "brings libmpi.so.40" in finding.detail
+
+
+def test_installs() -> None:
+    install = mpi.find_install("openmpi")
+    findings = {finding.what: finding for finding in doctor.check_installs([install])}
+    assert len(findings) == len(Flavor)
+    assert findings["Open MPI 4"].verdict is Verdict.GOOD
+    assert findings["MPICH 5"].verdict is Verdict.ABSENT
+    assert "pip install" in findings["MPICH 5"].detail
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "verdict"),
+    [
+        ("STRETTO_ALLREDUCE", "ring:segments=4", Verdict.GOOD),
+        ("STRETTO_ALLREDUCE", "auto", Verdict.GOOD),
+        ("STRETTO_ALLREDUCE", "rign", Verdict.BAD),
+        ("STRETTO_DISABLE", "1", Verdict.GOOD),
+        ("STRETTO_DISABLE", "yes", Verdict.BAD),
+        ("STRETTO_STRICT", "0", Verdict.GOOD),
+        ("STRETTO_STATS", "/tmp/calls.json", Verdict.GOOD),
+        ("STRETTO_STATS", "/nowhere/calls.json", Verdict.BAD),
+        ("STRETTO_ALREDUCE", "ring", Verdict.BAD),
+    ],
+)
+def test_variables(name: str, value: str, verdict: Verdict) -> None:
+    environment = {name: value, "STRETTO_LIB_DIR": "/x", "HOME": "/root"}
+    findings = list(doctor.check_variables(environment))
+    assert [(finding.what, finding.verdict) for finding in findings] == [(f"{name}={value}", verdict)]
+    assert (findings[0].detail == "") == (verdict is Verdict.GOOD)
+
+
+def test_mpi4py_on_open_mpi() -> None:
+    (finding,) = doctor.check_mpi4py([mpi.find_install("openmpi")])
+    assert (finding.verdict, finding.what) == (Verdict.GOOD, "mpi4py on Open MPI 4")
+
+
+def test_the_lab_of_a_user_who_is_not_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert doctor.check_lab().verdict is Verdict.GOOD
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert doctor.check_lab().verdict is Verdict.ABSENT
+
+
+def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compiled(folder)
+    assert doctor.doctor()
+    output = capsys.readouterr().out
+    assert "Stretto is ready" in output
+    assert "mpirun.openmpi" in output
+
+
+def test_the_report_when_nothing_can_be_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not doctor.doctor()
+    assert "no MPI library is found together with the shared object for it" in capsys.readouterr().out
+    assert list(folder.iterdir()) == []

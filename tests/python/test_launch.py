@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stretto import launch, mpi
+from stretto.errors import StrettoError
+from stretto.mpi import Flavor
+
+VARIABLES = {"LD_PRELOAD": "/lib/libstretto.so", "STRETTO_ALLREDUCE": "ring:segments=4"}
+OPENMPI = ["-x", "LD_PRELOAD=/lib/libstretto.so", "-x", "STRETTO_ALLREDUCE=ring:segments=4"]
+HYDRA = ["-genv", "LD_PRELOAD", "/lib/libstretto.so", "-genv", "STRETTO_ALLREDUCE", "ring:segments=4"]
+
+
+@pytest.mark.parametrize("flavor", [Flavor.OPENMPI4, Flavor.OPENMPI5])
+def test_open_mpi(flavor: Flavor) -> None:
+    arguments = ["-np", "8", "--mca", "btl", "tcp,self", "python", "train.py", "-x", "3"]
+    assert launch.rewrite(flavor, arguments, VARIABLES) == OPENMPI + arguments
+
+
+@pytest.mark.parametrize("flavor", [Flavor.OPENMPI4, Flavor.OPENMPI5])
+def test_open_mpi_with_several_programs(flavor: Flavor) -> None:
+    arguments = ["-np", "1", "a", ":", "-np", "2", "b"]
+    expected = [*OPENMPI, "-np", "1", "a", ":", *OPENMPI, "-np", "2", "b"]
+    assert launch.rewrite(flavor, arguments, VARIABLES) == expected
+
+
+@pytest.mark.parametrize("flavor", [Flavor.MPICH4, Flavor.MPICH5, Flavor.INTELMPI])
+def test_hydra(flavor: Flavor) -> None:
+    # -genv counts for all programs of the line.
+    arguments = ["-n", "8", "python", "train.py", ":", "-n", "1", "-env", "A", "1", "b"]
+    assert launch.rewrite(flavor, arguments, VARIABLES) == HYDRA + arguments
+
+
+WORDS = st.lists(
+    st.one_of(st.text(max_size=8), st.sampled_from([":", "-x", "-genv", "--", "A=1"])), max_size=12
+)
+NAMES = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", min_size=1, max_size=8)
+
+
+def parts(words: list[str]) -> list[list[str]]:
+    """The words between lone colons."""
+    result: list[list[str]] = [[]]
+    for word in words:
+        if word == ":":
+            result.append([])
+        else:
+            result[-1].append(word)
+    return result
+
+
+@given(st.sampled_from(Flavor), WORDS, st.dictionaries(NAMES, st.text(max_size=8), max_size=4))
+def test_the_users_arguments_stay_in_order(
+    flavor: Flavor, words: list[str], variables: dict[str, str]
+) -> None:
+    options = launch.rank_options(flavor, variables)
+    result = launch.rewrite(flavor, words, variables)
+    if flavor.abi == "mpich":
+        assert result == options + words
+    else:
+        assert parts(result) == [options + part for part in parts(words)]
+
+
+@pytest.mark.parametrize(
+    ("existing", "expected"),
+    [
+        ("", "/s.so"),
+        ("/a.so", "/s.so:/a.so"),
+        ("/a.so /b.so", "/s.so:/a.so:/b.so"),
+        ("/a.so:/s.so", "/s.so:/a.so"),
+    ],
+)
+def test_what_is_preloaded_already_stays(existing: str, expected: str) -> None:
+    assert launch.preload(Path("/s.so"), existing) == expected
+
+
+def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    environment = {
+        "STRETTO_ALLREDUCE": "native",
+        "STRETTO_STATS": "calls.json",
+        "STRETTO_LIB_DIR": "/x",
+        "STRETTO_MPI_PREFIXES": "/y",
+        "HOME": "/root",
+    }
+    assert launch.settings(environment) == {
+        "STRETTO_ALLREDUCE": "native",
+        "STRETTO_STATS": str(tmp_path / "calls.json"),
+    }
+    assert launch.settings(environment, spec="ring", stats=Path("b.json"), strict=True) == {
+        "STRETTO_ALLREDUCE": "ring",
+        "STRETTO_STATS": str(tmp_path / "b.json"),
+        "STRETTO_STRICT": "1",
+    }
+
+
+def test_a_spec_that_cannot_be_read() -> None:
+    with pytest.raises(StrettoError, match="rign"):
+        launch.settings({}, spec="rign")
+
+
+def test_mpi4py_takes_the_mpi_of_the_launcher() -> None:
+    launcher = mpi.identify("mpirun.openmpi")
+    assert launcher is not None
+    chosen = launch.mpi4py_settings(launcher, {})
+    assert list(chosen) == ["MPI4PY_LIBMPI"]
+    assert Path(chosen["MPI4PY_LIBMPI"]).name == "libmpi.so.40"
+    assert launch.mpi4py_settings(launcher, {"MPI4PY_LIBMPI": "/own"}) == {}
+    assert launch.mpi4py_settings(launcher, {"MPI4PY_MPIABI": "mpich"}) == {}
+
+
+def test_mpi4py_never_takes_another_mpi() -> None:
+    # Debian's MPICH lacks the file that the wheel wants; Open MPI must not be taken instead.
+    launcher = mpi.identify("mpirun.mpich")
+    assert launcher is not None
+    assert launch.mpi4py_settings(launcher, {}) == {"MPI4PY_MPIABI": "mpich"}
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> Path:
+    """Two shared objects of the right names."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    source = tmp_path / "empty.c"
+    source.write_text("int stretto_stand_in;\n")
+    for abi in ("openmpi", "mpich"):
+        output = folder / f"libstretto-{abi}.so"
+        subprocess.run(["cc", "-shared", "-fPIC", source, "-o", output], check=True)
+    return folder
+
+
+def stretto_run(
+    libraries: Path, *arguments: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    names = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "stretto", "run", *arguments],
+        env={**os.environ, **names, "STRETTO_LIB_DIR": str(libraries), **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def open_mpi_and_mpich() -> list[tuple[str, str]]:
+    return [("mpirun.openmpi", "openmpi"), ("mpiexec.openmpi", "openmpi"), ("mpirun.mpich", "mpich")]
+
+
+SHOW = """#!/bin/sh
+echo "preload=$LD_PRELOAD allreduce=$STRETTO_ALLREDUCE arguments=$*"
+tr '\\0' '\\n' </proc/$PPID/environ | sed -n 's/^LD_PRELOAD=/daemon preload /p'
+exit 5
+"""
+
+
+@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
+def test_ranks_get_everything_and_the_launcher_nothing(
+    launcher: str, abi: str, libraries: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "show"
+    program.write_text(SHOW)
+    program.chmod(0o755)
+    arguments = ["--", launcher, "-np", "1", str(program), "a b", "-x", "--spec"]
+    done = stretto_run(libraries, "--spec", "ring", *arguments)
+    expected = f"preload={libraries}/libstretto-{abi}.so allreduce=ring arguments=a b -x --spec"
+    assert expected in done.stdout.splitlines()
+    assert "daemon preload" not in done.stdout
+    assert done.returncode == 5
+
+
+@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
+def test_every_program_of_several(launcher: str, abi: str, libraries: Path) -> None:
+    program = ["-np", "1", "sh", "-c", "echo preload=$LD_PRELOAD"]
+    done = stretto_run(libraries, "--", launcher, *program, ":", *program)
+    assert done.stdout.count(f"preload={libraries}/libstretto-{abi}.so\n") == 2
+
+
+def test_a_program_that_is_missing_is_the_launchers_to_report(libraries: Path) -> None:
+    done = stretto_run(libraries, "--", "mpirun.mpich", "-np", "1", "/nowhere/program")
+    assert done.returncode not in (0, 2)
+    assert "/nowhere/program" in done.stdout + done.stderr
+    assert "stretto:" not in done.stderr
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("stretto: ")
+    return done.stderr
+
+
+def test_an_unknown_launcher(libraries: Path, tmp_path: Path) -> None:
+    srun = tmp_path / "srun"
+    srun.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    srun.chmod(0o755)
+    done = stretto_run(libraries, "--spec", "ring", "--", str(srun), "-n", "2", "./program")
+    assert "srun is no launcher that Stretto knows" in one_line(done)
+    lines = done.stdout.splitlines()
+    assert "export STRETTO_ALLREDUCE=ring" in lines
+    assert f"export LD_PRELOAD={libraries}/libstretto-openmpi.so" in lines
+    assert f"export LD_PRELOAD={libraries}/libstretto-mpich.so" in lines
+    assert not (tmp_path / "started").exists()
+
+
+def test_no_double_dash(libraries: Path) -> None:
+    assert "there is no --" in one_line(stretto_run(libraries, "mpirun.openmpi", "-np", "2", "true"))
+
+
+def test_nothing_after_the_double_dash(libraries: Path) -> None:
+    assert "no launcher given" in one_line(stretto_run(libraries, "--"))
+
+
+def test_a_missing_library(tmp_path: Path) -> None:
+    done = stretto_run(tmp_path, "--", "mpirun.openmpi", "-np", "1", "true")
+    assert f"{tmp_path}/libstretto-openmpi.so does not exist" in one_line(done)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["mpirun.openmpi", "-x", "LD_PRELOAD=/a.so", "-np", "1", "true"],
+        ["mpirun.mpich", "-genv", "LD_PRELOAD", "/a.so", "-np", "1", "true"],
+        ["mpirun.mpich", "-np", "1", "-env", "LD_PRELOAD", "/a.so", "true"],
+    ],
+)
+def test_a_second_preload_is_refused(arguments: list[str], libraries: Path) -> None:
+    assert "would clash with Stretto's LD_PRELOAD" in one_line(stretto_run(libraries, "--", *arguments))
+
+
+def test_a_preload_in_the_environment_stays(libraries: Path) -> None:
+    other = str(libraries / "libstretto-mpich.so")
+    arguments = ["--", "mpirun.openmpi", "-np", "1", "sh", "-c", "echo preload=$LD_PRELOAD"]
+    done = stretto_run(libraries, *arguments, environment={"LD_PRELOAD": other})
+    assert f"preload={libraries}/libstretto-openmpi.so:{other}\n" in done.stdout

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from stretto import plots
+from stretto.results import LinkBound, Run, Series, summarize
+
+
+def make_run(sizes: list[int], specs: list[str], places: list[bool]) -> Run:
+    series = [
+        Series(
+            size, place, spec, spec, 1, [(1e-4 + size / (5e6 * (index + 1))) * f for f in (1, 1.1, 1.2)], True
+        )
+        for size in sizes
+        for place in places
+        for index, spec in enumerate(specs)
+    ]
+    return Run("Open MPI v4.1.4", "0.1.0", 8, 8, [1] * 8, "float", series)
+
+
+def test_a_panel_each_for_out_of_place_and_in_place() -> None:
+    sizes = [1 << exponent for exponent in range(10, 27)]
+    bound = LinkBound.for_lab(25e6, 8)
+    run = make_run(sizes, ["native", "ring", "auto"], [False, True])
+    panels = plots.throughput_figure(run, summarize(run, bound), bound).axes
+    assert [panel.get_title() for panel in panels] == ["out of place", "in place"]
+    for panel in panels:
+        assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+        labels = [label.get_text() for label in panel.get_xticklabels()]
+        assert labels[0] == "64\nMiB"
+        assert len(labels) <= 9
+        lines = {str(line.get_label()): line for line in panel.get_lines()}
+        assert list(lines) == ["native (AUTO)", "ring", "auto", "bound of 200mbit links"]
+        # Below 4 MiB the lab states no bound.
+        assert np.min(np.asarray(lines["bound of 200mbit links"].get_xdata())) == 4 << 20
+        assert lines["bound of 200mbit links"].get_linestyle() == "--"
+
+
+def test_a_single_size_and_no_bound() -> None:
+    run = make_run([1000], ["native"], [True])
+    figure = plots.throughput_figure(run, summarize(run, None), None)
+    assert len(figure.axes) == 1
+    assert figure.get_suptitle() == "MPI_Allreduce of float, in place, Open MPI v4.1.4, 8 ranks on 8 nodes"
+
+
+def test_many_specs_stay_apart_and_the_legend_stays_inside(tmp_path: Path) -> None:
+    specs = ["native", *(f"ring:segments={count}:window=8" for count in range(1, 10))]
+    run = make_run([1024, 4096], specs, [False])
+    rows = summarize(run, None)
+    figure = plots.throughput_figure(run, rows, None)
+    styles = {(line.get_color(), line.get_linestyle()) for line in figure.axes[0].get_lines()}
+    assert len(styles) == len(specs)
+    figure.savefig(tmp_path / "a.png")
+    (legend,) = figure.legends
+    frame = legend.get_window_extent()
+    assert frame.x0 >= 0
+    assert frame.x1 <= figure.bbox.x1
+
+    plots.plot_throughput(run, rows, None, tmp_path / "b.png")
+    assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace stretto {
+namespace {
+
+TEST(Settings, ReadsTheVariables) {
+  const Settings settings = parse_settings(
+      "STRETTO_ALLREDUCE=ring:segments=4\nSTRETTO_DISABLE=0\nSTRETTO_STATS=a=b.json\nSTRETTO_STRICT=1\n");
+  EXPECT_EQ(to_string(settings.allreduce.value()), "ring:segments=4");
+  EXPECT_FALSE(settings.disabled);
+  EXPECT_TRUE(settings.strict);
+  EXPECT_EQ(settings.statistics_file, "a=b.json");
+  EXPECT_TRUE(settings.complaints.empty());
+}
+
+TEST(Settings, AutoAndEmptyLeaveTheChoiceToTheRule) {
+  EXPECT_FALSE(parse_settings("STRETTO_ALLREDUCE=auto\n").allreduce.has_value());
+  EXPECT_FALSE(parse_settings("STRETTO_ALLREDUCE=\n").allreduce.has_value());
+}
+
+TEST(Settings, ASpecThatCannotBeReadIsTheLibrarysOwn) {
+  const Settings settings = parse_settings("STRETTO_ALLREDUCE=rnig\n");
+  ASSERT_EQ(settings.complaints.size(), 1U);
+  EXPECT_NE(settings.complaints[0].find("\"rnig\""), std::string::npos);
+  EXPECT_TRUE(settings.allreduce.value().is_pass_through());
+}
+
+TEST(Settings, ComplainsOfWhatItDoesNotKnow) {
+  const Settings settings = parse_settings("STRETTO_ALREDUCE=ring\nSTRETTO_STRICT=yes\nSTRETTO_LIB_DIR=/x\n");
+  ASSERT_EQ(settings.complaints.size(), 2U);
+  EXPECT_NE(settings.complaints[0].find("STRETTO_ALREDUCE"), std::string::npos);
+  EXPECT_NE(settings.complaints[1].find("STRETTO_STRICT=yes: must be 0 or 1"), std::string::npos);
+}
+
+TEST(Settings, TextHoldsOurVariablesOnly) {
+  setenv("STRETTO_STATS", "/tmp/x", 1);
+  setenv("STRETT", "no", 1);
+  const std::string text = settings_text();
+  EXPECT_NE(text.find("STRETTO_STATS=/tmp/x\n"), std::string::npos);
+  EXPECT_EQ(text.find("STRETT=no"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace stretto
