@@ -5,9 +5,10 @@
 
 namespace stretto {
 
-/// The recursive algorithms need a power of two. Of p ranks, the first 2(p - core) pair up as neighbours: the even one
-/// hands its contribution to the odd one and waits for the result, the odd one stands for both. `core` ranks are left,
-/// numbered so that rank order is kept: neighbours are merged, nobody is moved past another.
+/// The recursive algorithms need a power of two. Of p ranks, the first 2(p - core) pair up as neighbours: the
+/// even one hands its contribution to the odd one and waits for the result, the odd one stands for both.
+/// `core` ranks are left, numbered so that rank order is kept: neighbours are merged, nobody is moved past
+/// another.
 class PowerCore {
  public:
   explicit PowerCore(int ranks)

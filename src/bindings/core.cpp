@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's view of what is free of MPI: the registry, specs, schedules and their proof (python/stretto/_core.pyi).
+// Python's view of what is free of MPI: the registry, specs, schedules and their proof
+// (python/stretto/_core.pyi).
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -22,32 +23,43 @@ namespace {
 
 std::string name_of(Buffer buffer) {
   switch (buffer) {
-    case Buffer::input: return "input";
-    case Buffer::output: return "output";
-    case Buffer::scratch: return "scratch";
+    case Buffer::input:
+      return "input";
+    case Buffer::output:
+      return "output";
+    case Buffer::scratch:
+      return "scratch";
   }
   return "";
 }
 
 std::string name_of(Kind kind) {
   switch (kind) {
-    case Kind::send: return "send";
-    case Kind::recv: return "recv";
-    case Kind::recv_reduce: return "recv_reduce";
-    case Kind::copy: return "copy";
-    case Kind::reduce: return "reduce";
+    case Kind::send:
+      return "send";
+    case Kind::recv:
+      return "recv";
+    case Kind::recv_reduce:
+      return "recv_reduce";
+    case Kind::copy:
+      return "copy";
+    case Kind::reduce:
+      return "reduce";
   }
   return "";
 }
 
-std::optional<Slice> if_any(const Slice& slice) { return slice.count > 0 ? std::optional(slice) : std::nullopt; }
+std::optional<Slice> if_any(const Slice& slice) {
+  return slice.count > 0 ? std::optional(slice) : std::nullopt;
+}
 
 const Algorithm& algorithm_named(const std::string& collective, const std::string& name) {
   if (collective != name_of(Collective::allreduce)) {
     throw std::invalid_argument("there is no collective \"" + collective + "\"; there are allreduce");
   }
   const Spec spec = parse_spec(Collective::allreduce, name);
-  if (spec.is_native()) throw std::invalid_argument("native is the MPI library's own: it has no schedule here");
+  if (spec.is_native())
+    throw std::invalid_argument("native is the MPI library's own: it has no schedule here");
   return *spec.algorithm;
 }
 
@@ -59,7 +71,8 @@ Topology flat_topology(int ranks) {
 Schedule build(const std::string& collective, const std::string& algorithm, int ranks, int rank) {
   const Topology topology = flat_topology(ranks);
   if (rank < 0 || rank >= ranks) {
-    throw std::invalid_argument("rank must be from 0 to " + std::to_string(ranks - 1) + ", not " + std::to_string(rank));
+    throw std::invalid_argument("rank must be from 0 to " + std::to_string(ranks - 1) + ", not " +
+                                std::to_string(rank));
   }
   return algorithm_named(collective, algorithm).build(topology, rank);
 }
@@ -82,17 +95,24 @@ NB_MODULE(_core, module) {
       .def_prop_ro("collective", [](const Algorithm& a) { return std::string(name_of(a.collective)); })
       .def_prop_ro("name", [](const Algorithm& a) { return std::string(a.name); })
       .def_prop_ro("description", [](const Algorithm& a) { return std::string(a.description); })
-      .def("keeps_order", [](const Algorithm& a, int ranks) { return a.keeps_order(flat_topology(ranks)); }, nb::arg("ranks"));
+      .def(
+          "keeps_order", [](const Algorithm& a, int ranks) { return a.keeps_order(flat_topology(ranks)); },
+          nb::arg("ranks"));
   module.def("algorithms", [] { return std::vector<Algorithm>(algorithms().begin(), algorithms().end()); });
 
   nb::class_<Spec>(module, "Spec")
-      .def_prop_ro("algorithm", [](const Spec& s) { return std::string(s.is_native() ? "native" : s.algorithm->name); })
+      .def_prop_ro("algorithm",
+                   [](const Spec& s) { return std::string(s.is_native() ? "native" : s.algorithm->name); })
       .def_prop_ro("segments", [](const Spec& s) { return s.pipelining.segments; })
       .def_prop_ro("segment_bytes", [](const Spec& s) { return s.pipelining.segment_bytes; })
       .def_prop_ro("window", [](const Spec& s) { return s.pipelining.window; })
       .def("__str__", [](const Spec& s) { return to_string(s); });
-  module.def("parse_spec", [](const std::string& text) { return parse_spec(Collective::allreduce, text); }, nb::arg("text"));
-  module.def("check_settings", [](const std::string& text) { return parse_settings(text).complaints; }, nb::arg("text"));
+  module.def(
+      "parse_spec", [](const std::string& text) { return parse_spec(Collective::allreduce, text); },
+      nb::arg("text"));
+  module.def(
+      "check_settings", [](const std::string& text) { return parse_settings(text).complaints; },
+      nb::arg("text"));
 
   nb::class_<Slice>(module, "Slice")
       .def_prop_ro("buffer", [](const Slice& s) { return name_of(s.buffer); })

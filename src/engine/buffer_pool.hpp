@@ -8,8 +8,8 @@
 
 namespace stretto {
 
-/// Memory that a collective needs while it runs, kept for the next one: a repeated call allocates nothing, and gets
-/// pages that are mapped already. Sizes are rounded up to powers of two. Thread-safe.
+/// Memory that a collective needs while it runs, kept for the next one: a repeated call allocates nothing,
+/// and gets pages that are mapped already. Sizes are rounded up to powers of two. Thread-safe.
 class BufferPool {
  public:
   /// Beyond this much idle memory, buffers that come back are freed.
@@ -38,7 +38,8 @@ BufferPool& buffer_pool();
 class PooledBuffer {
  public:
   PooledBuffer() = default;
-  explicit PooledBuffer(std::size_t bytes) : data_(bytes == 0 ? nullptr : buffer_pool().take(bytes)), bytes_(bytes) {}
+  explicit PooledBuffer(std::size_t bytes)
+      : data_(bytes == 0 ? nullptr : buffer_pool().take(bytes)), bytes_(bytes) {}
   PooledBuffer(PooledBuffer&& other) noexcept { swap(other); }
   PooledBuffer& operator=(PooledBuffer&& other) noexcept {
     swap(other);

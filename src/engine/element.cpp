@@ -14,7 +14,8 @@ int Element::copy(void* into, const void* from, std::size_t count) const {
     return MPI_SUCCESS;
   }
   const int elements = static_cast<int>(count);
-  return mpi.Sendrecv(from, elements, datatype, 0, 0, into, elements, datatype, 0, 0, mpi.comm_self, MPI_STATUS_IGNORE);
+  return mpi.Sendrecv(from, elements, datatype, 0, 0, into, elements, datatype, 0, 0, mpi.comm_self,
+                      MPI_STATUS_IGNORE);
 }
 
 int Element::reduce(void* into, const void* left, const void* right, std::size_t count) const {
@@ -32,7 +33,8 @@ int Element::reduce(void* into, const void* left, const void* right, std::size_t
   const PooledBuffer spare(span(count));
   std::byte* result = place(spare.data(), count);
   if (const int error = copy(result, right, count); error != MPI_SUCCESS) return error;
-  if (const int error = mpi.Reduce_local(left, result, elements, datatype, op); error != MPI_SUCCESS) return error;
+  if (const int error = mpi.Reduce_local(left, result, elements, datatype, op); error != MPI_SUCCESS)
+    return error;
   return copy(into, result, count);
 }
 
@@ -41,7 +43,8 @@ int Element::reduce_arrived(void* into, std::byte* landing, bool landing_is_left
   if (landing_is_left || kernel != nullptr) {
     return landing_is_left ? reduce(into, landing, with, count) : reduce(into, with, landing, count);
   }
-  if (const int error = mpi.Reduce_local(with, landing, static_cast<int>(count), datatype, op); error != MPI_SUCCESS) {
+  if (const int error = mpi.Reduce_local(with, landing, static_cast<int>(count), datatype, op);
+      error != MPI_SUCCESS) {
     return error;
   }
   return copy(into, landing, count);

@@ -21,21 +21,30 @@ struct Element {
   kernels::Function kernel = nullptr;  // nullptr: MPI_Reduce_local does it
 
   /// No gaps: moving elements is moving bytes.
-  [[nodiscard]] bool contiguous() const { return size == extent && true_extent == extent && true_lower_bound == 0; }
+  [[nodiscard]] bool contiguous() const {
+    return size == extent && true_extent == extent && true_lower_bound == 0;
+  }
 
   /// Bytes that `count` elements span, gaps between them included.
   [[nodiscard]] std::size_t span(std::size_t count) const {
     return count == 0 ? 0 : distance() * (count - 1) + static_cast<std::size_t>(true_extent);
   }
 
+  /// Where the first byte of `count` elements lies, seen from the address that MPI is given for them.
+  [[nodiscard]] std::ptrdiff_t offset(std::size_t count) const {
+    const std::ptrdiff_t last = count == 0 ? 0 : extent * static_cast<std::ptrdiff_t>(count - 1);
+    return true_lower_bound + (last < 0 ? last : 0);
+  }
+
   /// The address to give MPI so that `count` elements start at `memory`, which holds span(count) bytes.
   [[nodiscard]] std::byte* place(std::byte* memory, std::size_t count) const {
-    const std::ptrdiff_t last = count == 0 ? 0 : extent * static_cast<std::ptrdiff_t>(count - 1);
-    return memory - true_lower_bound - (last < 0 ? last : 0);
+    return memory - offset(count);
   }
 
   /// Bytes between neighbouring elements, whichever comes first in memory.
-  [[nodiscard]] std::size_t distance() const { return static_cast<std::size_t>(extent < 0 ? -extent : extent); }
+  [[nodiscard]] std::size_t distance() const {
+    return static_cast<std::size_t>(extent < 0 ? -extent : extent);
+  }
 
   /// into ← from; gaps in `into` are left as they are. Returns an MPI error code.
   int copy(void* into, const void* from, std::size_t count) const;
@@ -44,14 +53,16 @@ struct Element {
   int reduce(void* into, const void* left, const void* right, std::size_t count) const;
 
   /// The same, where what arrived in `landing` may be overwritten.
-  int reduce_arrived(void* into, std::byte* landing, bool landing_is_left, const void* with, std::size_t count) const;
+  int reduce_arrived(void* into, std::byte* landing, bool landing_is_left, const void* with,
+                     std::size_t count) const;
 };
 
-/// What MPI allows to be reduced by this library: nothing for what it does not know or MPI does not define, which is
-/// for the MPI library to answer. Makes no call on a handle that is not valid.
+/// What MPI allows to be reduced by this library: nothing for what it does not know or MPI does not define,
+/// which is for the MPI library to answer. Makes no call on a handle that is not valid.
 std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op);
 
-/// Bytes of one element of a predefined datatype; 0 for all other handles, valid or not. Takes a few nanoseconds.
+/// Bytes of one element of a predefined datatype; 0 for all other handles, valid or not. Takes a few
+/// nanoseconds.
 std::size_t predefined_size(MPI_Datatype datatype);
 
 /// To be called once after load_mpi() and MPI_Init.

@@ -21,10 +21,11 @@ struct Call {
   Element element;
 };
 
-/// Runs a schedule on MPI point-to-point: k segments, of which a window is in flight, each a walk through the same
-/// schedule over other elements and under a tag of its own. It is event-driven: whatever arrives is reduced and passed
-/// on at once, so that the gaps of one segment are filled by the others. Made once for a communicator and a schedule,
-/// started any number of times, one call at a time; a start after the first of its size allocates nothing.
+/// Runs a schedule on MPI point-to-point: k segments, of which a window is in flight, each a walk through the
+/// same schedule over other elements and under a tag of its own. It is event-driven: whatever arrives is
+/// reduced and passed on at once, so that the gaps of one segment are filled by the others. Made once for a
+/// communicator and a schedule, started any number of times, one call at a time; a start after the first of
+/// its size allocates nothing.
 class Execution {
  public:
   /// `comm` is Stretto's own, returns errors, and has the ranks of `schedule`.
@@ -42,6 +43,7 @@ class Execution {
   };
   /// A place for one segment in flight.
   struct Lane {
+    std::size_t first_slot = 0;  // of its width_ requests and transfers
     bool busy = false;
     int tag = 0;
     Range elements;  // of the message
@@ -57,11 +59,11 @@ class Execution {
 
   void start(const Call& call);
   bool progress();  // whether anything happened
-  void begin_segment(std::size_t lane);
-  void walk(std::size_t lane);
-  void post_round(std::size_t lane);
-  void post(std::size_t lane, const Action& action, std::size_t slot);
-  void finish(std::size_t lane, const Transfer& transfer);
+  void begin_segment(Lane& lane);
+  void walk(Lane& lane);
+  void post_round(Lane& lane);
+  void post(Lane& lane, const Action& action, std::size_t slot);
+  void finish(Lane& lane, const Transfer& transfer);
   void compute(const Lane& lane, const Action& action);
   void place_scratch(Lane& lane);
 

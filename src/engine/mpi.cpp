@@ -40,17 +40,23 @@ std::vector<std::string> loaded_objects() {
   return paths;
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
-/// Only libmpi itself: a language layer (libmpi_mpifh) or a tool that depends on it would answer for its symbols too.
+/// Only libmpi itself: a language layer (libmpi_mpifh) or a tool that depends on it would answer for its
+/// symbols too.
 bool may_be_mpi(const std::string& path) {
   const std::string name = base_name(path);
-  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") || name.starts_with("libmpi_abi.so");
+  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") ||
+         name.starts_with("libmpi_abi.so");
 }
 
 }  // namespace
 
-void* mpi_symbol(const char* name) { return dlsym(library, name); }
+void* mpi_symbol(const char* name) {
+  return dlsym(library, name);
+}
 
 void* mpi_variable(const char* name) {
   void* variable = dlsym(RTLD_DEFAULT, name);
@@ -81,7 +87,8 @@ std::string load_mpi() {
       break;
     }
     if (dlsym(candidate, "PMPI_Init") != nullptr && wrong.empty()) {
-      wrong = "this is Stretto for the binary interface " + std::string(our_name) + ", but the process uses " + path +
+      wrong = "this is Stretto for the binary interface " + std::string(our_name) +
+              ", but the process uses " + path +
               (standard_abi ? " (the MPI-5 standard ABI, which Stretto does not serve)"
                             : "; preload the one for " + std::string(other_name));
     }
@@ -89,7 +96,7 @@ std::string load_mpi() {
   }
   if (library == nullptr) return wrong.empty() ? "no MPI library is loaded in this process" : wrong;
 
-#define STRETTO_FIND(name)                                                     \
+#define STRETTO_FIND(name)                                                    \
   mpi.name = reinterpret_cast<decltype(mpi.name)>(mpi_symbol("PMPI_" #name)); \
   if (mpi.name == nullptr) return "the MPI library of this process lacks PMPI_" #name;
   STRETTO_MPI_FUNCTIONS(STRETTO_FIND)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI as the engine sees it: no symbol of an MPI library is linked.
 //
-// The preload is loaded into every process that a launcher starts, shells and interpreters included, and before an
-// interpreter opens its MPI library (mpi4py does so privately, where the linker does not look). So neither functions
-// nor predefined handles may be references that the loader resolves: they are looked up, once, in the library that
-// the process turns out to have. What a user's call is passed on to, and so goes through other PMPI tools, is found
-// by interpose/next.hpp; the engine's own traffic is PMPI.
+// The preload is loaded into every process that a launcher starts, shells and interpreters included, and
+// before an interpreter opens its MPI library (mpi4py does so privately, where the linker does not look). So
+// neither functions nor predefined handles may be references that the loader resolves: they are looked up,
+// once, in the library that the process turns out to have. What a user's call is passed on to, and so goes
+// through other PMPI tools, is found by interpose/next.hpp; the engine's own traffic is PMPI.
 #pragma once
 
 #include <mpi.h>
@@ -20,8 +20,8 @@ void* mpi_symbol(const char* name);
 /// The same in any MPI library of the process, of whatever binary interface.
 void* any_mpi_symbol(const char* name);
 
-/// Address of a variable of the MPI library. A program may hold it: the linker moves variables that a program refers
-/// to into the program (copy relocation), and what the library has under the name is then unused.
+/// Address of a variable of the MPI library. A program may hold it: the linker moves variables that a program
+/// refers to into the program (copy relocation), and what the library has under the name is then unused.
 void* mpi_variable(const char* name);
 
 template <typename Handle>
@@ -31,8 +31,8 @@ Handle predefined_handle(const char* name) {
 
 }  // namespace stretto
 
-// Open MPI's predefined handles are addresses of its variables. Its macros (MPI_INT, MPI_SUM, …) all expand to this
-// one, which is redefined to look the variable up.
+// Open MPI's predefined handles are addresses of its variables. Its macros (MPI_INT, MPI_SUM, …) all expand
+// to this one, which is redefined to look the variable up.
 #ifdef OMPI_PREDEFINED_GLOBAL
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) (::stretto::predefined_handle<type>(#global))
@@ -66,8 +66,8 @@ struct MpiLibrary {
 
 extern MpiLibrary mpi;
 
-/// Finds the MPI library of this process and fills in `mpi`. Returns one line that says why not, or an empty one.
-/// To be called when the program first enters MPI, since an interpreter may load its MPI library late.
+/// Finds the MPI library of this process and fills in `mpi`. Returns one line that says why not, or an empty
+/// one. To be called when the program first enters MPI, since an interpreter may load its MPI library late.
 std::string load_mpi();
 
 }  // namespace stretto

@@ -41,20 +41,20 @@ int NativePipeline::run_segments(const Call& call) {
     std::byte* output = static_cast<std::byte*>(call.output) + offset;
     const void* input = static_cast<const std::byte*>(call.input) + offset;
     if (copy) {
-      if (const int error = element.copy(copied + offset, input, part.count); error != MPI_SUCCESS) return error;
+      if (const int error = element.copy(copied + offset, input, part.count); error != MPI_SUCCESS)
+        return error;
       input = copied + offset;
     } else if (in_place) {
       input = MPI_IN_PLACE;
     }
-    const int error = mpi.Iallreduce(input, output, static_cast<int>(part.count), element.datatype, element.op, comm_,
-                                     &requests_[i]);
+    const int error = mpi.Iallreduce(input, output, static_cast<int>(part.count), element.datatype,
+                                     element.op, comm_, &requests_[i]);
     if (error != MPI_SUCCESS) return error;
   }
 
   Patience patience;
   for (int done = 0;;) {
-    const int error =
-        mpi.Testall(static_cast<int>(count), requests_.data(), &done, MPI_STATUSES_IGNORE);
+    const int error = mpi.Testall(static_cast<int>(count), requests_.data(), &done, MPI_STATUSES_IGNORE);
     if (error != MPI_SUCCESS || done != 0) return error;
     patience.fruitless();
   }

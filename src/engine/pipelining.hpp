@@ -6,7 +6,8 @@
 
 namespace stretto {
 
-/// How a message is cut into segments, and how many of them are in flight at once (the papers' fconc and fsize).
+/// How a message is cut into segments, and how many of them are in flight at once (the papers' fconc and
+/// fsize).
 struct Pipelining {
   int segments = 0;               // this many, or, if 0,
   std::size_t segment_bytes = 0;  // as many as keep each at this size or below; both 0: one segment
@@ -18,7 +19,9 @@ struct Pipelining {
 
   friend bool operator==(const Pipelining&, const Pipelining&) = default;
 
-  [[nodiscard]] std::size_t lanes() const { return static_cast<std::size_t>(window > 0 ? window : default_window); }
+  [[nodiscard]] std::size_t lanes() const {
+    return static_cast<std::size_t>(window > 0 ? window : default_window);
+  }
 
   /// Segments of a message; the same on all ranks. `element_bytes` counts data, not gaps.
   [[nodiscard]] std::size_t count(std::size_t elements, std::size_t element_bytes) const {

@@ -49,7 +49,8 @@ class HandleTable {
  private:
   static std::size_t hash(MPI_Datatype handle) {
     // Open MPI's handles are addresses of large objects, MPICH's small numbers with flags above.
-    const auto value = static_cast<std::uint64_t>((std::uintptr_t)handle);  // NOLINT: int in one ABI, pointer in another
+    const auto value =
+        static_cast<std::uint64_t>((std::uintptr_t)handle);  // NOLINT: int in one ABI, pointer in another
     return (value * 0x9E3779B97F4A7C15ULL) >> 56;
   }
   std::array<Predefined, 256> slots_{};
@@ -67,10 +68,14 @@ std::vector<PredefinedOp>& operations() {
 
 Type integer_type(std::size_t size, bool is_signed) {
   switch (size) {
-    case 1: return is_signed ? Type::i8 : Type::u8;
-    case 2: return is_signed ? Type::i16 : Type::u16;
-    case 4: return is_signed ? Type::i32 : Type::u32;
-    default: return is_signed ? Type::i64 : Type::u64;
+    case 1:
+      return is_signed ? Type::i8 : Type::u8;
+    case 2:
+      return is_signed ? Type::i16 : Type::u16;
+    case 4:
+      return is_signed ? Type::i32 : Type::u32;
+    default:
+      return is_signed ? Type::i64 : Type::u64;
   }
 }
 
@@ -95,23 +100,27 @@ void add_integer(MPI_Datatype handle, bool is_signed, Class kind = Class::intege
 bool defined(Op op, Class kind) {
   switch (op) {
     case Op::max:
-    case Op::min: return kind == Class::integer || kind == Class::multi_language || kind == Class::floating;
+    case Op::min:
+      return kind == Class::integer || kind == Class::multi_language || kind == Class::floating;
     case Op::sum:
     case Op::prod:
-      return kind == Class::integer || kind == Class::multi_language || kind == Class::floating || kind == Class::complex;
+      return kind == Class::integer || kind == Class::multi_language || kind == Class::floating ||
+             kind == Class::complex;
     case Op::land:
     case Op::lor:
-    case Op::lxor: return kind == Class::integer || kind == Class::logical;
+    case Op::lxor:
+      return kind == Class::integer || kind == Class::logical;
     case Op::band:
     case Op::bor:
-    case Op::bxor: return kind == Class::integer || kind == Class::multi_language || kind == Class::byte;
+    case Op::bxor:
+      return kind == Class::integer || kind == Class::multi_language || kind == Class::byte;
   }
   return false;
 }
 
 #ifdef STRETTO_ABI_MPICH
-/// MPICH writes into a handle what it is a handle of: so one that was freed or never made can be told, mostly,
-/// without asking the library, which would raise an error of another call than the user's.
+/// MPICH writes into a handle what it is a handle of: so one that was freed or never made can be told,
+/// mostly, without asking the library, which would raise an error of another call than the user's.
 constexpr unsigned mpich_op = 0x6;
 constexpr unsigned mpich_datatype = 0x3;
 bool is_user_handle(int handle, unsigned object) {
@@ -121,33 +130,45 @@ bool is_user_handle(int handle, unsigned object) {
   const unsigned kind = bits >> 30;
   return (kind == direct || kind == indirect) && ((bits >> 26) & 0xf) == object;
 }
-bool may_be_user_op(MPI_Op op) { return is_user_handle(op, mpich_op); }
-bool may_be_user_datatype(MPI_Datatype datatype) { return is_user_handle(datatype, mpich_datatype); }
+bool may_be_user_op(MPI_Op op) {
+  return is_user_handle(op, mpich_op);
+}
+bool may_be_user_datatype(MPI_Datatype datatype) {
+  return is_user_handle(datatype, mpich_datatype);
+}
 #else
-bool may_be_user_op(MPI_Op op) { return op != nullptr && op != mpi.op_null; }
-bool may_be_user_datatype(MPI_Datatype datatype) { return datatype != nullptr && datatype != mpi.datatype_null; }
+bool may_be_user_op(MPI_Op op) {
+  return op != nullptr && op != mpi.op_null;
+}
+bool may_be_user_datatype(MPI_Datatype datatype) {
+  return datatype != nullptr && datatype != mpi.datatype_null;
+}
 #endif
 
 }  // namespace
 
 void load_predefined_handles() {
-  for (MPI_Datatype handle : {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
-                              MPI_INT32_T, MPI_INT64_T, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4,
-                              MPI_INTEGER8}) {
+  for (MPI_Datatype handle :
+       {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T,
+        MPI_INT64_T, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8}) {
     add_integer(handle, true);
   }
-  for (MPI_Datatype handle : {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
-                              MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T}) {
+  for (MPI_Datatype handle :
+       {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
+        MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T}) {
     add_integer(handle, false);
   }
-  for (MPI_Datatype handle : {MPI_AINT, MPI_OFFSET, MPI_COUNT}) add_integer(handle, true, Class::multi_language);
+  for (MPI_Datatype handle : {MPI_AINT, MPI_OFFSET, MPI_COUNT})
+    add_integer(handle, true, Class::multi_language);
   for (MPI_Datatype handle : {MPI_FLOAT, MPI_REAL, MPI_REAL4}) add(handle, Class::floating, Type::f32);
-  for (MPI_Datatype handle : {MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8}) add(handle, Class::floating, Type::f64);
+  for (MPI_Datatype handle : {MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8})
+    add(handle, Class::floating, Type::f64);
   add(MPI_LONG_DOUBLE, Class::floating, Type::f80);
   for (MPI_Datatype handle : {MPI_C_FLOAT_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_COMPLEX, MPI_COMPLEX8}) {
     add(handle, Class::complex, Type::c32);
   }
-  for (MPI_Datatype handle : {MPI_C_DOUBLE_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX16}) {
+  for (MPI_Datatype handle :
+       {MPI_C_DOUBLE_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX16}) {
     add(handle, Class::complex, Type::c64);
   }
   for (MPI_Datatype handle : {MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX}) {
@@ -155,21 +176,23 @@ void load_predefined_handles() {
   }
   for (MPI_Datatype handle : {MPI_C_BOOL, MPI_CXX_BOOL}) add(handle, Class::logical, Type::boolean);
   add(MPI_BYTE, Class::byte, Type::u8);
-  for (MPI_Datatype handle : {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT, MPI_LONG_DOUBLE_INT,
-                              MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER}) {
+  for (MPI_Datatype handle : {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT,
+                              MPI_LONG_DOUBLE_INT, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER}) {
     add(handle, Class::pair);
   }
-  // Fortran's LOGICAL has compilers' own values for .TRUE., so the library reduces it; the others are no numbers.
-  for (MPI_Datatype handle : {MPI_LOGICAL, MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_PACKED}) add(handle, Class::other);
+  // Fortran's LOGICAL has compilers' own values for .TRUE., so the library reduces it; the others are no
+  // numbers.
+  for (MPI_Datatype handle : {MPI_LOGICAL, MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_PACKED})
+    add(handle, Class::other);
 
   operations() = {
-      {MPI_SUM, OpKind::kernel, Op::sum},       {MPI_PROD, OpKind::kernel, Op::prod},
-      {MPI_MIN, OpKind::kernel, Op::min},       {MPI_MAX, OpKind::kernel, Op::max},
-      {MPI_LAND, OpKind::kernel, Op::land},     {MPI_LOR, OpKind::kernel, Op::lor},
-      {MPI_LXOR, OpKind::kernel, Op::lxor},     {MPI_BAND, OpKind::kernel, Op::band},
-      {MPI_BOR, OpKind::kernel, Op::bor},       {MPI_BXOR, OpKind::kernel, Op::bxor},
-      {MPI_MINLOC, OpKind::location, Op::min},  {MPI_MAXLOC, OpKind::location, Op::max},
-      {MPI_REPLACE, OpKind::other, Op::sum},    {MPI_NO_OP, OpKind::other, Op::sum},
+      {MPI_SUM, OpKind::kernel, Op::sum},      {MPI_PROD, OpKind::kernel, Op::prod},
+      {MPI_MIN, OpKind::kernel, Op::min},      {MPI_MAX, OpKind::kernel, Op::max},
+      {MPI_LAND, OpKind::kernel, Op::land},    {MPI_LOR, OpKind::kernel, Op::lor},
+      {MPI_LXOR, OpKind::kernel, Op::lxor},    {MPI_BAND, OpKind::kernel, Op::band},
+      {MPI_BOR, OpKind::kernel, Op::bor},      {MPI_BXOR, OpKind::kernel, Op::bxor},
+      {MPI_MINLOC, OpKind::location, Op::min}, {MPI_MAXLOC, OpKind::location, Op::max},
+      {MPI_REPLACE, OpKind::other, Op::sum},   {MPI_NO_OP, OpKind::other, Op::sum},
   };
 }
 

@@ -51,8 +51,8 @@ int run(Communicator& state, const Spec& spec, Call call, MPI_Comm comm) {
   }
 }
 
-/// The spec for a call on this communicator. A forced one that does not fit gives way to the library's own, on all
-/// ranks alike; in strict mode nothing is returned.
+/// The spec for a call on this communicator. A forced one that does not fit gives way to the library's own,
+/// on all ranks alike; in strict mode nothing is returned.
 std::optional<Spec> choose(const Communicator& state, std::size_t bytes, bool commutative,
                            const std::optional<Spec>& forced) {
   const std::optional<Spec>& wanted = forced ? forced : session.settings.allreduce;
@@ -65,28 +65,31 @@ std::optional<Spec> choose(const Communicator& state, std::size_t bytes, bool co
                              .commutative = commutative});
   }
   if (fits(*wanted, commutative, topology)) return wanted;
-  complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" does not keep rank order on " +
-                          std::to_string(topology.ranks()) +
-                          " ranks, which an operation that does not commute needs; " +
-                          (session.settings.strict ? "the call fails (STRETTO_STRICT)" : "the MPI library's own is used"));
+  complain_once_on_rank_0(
+      "spec \"" + to_string(*wanted) + "\" does not keep rank order on " + std::to_string(topology.ranks()) +
+      " ranks, which an operation that does not commute needs; " +
+      (session.settings.strict ? "the call fails (STRETTO_STRICT)" : "the MPI library's own is used"));
   if (session.settings.strict) return std::nullopt;
   return Spec{};
 }
 
 }  // namespace
 
-std::optional<Spec> choose_spec(std::size_t bytes, bool commutative, const std::optional<Spec>& forced, MPI_Comm comm) {
+std::optional<Spec> choose_spec(std::size_t bytes, bool commutative, const std::optional<Spec>& forced,
+                                MPI_Comm comm) {
   const Communicator* state = session.active ? communicator_state(comm) : nullptr;
   if (state == nullptr || state->native_only()) return Spec{};
   return choose(*state, bytes, commutative, forced);
 }
 
-std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_t count, MPI_Datatype datatype, MPI_Op op,
-                                 MPI_Comm comm, const std::optional<Spec>& forced) {
+std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_t count,
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                 const std::optional<Spec>& forced) {
   const std::size_t predefined = predefined_size(datatype);
   if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (!forced && predefined != 0 && elements * predefined < session.allreduce_native_floor) return std::nullopt;
+  if (!forced && predefined != 0 && elements * predefined < session.allreduce_native_floor)
+    return std::nullopt;
 
   Communicator* state = communicator_state(comm);
   if (state == nullptr) return std::nullopt;
@@ -109,10 +112,12 @@ std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_
   if (spec.is_pass_through()) {
     result = count > INT32_MAX
                  ? next().allreduce_c(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), to_raw(comm))
-                 : next().allreduce(sendbuf, recvbuf, static_cast<int>(count), to_raw(datatype), to_raw(op), to_raw(comm));
+                 : next().allreduce(sendbuf, recvbuf, static_cast<int>(count), to_raw(datatype), to_raw(op),
+                                    to_raw(comm));
   } else {
     const bool in_place = sendbuf == MPI_IN_PLACE;
-    const Call call{.input = in_place ? recvbuf : sendbuf, .output = recvbuf, .count = elements, .element = *element};
+    const Call call{
+        .input = in_place ? recvbuf : sendbuf, .output = recvbuf, .count = elements, .element = *element};
     result = run(*state, spec, call, comm);
   }
   if (measured) record_call(Collective::allreduce, bytes, spec, seconds_now() - began);

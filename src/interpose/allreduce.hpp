@@ -10,12 +10,14 @@
 namespace stretto {
 
 /// What an allreduce of these arguments does: nothing when it is for the library alone.
-std::optional<Spec> choose_spec(std::size_t bytes, bool commutative, const std::optional<Spec>& forced, MPI_Comm comm);
+std::optional<Spec> choose_spec(std::size_t bytes, bool commutative, const std::optional<Spec>& forced,
+                                MPI_Comm comm);
 
-/// An allreduce by `forced`, or by the choice if that is empty. Empty result: the call is the library's, whose own
-/// function must be called with the arguments as they are. Otherwise an MPI error code, already reported through the
-/// handler of `comm`.
-std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_t count, MPI_Datatype datatype, MPI_Op op,
-                                 MPI_Comm comm, const std::optional<Spec>& forced);
+/// An allreduce by `forced`, or by the choice if that is empty. Empty result: the call is the library's,
+/// whose own function must be called with the arguments as they are. Otherwise an MPI error code, already
+/// reported through the handler of `comm`.
+std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_t count,
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                 const std::optional<Spec>& forced);
 
 }  // namespace stretto

@@ -13,10 +13,12 @@
 
 using namespace stretto;
 
-STRETTO_VISIBLE const char* stretto_version(void) { return STRETTO_VERSION; }
+STRETTO_VISIBLE const char* stretto_version(void) {
+  return STRETTO_VERSION;
+}
 
-STRETTO_VISIBLE int stretto_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-                                      MPI_Comm comm, const char* spec) {
+STRETTO_VISIBLE int stretto_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
+                                      MPI_Op op, MPI_Comm comm, const char* spec) {
   std::optional<Spec> forced;
   if (spec != nullptr && std::strcmp(spec, "auto") != 0) {
     try {
@@ -28,13 +30,16 @@ STRETTO_VISIBLE int stretto_allreduce(const void* sendbuf, void* recvbuf, int co
     }
   }
   if (session.active) {
-    if (const auto result = try_allreduce(sendbuf, recvbuf, count, datatype, op, comm, forced)) return *result;
+    if (const auto result = try_allreduce(sendbuf, recvbuf, count, datatype, op, comm, forced))
+      return *result;
   }
   return next().allreduce(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), to_raw(comm));
 }
 
-STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec, int length) {
-  if (collective == nullptr || name_of(Collective::allreduce) != collective || spec == nullptr || length < 1) {
+STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec,
+                                   int length) {
+  if (collective == nullptr || name_of(Collective::allreduce) != collective || spec == nullptr ||
+      length < 1) {
     return MPI_ERR_ARG;
   }
   const std::string text = to_string(choose_spec(bytes, true, std::nullopt, comm).value_or(Spec{}));

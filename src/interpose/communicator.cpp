@@ -23,8 +23,8 @@ bool unregister(Communicator* state) {
   return registry().erase(state) == 1;
 }
 
-/// MPI_Comm_dup copies no state: a duplicate starts with none. (Our own function, as MPI_COMM_NULL_COPY_FN is a
-/// symbol of the MPI library in Open MPI.)
+/// MPI_Comm_dup copies no state: a duplicate starts with none. (Our own function, as MPI_COMM_NULL_COPY_FN is
+/// a symbol of the MPI library in Open MPI.)
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
   *flag = 0;
   return MPI_SUCCESS;
@@ -43,7 +43,9 @@ bool may_be_communicator(MPI_Comm comm) {
   return comm != MPI_COMM_NULL && (bits >> 30) != 0 && ((bits >> 26) & 0xf) == 0x1;
 }
 #else
-bool may_be_communicator(MPI_Comm comm) { return comm != nullptr && comm != mpi.comm_null; }
+bool may_be_communicator(MPI_Comm comm) {
+  return comm != nullptr && comm != mpi.comm_null;
+}
 #endif
 
 }  // namespace
@@ -68,7 +70,8 @@ void Communicator::find_topology(int ranks) {
   std::iota(here.begin(), here.end(), 0);
   MPI_Group group{};
   mpi.Comm_group(users_, &group);
-  const int error = mpi.Group_translate_ranks(group, ranks, here.data(), session.world_group, in_world.data());
+  const int error =
+      mpi.Group_translate_ranks(group, ranks, here.data(), session.world_group, in_world.data());
   mpi.Group_free(&group);
   // Ranks that were spawned or connected to have a world of their own; each side sees the other as undefined.
   if (error != MPI_SUCCESS || std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) {
@@ -76,6 +79,7 @@ void Communicator::find_topology(int ranks) {
     return;
   }
   std::vector<int> labels;
+  labels.reserve(in_world.size());
   for (const int rank : in_world) {
     labels.push_back(session.node_label_of_world_rank[static_cast<std::size_t>(rank)]);
   }
@@ -84,7 +88,8 @@ void Communicator::find_topology(int ranks) {
 
 bool Communicator::prepare_private_communicator() {
   if (private_ != mpi.comm_null) return true;
-  // From the group, not by MPI_Comm_dup: that would call the program's attribute callbacks. Errors come back here.
+  // From the group, not by MPI_Comm_dup: that would call the program's attribute callbacks. Errors come back
+  // here.
   MPI_Errhandler users_handler{};
   MPI_Group group{};
   mpi.Comm_get_errhandler(users_, &users_handler);
@@ -103,8 +108,9 @@ bool Communicator::prepare_private_communicator() {
   if (made != 0) mpi.Comm_free(&private_);
   private_ = mpi.comm_null;
   native_only_ = true;
-  complain_once_on_rank_0("the MPI library has no context id left for a communicator of Stretto's; the library's own "
-                          "collectives are used on it");
+  complain_once_on_rank_0(
+      "the MPI library has no context id left for a communicator of Stretto's; the library's own "
+      "collectives are used on it");
   return false;
 }
 
@@ -120,7 +126,8 @@ namespace {
 /// The entry for `spec`, moved to the front of the list; end() if there is none.
 template <typename List>
 typename List::iterator find_recent(List& list, const Spec& spec) {
-  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.spec == spec; });
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.spec == spec; });
   if (found != list.end() && found != list.begin()) list.splice(list.begin(), list, found);
   return found;
 }
@@ -130,7 +137,8 @@ typename List::iterator find_recent(List& list, const Spec& spec) {
 Execution& Communicator::execution_for(const Spec& spec) {
   if (find_recent(executions_, spec) == executions_.end()) {
     if (executions_.size() == most_cached) executions_.pop_back();
-    executions_.push_front({spec, Execution(private_, spec.algorithm->build(topology_, rank_), spec.pipelining)});
+    executions_.push_front(
+        {spec, Execution(private_, spec.algorithm->build(topology_, rank_), spec.pipelining)});
   }
   return executions_.front().execution;
 }
@@ -147,7 +155,8 @@ Communicator* communicator_state(MPI_Comm comm) {
   if (!may_be_communicator(comm)) return nullptr;
   void* value = nullptr;
   int found = 0;
-  if (mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
+  if (mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS)
+    return nullptr;
   if (found != 0) return static_cast<Communicator*>(value);
   auto state = std::make_unique<Communicator>(comm);
   if (mpi.Comm_set_attr(comm, session.keyval, state.get()) != MPI_SUCCESS) return nullptr;

@@ -13,8 +13,8 @@
 
 namespace stretto {
 
-/// What Stretto keeps for one of the program's communicators, as an attribute of it. One thread at a time is in a
-/// collective of a communicator (MPI requires it), so this needs no lock.
+/// What Stretto keeps for one of the program's communicators, as an attribute of it. One thread at a time is
+/// in a collective of a communicator (MPI requires it), so this needs no lock.
 class Communicator {
  public:
   explicit Communicator(MPI_Comm users);
@@ -22,14 +22,14 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  /// Every collective of it goes to the library: an intercommunicator, a single rank, ranks of another world, or no
-  /// context id left for a communicator of our own. The same on all of its ranks.
+  /// Every collective of it goes to the library: an intercommunicator, a single rank, ranks of another world,
+  /// or no context id left for a communicator of our own. The same on all of its ranks.
   [[nodiscard]] bool native_only() const { return native_only_; }
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] int rank() const { return rank_; }
 
-  /// Where Stretto's own messages travel: made at the first call that needs it, since context ids are few. Collective.
-  /// False if the library could not make one on some rank; native_only() holds from then on.
+  /// Where Stretto's own messages travel: made at the first call that needs it, since context ids are few.
+  /// Collective. False if the library could not make one on some rank; native_only() holds from then on.
   bool prepare_private_communicator();
 
   /// Runs a call by a spec that is not the library's blocking call. Returns an MPI error code.

@@ -11,8 +11,8 @@
 namespace stretto {
 namespace {
 
-/// The few functions of the CUDA driver (cuda.h, "Memory Management" and "Unified Addressing") that staging needs.
-/// Declared here since the build must not need CUDA.
+/// The few functions of the CUDA driver (cuda.h, "Memory Management" and "Unified Addressing") that staging
+/// needs. Declared here since the build must not need CUDA.
 struct Driver {
   using Address = std::uint64_t;
   static constexpr int success = 0;
@@ -49,24 +49,26 @@ struct Driver {
 
  private:
   bool find_functions(void* library) {
-    pointer_attribute = reinterpret_cast<decltype(pointer_attribute)>(dlsym(library, "cuPointerGetAttribute"));
+    pointer_attribute =
+        reinterpret_cast<decltype(pointer_attribute)>(dlsym(library, "cuPointerGetAttribute"));
     to_host = reinterpret_cast<decltype(to_host)>(dlsym(library, "cuMemcpyDtoH_v2"));
     to_device = reinterpret_cast<decltype(to_device)>(dlsym(library, "cuMemcpyHtoD_v2"));
     push_context = reinterpret_cast<decltype(push_context)>(dlsym(library, "cuCtxPushCurrent_v2"));
     pop_context = reinterpret_cast<decltype(pop_context)>(dlsym(library, "cuCtxPopCurrent_v2"));
-    return pointer_attribute != nullptr && to_host != nullptr && to_device != nullptr && push_context != nullptr &&
-           pop_context != nullptr;
+    return pointer_attribute != nullptr && to_host != nullptr && to_device != nullptr &&
+           push_context != nullptr && pop_context != nullptr;
   }
 };
 
-/// The context that a pointer belongs to, made current as long as this lives: the thread that calls MPI may have none.
+/// The context that a pointer belongs to, made current as long as this lives: the thread that calls MPI may
+/// have none.
 class ContextGuard {
  public:
   ContextGuard(const Driver& driver, const void* pointer) : driver_(driver) {
     void* context = nullptr;
     const auto address = reinterpret_cast<Driver::Address>(pointer);
-    const bool found = driver.pointer_attribute(static_cast<void*>(&context), Driver::attribute_context, address) ==
-                           Driver::success &&
+    const bool found = driver.pointer_attribute(static_cast<void*>(&context), Driver::attribute_context,
+                                                address) == Driver::success &&
                        context != nullptr;
     pushed_ = found && driver.push_context(context) == Driver::success;
   }
@@ -96,8 +98,7 @@ DeviceStaging::DeviceStaging(Call& call) {
   if (driver == nullptr) return;
   const Element& element = call.element;
   bytes_ = element.span(call.count);
-  // place() says how far before the data an address may lie; here the data are where the address says.
-  start_ = -(element.place(nullptr, call.count) - static_cast<std::byte*>(nullptr));
+  start_ = element.offset(call.count);
 
   const bool in_place = call.input == call.output;
   const bool input_on_device = driver->is_device_memory(static_cast<const std::byte*>(call.input) + start_);
@@ -111,7 +112,8 @@ DeviceStaging::DeviceStaging(Call& call) {
     const ContextGuard guard(*driver, from);
     // Gaps between elements must come back as they were.
     if (in_place || !element.contiguous()) {
-      require(driver->to_host(output_.data(), reinterpret_cast<Driver::Address>(from), bytes_), "from device memory");
+      require(driver->to_host(output_.data(), reinterpret_cast<Driver::Address>(from), bytes_),
+              "from device memory");
     }
     staged_output_ = output_.data();
     call.output = element.place(output_.data(), call.count);
@@ -121,7 +123,8 @@ DeviceStaging::DeviceStaging(Call& call) {
     input_ = PooledBuffer(bytes_);
     const auto* from = static_cast<const std::byte*>(call.input) + start_;
     const ContextGuard guard(*driver, from);
-    require(driver->to_host(input_.data(), reinterpret_cast<Driver::Address>(from), bytes_), "from device memory");
+    require(driver->to_host(input_.data(), reinterpret_cast<Driver::Address>(from), bytes_),
+            "from device memory");
     call.input = element.place(input_.data(), call.count);
   }
 }
@@ -131,7 +134,8 @@ void DeviceStaging::copy_result_back() {
   const Driver* driver = Driver::loaded();
   auto* to = static_cast<std::byte*>(users_output_) + start_;
   const ContextGuard guard(*driver, to);
-  require(driver->to_device(reinterpret_cast<Driver::Address>(to), staged_output_, bytes_), "to device memory");
+  require(driver->to_device(reinterpret_cast<Driver::Address>(to), staged_output_, bytes_),
+          "to device memory");
 }
 
 }  // namespace stretto

@@ -8,9 +8,9 @@
 
 namespace stretto {
 
-/// Stages the buffers of a call that lie in device (GPU) memory through host memory, by the CUDA driver's own copy.
-/// The driver is used only if the process has loaded it already. Where buffers lie may differ between ranks, so it
-/// never touches the choice of algorithm: a rank stages by itself.
+/// Stages the buffers of a call that lie in device (GPU) memory through host memory, by the CUDA driver's own
+/// copy. The driver is used only if the process has loaded it already. Where buffers lie may differ between
+/// ranks, so it never touches the choice of algorithm: a rank stages by itself.
 class DeviceStaging {
  public:
   /// Replaces device buffers of `call` by host buffers and fills in the input. Throws std::bad_alloc, and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a call goes on to when Stretto leaves it alone: to the next object that defines it, so that other tools in
-// the same process (profilers that define MPI_*) still see it.
+// Where a call goes on to when Stretto leaves it alone: to the next object that defines it, so that other
+// tools in the same process (profilers that define MPI_*) still see it.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace stretto {
 
-/// A handle as it stands in a register: an int in MPICH's interface, a pointer in Open MPI's. Passing it on unread
-/// keeps a program whole that Stretto was preloaded into for the wrong interface.
+/// A handle as it stands in a register: an int in MPICH's interface, a pointer in Open MPI's. Passing it on
+/// unread keeps a program whole that Stretto was preloaded into for the wrong interface.
 using RawHandle = std::uintptr_t;
 
 /// MPI_Count in both interfaces.

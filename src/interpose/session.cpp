@@ -61,7 +61,8 @@ void begin_session() {
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
   session.settings = parse_settings(shared_settings_text());
   for (const std::string& line : session.settings.complaints) complain_once_on_rank_0(line);
-  if (session.settings.strict && !session.settings.complaints.empty()) mpi.Abort(mpi.comm_world, EXIT_FAILURE);
+  if (session.settings.strict && !session.settings.complaints.empty())
+    mpi.Abort(mpi.comm_world, EXIT_FAILURE);
   if (session.settings.disabled) return;
 
   load_predefined_handles();
@@ -84,7 +85,9 @@ void end_session() {
   mpi.Group_free(&session.world_group);
 }
 
-void complain(const std::string& line) { std::fputs(("stretto: " + line + "\n").c_str(), stderr); }
+void complain(const std::string& line) {
+  std::fputs(("stretto: " + line + "\n").c_str(), stderr);
+}
 
 void complain_once_on_rank_0(const std::string& line) {
   if (session.world_rank != 0) return;

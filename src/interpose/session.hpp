@@ -11,7 +11,8 @@
 
 namespace stretto {
 
-/// What Stretto knows between MPI_Init and MPI_Finalize. Written before `active` is set, and only read after that.
+/// What Stretto knows between MPI_Init and MPI_Finalize. Written before `active` is set, and only read after
+/// that.
 struct Session {
   /// Whether calls are looked at at all.
   std::atomic<bool> active{false};

@@ -15,9 +15,9 @@ struct Range {
 
 /// `elements` cut into `parts` runs whose lengths differ by one at most, the longer ones first.
 ///
-/// A schedule speaks of blocks; a partition says, when a call is made, which elements a block holds, and likewise
-/// which elements a segment holds. Every rank computes the same cut, so an empty part needs no message: both ends
-/// know that it is empty.
+/// A schedule speaks of blocks; a partition says, when a call is made, which elements a block holds, and
+/// likewise which elements a segment holds. Every rank computes the same cut, so an empty part needs no
+/// message: both ends know that it is empty.
 class Partition {
  public:
   constexpr Partition(std::size_t elements, std::size_t parts)

@@ -18,12 +18,18 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-constexpr Slice input(int first, int count = 1) { return {Buffer::input, first, count}; }
-constexpr Slice output(int first, int count = 1) { return {Buffer::output, first, count}; }
-constexpr Slice scratch(int first, int count = 1) { return {Buffer::scratch, first, count}; }
+constexpr Slice input(int first, int count = 1) {
+  return {Buffer::input, first, count};
+}
+constexpr Slice output(int first, int count = 1) {
+  return {Buffer::output, first, count};
+}
+constexpr Slice scratch(int first, int count = 1) {
+  return {Buffer::scratch, first, count};
+}
 
-/// The side of the operator on which the operand that arrives stands: the order matters for operations that do not
-/// commute, and for the bits of those that do.
+/// The side of the operator on which the operand that arrives stands: the order matters for operations that
+/// do not commute, and for the bits of those that do.
 enum class Side : std::uint8_t { left, right };
 
 enum class Kind : std::uint8_t { send, recv, recv_reduce, copy, reduce };
@@ -31,7 +37,8 @@ enum class Kind : std::uint8_t { send, recv, recv_reduce, copy, reduce };
 /// One thing that a rank does. Which fields mean something:
 ///   send         left → peer
 ///   recv         into ← peer
-///   recv_reduce  into ← left op right, of which one is what arrives from peer (on `arriving`), the other `left` or
+///   recv_reduce  into ← left op right, of which one is what arrives from peer (on `arriving`), the other
+///   `left` or
 ///                `right` as a slice of this rank
 ///   copy         into ← left
 ///   reduce       into ← left op right; `into` may be one of the two
@@ -49,11 +56,11 @@ struct Action {
   [[nodiscard]] const Slice& with() const { return arriving == Side::left ? right : left; }
 };
 
-/// What one rank does in a collective: rounds of actions. The actions of a round may all proceed at once; none reads
-/// or writes what another of its round writes. A round ends when its actions have ended.
+/// What one rank does in a collective: rounds of actions. The actions of a round may all proceed at once;
+/// none reads or writes what another of its round writes. A round ends when its actions have ended.
 ///
-/// The message is cut into `blocks` blocks. Input and output hold blocks 0 … blocks-1; scratch block i is as large as
-/// block `scratch_shape[i]`, and is this rank's own.
+/// The message is cut into `blocks` blocks. Input and output hold blocks 0 … blocks-1; scratch block i is as
+/// large as block `scratch_shape[i]`, and is this rank's own.
 class Schedule {
  public:
   Schedule(int ranks, int rank, int blocks) : ranks_(ranks), rank_(rank), blocks_(blocks) {}
@@ -65,8 +72,8 @@ class Schedule {
   [[nodiscard]] int rounds() const { return static_cast<int>(round_ends_.size()); }
   [[nodiscard]] std::span<const Action> round(int index) const;
 
-  /// Most actions of any round, and most blocks that the recv_reduce actions of any round take in: what an executor
-  /// sets aside for requests and landing buffers.
+  /// Most actions of any round, and most blocks that the recv_reduce actions of any round take in: what an
+  /// executor sets aside for requests and landing buffers.
   [[nodiscard]] int widest_round() const { return widest_round_; }
   [[nodiscard]] int most_landing_blocks() const { return most_landing_blocks_; }
 

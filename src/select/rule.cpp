@@ -9,6 +9,8 @@ Spec choose_allreduce(const CallShape& shape) {
   return {.algorithm = ring, .pipelining = {.segments = 16, .segment_bytes = 0, .window = 8}};
 }
 
-std::size_t allreduce_native_floor() { return std::size_t{256} << 10; }
+std::size_t allreduce_native_floor() {
+  return std::size_t{256} << 10;
+}
 
 }  // namespace stretto

@@ -19,8 +19,8 @@ struct CallShape {
 /// The built-in rule of allreduce, for when no tuning table speaks.
 Spec choose_allreduce(const CallShape& shape);
 
-/// Below this many bytes choose_allreduce() says `native` whatever the rest of the shape is, so that a small call need
-/// not look at its communicator.
+/// Below this many bytes choose_allreduce() says `native` whatever the rest of the shape is, so that a small
+/// call need not look at its communicator.
 std::size_t allreduce_native_floor();
 
 }  // namespace stretto

@@ -12,12 +12,15 @@ namespace {
 constexpr std::string_view prefix = "STRETTO_";
 
 /// Variables with our prefix that are meant for the tools, not for the library.
-bool is_for_tools(std::string_view name) { return name == "STRETTO_LIB_DIR" || name == "STRETTO_MPI_PREFIXES"; }
+bool is_for_tools(std::string_view name) {
+  return name == "STRETTO_LIB_DIR" || name == "STRETTO_MPI_PREFIXES";
+}
 
 bool parse_switch(std::string_view name, std::string_view value, Settings& settings) {
   if (value == "1") return true;
   if (!value.empty() && value != "0") {
-    settings.complaints.push_back(std::string(name) + "=" + std::string(value) + ": must be 0 or 1; taken as 0");
+    settings.complaints.push_back(std::string(name) + "=" + std::string(value) +
+                                  ": must be 0 or 1; taken as 0");
   }
   return false;
 }
@@ -66,7 +69,8 @@ Settings parse_settings(const std::string& text) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     const std::size_t equals = line.find('=');
-    if (equals != std::string_view::npos) parse_variable(line.substr(0, equals), line.substr(equals + 1), settings);
+    if (equals != std::string_view::npos)
+      parse_variable(line.substr(0, equals), line.substr(equals + 1), settings);
   }
   return settings;
 }

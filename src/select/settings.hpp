@@ -9,7 +9,8 @@
 
 namespace stretto {
 
-/// What the environment says. Rank 0's is the one that counts: it reads, the others are sent `text` and parse it.
+/// What the environment says. Rank 0's is the one that counts: it reads, the others are sent `text` and parse
+/// it.
 struct Settings {
   bool disabled = false;
   bool strict = false;

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <ranges>
 
 namespace stretto {
 namespace {
@@ -15,7 +16,9 @@ struct Unit {
 
 constexpr std::array<Unit, 3> units{{{"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}}};
 
-std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+std::string quoted(std::string_view text) {
+  return '"' + std::string(text) + '"';
+}
 
 /// Cuts off and returns what stands before the first `separator`.
 std::string_view take_until(std::string_view& rest, char separator) {
@@ -25,8 +28,8 @@ std::string_view take_until(std::string_view& rest, char separator) {
   return part;
 }
 
-std::uint64_t parse_number(std::string_view spec, std::string_view key, std::string_view text, std::uint64_t most,
-                           bool is_size) {
+std::uint64_t parse_number(std::string_view spec, std::string_view key, std::string_view text,
+                           std::uint64_t most, bool is_size) {
   std::uint64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
@@ -39,7 +42,8 @@ std::uint64_t parse_number(std::string_view spec, std::string_view key, std::str
   readable = readable && rest.empty() && value >= 1 && value <= most;
   if (readable) return value;
   throw SpecError("spec " + quoted(spec) + ": " + std::string(key) + " must be a whole number from 1 to " +
-                  std::to_string(most) + (is_size ? ", or a size such as 256KiB" : "") + ", not " + quoted(text));
+                  std::to_string(most) + (is_size ? ", or a size such as 256KiB" : "") + ", not " +
+                  quoted(text));
 }
 
 const Algorithm* parse_algorithm(Collective collective, std::string_view spec, std::string_view name) {
@@ -49,13 +53,13 @@ const Algorithm* parse_algorithm(Collective collective, std::string_view spec, s
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.collective == collective) known += ", " + std::string(algorithm.name);
   }
-  throw SpecError("spec " + quoted(spec) + ": there is no " + std::string(name_of(collective)) + " algorithm " +
-                  quoted(name) + "; there are " + known);
+  throw SpecError("spec " + quoted(spec) + ": there is no " + std::string(name_of(collective)) +
+                  " algorithm " + quoted(name) + "; there are " + known);
 }
 
 std::string size_text(std::size_t bytes) {
-  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-    if (bytes % unit->bytes == 0) return std::to_string(bytes / unit->bytes) + std::string(unit->name);
+  for (const Unit& unit : std::views::reverse(units)) {
+    if (bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
   }
   return std::to_string(bytes);
 }

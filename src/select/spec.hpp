@@ -13,7 +13,8 @@ namespace stretto {
 /// One way to carry out a collective, written the same everywhere: `native`, `native:segments=4`, `ring`,
 /// `ring:segments=16:window=8`, `ring:segment_bytes=256KiB`.
 ///
-/// `native` alone is the library's blocking call; with segments it is that many of its non-blocking calls, and a wait.
+/// `native` alone is the library's blocking call; with segments it is that many of its non-blocking calls,
+/// and a wait.
 struct Spec {
   const Algorithm* algorithm = nullptr;  // nullptr: the MPI library's own
   Pipelining pipelining;

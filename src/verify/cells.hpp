@@ -7,7 +7,8 @@
 
 namespace stretto {
 
-/// Numbers the blocks of a rank's memory: the input's, then the output's (the same ones in place), then scratch.
+/// Numbers the blocks of a rank's memory: the input's, then the output's (the same ones in place), then
+/// scratch.
 class Cells {
  public:
   Cells(const Schedule& schedule, Placement placement)
@@ -24,16 +25,20 @@ class Cells {
   /// The block whose size the `index`-th block of a slice has.
   [[nodiscard]] int shape(const Slice& slice, int index) const {
     const int block = slice.first + index;
-    return slice.buffer == Buffer::scratch ? schedule_->scratch_shape()[static_cast<std::size_t>(block)] : block;
+    return slice.buffer == Buffer::scratch ? schedule_->scratch_shape()[static_cast<std::size_t>(block)]
+                                           : block;
   }
 
  private:
   [[nodiscard]] int scratch_blocks() const { return static_cast<int>(schedule_->scratch_shape().size()); }
   [[nodiscard]] int begin_of(Buffer buffer) const {
     switch (buffer) {
-      case Buffer::input: return 0;
-      case Buffer::output: return output_;
-      case Buffer::scratch: return output_ + schedule_->blocks();
+      case Buffer::input:
+        return 0;
+      case Buffer::output:
+        return output_;
+      case Buffer::scratch:
+        return output_ + schedule_->blocks();
     }
     return 0;
   }

@@ -11,20 +11,22 @@ Expressions::Id Expressions::contribution(int rank, int block) {
 }
 
 Expressions::Id Expressions::combine(Id left, Id right) {
-  const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) | static_cast<std::uint32_t>(right);
+  const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) |
+                   static_cast<std::uint32_t>(right);
   const auto [entry, is_new] = combined_.try_emplace(key, static_cast<Id>(nodes_.size()));
   if (is_new) {
     const Node& a = (*this)[left];
     const Node& b = (*this)[right];
     // A contribution that is taken twice at each step would double the count without end; a bound is enough.
     constexpr std::int64_t plenty = std::int64_t{1} << 40;
-    nodes_.push_back({.left = left,
-                      .right = right,
-                      .block = a.block,
-                      .lowest_rank = std::min(a.lowest_rank, b.lowest_rank),
-                      .highest_rank = std::max(a.highest_rank, b.highest_rank),
-                      .contributions = std::min(a.contributions + b.contributions, plenty),
-                      .in_rank_order = a.in_rank_order && b.in_rank_order && a.highest_rank + 1 == b.lowest_rank});
+    nodes_.push_back(
+        {.left = left,
+         .right = right,
+         .block = a.block,
+         .lowest_rank = std::min(a.lowest_rank, b.lowest_rank),
+         .highest_rank = std::max(a.highest_rank, b.highest_rank),
+         .contributions = std::min(a.contributions + b.contributions, plenty),
+         .in_rank_order = a.in_rank_order && b.in_rank_order && a.highest_rank + 1 == b.lowest_rank});
   }
   return entry->second;
 }

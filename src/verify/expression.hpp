@@ -8,8 +8,9 @@
 
 namespace stretto {
 
-/// Expressions over the contributions of all ranks, each stored once: two are the same expression, operand order
-/// included, exactly when their numbers are equal. So "all ranks get the same bits" is a comparison of integers.
+/// Expressions over the contributions of all ranks, each stored once: two are the same expression, operand
+/// order included, exactly when their numbers are equal. So "all ranks get the same bits" is a comparison of
+/// integers.
 class Expressions {
  public:
   using Id = std::int32_t;

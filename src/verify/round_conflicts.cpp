@@ -20,10 +20,14 @@ struct Touched {
 
 Touched touched_by(const Action& action) {
   switch (action.kind) {
-    case Kind::send: return {.reads = {action.left}, .read_count = 1};
-    case Kind::recv: return {.write = action.into, .writes = true};
-    case Kind::recv_reduce: return {.reads = {action.with()}, .read_count = 1, .write = action.into, .writes = true};
-    case Kind::copy: return {.reads = {action.left}, .read_count = 1, .write = action.into, .writes = true};
+    case Kind::send:
+      return {.reads = {action.left}, .read_count = 1};
+    case Kind::recv:
+      return {.write = action.into, .writes = true};
+    case Kind::recv_reduce:
+      return {.reads = {action.with()}, .read_count = 1, .write = action.into, .writes = true};
+    case Kind::copy:
+      return {.reads = {action.left}, .read_count = 1, .write = action.into, .writes = true};
     case Kind::reduce:
       return {.reads = {action.left, action.right}, .read_count = 2, .write = action.into, .writes = true};
   }
@@ -54,7 +58,8 @@ class ConflictFinder {
     for (const Action& action : round) {
       const Touched touched = touched_by(action);
       const bool has_peer = action.kind == Kind::send || action.receives();
-      if (has_peer && (action.peer < 0 || action.peer >= schedule_.ranks() || action.peer == schedule_.rank())) {
+      if (has_peer &&
+          (action.peer < 0 || action.peer >= schedule_.ranks() || action.peer == schedule_.rank())) {
         return "no such peer: rank " + std::to_string(action.peer);
       }
       if (touched.writes && !cells_.exists(touched.write)) return "writes blocks that do not exist";
@@ -65,7 +70,8 @@ class ConflictFinder {
         const Slice& read = touched.reads.at(static_cast<std::size_t>(i));
         if (!cells_.exists(read)) return "reads blocks that do not exist";
         if (touched.writes && !same_shape(read, touched.write)) return "its operands are of different blocks";
-        if (touched.writes && overlaps_partly(read, touched.write)) return "an operand overlaps the result partly";
+        if (touched.writes && overlaps_partly(read, touched.write))
+          return "an operand overlaps the result partly";
       }
     }
     return {};
@@ -133,7 +139,8 @@ class ConflictFinder {
 std::string find_round_conflict(const Schedule& schedule, Placement placement) {
   for (const int like : schedule.scratch_shape()) {
     if (like < 0 || like >= schedule.blocks()) {
-      return "rank " + std::to_string(schedule.rank()) + ": scratch is shaped like a block that does not exist";
+      return "rank " + std::to_string(schedule.rank()) +
+             ": scratch is shaped like a block that does not exist";
     }
   }
   ConflictFinder finder(schedule, placement);

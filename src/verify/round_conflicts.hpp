@@ -7,9 +7,9 @@
 
 namespace stretto {
 
-/// Looks at one rank's schedule by itself: slices and peers must exist, no action may read or write what another of
-/// its round writes, and an action's operands coincide with its result or do not touch it. One line that says what is
-/// wrong, or an empty one.
+/// Looks at one rank's schedule by itself: slices and peers must exist, no action may read or write what
+/// another of its round writes, and an action's operands coincide with its result or do not touch it. One
+/// line that says what is wrong, or an empty one.
 std::string find_round_conflict(const Schedule& schedule, Placement placement);
 
 }  // namespace stretto

@@ -7,10 +7,13 @@ namespace stretto {
 namespace {
 
 std::uint64_t channel_key(int from, int to) {
-  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) | static_cast<std::uint32_t>(to);
+  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(from)) << 32) |
+         static_cast<std::uint32_t>(to);
 }
 
-std::string name(int rank) { return "rank " + std::to_string(rank); }
+std::string name(int rank) {
+  return "rank " + std::to_string(rank);
+}
 
 }  // namespace
 
@@ -101,14 +104,15 @@ void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
   const Slice& from = send.action->left;
   const Slice& into = receive.action->into;
   if (from.count != into.count) {
-    fail(receive.rank, "takes " + std::to_string(into.count) + " blocks where " + name(send.rank) + " sends " +
-                           std::to_string(from.count));
+    fail(receive.rank, "takes " + std::to_string(into.count) + " blocks where " + name(send.rank) +
+                           " sends " + std::to_string(from.count));
     return;
   }
   for (int i = 0; i < into.count; ++i) {
     if (cells(send.rank).shape(from, i) != cells(receive.rank).shape(into, i)) {
       fail(receive.rank, "takes block " + std::to_string(cells(receive.rank).shape(into, i)) + " where " +
-                             name(send.rank) + " sends block " + std::to_string(cells(send.rank).shape(from, i)));
+                             name(send.rank) + " sends block " +
+                             std::to_string(cells(send.rank).shape(from, i)));
       return;
     }
     Expressions::Id arrived = read(send.rank, from, i);
@@ -143,8 +147,8 @@ Expressions::Id SymbolicRun::combine(int rank, Expressions::Id left, Expressions
   } else if (a.lowest_rank == b.lowest_rank) {
     fail(rank, "takes the contribution of " + name(a.lowest_rank) + " twice");
   } else if (a.lowest_rank > b.lowest_rank) {
-    fail(rank, "the operand that holds " + name(b.lowest_rank) + " stands on the right of the one that starts with " +
-                   name(a.lowest_rank));
+    fail(rank, "the operand that holds " + name(b.lowest_rank) +
+                   " stands on the right of the one that starts with " + name(a.lowest_rank));
   }
   return expressions_.combine(left, right);
 }
@@ -153,7 +157,8 @@ std::string SymbolicRun::describe_deadlock() const {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
     const Rank& state = ranks_[rank];
     if (state.round == schedules_[rank].rounds()) continue;
-    std::string text = "deadlock: rank " + std::to_string(rank) + " waits in round " + std::to_string(state.round) + " for";
+    std::string text =
+        "deadlock: rank " + std::to_string(rank) + " waits in round " + std::to_string(state.round) + " for";
     for (const Action& action : schedules_[rank].round(state.round)) {
       if (action.communicates()) text += " rank " + std::to_string(action.peer);
     }
@@ -164,11 +169,13 @@ std::string SymbolicRun::describe_deadlock() const {
 
 void SymbolicRun::fail(int rank, const std::string& what) {
   if (!error_.empty()) return;
-  error_ = name(rank) + ", round " + std::to_string(ranks_[static_cast<std::size_t>(rank)].round) + ": " + what;
+  error_ =
+      name(rank) + ", round " + std::to_string(ranks_[static_cast<std::size_t>(rank)].round) + ": " + what;
 }
 
 Expressions::Id& SymbolicRun::cell(int rank, const Slice& slice, int index) {
-  return ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(cells(rank).first(slice) + index)];
+  return ranks_[static_cast<std::size_t>(rank)]
+      .memory[static_cast<std::size_t>(cells(rank).first(slice) + index)];
 }
 
 Expressions::Id SymbolicRun::read(int rank, const Slice& slice, int index) {

@@ -36,7 +36,8 @@ class SymbolicRun {
     const Action* action;
     int rank;
   };
-  /// From one rank to another. Messages match in the order in which they are posted, so one of the two is empty.
+  /// From one rank to another. Messages match in the order in which they are posted, so one of the two is
+  /// empty.
   struct Channel {
     std::deque<Posted> sends;
     std::deque<Posted> receives;

@@ -11,7 +11,8 @@
 namespace stretto {
 namespace {
 
-/// The postcondition of an allreduce: one expression a block, the same everywhere, with every rank in it once.
+/// The postcondition of an allreduce: one expression a block, the same everywhere, with every rank in it
+/// once.
 void check_allreduce(const SymbolicRun& run, int ranks, int blocks, Proof& proof) {
   std::vector<int> everyone(static_cast<std::size_t>(ranks));
   std::iota(everyone.begin(), everyone.end(), 0);
@@ -71,7 +72,8 @@ Proof verify(Collective collective, std::span<const Schedule> schedules, Placeme
     const Schedule& schedule = schedules[rank];
     if (schedule.rank() != static_cast<int>(rank) || schedule.ranks() != static_cast<int>(schedules.size()) ||
         schedule.blocks() != schedules[0].blocks()) {
-      proof.error = "rank " + std::to_string(rank) + ": its schedule is for another rank, number of ranks or blocks";
+      proof.error =
+          "rank " + std::to_string(rank) + ": its schedule is for another rank, number of ranks or blocks";
     } else {
       proof.error = find_round_conflict(schedule, placement);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm on every number of ranks from 1 to that of the world: counts 0, 1, p-1, p, p+1 and large, in place
-// and not, pipelined and not, with a commutative operation and, where rank order is kept, one that is not. Checks the
-// values, that all ranks have the same bits, and that nothing beside the output changes.
+// Every algorithm on every number of ranks from 1 to that of the world: counts 0, 1, p-1, p, p+1 and large,
+// in place and not, pipelined and not, with a commutative operation and, where rank order is kept, one that
+// is not. Checks the values, that all ranks have the same bits, and that nothing beside the output changes.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -46,7 +46,11 @@ template <typename T>
 class Run {
  public:
   Run(Execution& execution, const Element& element, std::size_t count, bool in_place)
-      : execution_(execution), element_(element), count_(count), in_place_(in_place), input_(count + 2 * sentinels),
+      : execution_(execution),
+        element_(element),
+        count_(count),
+        in_place_(in_place),
+        input_(count + 2 * sentinels),
         output_(count + 2 * sentinels) {
     for (auto* buffer : {&input_, &output_}) {
       auto* words = reinterpret_cast<std::uint32_t*>(buffer->data());
@@ -79,9 +83,13 @@ class Run {
 
 class Case {
  public:
-  Case(MPI_Comm comm, const Algorithm& algorithm, const Pipelining& pipelining, MPI_Datatype pair, MPI_Op composition)
-      : ranks_(size_of(comm)), ordered_(algorithm.keeps_order(Topology::flat(ranks_))), pair_(pair),
-        composition_(composition), execution_(comm, build(comm, algorithm), pipelining) {
+  Case(MPI_Comm comm, const Algorithm& algorithm, const Pipelining& pipelining, MPI_Datatype pair,
+       MPI_Op composition)
+      : ranks_(size_of(comm)),
+        ordered_(algorithm.keeps_order(Topology::flat(ranks_))),
+        pair_(pair),
+        composition_(composition),
+        execution_(comm, build(comm, algorithm), pipelining) {
     mpi.Comm_rank(comm, &rank_);
   }
 
@@ -107,7 +115,9 @@ class Case {
 
   void sum_floats(std::size_t count, bool in_place) {
     Run<float> run(execution_, find_element(MPI_FLOAT, MPI_SUM).value(), count, in_place);
-    const auto value = [](int rank, std::size_t i) { return 0.1F * static_cast<float>((i * 7 + 3 * static_cast<std::size_t>(rank)) % 101); };
+    const auto value = [](int rank, std::size_t i) {
+      return 0.1F * static_cast<float>((i * 7 + 3 * static_cast<std::size_t>(rank)) % 101);
+    };
     for (std::size_t i = 0; i < count; ++i) run.input()[i] = value(rank_, i);
     run.go();
     for (std::size_t i = 0; i < count; ++i) {
@@ -141,8 +151,8 @@ class Case {
 void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
   std::vector<double> digests;
   for (const Algorithm& algorithm : algorithms()) {
-    for (const Pipelining& pipelining :
-         {Pipelining{}, Pipelining{.segments = 5, .window = 2}, Pipelining{.segment_bytes = 4096, .window = 4}}) {
+    for (const Pipelining& pipelining : {Pipelining{}, Pipelining{.segments = 5, .window = 2},
+                                         Pipelining{.segment_bytes = 4096, .window = 4}}) {
       Case one(comm, algorithm, pipelining, pair, composition);
       one.run_all();
       digests.push_back(one.digest());

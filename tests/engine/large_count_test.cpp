@@ -12,7 +12,9 @@ int main(int argc, char** argv) {
   using namespace stretto::test;
   begin(&argc, &argv);
   const std::size_t count = (std::size_t{1} << 31) + 5;
-  const auto value = [](int rank, std::size_t i) { return static_cast<std::uint8_t>((i ^ (i >> 9) ^ (i >> 20)) + static_cast<std::size_t>(rank)); };
+  const auto value = [](int rank, std::size_t i) {
+    return static_cast<std::uint8_t>((i ^ (i >> 9) ^ (i >> 20)) + static_cast<std::size_t>(rank));
+  };
   std::vector<std::uint8_t> data(count);
   for (std::size_t i = 0; i < count; ++i) data[i] = value(world_rank, i);
   const Algorithm& ring = *find_algorithm(Collective::allreduce, "ring");

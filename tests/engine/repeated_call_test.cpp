@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A repeated call allocates nothing: every C++ allocation of this process and every buffer of the pool is counted.
+// A repeated call allocates nothing: every C++ allocation of this process and every buffer of the pool is
+// counted.
 #include <cstdlib>
 #include <new>
 #include <vector>
@@ -20,8 +21,12 @@ void* operator new(std::size_t bytes) {
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 // The pool takes its buffers from here.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
@@ -37,7 +42,9 @@ int main(int argc, char** argv) {
   const std::size_t count = 100000;
   std::vector<float> input(count, 1.0F);
   std::vector<float> output(count);
-  const Call call{.input = input.data(), .output = output.data(), .count = count,
+  const Call call{.input = input.data(),
+                  .output = output.data(),
+                  .count = count,
                   .element = find_element(MPI_FLOAT, MPI_SUM).value()};
   for (const Algorithm& algorithm : algorithms()) {
     Execution execution(MPI_COMM_WORLD, algorithm.build(Topology::flat(size_of(MPI_COMM_WORLD)), world_rank),

@@ -102,6 +102,7 @@ std::vector<Case> all_cases() {
 }
 
 Outcome outcome(const Case& test, Function function, MPI_Comm comm) {
+  if (std::getenv("VERBOSE") != nullptr) std::fprintf(stderr, "%s\n", test.name);
   on_comm = on_world = 0;
   const int error = error_class(test.call(function, comm));
   return {error, on_comm, on_world};

@@ -8,7 +8,9 @@
 namespace stretto {
 namespace {
 
-Spec parse(std::string_view text) { return parse_spec(Collective::allreduce, text); }
+Spec parse(std::string_view text) {
+  return parse_spec(Collective::allreduce, text);
+}
 
 std::string error_of(std::string_view text) {
   try {
@@ -43,20 +45,23 @@ TEST(Spec, EverySpellingComesBack) {
 }
 
 TEST(Spec, SaysWhatIsWrongAndWhatWouldBeRight) {
-  EXPECT_EQ(error_of("rnig"),
-            "spec \"rnig\": there is no allreduce algorithm \"rnig\"; there are native, ring, recursive_doubling, "
-            "rabenseifner, linear, binomial");
+  EXPECT_EQ(
+      error_of("rnig"),
+      "spec \"rnig\": there is no allreduce algorithm \"rnig\"; there are native, ring, recursive_doubling, "
+      "rabenseifner, linear, binomial");
   EXPECT_EQ(error_of("ring:segments=x"),
             "spec \"ring:segments=x\": segments must be a whole number from 1 to 32768, not \"x\"");
-  EXPECT_EQ(error_of("ring:colour=red"),
-            "spec \"ring:colour=red\": there is no setting \"colour\"; there are segments, segment_bytes, window");
+  EXPECT_EQ(
+      error_of("ring:colour=red"),
+      "spec \"ring:colour=red\": there is no setting \"colour\"; there are segments, segment_bytes, window");
 }
 
 TEST(Spec, RefusesWhatCannotBeMeant) {
-  for (const char* text : {"", ":", "ring:", "ring:segments", "ring:segments=", "ring:segments=0", "ring:segments=-1",
-                           "ring:segments=4x", "ring:segments=99999999999999999999", "ring:segments=4KiB",
-                           "ring:segment_bytes=4XiB", "ring:segment_bytes=99999GiB", "ring:segment_bytes=2GiB",
-                           "ring:segments=2:segment_bytes=4", "ring::segments=2", "RING", "ring segments=2"}) {
+  for (const char* text :
+       {"", ":", "ring:", "ring:segments", "ring:segments=", "ring:segments=0", "ring:segments=-1",
+        "ring:segments=4x", "ring:segments=99999999999999999999", "ring:segments=4KiB",
+        "ring:segment_bytes=4XiB", "ring:segment_bytes=99999GiB", "ring:segment_bytes=2GiB",
+        "ring:segments=2:segment_bytes=4", "ring::segments=2", "RING", "ring segments=2"}) {
     EXPECT_NE(error_of(text), "no error") << text;
   }
 }

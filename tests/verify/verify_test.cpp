@@ -24,7 +24,8 @@ TEST_P(EveryAlgorithm, IsProvenForAnyNumberOfRanks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm, testing::ValuesIn(algorithms().begin(), algorithms().end()),
+INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm,
+                         testing::ValuesIn(algorithms().begin(), algorithms().end()),
                          [](const auto& algorithm) { return std::string(algorithm.param.name); });
 
 /// Two ranks that swap their whole message and reduce: right, and small enough to break in every way.
@@ -113,7 +114,8 @@ TEST(Verify, CatchesAConflictThatOnlyInPlaceHas) {
     schedules.push_back(schedule);
   }
   EXPECT_EQ(error_of(schedules), "");
-  expect_contains(error_of(schedules, Placement::in_place), "an action reads a block that another one writes");
+  expect_contains(error_of(schedules, Placement::in_place),
+                  "an action reads a block that another one writes");
 }
 
 TEST(Verify, CatchesAWriteToTheInput) {
@@ -237,7 +239,8 @@ TEST(Verify, CatchesAFalseClaimOfRankOrder) {
                   "ring on 5 ranks: it does not keep rank order, though the registry claims it");
   liar = *find_algorithm(Collective::allreduce, "binomial");
   liar.keeps_order = [](const Topology&) { return false; };
-  expect_contains(verify(liar, Topology::flat(5)).error, "it keeps rank order, though the registry denies it");
+  expect_contains(verify(liar, Topology::flat(5)).error,
+                  "it keeps rank order, though the registry denies it");
 }
 
 TEST(Verify, CatchesASchedulePutInTheWrongPlace) {
@@ -254,7 +257,8 @@ TEST(Verify, CountsTheWorkOfTheBusiestRank) {
   const Proof halving = verify(*find_algorithm(Collective::allreduce, "rabenseifner"), Topology::flat(8));
   EXPECT_EQ(halving.rounds, 6);
   EXPECT_EQ(halving.blocks_sent, 14);
-  const Proof doubling = verify(*find_algorithm(Collective::allreduce, "recursive_doubling"), Topology::flat(8));
+  const Proof doubling =
+      verify(*find_algorithm(Collective::allreduce, "recursive_doubling"), Topology::flat(8));
   EXPECT_EQ(doubling.rounds, 3);
   EXPECT_EQ(doubling.blocks_sent, 3);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binomial (BIN in Table 1 of the pipelined paper): a binomial tree reduces to rank 0, then the same tree broadcasts.
-// 2 log2(p) rounds of the whole message.
+// Binomial (BIN in Table 1 of the pipelined paper): a binomial tree reduces to rank 0, then the same tree
+// broadcasts. 2 log2(p) rounds of the whole message.
 //
-// In the reduction a rank takes in, nearest first, the runs of ranks right above its own: rank order is kept. The
-// broadcast walks the same tree downwards, farthest child first, since that child has the most to pass on.
+// In the reduction a rank takes in, nearest first, the runs of ranks right above its own: rank order is kept.
+// The broadcast walks the same tree downwards, farthest child first, since that child has the most to pass
+// on.
 #include "algorithms/allreduce/allreduce.hpp"
 
 namespace stretto::allreduce {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear: rank 0 takes in the contributions one after the other, in rank order, and sends the result to all. 2(p-1)
-// whole messages through one rank: for very few ranks, and the plainest statement of what an allreduce is.
+// Linear: rank 0 takes in the contributions one after the other, in rank order, and sends the result to all.
+// 2(p-1) whole messages through one rank: for very few ranks, and the plainest statement of what an allreduce
+// is.
 #include "algorithms/allreduce/allreduce.hpp"
 
 namespace stretto::allreduce {

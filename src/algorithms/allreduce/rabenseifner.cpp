@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rabenseifner's algorithm (RSA in Table 1 of the pipelined paper): a reduce-scatter by recursive halving, then an
-// allgather by recursive doubling. 2 log2(p) rounds, and as few bytes as a ring when p is a power of two. When it is
-// none, the extra ranks hand over their whole message to a neighbour first and get the whole result at the end.
+// Rabenseifner's algorithm (RSA in Table 1 of the pipelined paper): a reduce-scatter by recursive halving,
+// then an allgather by recursive doubling. 2 log2(p) rounds, and as few bytes as a ring when p is a power of
+// two. When it is none, the extra ranks hand over their whole message to a neighbour first and get the whole
+// result at the end.
 //
 // The distance grows (1, 2, 4, …) while the part that a rank is left with shrinks: partners then always hold
-// neighbouring runs of ranks, which keeps rank order. Partners of a round are in charge of the same run of blocks;
-// the lower one goes on with its lower half. The allgather undoes the halvings in reverse order.
+// neighbouring runs of ranks, which keeps rank order. Partners of a round are in charge of the same run of
+// blocks; the lower one goes on with its lower half. The allgather undoes the halvings in reverse order.
+#include <ranges>
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
@@ -63,9 +65,9 @@ Schedule rabenseifner(const Topology& topology, int rank) {
     schedule.end_round();
     mine = Buffer::output;
   }
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    schedule.send(output(step->kept, step->count), step->partner);
-    schedule.recv(output(step->given, step->count), step->partner);
+  for (const Halving& step : std::views::reverse(steps)) {
+    schedule.send(output(step.kept, step.count), step.partner);
+    schedule.recv(output(step.given, step.count), step.partner);
     schedule.end_round();
   }
 

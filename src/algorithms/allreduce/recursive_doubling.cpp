@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recursive doubling (RDB in Table 1 of the pipelined paper): in round i, ranks at distance 2^i exchange all that they
-// hold and reduce. log2(p) rounds of the whole message: the choice for small ones. When p is no power of two, the
-// extra ranks hand over to a neighbour first and get the result at the end: two more rounds.
+// Recursive doubling (RDB in Table 1 of the pipelined paper): in round i, ranks at distance 2^i exchange all
+// that they hold and reduce. log2(p) rounds of the whole message: the choice for small ones. When p is no
+// power of two, the extra ranks hand over to a neighbour first and get the result at the end: two more
+// rounds.
 //
-// What two partners hold comes from neighbouring runs of ranks, so that rank order is kept, and both compute the same
-// expression, so that both get the same bits.
+// What two partners hold comes from neighbouring runs of ranks, so that rank order is kept, and both compute
+// the same expression, so that both get the same bits.
 #include "algorithms/allreduce/allreduce.hpp"
 #include "algorithms/powers.hpp"
 

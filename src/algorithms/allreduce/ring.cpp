@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring (RNG in Table 1 of the pipelined paper): p blocks travel around a ring of p ranks, twice.
 //
-// Reduce-scatter: block b sets out at rank b and moves on by one rank a round; each rank that it reaches adds its own
-// contribution. After p-1 rounds it is complete at rank b-1. Allgather: the complete blocks go around once more.
-// 2(p-1) rounds; a rank sends 2(p-1)/p of the message, which is the least that an allreduce can do, for any p.
+// Reduce-scatter: block b sets out at rank b and moves on by one rank a round; each rank that it reaches adds
+// its own contribution. After p-1 rounds it is complete at rank b-1. Allgather: the complete blocks go around
+// once more. 2(p-1) rounds; a rank sends 2(p-1)/p of the message, which is the least that an allreduce can
+// do, for any p.
 //
-// No copy comes first: the first use of a block reads the input. The partial result that arrives holds ranks b … r-1
-// (around the ring), so the lower of the two operands is ours only at rank 0.
+// No copy comes first: the first use of a block reads the input. The partial result that arrives holds ranks
+// b … r-1 (around the ring), so the lower of the two operands is ours only at rank 0.
 #include "algorithms/allreduce/allreduce.hpp"
 
 namespace stretto::allreduce {
