@@ -158,15 +158,10 @@ void Vectors::reduce(void* into, const void* left, const void* right, std::size_
   const std::size_t beyond = reinterpret_cast<std::uintptr_t>(into) % (step * sizeof(Lane));
   std::size_t i = beyond == 0 ? 0 : (step * sizeof(Lane) - beyond) / sizeof(Element) * LaneOf<Element>::count;
 
-  for (; i + 4 * step <= lanes; i += 4 * step) {
-    const auto r0 = at(i);
-    const auto r1 = at(i + step);
-    const auto r2 = at(i + 2 * step);
-    const auto r3 = at(i + 3 * step);
-    hn::StoreU(r0, d, out + i);
-    hn::StoreU(r1, d, out + i + step);
-    hn::StoreU(r2, d, out + i + 2 * step);
-    hn::StoreU(r3, d, out + i + 3 * step);
+  // Twice: once loses up to a tenth in L1; four times, loads first, loses a tenth in L2 and 3 % from memory.
+  for (; i + 2 * step <= lanes; i += 2 * step) {
+    hn::StoreU(at(i), d, out + i);
+    hn::StoreU(at(i + step), d, out + i + step);
   }
   for (; i + step <= lanes; i += step) hn::StoreU(at(i), d, out + i);
 

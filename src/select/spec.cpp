@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <ranges>
 
 namespace stretto {
 namespace {
@@ -14,7 +13,8 @@ struct Unit {
   std::uint64_t bytes;
 };
 
-constexpr std::array<Unit, 3> units{{{"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}}};
+/// Largest first, as sizes are written in the largest unit that divides them.
+constexpr std::array<Unit, 3> units{{{"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}}};
 
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
@@ -58,7 +58,7 @@ const Algorithm* parse_algorithm(Collective collective, std::string_view spec, s
 }
 
 std::string size_text(std::size_t bytes) {
-  for (const Unit& unit : std::views::reverse(units)) {
+  for (const Unit& unit : units) {
     if (bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
   }
   return std::to_string(bytes);

@@ -75,7 +75,7 @@ class LocalRanks:
             settings = launch.mpi4py_settings(self.install.launcher, os.environ)
             line = [launcher, *launch.rank_options(self.install.flavor, settings), *options, *program]
         else:
-            ours = [sys.executable, "-m", "stretto", "run", "--strict", "--spec", spec]
+            ours = [sys.executable, "-m", "stretto", "run", "--spec", spec]
             ours += ["--stats", str(stats)] if stats else []
             line = [*ours, "--", launcher, *options, *program]
         return run_to_end(line, environment, seconds)

@@ -48,7 +48,6 @@ std::vector<Case> all_cases() {
 #define CASE(name, ...) {name, [=](Function f, [[maybe_unused]] MPI_Comm comm) { return f(__VA_ARGS__); }}
   std::vector<Case> cases{
       CASE("null communicator", in, out, 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_NULL),
-      CASE("negative count", in, out, -1, MPI_DOUBLE, MPI_SUM, comm),
       CASE("null operation", in, out, 8, MPI_DOUBLE, MPI_OP_NULL, comm),
       CASE("null datatype", in, out, 8, MPI_DATATYPE_NULL, MPI_SUM, comm),
       CASE("null datatype, own operation", in, out, 8, MPI_DATATYPE_NULL, own, comm),
@@ -62,9 +61,6 @@ std::vector<Case> all_cases() {
       CASE("sum of a derived type", in, out, 8, derived, MPI_SUM, comm),
       CASE("same buffer", in, in, 8, MPI_DOUBLE, MPI_SUM, comm),
       CASE("same buffer, own operation", ints, ints, 8, MPI_INT, own, comm),
-      CASE("null input", nullptr, out, 8, MPI_DOUBLE, MPI_SUM, comm),
-      CASE("null output", in, nullptr, 8, MPI_DOUBLE, MPI_SUM, comm),
-      CASE("null output in place", MPI_IN_PLACE, nullptr, 8, MPI_DOUBLE, MPI_SUM, comm),
       CASE("output in place", in, MPI_IN_PLACE, 8, MPI_DOUBLE, MPI_SUM, comm),
       CASE("uncommitted type", in, out, 8, uncommitted, own, comm),
       CASE("nothing, null operation", in, out, 0, MPI_DOUBLE, MPI_OP_NULL, comm),
@@ -75,24 +71,19 @@ std::vector<Case> all_cases() {
       CASE("nothing, null buffers", nullptr, nullptr, 0, MPI_DOUBLE, MPI_SUM, comm),
       CASE("nothing, output in place", in, MPI_IN_PLACE, 0, MPI_DOUBLE, MPI_SUM, comm),
   };
-#ifndef OPEN_MPI
-  // There a handle is a number, which may be one of nothing.
+#ifdef OPEN_MPI
+  // MPICH 4.0 crashes by itself.
+  cases.push_back(CASE("negative count", in, out, -1, MPI_DOUBLE, MPI_SUM, comm));
+#else
+  // Open MPI 4 crashes by itself, and its handles are pointers, which must be good.
   MPI_Comm freed{};
   MPI_Comm_dup(MPI_COMM_WORLD, &freed);
   const MPI_Comm old_comm = freed;
   MPI_Comm_free(&freed);
-  MPI_Op freed_op{};
-  MPI_Op_create(add, 1, &freed_op);
-  const MPI_Op old_op = freed_op;
-  MPI_Op_free(&freed_op);
-  MPI_Datatype freed_type{};
-  MPI_Type_contiguous(3, MPI_INT, &freed_type);
-  MPI_Type_commit(&freed_type);
-  const MPI_Datatype old_type = freed_type;
-  MPI_Type_free(&freed_type);
+  cases.push_back(CASE("null input", nullptr, out, 8, MPI_DOUBLE, MPI_SUM, comm));
+  cases.push_back(CASE("null output", in, nullptr, 8, MPI_DOUBLE, MPI_SUM, comm));
+  cases.push_back(CASE("null output in place", MPI_IN_PLACE, nullptr, 8, MPI_DOUBLE, MPI_SUM, comm));
   cases.push_back(CASE("freed communicator", in, out, 8, MPI_DOUBLE, MPI_SUM, old_comm));
-  cases.push_back(CASE("freed operation", ints, out, 8, MPI_INT, old_op, comm));
-  cases.push_back(CASE("freed datatype", in, out, 8, old_type, own, comm));
   cases.push_back(CASE("operation as communicator", in, out, 8, MPI_DOUBLE, MPI_SUM, MPI_SUM));
   cases.push_back(CASE("datatype as operation", in, out, 8, MPI_DOUBLE, MPI_DOUBLE, comm));
   cases.push_back(CASE("zeros", in, out, 8, 0, 0, 0));
@@ -102,7 +93,6 @@ std::vector<Case> all_cases() {
 }
 
 Outcome outcome(const Case& test, Function function, MPI_Comm comm) {
-  if (std::getenv("VERBOSE") != nullptr) std::fprintf(stderr, "%s\n", test.name);
   on_comm = on_world = 0;
   const int error = error_class(test.call(function, comm));
   return {error, on_comm, on_world};

@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
     MPI_Waitall(tags, receives.data(), MPI_STATUSES_IGNORE);
     for (int tag = 0; tag < tags; ++tag) CHECK(got[static_cast<std::size_t>(tag)][0] == 1000 * previous + tag);
 
+    MPI_Barrier(comm);
+
     // Unexpected messages of the program, that no receive waits for yet.
     for (int tag = 0; tag < tags; ++tag) {
       MPI_Send(&rank, 1, MPI_INT, next, tag, comm);

@@ -7,7 +7,6 @@
 // The distance grows (1, 2, 4, …) while the part that a rank is left with shrinks: partners then always hold
 // neighbouring runs of ranks, which keeps rank order. Partners of a round are in charge of the same run of
 // blocks; the lower one goes on with its lower half. The allgather undoes the halvings in reverse order.
-#include <ranges>
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
@@ -65,7 +64,8 @@ Schedule rabenseifner(const Topology& topology, int rank) {
     schedule.end_round();
     mine = Buffer::output;
   }
-  for (const Halving& step : std::views::reverse(steps)) {
+  for (std::size_t left = steps.size(); left > 0; --left) {
+    const Halving& step = steps[left - 1];
     schedule.send(output(step.kept, step.count), step.partner);
     schedule.recv(output(step.given, step.count), step.partner);
     schedule.end_round();

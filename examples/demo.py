@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Stretto is for, in some minutes: the MPI library's own allreduce (AUTO) against Stretto, then a training.
+
+On an emulated cluster where that can be made (it takes root), else on ranks of this machine, which have no
+network between them that could be used better. Every command is shown as one may type it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from stretto import launch, mpi
+from stretto.errors import StrettoError
+from stretto.lab import Lab, Terminated, check_machine
+from stretto.mpi import Flavor, Install
+
+LAB = "stretto-demo"
+RATE = "200mbit"
+SCRIPT = Path(__file__).with_name("train_digits.py")
+PYTHON = sys.executable
+
+console = Console(highlight=False)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the programs run: on the lab, or on ranks of this machine."""
+
+    install: Install
+    ranks: int
+    on_lab: bool
+
+    @property
+    def name(self) -> str:
+        """Words for headings and file names."""
+        return f"{self.ranks} nodes" if self.on_lab else f"{self.ranks} ranks"
+
+    def bench(self, files: Path) -> list[str]:
+        """The command that measures AUTO and Stretto."""
+        command = ["stretto", "bench", "allreduce", "--mpi", self.install.flavor.value, "--specs", "native,auto"]
+        command += ["--json", f"{files}.json", "--png", f"{files}.png"]
+        if self.on_lab:
+            # The largest messages take seconds each, and move by a percent only.
+            limits = ["--repetitions", "5", "--warmup", "1", "--max-seconds", "15"]
+            return [*command, "--sizes", "64KiB..16MiB:4", *limits, "--lab", "--lab-name", LAB]
+        return [*command, "--sizes", "1KiB..16MiB:4", "--max-seconds", "5", "--np", str(self.ranks)]
+
+    def train(self, options: Sequence[str], *, stretto: bool) -> list[str]:
+        """The command that trains the network."""
+        program = [PYTHON, str(SCRIPT), *options]
+        if self.on_lab:
+            how = "--stretto" if stretto else "--native"
+            return ["stretto", "lab", "run", "--name", LAB, "--mpi", self.install.flavor.value, how, "--", *program]
+        launcher, flavor = self.install.launcher, self.install.flavor
+        line = [str(launcher.path)]
+        if not stretto:
+            # mpi4py's wheel must take the MPI of this launcher; `stretto run` sees to that by itself.
+            line += launch.rank_options(flavor, launch.mpi4py_settings(launcher, os.environ))
+        if flavor.abi == "openmpi":
+            line += ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
+        line += ["-np", str(self.ranks), *program]
+        return ["stretto", "run", "--", *line] if stretto else line
+
+
+def show(command: Sequence[str], environment: dict[str, str]) -> None:
+    """Run a command as if it had been typed; an error when it fails."""
+    shown = [part.replace(PYTHON, "python").replace(str(SCRIPT), "examples/train_digits.py") for part in command]
+    console.print(f"$ {shlex.join(shown)}", style="bold cyan", markup=False, soft_wrap=True)
+    if command[0] == "stretto":
+        command = [PYTHON, "-m", *command]
+    status = subprocess.run(command, env={**os.environ, **environment}).returncode
+    if status:
+        raise StrettoError(f"the last command ended with status {status}")
+
+
+def measure(place: Place, results: Path) -> tuple[str, str]:
+    """Measure and draw; a line for the summary."""
+    console.rule(f"MPI_Allreduce on {place.name}: AUTO against Stretto")
+    files = results / f"demo-{place.name.replace(' ', '-')}"
+    show(place.bench(files), place.install.environment())
+    console.print(f"the plot is in {files}.png\n", markup=False, soft_wrap=True)
+    report = json.loads(Path(f"{files}.json").read_text())
+    largest = max(entry["bytes"] for entry in report["results"])
+    by_spec = {entry["spec"]: entry for entry in report["results"] if entry["bytes"] == largest}
+    rates = {spec: entry["bytes"] / entry["time"]["median"] / 1e6 for spec, entry in by_spec.items()}
+    what = f"MPI_Allreduce of {largest >> 20} MiB, {place.name}"
+    return what, row(rates["native"], rates["auto"], "MB/s")
+
+
+def row(native: float, stretto: float, unit: str) -> str:
+    """Two figures and their ratio."""
+    return f"{native:.4g} {unit}|{stretto:.4g} {unit}|{stretto / native:.2f}"
+
+
+def train(place: Place, steps: int) -> Iterator[tuple[str, str]]:
+    """Train without and with Stretto; lines for the summary."""
+    console.rule(f"Training on digits, data-parallel on {place.name}: without Stretto, then with it")
+    figures: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "figures.json"
+        for stretto in (False, True):
+            # Without --json on the line that is shown, which is for this summary only.
+            options = ["--steps", str(steps), "--json", str(file)]
+            show(place.train(options, stretto=stretto), place.install.environment())
+            figures.append(json.loads(file.read_text()))
+    console.print()
+    native, ours = figures
+    yield (
+        f"training, {place.name}",
+        row(native["samples_per_second"], ours["samples_per_second"], "samples/s"),
+    )
+    yield "accuracy on the test part", f"{native['accuracy']:.2%}|{ours['accuracy']:.2%}|"
+
+
+def summary(rows: Sequence[tuple[str, str]], install: Install) -> Table:
+    """What came out, in one table."""
+    label = f"{install.flavor.label} ({install.launcher.version})"
+    table = Table(title=f"{label}, without and with Stretto", title_justify="left")
+    table.add_column("")
+    for title in ("AUTO", "Stretto", "times faster"):
+        table.add_column(title, justify="right")
+    for what, cells in rows:
+        table.add_row(what, *cells.split("|"))
+    return table
+
+
+def on_lab(install: Install, results: Path, steps: int) -> Iterator[tuple[str, str]]:
+    """On as many nodes as a power of two, where AUTO is at its best, and on one fewer."""
+    for nodes in (8, 7):
+        with Lab.temporary(nodes, RATE, name=LAB):
+            console.print(f"a lab of {nodes} nodes is up, with links of {RATE}\n")
+            place = Place(install, nodes, on_lab=True)
+            yield measure(place, results)
+            if nodes == 8:
+                yield from train(place, steps)
+
+
+def on_this_machine(install: Install, results: Path, steps: int) -> Iterator[tuple[str, str]]:
+    """On two ranks over shared memory."""
+    place = Place(install, 2, on_lab=False)
+    yield measure(place, results)
+    yield from train(place, steps)
+
+
+def demo(install: Install, results: Path, steps: int) -> None:
+    """All of it, and the summary."""
+    results.mkdir(parents=True, exist_ok=True)
+    run = on_lab
+    try:
+        check_machine()
+        # Whether namespaces may be made here shows only when one is made.
+        with Lab.temporary(1, RATE, name=LAB):
+            pass
+    except StrettoError as error:
+        console.print(f"no lab: {error}", style="yellow", markup=False, soft_wrap=True)
+        console.print("so all runs on ranks of this machine, where no network limits\n", style="yellow")
+        run = on_this_machine
+    # Closed at once when something ends it, so that the lab goes down then and not some time later.
+    with contextlib.closing(run(install, results, steps)) as rows:
+        table = summary(list(rows), install)
+    console.print(table)
+
+
+def main() -> int:
+    """Read the options, and see to it that whatever ends the demo ends it in one line."""
+    parser = argparse.ArgumentParser(description="AUTO against Stretto, and a training with and without.")
+    parser.add_argument("--mpi", choices=[flavor.value for flavor in Flavor], default="openmpi")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder for the plots")
+    parser.add_argument("--steps", type=int, default=30, help="of the training")
+    options = parser.parse_args()
+    try:
+        demo(mpi.find_install(options.mpi), options.results, options.steps)
+    except StrettoError as error:
+        console.print(f"demo: {error}", style="red", markup=False, soft_wrap=True)
+        return 1
+    except KeyboardInterrupt:
+        console.print("interrupted")
+        return 130
+    except Terminated as ended:
+        return 128 + ended.number
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""mpi4py's own tests of collectives pass under Stretto, whatever algorithm is forced.
+
+The tests come from the source distribution of the installed version. They run without Stretto first; what fails
+there is the MPI library's own fault, and only that may fail under Stretto.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stretto import _core
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import LocalRanks
+
+# Those in which MPI_Allreduce is called, and what lives on communicators beside it. Of the suite's others,
+# test_util_sync spins on one-sided operations: on two cores MPICH by itself takes minutes for it.
+MODULES = [
+    "test_cco_buf",
+    "test_cco_buf_inter",
+    "test_cco_obj",
+    "test_cco_obj_inter",
+    "test_op",
+    "test_msgzero",
+    "test_comm",
+    "test_comm_inter",
+    "test_attributes",
+]
+# MPICH spins while it waits: a third rank on two cores would make minutes of seconds.
+RANKS = {"openmpi": 3, "mpich": 2}
+ALGORITHMS = [algorithm.name for algorithm in _core.algorithms() if algorithm.collective == "allreduce"]
+# The messages are short: of a few elements each, so that segments of 16 bytes are several too.
+PIPELINED = [
+    "ring:segments=4",
+    "ring:segment_bytes=16:window=2",
+    "rabenseifner:segments=2",
+    "native:segments=2",
+    "native:segment_bytes=16",
+]
+SPECS = ["native", *(name for name in ALGORITHMS if name != "native"), *PIPELINED]
+# Where an algorithm does not keep the order that an operation needs, the library's own takes over.
+# Below this number of Stretto's calls the suite cannot have been what was run.
+FEWEST_CALLS = 300
+
+
+def fetch_suite(folder: Path) -> Path:
+    """The tests of the installed mpi4py, from its source distribution."""
+    requirement = f"mpi4py=={metadata.version('mpi4py')}"
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    done = subprocess.run(
+        [*pip, "--no-binary", "mpi4py", "--dest", str(folder), requirement],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, f"the source distribution of {requirement} cannot be fetched:\n{done.stderr}"
+    (archive,) = folder.glob("mpi4py-*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    archive.unlink()
+    (source,) = folder.glob("mpi4py-*")
+    return source / "test"
+
+
+@pytest.fixture(scope="session")
+def suite(pytestconfig: pytest.Config) -> Path:
+    """Where mpi4py's tests lie; they are fetched once."""
+    cache = pytestconfig.rootpath / ".cache" / f"mpi4py-{metadata.version('mpi4py')}-tests"
+    if not cache.is_dir():
+        cache.parent.mkdir(exist_ok=True)
+        # Fetched beside and renamed, so that a fetch that is interrupted leaves nothing that looks whole.
+        partial = cache.with_name(f"{cache.name}.{os.getpid()}")
+        partial.mkdir()
+        try:
+            fetch_suite(partial).rename(cache)
+        finally:
+            shutil.rmtree(partial)
+    return cache
+
+
+RunSuite = Callable[[str, str | None, Path], list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def run_suite(local_ranks: Callable[[str], LocalRanks], suite: Path) -> RunSuite:
+    """Runs the suite on an MPI by a spec, or without Stretto; how it came out on each rank."""
+
+    def run(name: str, spec: str | None, folder: Path) -> list[dict[str, Any]]:
+        script = str(Path(__file__).with_name("mpi4py_suite.py"))
+        program = [script, str(suite), str(folder), *MODULES]
+        local_ranks(name).run(RANKS[name], program, spec=spec, stats=folder / "stats.json", seconds=240)
+        return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(RANKS[name])]
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def natively(run_suite: RunSuite, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], set[str]]:
+    """What fails on an MPI by itself."""
+    known: dict[str, set[str]] = {}
+
+    def failures(name: str) -> set[str]:
+        if name not in known:
+            reports = run_suite(name, None, tmp_path_factory.mktemp("native"))
+            known[name] = {test for report in reports for test in report["failed"]}
+            # Else an MPI that fails in everything would let Stretto pass.
+            assert len(known[name]) < 5, known[name]
+        return known[name]
+
+    return failures
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("name", list(RANKS))
+def test_passes_under(
+    run_suite: RunSuite, natively: Callable[[str], set[str]], tmp_path: Path, name: str, spec: str
+) -> None:
+    excused = natively(name)
+    reports = run_suite(name, spec, tmp_path)
+    failed = {test: text for report in reports for test, text in report["failed"].items() if test not in excused}
+    assert not failed, "\n".join(failed.values())
+    assert all(report["ran"] > 250 for report in reports)
+
+    report = json.loads((tmp_path / "stats.json").read_text())
+    assert report["ranks"] == RANKS[name]
+    by_spec: dict[str, int] = {}
+    for call in report["calls"]:
+        by_spec[call["spec"]] = by_spec.get(call["spec"], 0) + call["calls"]
+    assert by_spec.get(spec, 0) > FEWEST_CALLS, by_spec
