@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Stretto is for, in some minutes: the MPI library's own allreduce (AUTO) against Stretto, then a training.
+"""What Stretto is for, in some minutes: the MPI library's own allreduce (AUTO) against it, then a training.
 
 On an emulated cluster where that can be made (it takes root), else on ranks of this machine, which have no
 network between them that could be used better. Every command is shown as one may type it.
@@ -14,8 +14,7 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,8 @@ PYTHON = sys.executable
 
 console = Console(highlight=False)
 
+Rows = Generator[tuple[str, ...]]
+
 
 @dataclass(frozen=True)
 class Place:
@@ -51,8 +52,8 @@ class Place:
 
     def bench(self, files: Path) -> list[str]:
         """The command that measures AUTO and Stretto."""
-        command = ["stretto", "bench", "allreduce", "--mpi", self.install.flavor.value, "--specs", "native,auto"]
-        command += ["--json", f"{files}.json", "--png", f"{files}.png"]
+        command = ["stretto", "bench", "allreduce", "--mpi", self.install.flavor.value]
+        command += ["--specs", "native,auto", "--json", f"{files}.json", "--png", f"{files}.png"]
         if self.on_lab:
             # The largest messages take seconds each, and move by a percent only.
             limits = ["--repetitions", "5", "--warmup", "1", "--max-seconds", "15"]
@@ -63,8 +64,8 @@ class Place:
         """The command that trains the network."""
         program = [PYTHON, str(SCRIPT), *options]
         if self.on_lab:
-            how = "--stretto" if stretto else "--native"
-            return ["stretto", "lab", "run", "--name", LAB, "--mpi", self.install.flavor.value, how, "--", *program]
+            line = ["stretto", "lab", "run", "--name", LAB, "--mpi", self.install.flavor.value]
+            return [*line, "--stretto" if stretto else "--native", "--", *program]
         launcher, flavor = self.install.launcher, self.install.flavor
         line = [str(launcher.path)]
         if not stretto:
@@ -78,17 +79,24 @@ class Place:
 
 def show(command: Sequence[str], environment: dict[str, str]) -> None:
     """Run a command as if it had been typed; an error when it fails."""
-    shown = [part.replace(PYTHON, "python").replace(str(SCRIPT), "examples/train_digits.py") for part in command]
-    console.print(f"$ {shlex.join(shown)}", style="bold cyan", markup=False, soft_wrap=True)
+    shown = shlex.join(command).replace(PYTHON, "python").replace(str(SCRIPT), "examples/train_digits.py")
+    console.print(f"$ {shown}", style="bold cyan", markup=False, soft_wrap=True)
     if command[0] == "stretto":
         command = [PYTHON, "-m", *command]
-    status = subprocess.run(command, env={**os.environ, **environment}).returncode
+    process = subprocess.Popen(command, env={**os.environ, **environment})
+    try:
+        status = process.wait()
+    except BaseException:
+        # Ctrl-C has reached it too. It gets the time to end its ranks.
+        process.terminate()
+        process.wait(20)
+        raise
     if status:
         raise StrettoError(f"the last command ended with status {status}")
 
 
-def measure(place: Place, results: Path) -> tuple[str, str]:
-    """Measure and draw; a line for the summary."""
+def measure(place: Place, results: Path) -> tuple[str, ...]:
+    """Measure and draw; a line of the summary."""
     console.rule(f"MPI_Allreduce on {place.name}: AUTO against Stretto")
     files = results / f"demo-{place.name.replace(' ', '-')}"
     show(place.bench(files), place.install.environment())
@@ -98,47 +106,43 @@ def measure(place: Place, results: Path) -> tuple[str, str]:
     by_spec = {entry["spec"]: entry for entry in report["results"] if entry["bytes"] == largest}
     rates = {spec: entry["bytes"] / entry["time"]["median"] / 1e6 for spec, entry in by_spec.items()}
     what = f"MPI_Allreduce of {largest >> 20} MiB, {place.name}"
-    return what, row(rates["native"], rates["auto"], "MB/s")
+    return compare(what, rates["native"], rates["auto"], "MB/s")
 
 
-def row(native: float, stretto: float, unit: str) -> str:
-    """Two figures and their ratio."""
-    return f"{native:.4g} {unit}|{stretto:.4g} {unit}|{stretto / native:.2f}"
+def compare(what: str, native: float, stretto: float, unit: str) -> tuple[str, ...]:
+    """A line of the summary: two figures and their ratio."""
+    return what, f"{native:,.1f} {unit}", f"{stretto:,.1f} {unit}", f"{stretto / native:.2f}"
 
 
-def train(place: Place, steps: int) -> Iterator[tuple[str, str]]:
-    """Train without and with Stretto; lines for the summary."""
+def train(place: Place, results: Path, steps: int) -> Rows:
+    """Train without and with Stretto; lines of the summary."""
     console.rule(f"Training on digits, data-parallel on {place.name}: without Stretto, then with it")
     figures: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "figures.json"
-        for stretto in (False, True):
-            # Without --json on the line that is shown, which is for this summary only.
-            options = ["--steps", str(steps), "--json", str(file)]
-            show(place.train(options, stretto=stretto), place.install.environment())
-            figures.append(json.loads(file.read_text()))
+    for stretto in (False, True):
+        file = results / f"demo-training-{'with' if stretto else 'without'}.json"
+        options = ["--steps", str(steps), "--json", str(file)]
+        show(place.train(options, stretto=stretto), place.install.environment())
+        figures.append(json.loads(file.read_text()))
     console.print()
     native, ours = figures
-    yield (
-        f"training, {place.name}",
-        row(native["samples_per_second"], ours["samples_per_second"], "samples/s"),
-    )
-    yield "accuracy on the test part", f"{native['accuracy']:.2%}|{ours['accuracy']:.2%}|"
+    speeds = native["samples_per_second"], ours["samples_per_second"]
+    yield compare(f"training, {place.name}", *speeds, "samples/s")
+    yield "its accuracy on the test part", f"{native['accuracy']:.2%}", f"{ours['accuracy']:.2%}", ""
 
 
-def summary(rows: Sequence[tuple[str, str]], install: Install) -> Table:
+def summary(rows: Sequence[tuple[str, ...]], install: Install) -> Table:
     """What came out, in one table."""
     label = f"{install.flavor.label} ({install.launcher.version})"
     table = Table(title=f"{label}, without and with Stretto", title_justify="left")
     table.add_column("")
     for title in ("AUTO", "Stretto", "times faster"):
         table.add_column(title, justify="right")
-    for what, cells in rows:
-        table.add_row(what, *cells.split("|"))
+    for cells in rows:
+        table.add_row(*cells)
     return table
 
 
-def on_lab(install: Install, results: Path, steps: int) -> Iterator[tuple[str, str]]:
+def on_lab(install: Install, results: Path, steps: int) -> Rows:
     """On as many nodes as a power of two, where AUTO is at its best, and on one fewer."""
     for nodes in (8, 7):
         with Lab.temporary(nodes, RATE, name=LAB):
@@ -146,14 +150,14 @@ def on_lab(install: Install, results: Path, steps: int) -> Iterator[tuple[str, s
             place = Place(install, nodes, on_lab=True)
             yield measure(place, results)
             if nodes == 8:
-                yield from train(place, steps)
+                yield from train(place, results, steps)
 
 
-def on_this_machine(install: Install, results: Path, steps: int) -> Iterator[tuple[str, str]]:
+def on_this_machine(install: Install, results: Path, steps: int) -> Rows:
     """On two ranks over shared memory."""
     place = Place(install, 2, on_lab=False)
     yield measure(place, results)
-    yield from train(place, steps)
+    yield from train(place, results, steps)
 
 
 def demo(install: Install, results: Path, steps: int) -> None:

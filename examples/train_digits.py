@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -29,7 +31,7 @@ class Network:
     """Fully connected layers, whose parameters and gradients are one buffer each."""
 
     def __init__(self, widths: list[int], random: np.random.Generator) -> None:
-        self.shapes = [*zip(widths[:-1], widths[1:], strict=True)]
+        self.shapes = [*itertools.pairwise(widths)]
         self.parameters = np.zeros(sum((i + 1) * o for i, o in self.shapes), np.float32)
         self.gradients = np.zeros_like(self.parameters)
         for weights, _ in self.layers(self.parameters):
@@ -58,10 +60,10 @@ class Network:
         slope = odds / odds.sum(axis=1, keepdims=True)
         slope[np.arange(len(labels)), labels] -= 1
         slope /= len(labels)
-        gradients, parameters = self.layers(self.gradients), self.layers(self.parameters)
-        for value, gradient, (weights, _) in zip(inputs[::-1], gradients[::-1], parameters[::-1], strict=True):
-            np.matmul(np.maximum(value, 0).T, slope, out=gradient[0])
-            slope.sum(axis=0, out=gradient[1])
+        layers = zip(inputs, self.layers(self.gradients), self.layers(self.parameters), strict=True)
+        for value, (to_weights, to_biases), (weights, _) in reversed([*layers]):
+            np.matmul(np.maximum(value, 0).T, slope, out=to_weights)
+            slope.sum(axis=0, out=to_biases)
             slope = (slope @ weights.T) * (value > 0)
 
     def accuracy(self, images: Array, labels: NDArray[np.int64]) -> float:
@@ -69,7 +71,7 @@ class Network:
         return float((self.forward(images)[-1].argmax(axis=1) == labels).mean())
 
 
-def train(comm: MPI.Comm, steps: int, batch: int, width: int, seed: int) -> dict[str, object]:
+def train(comm: MPI.Comm, steps: int, batch: int, width: int, seed: int) -> dict[str, Any]:
     """Train on all ranks of the communicator; what came out of it."""
     digits = load_digits()
     images, test_images, labels, test_labels = train_test_split(
@@ -124,8 +126,9 @@ def main() -> None:
         result = train(MPI.COMM_WORLD.Dup(), options.steps, options.batch, options.width, options.seed)
     if MPI.COMM_WORLD.rank == 0:
         print(
-            "{ranks} ranks, {parameters} parameters: accuracy {accuracy:.2%}, {samples_per_second:.1f} samples/s, "
-            "{seconds_in_allreduce:.2f} of {seconds:.2f} s in Allreduce".format(**result)
+            f"{result['ranks']} ranks, {result['parameters']} parameters: accuracy {result['accuracy']:.2%}, "
+            f"{result['samples_per_second']:.1f} samples/s, "
+            f"{result['seconds_in_allreduce']:.2f} of {result['seconds']:.2f} s in Allreduce"
         )
         if options.json:
             options.json.write_text(json.dumps(result) + "\n", encoding="utf-8")

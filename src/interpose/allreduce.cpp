@@ -100,7 +100,8 @@ std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_
   const double began = measured ? seconds_now() : 0;
   const std::size_t bytes = elements * (element ? static_cast<std::size_t>(element->size) : predefined);
   Spec spec;
-  if (element && element->size > 0) {
+  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones on others.
+  if (element && bytes > 0) {
     const std::optional<Spec> choice = choose(*state, bytes, element->commutative, forced);
     if (!choice) return report(comm, MPI_ERR_OTHER);
     spec = *choice;

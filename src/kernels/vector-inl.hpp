@@ -24,8 +24,9 @@ template <class D>
 using Vector = hn::Vec<D>;
 
 // Where the left operand is a NaN, that NaN. Compilers place the operands of an addition or a product in
-// either order, and the order decides which of two NaNs the processor returns. Costs a fifth of the speed
-// (AVX-512) in L1, nothing from L2 on.
+// either order, and the order decides which of two NaNs the processor returns. The price: with AVX-512 a
+// fifth of the speed in L1 and nothing from L2 on; with AVX2, whose blend is slow, 40 % in L1 and a fifth
+// beyond.
 template <class V>
 HWY_INLINE V keep_left_nan(V left, V result) {
   return hn::IfThenElse(hn::Eq(left, left), result, left);
@@ -127,17 +128,14 @@ struct Vectors {
 
 // The first and the last vector are computed before anything is stored and stored after everything else;
 // between them the loop stores aligned vectors, overlapping both. So there is no scalar remainder, and `into`
-// may be an operand: no element is read after it was written. (Aligned stores gain a third in L1 where the
-// caller's `into` is 16 bytes off, which is what malloc gives for large blocks, and cost nothing elsewhere.)
+// may be an operand: no element is read after it was written. Aligned stores gain 20 to 40 % in L1 where the
+// caller's `into` is 16 bytes off, which is what malloc gives for large blocks, and cost nothing elsewhere.
 //
-// Beyond L2, memory is the bound, so two more things were tried, measured on a Sapphire Rapids, and rejected:
-// - Non-temporal stores into a third buffer take 30 % less time for the reduction alone. But a collective
-// sends the
-//   result at once: reduction and copy of segments up to 1 MiB took 20 % longer, because the result had left
-//   the caches. Operands that are reduced in place gain nothing.
-// - Prefetching 1 KiB ahead: 3 to 8 % faster in place from memory, no gain into a third buffer, and 30 to 50
-// %
-//   slower in L1.
+// Beyond L2, memory is the bound. Two more things were tried there, on a Sapphire Rapids, and rejected.
+// Non-temporal stores into a third buffer take 30 % less time for the reduction alone, but a collective sends
+// the result at once: reduction and copy of segments up to 1 MiB took 20 % longer, as the result had left the
+// caches. Prefetching 1 KiB ahead is 3 to 8 % faster in place from memory, gains nothing into a third buffer,
+// and is 30 to 50 % slower in L1.
 template <Op op, class Element>
 void Vectors::reduce(void* into, const void* left, const void* right, std::size_t elements) {
   using Lane = typename LaneOf<Element>::type;
@@ -158,10 +156,17 @@ void Vectors::reduce(void* into, const void* left, const void* right, std::size_
   const std::size_t beyond = reinterpret_cast<std::uintptr_t>(into) % (step * sizeof(Lane));
   std::size_t i = beyond == 0 ? 0 : (step * sizeof(Lane) - beyond) / sizeof(Element) * LaneOf<Element>::count;
 
-  // Twice: once loses up to a tenth in L1; four times, loads first, loses a tenth in L2 and 3 % from memory.
-  for (; i + 2 * step <= lanes; i += 2 * step) {
-    hn::StoreU(at(i), d, out + i);
-    hn::StoreU(at(i + step), d, out + i + step);
+  // Loads before stores: page-aligned buffers make a load wait for a store to the same place in another page,
+  // and one or two vectors at a time, each stored at once, take a tenth longer in L2.
+  for (; i + 4 * step <= lanes; i += 4 * step) {
+    const auto r0 = at(i);
+    const auto r1 = at(i + step);
+    const auto r2 = at(i + 2 * step);
+    const auto r3 = at(i + 3 * step);
+    hn::StoreU(r0, d, out + i);
+    hn::StoreU(r1, d, out + i + step);
+    hn::StoreU(r2, d, out + i + 2 * step);
+    hn::StoreU(r3, d, out + i + 3 * step);
   }
   for (; i + step <= lanes; i += step) hn::StoreU(at(i), d, out + i);
 

@@ -64,11 +64,11 @@ class LocalRanks:
         stats: Path | None = None,
         seconds: float = 120,
     ) -> str:
-        """The output of a Python program: under Stretto by `stretto run` when a spec is given, else without."""
+        """The output of a Python program: under `stretto run` when a spec is given, else without Stretto."""
         environment = self.install.environment()
         options = ["-np", str(ranks)]
         if self.install.flavor.abi == "openmpi":
-            options = ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", *options]
+            options += ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
         launcher = str(self.install.launcher.path)
         program = [sys.executable, *program]
         if spec is None:
@@ -79,6 +79,12 @@ class LocalRanks:
             ours += ["--stats", str(stats)] if stats else []
             line = [*ours, "--", launcher, *options, *program]
         return run_to_end(line, environment, seconds)
+
+
+@pytest.fixture(scope="session")
+def run_program() -> Callable[[Sequence[str], dict[str, str], float], str]:
+    """Runs a program that must succeed within so many seconds; its output."""
+    return run_to_end
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank's part of mpi4py's own tests: SUITE FOLDER MODULE... writes to FOLDER how they came out on this rank."""
+"""A rank's part of mpi4py's own tests: SUITE FOLDER MODULE... writes to FOLDER how they came out on it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mpi4py's own tests of collectives pass under Stretto, whatever algorithm is forced.
 
-The tests come from the source distribution of the installed version. They run without Stretto first; what fails
-there is the MPI library's own fault, and only that may fail under Stretto.
+The tests come from the source distribution of the installed version. They run without Stretto first; what
+fails there is the MPI library's own fault, and only that may fail under Stretto.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from stretto import _core
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
+
+# On a busy machine MPICH may need minutes.
+pytestmark = pytest.mark.timeout(600)
 
 # Those in which MPI_Allreduce is called, and what lives on communicators beside it. Of the suite's others,
 # test_util_sync spins on one-sided operations: on two cores MPICH by itself takes minutes for it.
@@ -129,8 +132,8 @@ def test_passes_under(
 ) -> None:
     excused = natively(name)
     reports = run_suite(name, spec, tmp_path)
-    failed = {test: text for report in reports for test, text in report["failed"].items() if test not in excused}
-    assert not failed, "\n".join(failed.values())
+    failed = {test: text for report in reports for test, text in report["failed"].items()}
+    assert failed.keys() <= excused, "\n".join(failed.values())
     assert all(report["ran"] > 250 for report in reports)
 
     report = json.loads((tmp_path / "stats.json").read_text())

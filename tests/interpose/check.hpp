@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of this folder share. They are plain MPI programs that know nothing of Stretto; under the preload
-// their MPI_Allreduce is Stretto's and their PMPI_Allreduce is the library's, to compare with.
+// What the programs of this folder share. They are plain MPI programs that know nothing of Stretto; under the
+// preload their MPI_Allreduce is Stretto's and their PMPI_Allreduce is the library's, to compare with.
 #pragma once
 
 #include <mpi.h>
@@ -30,15 +30,16 @@ inline int rank_in(MPI_Comm comm) {
 }
 
 [[noreturn]] inline void fail(const char* file, int line, const char* condition, const std::string& context) {
-  std::fprintf(stderr, "%s:%d: rank %d: CHECK(%s) failed %s\n", file, line, world_rank(), condition, context.c_str());
+  std::fprintf(stderr, "%s:%d: rank %d: CHECK(%s) failed %s\n", file, line, world_rank(), condition,
+               context.c_str());
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }
 
 /// CHECK(condition) or CHECK(condition, text that says in what case).
-#define CHECK(condition, ...)                                                                          \
-  do {                                                                                                 \
-    if (!(condition)) fail(__FILE__, __LINE__, #condition, std::string() __VA_OPT__(+ (__VA_ARGS__))); \
+#define CHECK(condition, ...)                                                                         \
+  do {                                                                                                \
+    if (!(condition)) fail(__FILE__, __LINE__, #condition, std::string() __VA_OPT__(+(__VA_ARGS__))); \
   } while (false)
 
 /// The spec that the test forces, or "" if none.
@@ -48,7 +49,9 @@ inline std::string forced_spec() {
 }
 
 /// Whether it is the library that reduces, so that only what MPI promises can be expected.
-inline bool library_reduces() { return forced_spec().empty() || forced_spec().starts_with("native"); }
+inline bool library_reduces() {
+  return forced_spec().empty() || forced_spec().starts_with("native");
+}
 
 inline int error_class(int error) {
   int result = 0;

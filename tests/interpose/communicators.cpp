@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All sorts of communicators, made and freed, and what a program can see of Stretto's own: nothing. Arguments: how
-// often a communicator is made and freed.
+// All sorts of communicators, made and freed, and what a program can see of Stretto's own: nothing.
+// Arguments: how often a communicator is made and freed.
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that uses up the library's context ids: Stretto gets none, and leaves that communicator to the library.
+// A program that uses up the library's context ids: Stretto gets none, and leaves that communicator to the
+// library.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>

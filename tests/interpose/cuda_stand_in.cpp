@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for the CUDA driver (libcuda.so.1). Its "device memory" cannot be touched by the processor: the program
-// that does so crashes. The copy functions, and they alone, reach it by a second mapping.
+// A stand-in for the CUDA driver (libcuda.so.1). Its "device memory" cannot be touched by the processor: the
+// program that does so crashes. The copy functions, and they alone, reach it by a second mapping.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -53,10 +53,17 @@ VISIBLE int cuPointerGetAttribute(void* value, int attribute, std::uint64_t addr
   const unsigned device = 2;
   const unsigned no = 0;
   switch (attribute) {
-    case 1: std::memcpy(value, static_cast<const void*>(&our_context), sizeof(our_context)); return success;
-    case 2: std::memcpy(value, &device, sizeof(device)); return success;
-    case 8: std::memcpy(value, &no, sizeof(no)); return success;
-    default: return invalid_value;
+    case 1:
+      std::memcpy(value, static_cast<const void*>(&our_context), sizeof(our_context));
+      return success;
+    case 2:
+      std::memcpy(value, &device, sizeof(device));
+      return success;
+    case 8:
+      std::memcpy(value, &no, sizeof(no));
+      return success;
+    default:
+      return invalid_value;
   }
 }
 VISIBLE int cuMemcpyDtoH_v2(void* into, std::uint64_t from, std::size_t bytes) {
@@ -89,6 +96,12 @@ VISIBLE void* stand_in_allocate(std::size_t bytes) {
   areas[reinterpret_cast<std::uintptr_t>(device)] = {bytes, static_cast<char*>(reachable)};
   return device;
 }
-VISIBLE char* stand_in_reach(void* device) { return reach(reinterpret_cast<std::uintptr_t>(device), 1); }
-VISIBLE int stand_in_copies() { return copies; }
-VISIBLE int stand_in_pushed() { return pushed; }
+VISIBLE char* stand_in_reach(void* device) {
+  return reach(reinterpret_cast<std::uintptr_t>(device), 1);
+}
+VISIBLE int stand_in_copies() {
+  return copies;
+}
+VISIBLE int stand_in_pushed() {
+  return pushed;
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers in device memory, on one rank only, with a stand-in for the driver. Arguments: "load" and the stand-in's
-// path, or "leave" and the path: then the driver is there but the process does not load it.
+// Buffers in device memory, on one rank only, with a stand-in for the driver. Arguments: "load" and the
+// stand-in's path, or "leave" and the path: then the driver is there but the process does not load it.
 #include <dlfcn.h>
 
 #include <array>
@@ -57,7 +57,8 @@ void plain(bool input_on_device, bool output_on_device, bool in_place) {
   CHECK(MPI_Allreduce(from, to, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS);
   const auto* results = reinterpret_cast<int*>(output.data + margin);
   for (int i = 0; i < count; ++i) CHECK(results[i] == i * ranks * (ranks + 1) / 2, std::to_string(i));
-  for (std::size_t i = 0; i < margin; ++i) CHECK(output.data[i] == 0x5a && output.data[margin + count * 4 + i] == 0x5a);
+  for (std::size_t i = 0; i < margin; ++i)
+    CHECK(output.data[i] == 0x5a && output.data[margin + count * 4 + i] == 0x5a);
 }
 
 void add(void* in, void* inout, int* length, MPI_Datatype* /*datatype*/) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stretto's messages and the program's never meet, whatever wildcards, tags and unexpected messages there are.
+// Stretto's messages and the program's never meet, whatever wildcards, tags and unexpected messages there
+// are.
 #include <numeric>
 #include <vector>
 
@@ -43,7 +44,8 @@ int main(int argc, char** argv) {
     // The last ones may still be on their way.
     CHECK(sums_right(comm, count));
     MPI_Waitall(tags, receives.data(), MPI_STATUSES_IGNORE);
-    for (int tag = 0; tag < tags; ++tag) CHECK(got[static_cast<std::size_t>(tag)][0] == 1000 * previous + tag);
+    for (int tag = 0; tag < tags; ++tag)
+      CHECK(got[static_cast<std::size_t>(tag)][0] == 1000 * previous + tag);
 
     MPI_Barrier(comm);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beyond what an int counts: bytes on Open MPI, whose MPI 3 has int counts only, and elements too on MPICH. In place.
+// Beyond what an int counts: bytes on Open MPI, whose MPI 3 has int counts only, and elements too on MPICH.
+// In place.
 #include <sys/mman.h>
 
 #include "check.hpp"
@@ -16,12 +17,15 @@ int reduce(void* values) {
 using Value = std::int8_t;
 constexpr std::size_t count = (std::size_t{1} << 31) + 5;
 int reduce(void* values) {
-  return MPI_Allreduce_c(MPI_IN_PLACE, values, static_cast<MPI_Count>(count), MPI_INT8_T, MPI_SUM, MPI_COMM_WORLD);
+  return MPI_Allreduce_c(MPI_IN_PLACE, values, static_cast<MPI_Count>(count), MPI_INT8_T, MPI_SUM,
+                         MPI_COMM_WORLD);
 }
 #endif
 
 /// Small enough for sums of 8 bits; the period is no divisor of any segment's length.
-Value contribution(std::size_t i, int rank) { return static_cast<Value>(i % 53 + static_cast<std::size_t>(rank)); }
+Value contribution(std::size_t i, int rank) {
+  return static_cast<Value>(i % 53 + static_cast<std::size_t>(rank));
+}
 
 }  // namespace
 
@@ -31,13 +35,15 @@ int main(int argc, char** argv) {
   CHECK(size_of(MPI_COMM_WORLD) == 2);
   constexpr std::size_t bytes = count * sizeof(Value);
   static_assert(bytes > (std::size_t{1} << 31));
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   CHECK(memory != MAP_FAILED);
   auto* values = static_cast<Value*>(memory);
   for (std::size_t i = 0; i < count; ++i) values[i] = contribution(i, rank);
   CHECK(reduce(values) == MPI_SUCCESS);
   std::size_t wrong = 0;
-  for (std::size_t i = 0; i < count; ++i) wrong += values[i] != contribution(i, 0) + contribution(i, 1) ? 1 : 0;
+  for (std::size_t i = 0; i < count; ++i)
+    wrong += values[i] != contribution(i, 0) + contribution(i, 1) ? 1 : 0;
   CHECK(wrong == 0, std::to_string(wrong) + " elements");
   munmap(memory, bytes);
   MPI_Finalize();

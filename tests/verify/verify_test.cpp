@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <random>
 #include <vector>
 
 namespace stretto {
@@ -21,6 +23,16 @@ class EveryAlgorithm : public testing::TestWithParam<Algorithm> {};
 TEST_P(EveryAlgorithm, IsProvenForAnyNumberOfRanks) {
   for (const int ranks : rank_counts()) {
     EXPECT_EQ(verify(GetParam(), Topology::flat(ranks)).error, "");
+  }
+}
+
+TEST_P(EveryAlgorithm, IsProvenHoweverRanksAreMapped) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 200; ++i) {
+    std::vector<int> labels(1 + random() % 24);
+    const auto nodes = 1 + random() % labels.size();
+    for (int& label : labels) label = static_cast<int>(random() % nodes);
+    EXPECT_EQ(verify(GetParam(), Topology::from_labels(labels)).error, "");
   }
 }
 
@@ -247,6 +259,18 @@ TEST(Verify, CatchesASchedulePutInTheWrongPlace) {
   auto schedules = swap_and_reduce();
   std::swap(schedules[0], schedules[1]);
   expect_contains(error_of(schedules), "its schedule is for another rank");
+}
+
+TEST(Ring, CrossesEachNodesLinkOnceInEachDirection) {
+  const Topology by_node = Topology::from_labels({0, 1, 2, 0, 1, 2, 0, 1});
+  for (int rank = 0; rank < by_node.ranks(); ++rank) {
+    const auto node = [&](int r) { return by_node.node_of[static_cast<std::size_t>(r)]; };
+    const Schedule schedule = find_algorithm(Collective::allreduce, "ring")->build(by_node, rank);
+    const int next = schedule.round(0)[0].peer;
+    const bool leaves_node = node(next) != node(rank);
+    const std::vector<int> last_of_node{6, 7, 5};
+    EXPECT_EQ(leaves_node, std::count(last_of_node.begin(), last_of_node.end(), rank) == 1) << rank;
+  }
 }
 
 TEST(Verify, CountsTheWorkOfTheBusiestRank) {

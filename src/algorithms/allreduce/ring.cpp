@@ -1,35 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring (RNG in Table 1 of the pipelined paper): p blocks travel around a ring of p ranks, twice.
 //
-// Reduce-scatter: block b sets out at rank b and moves on by one rank a round; each rank that it reaches adds
-// its own contribution. After p-1 rounds it is complete at rank b-1. Allgather: the complete blocks go around
-// once more. 2(p-1) rounds; a rank sends 2(p-1)/p of the message, which is the least that an allreduce can
-// do, for any p.
+// Reduce-scatter: block b sets out at place b of the ring and moves on by one place a round; each rank that
+// it reaches adds its own contribution. After p-1 rounds it is complete at place b-1. Allgather: the complete
+// blocks go around once more. 2(p-1) rounds; a rank sends 2(p-1)/p of the message, which is the least that an
+// allreduce can do, for any p. The ring goes from node to node, so that each node's link is crossed once in
+// each direction, however ranks are mapped.
 //
-// No copy comes first: the first use of a block reads the input. The partial result that arrives holds ranks
-// b … r-1 (around the ring), so the lower of the two operands is ours only at rank 0.
+// No copy comes first: the first use of a block reads the input. What arrives in the k-th round holds the
+// contributions of the k places before ours, so a running minimum tells whether the lowest rank is in it or
+// is ours.
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "algorithms/allreduce/allreduce.hpp"
 
 namespace stretto::allreduce {
+namespace {
+
+/// The ranks in the order of the ring.
+std::vector<int> node_by_node(const Topology& topology) {
+  std::vector<int> order(topology.node_of.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return topology.node_of[static_cast<std::size_t>(a)] < topology.node_of[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+}  // namespace
 
 Schedule ring(const Topology& topology, int rank) {
   const int p = topology.ranks();
   Schedule schedule(p, rank, p);
   if (p == 1) return schedule.copy(output(0), input(0)).end_round();
 
-  const int next = (rank + 1) % p;
-  const int previous = (rank + p - 1) % p;
-  const auto block = [&](int steps_back) { return (rank + 2 * p - steps_back) % p; };
-  const Side arriving = rank == 0 ? Side::right : Side::left;
+  const std::vector<int> order = node_by_node(topology);
+  const int place = static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin());
+  const auto back = [&](int steps) { return (place + 2 * p - steps) % p; };
+  const auto rank_back = [&](int steps) { return order[static_cast<std::size_t>(back(steps))]; };
+  const int next = rank_back(-1);
+  const int previous = rank_back(1);
 
+  int lowest_arriving = p;
   for (int step = 0; step < p - 1; ++step) {
-    schedule.send(step == 0 ? input(block(0)) : output(block(step)), next);
-    schedule.recv_reduce(output(block(step + 1)), input(block(step + 1)), previous, arriving);
+    lowest_arriving = std::min(lowest_arriving, rank_back(step + 1));
+    schedule.send(step == 0 ? input(back(0)) : output(back(step)), next);
+    schedule.recv_reduce(output(back(step + 1)), input(back(step + 1)), previous,
+                         lowest_arriving < rank ? Side::left : Side::right);
     schedule.end_round();
   }
   for (int step = 0; step < p - 1; ++step) {
-    schedule.send(output(block(step - 1)), next);
-    schedule.recv(output(block(step)), previous);
+    schedule.send(output(back(step - 1)), next);
+    schedule.recv(output(back(step)), previous);
     schedule.end_round();
   }
   return schedule;
