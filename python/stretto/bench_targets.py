@@ -33,6 +33,8 @@ class Target:
     """Starts a program there, output piped; none of it outlives the block."""
     rate: float | None = None
     """Bytes per second of the lab's links."""
+    flavor: mpi.Flavor | None = None
+    """The MPI that must answer, where one was asked for."""
 
 
 def local_target(name: str, ranks: int) -> Target:
@@ -46,7 +48,9 @@ def local_target(name: str, ranks: int) -> Target:
     environment = install.environment()
     if install.flavor.abi == "openmpi" and "LD_LIBRARY_PATH" in environment:
         command += ["-x", "LD_LIBRARY_PATH"]
-    return Target(install.flavor.abi, lambda program: _child([*command, *program], environment))
+    return Target(
+        install.flavor.abi, lambda program: _child([*command, *program], environment), flavor=install.flavor
+    )
 
 
 def own_target(launch: list[str], name: str | None) -> Target:
@@ -74,7 +78,7 @@ def lab_target(lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int
         job = lab_jobs.Job(program, ppn=ppn, np=ranks, provider=provider)
         return lab_jobs.start(lab, install, job, stdout=subprocess.PIPE)
 
-    return Target(install.flavor.abi, start, rate)
+    return Target(install.flavor.abi, start, rate, install.flavor)
 
 
 def measure(target: Target, arguments: list[str], progress: Callable[[float, float], None]) -> Run:
@@ -84,6 +88,7 @@ def measure(target: Target, arguments: list[str], progress: Callable[[float, flo
         if process.stdout is None:
             raise RuntimeError("a target must pipe its output")
         run = read_events(process.stdout, progress)
+        _check_library(run, target)
         try:
             status = process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -92,6 +97,16 @@ def measure(target: Target, arguments: list[str], progress: Callable[[float, flo
     if status != 0 and all(series.correct for series in run.series):
         raise StrettoError(f"the launcher ended with status {status}, though all results are right")
     return run
+
+
+def _check_library(run: Run, target: Target) -> None:
+    """Refuse figures of one library under the name of another: the measuring program may find Debian's first."""
+    if target.flavor is not None and not target.flavor.made(run.library):
+        raise StrettoError(
+            f"asked for {target.flavor.label}, but the measuring program found {run.library}; "
+            f"its folder needs the library under the name that {paths.bench_program(target.abi).name} was linked to "
+            "(make build makes such links in .mpi/)"
+        )
 
 
 @contextmanager

@@ -35,6 +35,10 @@ class Flavor(Enum):
         """The name that its makers give it."""
         return _LABELS[self]
 
+    def made(self, library: str) -> bool:
+        """Whether this is the text by which the library names itself (MPI_Get_library_version)."""
+        return re.match(_OWN_NAMES[self], library) is not None
+
     @property
     def soname(self) -> str:
         """The file name under which programs of this binary interface ask for the library."""
@@ -47,6 +51,14 @@ _LABELS = {
     Flavor.MPICH4: "MPICH 4",
     Flavor.MPICH5: "MPICH 5",
     Flavor.INTELMPI: "Intel MPI",
+}
+
+_OWN_NAMES = {
+    Flavor.OPENMPI4: r"Open MPI v4\.",
+    Flavor.OPENMPI5: r"Open MPI v5\.",
+    Flavor.MPICH4: r"MPICH Version:\s*4\.",
+    Flavor.MPICH5: r"MPICH Version:\s*5\.",
+    Flavor.INTELMPI: r"Intel\(R\) MPI Library",
 }
 
 # How to get each, for those who miss it. `pip install --target` will not do: it drops the wheels' lib folder.

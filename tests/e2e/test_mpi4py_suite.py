@@ -103,7 +103,9 @@ def run_suite(local_ranks: Callable[[str], LocalRanks], suite: Path) -> RunSuite
     def run(name: str, spec: str | None, folder: Path) -> list[dict[str, Any]]:
         script = str(Path(__file__).with_name("mpi4py_suite.py"))
         program = [script, str(suite), str(folder), *MODULES]
-        local_ranks(name).run(RANKS[name], program, spec=spec, stats=folder / "stats.json", seconds=240)
+        # Measured calls go another way than calls that Stretto leaves alone; `auto` is to go that other way.
+        stats = None if spec == "auto" else folder / "stats.json"
+        local_ranks(name).run(RANKS[name], program, spec=spec, stats=stats, seconds=240)
         return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(RANKS[name])]
 
     return run
@@ -125,17 +127,25 @@ def natively(run_suite: RunSuite, tmp_path_factory: pytest.TempPathFactory) -> C
     return failures
 
 
+def check(reports: list[dict[str, Any]], excused: set[str]) -> None:
+    failed = {test: text for report in reports for test, text in report["failed"].items()}
+    assert failed.keys() <= excused, "\n".join(failed.values())
+    assert all(report["ran"] > 250 for report in reports)
+
+
+@pytest.mark.parametrize("name", list(RANKS))
+def test_passes_under_the_rule(
+    run_suite: RunSuite, natively: Callable[[str], set[str]], tmp_path: Path, name: str
+) -> None:
+    check(run_suite(name, "auto", tmp_path), natively(name))
+
+
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("name", list(RANKS))
 def test_passes_under(
     run_suite: RunSuite, natively: Callable[[str], set[str]], tmp_path: Path, name: str, spec: str
 ) -> None:
-    excused = natively(name)
-    reports = run_suite(name, spec, tmp_path)
-    failed = {test: text for report in reports for test, text in report["failed"].items()}
-    assert failed.keys() <= excused, "\n".join(failed.values())
-    assert all(report["ran"] > 250 for report in reports)
-
+    check(run_suite(name, spec, tmp_path), natively(name))
     report = json.loads((tmp_path / "stats.json").read_text())
     assert report["ranks"] == RANKS[name]
     by_spec: dict[str, int] = {}

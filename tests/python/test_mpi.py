@@ -182,3 +182,17 @@ def test_no_library_is_guessed_from_a_script(tmp_path: Path) -> None:
 
 def test_every_flavor_has_words_for_how_to_get_it() -> None:
     assert set(mpi.HOW_TO_GET) == set(Flavor)
+
+
+@pytest.mark.parametrize(
+    ("library", "maker"),
+    [
+        ("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", Flavor.OPENMPI4),
+        ("Open MPI v5.0.11, package: Open MPI", Flavor.OPENMPI5),
+        ("MPICH Version:\t4.0.2", Flavor.MPICH4),
+        ("MPICH Version:      5.0.2", Flavor.MPICH5),
+        ("Intel(R) MPI Library 2021.19.0 for Linux* OS", Flavor.INTELMPI),
+    ],
+)
+def test_a_library_is_told_by_its_own_name(library: str, maker: Flavor) -> None:
+    assert [flavor for flavor in Flavor if flavor.made(library)] == [maker]
