@@ -23,11 +23,19 @@ int report(MPI_Comm comm, int error) {
   return error;
 }
 
+#ifdef STRETTO_ABI_MPICH
+constexpr bool library_refuses_aliased_buffers = true;
+#else
+/// Open MPI takes equal buffers for a call in place, against the standard; so a program may get away with
+/// that on some ranks, and they must not go another way than the rest.
+constexpr bool library_refuses_aliased_buffers = false;
+#endif
+
 /// Whether the arguments are an error, or a form that only the library knows. It will say so itself.
 bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count, bool predefined_type) {
   if (count < 0) return true;
   if (count == 0) return false;
-  if (sendbuf == recvbuf || recvbuf == MPI_IN_PLACE) return true;
+  if (recvbuf == MPI_IN_PLACE || (sendbuf == recvbuf && library_refuses_aliased_buffers)) return true;
   // MPI_BOTTOM with a datatype of absolute addresses is no error.
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
@@ -100,7 +108,8 @@ std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_
   const double began = measured ? seconds_now() : 0;
   const std::size_t bytes = elements * (element ? static_cast<std::size_t>(element->size) : predefined);
   Spec spec;
-  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones on others.
+  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
+  // on others.
   if (element && bytes > 0) {
     const std::optional<Spec> choice = choose(*state, bytes, element->commutative, forced);
     if (!choice) return report(comm, MPI_ERR_OTHER);

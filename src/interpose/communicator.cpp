@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <vector>
 
 #include "interpose/session.hpp"
@@ -12,15 +11,16 @@ namespace stretto {
 namespace {
 
 std::mutex registry_mutex;
-std::set<Communicator*>& registry() {
-  static std::set<Communicator*> all;
+/// In the order in which they were made, which is the same on all ranks of each.
+std::vector<Communicator*>& registry() {
+  static std::vector<Communicator*> all;
   return all;
 }
 
 /// Takes the state out of the registry; false if it is not there (any more).
 bool unregister(Communicator* state) {
   const std::lock_guard lock(registry_mutex);
-  return registry().erase(state) == 1;
+  return std::erase(registry(), state) == 1;
 }
 
 /// MPI_Comm_dup copies no state: a duplicate starts with none. (Our own function, as MPI_COMM_NULL_COPY_FN is
@@ -161,7 +161,7 @@ Communicator* communicator_state(MPI_Comm comm) {
   auto state = std::make_unique<Communicator>(comm);
   if (mpi.Comm_set_attr(comm, session.keyval, state.get()) != MPI_SUCCESS) return nullptr;
   const std::lock_guard lock(registry_mutex);
-  registry().insert(state.get());
+  registry().push_back(state.get());
   return state.release();
 }
 
@@ -171,7 +171,7 @@ void make_communicator_keyval() {
 
 void free_all_communicators() {
   // The attributes stay behind: their delete callback finds the state gone from the registry.
-  std::set<Communicator*> all;
+  std::vector<Communicator*> all;
   {
     const std::lock_guard lock(registry_mutex);
     all.swap(registry());

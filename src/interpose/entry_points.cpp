@@ -18,8 +18,11 @@ int entry_init_thread(int* argc, char*** argv, int required, int* provided) STRE
 int entry_finalize() STRETTO_ENTRY(MPI_Finalize);
 int entry_allreduce(const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op,
                     RawHandle comm) STRETTO_ENTRY(MPI_Allreduce);
+#ifdef STRETTO_ABI_MPICH  // Open MPI 4 and 5 have no such function, and a program may look whether there is
+                          // one
 int entry_allreduce_c(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                       RawHandle comm) STRETTO_ENTRY(MPI_Allreduce_c);
+#endif
 }
 
 namespace {
@@ -56,10 +59,12 @@ int entry_allreduce(const void* sendbuf, void* recvbuf, int count, RawHandle dat
   return next().allreduce(sendbuf, recvbuf, count, datatype, op, comm);
 }
 
+#ifdef STRETTO_ABI_MPICH
 int entry_allreduce_c(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                       RawHandle comm) {
   if (const auto result = try_stretto(sendbuf, recvbuf, count, datatype, op, comm)) return *result;
   return next().allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
 }
+#endif
 
 }  // namespace stretto

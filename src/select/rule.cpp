@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/rule.hpp"
 
+#include <algorithm>
+
 namespace stretto {
 namespace {
 
@@ -14,16 +16,18 @@ constexpr std::size_t ring_message_bytes = 32 * kibibyte;
 }  // namespace
 
 Spec choose_allreduce(const CallShape& shape) {
-  // Inside a node the library's shared memory is at its best, and below the floor it is the latency that
-  // counts.
-  if (shape.bytes < allreduce_native_floor() || shape.nodes < 2 || !shape.commutative) return {};
-  static const Algorithm* ring = find_algorithm(Collective::allreduce, "ring");
+  // Inside a node the library's shared memory is at its best. Between nodes a ring pays once each of its
+  // 2(p-1) rounds is worth more than its latency, and once there are segments to fill the gaps of each other.
   const std::size_t segment_bytes = ring_message_bytes * static_cast<std::size_t>(shape.ranks);
-  return {.algorithm = ring, .pipelining = {.segment_bytes = segment_bytes}};
+  const std::size_t enough = std::max(allreduce_native_floor(), 2 * segment_bytes);
+  if (shape.bytes < enough || shape.nodes < 2 || !shape.commutative) return {};
+  static const Algorithm* ring = find_algorithm(Collective::allreduce, "ring");
+  return {.algorithm = ring,
+          .pipelining = {.segment_bytes = std::min(segment_bytes, Pipelining::most_segment_bytes)}};
 }
 
 std::size_t allreduce_native_floor() {
-  return 256 * kibibyte;
+  return 512 * kibibyte;
 }
 
 }  // namespace stretto

@@ -3,8 +3,10 @@
 // preload their MPI_Allreduce is Stretto's and their PMPI_Allreduce is the library's, to compare with.
 #pragma once
 
+#include <dlfcn.h>
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -51,6 +53,16 @@ inline std::string forced_spec() {
 /// Whether it is the library that reduces, so that only what MPI promises can be expected.
 inline bool library_reduces() {
   return forced_spec().empty() || forced_spec().starts_with("native");
+}
+
+/// The spec that Stretto, which must be there, would choose for a sum of `bytes` bytes.
+inline std::string choice(MPI_Comm comm, std::size_t bytes) {
+  using Choice = int (*)(const char*, MPI_Comm, std::size_t, char*, int);
+  const auto ask = reinterpret_cast<Choice>(dlsym(RTLD_DEFAULT, "stretto_choice"));
+  CHECK(ask != nullptr);
+  std::array<char, 100> text{};
+  CHECK(ask("allreduce", comm, bytes, text.data(), static_cast<int>(text.size())) == MPI_SUCCESS);
+  return text.data();
 }
 
 inline int error_class(int error) {

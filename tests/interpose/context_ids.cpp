@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that uses up the library's context ids: Stretto gets none, and leaves that communicator to the
 // library.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <string>
 #include <vector>
 
 #include "check.hpp"
 
 namespace {
-
-std::string choice(MPI_Comm comm) {
-  using Choice = int (*)(const char*, MPI_Comm, std::size_t, char*, int);
-  const auto ask = reinterpret_cast<Choice>(dlsym(RTLD_DEFAULT, "stretto_choice"));
-  CHECK(ask != nullptr);
-  std::array<char, 100> text{};
-  CHECK(ask("allreduce", comm, 1000, text.data(), static_cast<int>(text.size())) == MPI_SUCCESS);
-  return text.data();
-}
 
 /// What this process writes to standard error while `action` runs.
 template <typename Action>
@@ -48,7 +37,7 @@ int main(int argc, char** argv) {
   MPI_Comm known{};
   MPI_Comm_dup(MPI_COMM_WORLD, &known);
   CHECK(sums_right(known));
-  CHECK(choice(known) == forced_spec());
+  CHECK(choice(known, 1000) == forced_spec());
 
   std::vector<MPI_Comm> all;
   for (;;) {
@@ -69,7 +58,7 @@ int main(int argc, char** argv) {
   } else {
     CHECK(said.empty(), said);
   }
-  CHECK(choice(all.back()) == "native" && choice(known) == forced_spec());
+  CHECK(choice(all.back(), 1000) == "native" && choice(known, 1000) == forced_spec());
   // The program's handler is back in its place.
   MPI_Errhandler handler{};
   MPI_Comm_get_errhandler(all.back(), &handler);
@@ -78,7 +67,7 @@ int main(int argc, char** argv) {
   for (MPI_Comm& comm : all) MPI_Comm_free(&comm);
   MPI_Comm fresh{};
   CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &fresh) == MPI_SUCCESS);
-  CHECK(sums_right(fresh) && choice(fresh) == forced_spec());
+  CHECK(sums_right(fresh) && choice(fresh, 1000) == forced_spec());
   MPI_Comm_free(&fresh);
   MPI_Comm_free(&known);
   MPI_Finalize();

@@ -3,7 +3,6 @@
 // stand-in's path, or "leave" and the path: then the driver is there but the process does not load it.
 #include <dlfcn.h>
 
-#include <array>
 #include <cstring>
 #include <vector>
 
@@ -15,15 +14,6 @@ void* driver = nullptr;
 template <typename Function>
 Function from_driver(const char* name) {
   return reinterpret_cast<Function>(dlsym(driver, name));
-}
-
-std::string choice(std::size_t bytes) {
-  using Choice = int (*)(const char*, MPI_Comm, std::size_t, char*, int);
-  const auto ask = reinterpret_cast<Choice>(dlsym(RTLD_DEFAULT, "stretto_choice"));
-  CHECK(ask != nullptr);
-  std::array<char, 100> text{};
-  ask("allreduce", MPI_COMM_WORLD, bytes, text.data(), static_cast<int>(text.size()));
-  return text.data();
 }
 
 /// A buffer, in device memory or not, of which `data` can be reached.
@@ -104,7 +94,7 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
-  const std::string before = choice(20000);
+  const std::string before = choice(MPI_COMM_WORLD, 20000);
   CHECK(sums_right(MPI_COMM_WORLD, 1000));  // the driver may be loaded late
   if (world_rank() == 1) {
     driver = dlopen(argv[2], RTLD_LAZY);
@@ -118,7 +108,7 @@ int main(int argc, char** argv) {
     with_gaps(false);
     with_gaps(true);
   }
-  CHECK(choice(20000) == before && before == forced_spec());
+  CHECK(choice(MPI_COMM_WORLD, 20000) == before && before == forced_spec());
   if (driver != nullptr) {
     CHECK(from_driver<int (*)()>("stand_in_copies")() >= 6);
     CHECK(from_driver<int (*)()>("stand_in_pushed")() == 0);

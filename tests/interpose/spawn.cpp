@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   MPI_Intercomm_merge(other, child ? 1 : 0, &merged);
   CHECK(size_of(merged) == size_of(MPI_COMM_WORLD) + remote);
   for (const int count : {1, 5, 1000}) CHECK(sums_right(merged, count));
+  CHECK(choice(merged, 1000) == "native" && choice(MPI_COMM_WORLD, 1000) == forced_spec());
   MPI_Comm dup{};
   MPI_Comm_dup(merged, &dup);
   CHECK(sums_right(dup, 1000));
