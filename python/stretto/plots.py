@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _NATIVE_COLOUR = "#333333"
 _MARKERS = "osD^vP"
+_SPEC_LABELS = {"native": "native (AUTO)", "auto": "Stretto (auto)"}
 _MOST_SIZE_LABELS = 9
 
 
@@ -81,7 +82,7 @@ def _draw_panel(axes: Axes, rows: list[Row], bound: LinkBound | None) -> None:
             linestyle="-" if index < len(_COLOURS) else ":",
             markersize=5,
             linewidth=1.6,
-            label="native (AUTO)" if native else spec,
+            label=_SPEC_LABELS.get(spec, spec),
         )
         axes.fill_between(
             sizes,
@@ -125,7 +126,8 @@ def _label_bandwidths(axes: Axes) -> None:
 
     low, high = axes.get_ylim()
     decades = high / low
-    subdivisions = (1, 2, 3, 4, 5, 6, 8) if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
+    narrow = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    subdivisions = narrow if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=subdivisions, numticks=30))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())

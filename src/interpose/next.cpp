@@ -19,8 +19,8 @@ namespace {
   std::abort();
 }
 
-/// MPI_Allreduce_c where the library is older than MPI 4. A program may call it there all the same: one that
-/// looks at run time which functions there are (mpi4py's wheel) finds ours.
+/// MPI_Allreduce_c where the library is older than MPI 4 (MPICH 3, or Open MPI with the preload of the wrong
+/// interface). A program that looks at run time which functions there are (mpi4py's wheel) finds ours there.
 int allreduce_c_by_int(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                        RawHandle comm) {
   if (count > INT_MAX) {

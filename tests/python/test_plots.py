@@ -33,7 +33,7 @@ def test_a_panel_each_for_out_of_place_and_in_place() -> None:
         assert labels[0] == "64\nMiB"
         assert len(labels) <= 9
         lines = {str(line.get_label()): line for line in panel.get_lines()}
-        assert list(lines) == ["native (AUTO)", "ring", "auto", "bound of 200mbit links"]
+        assert list(lines) == ["native (AUTO)", "ring", "Stretto (auto)", "bound of 200mbit links"]
         # Below 4 MiB the lab states no bound.
         assert np.min(np.asarray(lines["bound of 200mbit links"].get_xdata())) == 4 << 20
         assert lines["bound of 200mbit links"].get_linestyle() == "--"
