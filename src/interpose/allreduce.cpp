@@ -23,19 +23,11 @@ int report(MPI_Comm comm, int error) {
   return error;
 }
 
-#ifdef STRETTO_ABI_MPICH
-constexpr bool library_refuses_aliased_buffers = true;
-#else
-/// Open MPI takes equal buffers for a call in place, against the standard; so a program may get away with
-/// that on some ranks, and they must not go another way than the rest.
-constexpr bool library_refuses_aliased_buffers = false;
-#endif
-
 /// Whether the arguments are an error, or a form that only the library knows. It will say so itself.
 bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count, bool predefined_type) {
   if (count < 0) return true;
   if (count == 0) return false;
-  if (recvbuf == MPI_IN_PLACE || (sendbuf == recvbuf && library_refuses_aliased_buffers)) return true;
+  if (sendbuf == recvbuf || recvbuf == MPI_IN_PLACE) return true;
   // MPI_BOTTOM with a datatype of absolute addresses is no error.
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
@@ -85,8 +77,9 @@ std::optional<Spec> choose(const Communicator& state, std::size_t bytes, bool co
 
 std::optional<Spec> choose_spec(std::size_t bytes, bool commutative, const std::optional<Spec>& forced,
                                 MPI_Comm comm) {
-  const Communicator* state = session.active ? communicator_state(comm) : nullptr;
-  if (state == nullptr || state->native_only()) return Spec{};
+  Communicator* state = nullptr;
+  if (!session.active || find_communicator(comm, state) != MPI_SUCCESS || state == nullptr) return Spec{};
+  if (state->native_only()) return Spec{};
   return choose(*state, bytes, commutative, forced);
 }
 
@@ -99,7 +92,9 @@ std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_
   if (!forced && predefined != 0 && elements * predefined < session.allreduce_native_floor)
     return std::nullopt;
 
-  Communicator* state = communicator_state(comm);
+  Communicator* state = nullptr;
+  // A handle that is no communicator any more: the program's handler has been called.
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr) return std::nullopt;
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
   const bool measured = !session.settings.statistics_file.empty();

@@ -151,18 +151,24 @@ NativePipeline& Communicator::pipeline_for(const Spec& spec) {
   return pipelines_.front().pipeline;
 }
 
-Communicator* communicator_state(MPI_Comm comm) {
-  if (!may_be_communicator(comm)) return nullptr;
+int find_communicator(MPI_Comm comm, Communicator*& state) {
+  state = nullptr;
+  if (!may_be_communicator(comm)) return MPI_SUCCESS;
   void* value = nullptr;
   int found = 0;
-  if (mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS)
-    return nullptr;
-  if (found != 0) return static_cast<Communicator*>(value);
-  auto state = std::make_unique<Communicator>(comm);
-  if (mpi.Comm_set_attr(comm, session.keyval, state.get()) != MPI_SUCCESS) return nullptr;
+  int error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
+  if (error != MPI_SUCCESS) return error;
+  if (found != 0) {
+    state = static_cast<Communicator*>(value);
+    return MPI_SUCCESS;
+  }
+  auto made = std::make_unique<Communicator>(comm);
+  error = mpi.Comm_set_attr(comm, session.keyval, made.get());
+  if (error != MPI_SUCCESS) return error;
   const std::lock_guard lock(registry_mutex);
-  registry().push_back(state.get());
-  return state.release();
+  registry().push_back(made.get());
+  state = made.release();
+  return MPI_SUCCESS;
 }
 
 void make_communicator_keyval() {

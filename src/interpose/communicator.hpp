@@ -60,8 +60,9 @@ class Communicator {
   std::list<CachedPipeline> pipelines_;
 };
 
-/// The state of a communicator, made at its first use. nullptr for what is not a communicator.
-Communicator* communicator_state(MPI_Comm comm);
+/// The state of a communicator, made at its first use; nullptr for what is plainly none. Returns an MPI error
+/// code, of which the library has told the program's handler already.
+int find_communicator(MPI_Comm comm, Communicator*& state);
 
 void make_communicator_keyval();
 void free_all_communicators();
