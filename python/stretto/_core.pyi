@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is free of MPI in Stretto's C++ core: the registry, specs, schedules and their proof (src/bindings/core.cpp)."""
+"""What is free of MPI in Stretto's C++ core: the registry, specs, schedules and their proof."""
 
 def version() -> str: ...
 
@@ -27,7 +27,7 @@ class Spec:
     def window(self) -> int: ...
 
 def parse_spec(text: str) -> Spec:
-    """The spec that `text` spells; str() of it is the canonical spelling. ValueError with one line if it is none."""
+    """The spec that `text` spells; str() of it is the canonical spelling. ValueError if it is none."""
 
 def check_settings(text: str) -> list[str]:
     """What the library would complain of in lines NAME=value of STRETTO_ variables."""
@@ -44,8 +44,11 @@ class Slice:
 class Action:
     @property
     def kind(self) -> str:
-        """send (left to peer), recv (into from peer), recv_reduce (into = left op right, of which None is what arrives),
-        copy (into = left) or reduce (into = left op right)."""
+        """One of:
+
+        send (left to peer), recv (into from peer), copy (into = left), reduce (into = left op right),
+        recv_reduce (into = left op right, of which None is what arrives).
+        """
     @property
     def peer(self) -> int:
         """-1 if none."""
@@ -88,4 +91,4 @@ class Report:
     def keeps_order(self) -> bool: ...
 
 def verify(collective: str, algorithm: str, ranks: int) -> Report:
-    """Proves the schedules of all ranks, out of place and in place. ValueError if there is no such algorithm."""
+    """Proves the schedules of all ranks, out of place and in place. ValueError if none has that name."""

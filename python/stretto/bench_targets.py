@@ -100,7 +100,7 @@ def measure(target: Target, arguments: list[str], progress: Callable[[float, flo
 
 
 def _check_library(run: Run, target: Target) -> None:
-    """Refuse figures of one library under the name of another: the measuring program may find Debian's first."""
+    """Refuse figures of one library under the name of another: Debian's may be found first."""
     if target.flavor is not None and not target.flavor.made(run.library):
         raise StrettoError(
             f"asked for {target.flavor.label}, but the measuring program found {run.library}; "
