@@ -104,8 +104,8 @@ def _check_library(run: Run, target: Target) -> None:
     if target.flavor is not None and not target.flavor.made(run.library):
         raise StrettoError(
             f"asked for {target.flavor.label}, but the measuring program found {run.library}; "
-            f"its folder needs the library under the name that {paths.bench_program(target.abi).name} was linked to "
-            "(make build makes such links in .mpi/)"
+            f"its folder needs the library under the name that {paths.bench_program(target.abi).name} "
+            "was linked to (make build makes such links in .mpi/)"
         )
 
 
