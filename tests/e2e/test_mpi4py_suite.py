@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -70,8 +69,7 @@ def fetch_suite(folder: Path) -> Path:
     )
     assert done.returncode == 0, f"the source distribution of {requirement} cannot be fetched:\n{done.stderr}"
     (archive,) = folder.glob("mpi4py-*.tar.gz")
-    with tarfile.open(archive) as file:
-        file.extractall(folder, filter="data")
+    shutil.unpack_archive(archive, folder)
     archive.unlink()
     (source,) = folder.glob("mpi4py-*")
     return source / "test"
