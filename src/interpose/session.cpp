@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/session.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -40,6 +41,14 @@ std::vector<int> find_node_labels() {
   return labels;
 }
 
+/// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
+/// `native`.
+std::size_t find_native_floor(const Settings& settings) {
+  if (!settings.statistics_file.empty()) return 0;
+  if (!settings.allreduce) return allreduce_native_floor();
+  return settings.allreduce->is_pass_through() ? SIZE_MAX : 0;
+}
+
 /// The rank that a launcher gave this process, for a line that must be written before MPI can be asked.
 bool may_be_rank_0() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
@@ -69,8 +78,7 @@ void begin_session() {
   session.node_label_of_world_rank = find_node_labels();
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
-  const bool small_calls_are_native = !session.settings.allreduce && session.settings.statistics_file.empty();
-  session.allreduce_native_floor = small_calls_are_native ? allreduce_native_floor() : 0;
+  session.allreduce_native_floor = find_native_floor(session.settings);
   session.active = true;
 }
 

@@ -2,6 +2,7 @@
 #include "select/rule.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace stretto {
 namespace {
@@ -24,16 +25,18 @@ Spec choose_allreduce(const CallShape& shape) {
     return {.algorithm = ring, .pipelining = {.segment_bytes = 256 * kibibyte}};
   }
   // Between nodes a ring pays once each of its 2(p-1) rounds is worth more than its latency, and once there
-  // are segments to fill the gaps of each other.
+  // are segments to fill the gaps of each other: sooner when p is no power of two, where the libraries'
+  // algorithms send the whole message once or twice more.
   const std::size_t segment_bytes = ring_message_bytes * static_cast<std::size_t>(shape.ranks);
-  const std::size_t enough = std::max(allreduce_native_floor(), 2 * segment_bytes);
+  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(shape.ranks));
+  const std::size_t enough = std::max(allreduce_native_floor(), segment_bytes) * (power_of_two ? 2 : 1);
   if (shape.bytes < enough || shape.nodes < 2 || !shape.commutative) return {};
   return {.algorithm = ring,
           .pipelining = {.segment_bytes = std::min(segment_bytes, Pipelining::most_segment_bytes)}};
 }
 
 std::size_t allreduce_native_floor() {
-  return 512 * kibibyte;
+  return 256 * kibibyte;
 }
 
 }  // namespace stretto
