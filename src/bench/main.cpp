@@ -7,6 +7,7 @@
 #include <chrono>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <thread>
 
 #include "measure.hpp"
@@ -48,19 +49,24 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const Placement placement = find_placement();
-  bool correct = false;
+  int status = 1;
   try {
-    correct = run(argc, argv, placement);
+    status = run(argc, argv, placement) ? 0 : 1;
+  } catch (const std::invalid_argument& error) {
+    // Wrong arguments are wrong on all ranks: an orderly end, as a launcher may drop what an aborting rank
+    // wrote.
+    if (placement.rank == 0) report_error(error.what());
+    status = 2;
   } catch (const std::exception& error) {
     if (placement.rank == 0) {
       report_error(error.what());
     } else {
-      // An error is mostly the same on all ranks: rank 0's line is then enough.
-      std::this_thread::sleep_for(std::chrono::seconds(1));
       std::cerr << "stretto-bench: rank " << placement.rank << ": " << error.what() << std::endl;
     }
+    // Time for the launcher to pass on what was said.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
     PMPI_Abort(MPI_COMM_WORLD, 2);
   }
   MPI_Finalize();
-  return correct ? 0 : 1;
+  return status;
 }
