@@ -29,9 +29,6 @@ class Spec:
 def parse_spec(text: str) -> Spec:
     """The spec that `text` spells; str() of it is the canonical spelling. ValueError if it is none."""
 
-def check_settings(text: str) -> list[str]:
-    """What the library would complain of in lines NAME=value of STRETTO_ variables."""
-
 class Slice:
     @property
     def buffer(self) -> str:

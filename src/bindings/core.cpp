@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "select/settings.hpp"
 #include "select/spec.hpp"
 #include "verify/verify.hpp"
 
@@ -109,9 +108,6 @@ NB_MODULE(_core, module) {
       .def("__str__", [](const Spec& s) { return to_string(s); });
   module.def(
       "parse_spec", [](const std::string& text) { return parse_spec(Collective::allreduce, text); },
-      nb::arg("text"));
-  module.def(
-      "check_settings", [](const std::string& text) { return parse_settings(text).complaints; },
       nb::arg("text"));
 
   nb::class_<Slice>(module, "Slice")

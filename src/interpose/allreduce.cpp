@@ -75,12 +75,11 @@ std::optional<Spec> choose(const Communicator& state, std::size_t bytes, bool co
 
 }  // namespace
 
-std::optional<Spec> choose_spec(std::size_t bytes, bool commutative, const std::optional<Spec>& forced,
-                                MPI_Comm comm) {
+Spec choose_spec(std::size_t bytes, MPI_Comm comm) {
   Communicator* state = nullptr;
   if (!session.active || find_communicator(comm, state) != MPI_SUCCESS || state == nullptr) return Spec{};
   if (state->native_only()) return Spec{};
-  return choose(*state, bytes, commutative, forced);
+  return choose(*state, bytes, true, std::nullopt).value_or(Spec{});
 }
 
 std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_t count,

@@ -9,9 +9,9 @@
 
 namespace stretto {
 
-/// What an allreduce of these arguments does: nothing when it is for the library alone.
-std::optional<Spec> choose_spec(std::size_t bytes, bool commutative, const std::optional<Spec>& forced,
-                                MPI_Comm comm);
+/// The spec that an allreduce of so many bytes by a commutative operation takes; `native` where all is the
+/// library's.
+Spec choose_spec(std::size_t bytes, MPI_Comm comm);
 
 /// An allreduce by `forced`, or by the choice if that is empty. Empty result: the call is the library's,
 /// whose own function must be called with the arguments as they are. Otherwise an MPI error code, already

@@ -42,7 +42,7 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t
       length < 1) {
     return MPI_ERR_ARG;
   }
-  const std::string text = to_string(choose_spec(bytes, true, std::nullopt, comm).value_or(Spec{}));
+  const std::string text = to_string(choose_spec(bytes, comm));
   const std::size_t fitting = std::min(text.size(), static_cast<std::size_t>(length) - 1);
   std::memcpy(spec, text.data(), fitting);
   spec[fitting] = '\0';
