@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is free of MPI in Stretto's C++ core: the registry, specs, schedules and their proof."""
+"""What is free of MPI in Stretto's C++ core: the registry, specs, topologies, schedules and their proof.
+
+A text that cannot be read, and a rank or root that is not there, is a ValueError of one line.
+"""
 
 def version() -> str: ...
+def collectives() -> list[str]: ...
+def has_root(collective: str) -> bool: ...
+def is_reduction(collective: str) -> bool: ...
 
 class Algorithm:
     @property
@@ -10,14 +16,26 @@ class Algorithm:
     def name(self) -> str: ...
     @property
     def description(self) -> str: ...
-    def keeps_order(self, ranks: int) -> bool:
-        """Whether every result is a0 op a1 op … in rank order on that many ranks, one a node."""
+    @property
+    def usual_radix(self) -> int:
+        """The radix unless a spec gives one; 0 if it takes none."""
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The collective of each algorithm that it is made of, and which that usually is."""
+    @property
+    def usual(self) -> str:
+        """The recipe with the usual radix and parts: `knomial:radix=4`, `smp(ring)`."""
 
 def algorithms() -> list[Algorithm]: ...
+def sample_recipes(collective: str) -> list[str]:
+    """Of each algorithm the recipes that the proof tries: the usual one and telling others."""
 
 class Spec:
     @property
     def algorithm(self) -> str: ...
+    @property
+    def recipe(self) -> str:
+        """The algorithm with its parameters and parts, without segments."""
     @property
     def segments(self) -> int:
         """0 if not set, as are segment_bytes and window."""
@@ -26,8 +44,38 @@ class Spec:
     @property
     def window(self) -> int: ...
 
-def parse_spec(text: str) -> Spec:
-    """The spec that `text` spells; str() of it is the canonical spelling. ValueError if it is none."""
+def parse_spec(text: str, collective: str = "allreduce") -> Spec:
+    """The spec that `text` spells; str() of it is the canonical spelling."""
+
+class Topology:
+    """Where ranks live: nodes and, over all of them, sockets and NUMA domains, each numbered from 0."""
+
+    def __init__(self, text: str) -> None:
+        """`nodes=8,ppn=4`, `ppn=4+4+1`, `map=0,0,1`, or a line a rank, as STRETTO_TOPOLOGY has it."""
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def sockets(self) -> int: ...
+    @property
+    def numas(self) -> int: ...
+    @property
+    def node_of(self) -> list[int]: ...
+    @property
+    def socket_of(self) -> list[int]: ...
+    @property
+    def numa_of(self) -> list[int]: ...
+    @property
+    def by_node(self) -> list[int]:
+        """All ranks, node by node, ascending on each."""
+    @property
+    def max_ppn(self) -> int: ...
+    @property
+    def min_ppn(self) -> int: ...
+    @property
+    def contiguous(self) -> bool:
+        """Each node holds a run of consecutive ranks."""
 
 class Slice:
     @property
@@ -69,15 +117,30 @@ class Schedule:
     @property
     def rounds(self) -> list[list[Action]]: ...
 
-def build(collective: str, algorithm: str, ranks: int, rank: int) -> Schedule:
-    """The schedule of one rank. ValueError if there is no such algorithm or rank."""
+def build(collective: str, recipe: str, topology: Topology, root: int, rank: int) -> Schedule:
+    """The schedule of one rank."""
+
+class Traffic:
+    @property
+    def messages(self) -> int: ...
+    @property
+    def blocks(self) -> int: ...
 
 class Report:
+    """What a proof found. Figures are 0 where it does not hold."""
+
     @property
     def ok(self) -> bool: ...
     @property
     def error(self) -> str:
         """One line, empty if the proof holds."""
+    @property
+    def keeps_order(self) -> bool: ...
+    @property
+    def has_fixed_tree(self) -> bool: ...
+    @property
+    def blocks(self) -> int:
+        """How many the message is cut into."""
     @property
     def rounds(self) -> int:
         """Rounds with a message, of the busiest rank."""
@@ -85,7 +148,23 @@ class Report:
     def messages(self) -> int:
         """Messages that the busiest rank sends."""
     @property
-    def keeps_order(self) -> bool: ...
+    def between_nodes(self) -> Traffic:
+        """What the busiest rank sends to other nodes, each figure for itself."""
+    @property
+    def within_node(self) -> Traffic:
+        """What the busiest rank sends within its node."""
+    @property
+    def link(self) -> Traffic:
+        """What crosses the link of the busiest node, in the busier direction."""
 
-def verify(collective: str, algorithm: str, ranks: int) -> Report:
-    """Proves the schedules of all ranks, out of place and in place. ValueError if none has that name."""
+def verify(collective: str, recipe: str, topology: Topology, root: int = 0) -> Report:
+    """Proves the schedules of all ranks, out of place and in place, and what the registry says of them."""
+
+def keeps_order(collective: str, recipe: str, topology: Topology, root: int = 0) -> bool:
+    """Whether the registry says that every result is a0 op a1 op … in rank order."""
+
+def has_fixed_tree(collective: str, recipe: str, topology: Topology, root: int = 0) -> bool:
+    """Whether the registry says that every result is the expression of the fixed tree."""
+
+def misfit(collective: str, recipe: str, topology: Topology, root: int = 0) -> str:
+    """Why it is of no use there, in a few words; empty if it is."""

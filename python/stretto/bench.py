@@ -18,13 +18,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from stretto import plots
+from stretto.bench_collectives import COLLECTIVES, Collective, LinkBound
 from stretto.bench_table import notes, results_table
 from stretto.bench_targets import Target, lab_target, local_target, measure, own_target
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Terminated
-from stretto.launch import check_spec
-from stretto.results import LinkBound, Run, summarize, to_json, write_csv
-from stretto.units import format_bytes, parse_rate, parse_sizes
+from stretto.results import Run, summarize, to_json, write_csv
+from stretto.units import format_bytes, parse_rate, parse_sizes, split_list
 
 
 class InPlace(StrEnum):
@@ -44,19 +44,26 @@ class ElementType(StrEnum):
 
 
 def bench(
-    collective: Annotated[str, typer.Argument(help="What to measure: allreduce.")],
+    collective: Annotated[str, typer.Argument(help=f"What to measure: {', '.join(COLLECTIVES)}.")],
     launch: Annotated[
         list[str] | None,
         typer.Argument(metavar="-- LAUNCHER", help="Your own launcher with its options: -- mpirun -np 8"),
     ] = None,
     specs: Annotated[
-        str, typer.Option(help="Ways to carry it out, with commas between: native,ring:segments=4,auto")
+        str,
+        typer.Option(help="Ways to carry it out, with commas between: 'native,auto,smp(ring):segments=4'"),
     ] = "native,auto",
     sizes: Annotated[
         str,
-        typer.Option(help="Message sizes: 64KiB,1MB or by powers of two 1KiB..64MiB or by four 1KiB..1GiB:4"),
+        typer.Option(
+            help="Message sizes: 64KiB,1MB or by powers of two 1KiB..64MiB or by four 1KiB..1GiB:4. "
+            "A reduce_scatter's message is a rank's input, an allgather's a rank's output."
+        ),
     ] = "1KiB..16MiB:4",
-    in_place: Annotated[InPlace, typer.Option(help="Measure calls with MPI_IN_PLACE.")] = InPlace.NO,
+    root: Annotated[int, typer.Option(min=0, help="Root rank of bcast and reduce.")] = 0,
+    in_place: Annotated[
+        InPlace, typer.Option(help="Measure calls with MPI_IN_PLACE. bcast has none.")
+    ] = InPlace.NO,
     element: Annotated[ElementType, typer.Option("--type", help="Type of the elements.")] = ElementType.FLOAT,
     mpi_name: Annotated[
         str | None,
@@ -84,15 +91,16 @@ def bench(
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
 ) -> None:
     """Measure a collective by several specs, interleaved in one run, and check every result."""
-    if collective != "allreduce":
-        raise StrettoError(f"{collective}: the only collective that can be measured is allreduce")
+    what = _find_collective(collective)
+    _check_call(what, root, in_place)
     if launch and lab:
         raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
     arguments = [
         "--collective", collective,
-        "--specs", ",".join(_parse_specs(specs)),
+        "--specs", ",".join(_parse_specs(specs, what)),
         "--sizes", ",".join(map(str, parse_sizes(sizes))),
         "--in-place", in_place.value,
+        "--root", str(root),
         "--type", element.value,
         "--repetitions", str(repetitions),
         "--min-seconds", str(min_seconds),
@@ -116,11 +124,32 @@ def bench(
     _report(run, _bound(run, target, rate), target.rate is not None, json_file, csv_file, png_file)
 
 
-def _parse_specs(text: str) -> list[str]:
-    specs = list(dict.fromkeys(spec.strip() for spec in text.split(",")))
+def _find_collective(name: str) -> Collective:
+    if name not in COLLECTIVES:
+        raise StrettoError(f"{name}: the collectives that can be measured are {', '.join(COLLECTIVES)}")
+    return COLLECTIVES[name]
+
+
+def _check_call(collective: Collective, root: int, in_place: InPlace) -> None:
+    if root and not collective.has_root:
+        raise StrettoError(f"--root {root}: {collective.function} has no root")
+    if in_place != InPlace.NO and not collective.goes_in_place:
+        raise StrettoError(f"--in-place {in_place.value}: {collective.function} has no form in place")
+
+
+def _parse_specs(text: str, collective: Collective) -> list[str]:
+    from stretto._core import parse_spec  # noqa: PLC0415  only this check needs the compiled module
+
+    specs = list(dict.fromkeys(spec.strip() for spec in split_list(text)))
     if not all(specs):
         raise StrettoError(f"--specs {text}: expected specs with single commas between, e.g. native,ring")
-    return [check_spec(spec) for spec in specs]
+    for spec in specs:
+        try:
+            if spec != "auto":
+                parse_spec(spec, collective.algorithms)
+        except ValueError as error:
+            raise StrettoError(str(error)) from None
+    return specs
 
 
 def _check_files(files: list[Path | None]) -> None:
@@ -134,8 +163,8 @@ def _bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
     if run.nodes < 2:
         return None
     if rate is not None:
-        return LinkBound(rate, run.nodes)
-    return LinkBound.for_lab(target.rate, run.nodes) if target.rate is not None else None
+        return LinkBound(rate, run.collective, run.ppn)
+    return LinkBound.for_lab(target.rate, run.collective, run.ppn) if target.rate is not None else None
 
 
 def _console(table: Table) -> Console:
@@ -166,7 +195,7 @@ def _report(
         json_file.write_text(text + "\n", encoding="utf-8")
     if csv_file:
         with csv_file.open("w", encoding="utf-8", newline="") as file:
-            write_csv(rows, file)
+            write_csv(run, rows, file)
     if png_file:
         plots.plot_throughput(run, rows, bound, png_file)
     wrong = [series for series in run.series if not series.correct]

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from stretto.results import LinkBound, Row, Run
+from stretto.bench_collectives import LinkBound
+from stretto.results import Row, Run
 from stretto.statistics import Estimate
 from stretto.units import format_bandwidth, format_bytes, format_rate, seconds_unit, three_digits
 
@@ -91,24 +92,31 @@ def results_table(rows: list[Row]) -> Table:
     return table
 
 
+def _call(run: Run) -> str:
+    collective = run.collective
+    return f"{collective.function} with root {run.root}" if collective.has_root else collective.function
+
+
 def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     """Lines to print below the table."""
     nodes = "one node" if run.nodes == 1 else f"{run.nodes} nodes"
     lines = [
-        f"MPI_Allreduce of {run.type}, {run.library}, {run.ranks} ranks on {nodes}, Stretto {run.stretto}"
+        f"{_call(run)} of {run.type}, {run.library}, {run.ranks} ranks on {nodes}, Stretto {run.stretto}"
     ]
     counts = [len(series.seconds) for series in run.series]
     few, many = min(counts, default=0), max(counts, default=0)
     lines.append(
         f"medians of {few if few == many else f'{few} to {many}'} repetitions, each the slowest rank's; "
-        "MB/s: 10⁶ bytes of message by time; speedup: how many times faster than native"
+        f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time; "
+        "speedup: how many times faster than native"
     )
+    if any(series.with_barrier for series in run.series):
+        lines.append("each call is timed with a barrier after it, as ranks could run ahead of it otherwise")
     if few < 6:
         lines.append("fewer than 6 repetitions: the intervals are the whole range and hold less than 95 %")
     if bound:
         least = f", for {format_bytes(bound.least_bytes)} and more" if bound.least_bytes else ""
-        formula = "1448/1514 · n/(2(n-1))"
-        lines.append(f"bound: links of {format_rate(bound.rate)} · {formula}, n = {run.nodes} nodes{least}")
+        lines.append(f"bound: links of {format_rate(bound.rate)} · {bound.formula}{least}")
     cores = len(os.sched_getaffinity(0))
     if not emulated and run.nodes == 1 and run.ranks > cores:
         lines.append(

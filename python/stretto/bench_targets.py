@@ -11,13 +11,19 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from stretto import lab_jobs, mpi, paths
+from stretto.bench_collectives import COLLECTIVES
 from stretto.errors import StrettoError
 from stretto.lab import Lab
 from stretto.results import Run, read_events
 from stretto.units import parse_rate
 
 # These would change what is measured behind the back of --specs.
-_CHOICE_VARIABLES = ("STRETTO_ALLREDUCE", "STRETTO_DISABLE")
+_CHOICE_VARIABLES = (
+    *dict.fromkeys(f"STRETTO_{one.algorithms.upper()}" for one in COLLECTIVES.values()),
+    "STRETTO_DISABLE",
+    "STRETTO_REPRODUCIBLE",
+    "STRETTO_TOPOLOGY",
+)
 # After its last result a program may take this long to end. MPICH 4.0.2 now and then never ends.
 _END_SECONDS = 20
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stretto.results import LinkBound, Row, Run
+from stretto.bench_collectives import LinkBound
+from stretto.results import Row, Run
 from stretto.units import format_bytes, format_rate
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Fig
     sizes = sorted({row.series.bytes for row in rows})
     for axes, in_place in zip(panels[0], places, strict=True):
         _draw_panel(axes, [row for row in rows if row.series.in_place == in_place], bound)
+        axes.set_xlabel(f"message size ({run.collective.message})")
         _label_sizes(axes, sizes)
         if len(places) > 1:
             axes.set_title("in place" if in_place else "out of place", fontsize=11)
@@ -62,7 +64,7 @@ def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Fig
 def _title(run: Run, places: list[bool]) -> str:
     where = f"{run.ranks} ranks on {run.nodes} nodes" if run.nodes > 1 else f"{run.ranks} ranks on one node"
     place = ", in place" if places == [True] else ""
-    return f"MPI_Allreduce of {run.type}{place}, {run.library}, {where}"
+    return f"{run.collective.function} of {run.type}{place}, {run.library}, {where}"
 
 
 def _draw_panel(axes: Axes, rows: list[Row], bound: LinkBound | None) -> None:
@@ -107,7 +109,6 @@ def _draw_panel(axes: Axes, rows: list[Row], bound: LinkBound | None) -> None:
             )
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_xlabel("message size")
     axes.grid(which="major", alpha=0.35)
     axes.grid(which="minor", axis="y", alpha=0.12)
 

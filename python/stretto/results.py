@@ -13,13 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from stretto.bench_collectives import COLLECTIVES, Collective, LinkBound
 from stretto.errors import StrettoError
 from stretto.statistics import Estimate, estimate_median, speedup
-
-# A packet of 1514 bytes on the wire carries 1448 of the message.
-_TCP_PAYLOAD = 1448 / 1514
-# A token bucket lets the first 256 KiB of a burst pass unshaped; from this size on that is of no account.
-_LEAST_SHAPED_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +29,16 @@ class Series:
     inner: int
     seconds: list[float]
     correct: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LinkBound:
-    """How fast an allreduce can be at most when the nodes' links are what limits it.
-
-    Each node must send and receive at least 2 (n-1)/n of the message, n being the number of nodes.
-    """
-
-    rate: float
-    """Bytes per second on a node's link, with the packets' headers."""
-    nodes: int
-    least_bytes: int = 0
-    """Below this message size the bound is not stated."""
-
-    @classmethod
-    def for_lab(cls, rate: float, nodes: int) -> LinkBound:
-        """The bound on an emulated cluster, whose links are shaped by a token bucket."""
-        return cls(rate, nodes, _LEAST_SHAPED_BYTES)
-
-    def bandwidth(self, size: int) -> float | None:
-        """Algorithm bandwidth in bytes per second."""
-        if self.nodes < 2 or size < self.least_bytes:
-            return None
-        return self.rate * _TCP_PAYLOAD * self.nodes / (2 * (self.nodes - 1))
+    with_barrier: bool = False
+    """A barrier after each call is part of the times."""
 
 
 @dataclass(slots=True)
 class Run:
     """One run of the measuring program."""
 
+    collective: Collective = COLLECTIVES["allreduce"]
+    root: int = 0
     library: str = ""
     stretto: str = ""
     ranks: int = 0
@@ -101,6 +76,7 @@ def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) 
         event = _parse_event(line)
         match event.pop("event", None):
             case "start":
+                run.collective, run.root = COLLECTIVES[event["collective"]], event["root"]
                 run.library, run.stretto, run.type = event["library"], event["stretto"], event["type"]
                 run.ranks, run.nodes, run.ppn = event["ranks"], event["nodes"], event["ppn"]
             case "progress":
@@ -180,7 +156,9 @@ def _estimate_json(estimate: Estimate | None) -> dict[str, float] | None:
 def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[str]) -> dict[str, Any]:
     """Everything, the samples too."""
     return {
-        "collective": "allreduce",
+        "collective": run.collective.name,
+        "root": run.root if run.collective.has_root else None,
+        "message": run.collective.message,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "stretto": run.stretto,
         "mpi": run.library,
@@ -199,6 +177,7 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
                 "chosen": row.series.chosen,
                 "correct": row.series.correct,
                 "inner": row.series.inner,
+                "with_barrier": row.series.with_barrier,
                 "time": _estimate_json(row.seconds),
                 "bandwidth": _estimate_json(row.bandwidth),
                 "speedup": _estimate_json(row.speedup),
@@ -212,13 +191,13 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
 
 
 _CSV_COLUMNS = (
-    "bytes", "in_place", "spec", "chosen", "correct", "repetitions", "inner",
+    "collective", "bytes", "in_place", "spec", "chosen", "correct", "repetitions", "inner",
     "seconds", "seconds_low", "seconds_high", "bandwidth_mb_s",
     "speedup", "speedup_low", "speedup_high", "bound_share",
 )  # fmt: skip
 
 
-def write_csv(rows: list[Row], file: TextIO) -> None:
+def write_csv(run: Run, rows: list[Row], file: TextIO) -> None:
     """A line per size, place and spec; the cells of what is not known are empty."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
@@ -228,6 +207,7 @@ def write_csv(rows: list[Row], file: TextIO) -> None:
         series = row.series
         writer.writerow(
             [
+                run.collective.name,
                 series.bytes, "yes" if series.in_place else "no", series.spec, series.chosen,
                 "yes" if series.correct else "no", len(series.seconds), series.inner,
                 f"{row.seconds.median:.9g}", f"{row.seconds.low:.9g}", f"{row.seconds.high:.9g}",

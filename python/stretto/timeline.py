@@ -114,6 +114,22 @@ class Timeline:
     steps: int
     messages: list[Message]
     locals: list[Local]
+    node_of: list[int]
+    """The node of each rank."""
+
+    @property
+    def by_node(self) -> list[int]:
+        """All ranks, node by node: the order in which they are drawn."""
+        return sorted(range(self.ranks), key=lambda rank: (self.node_of[rank], rank))
+
+    @property
+    def tells_nodes(self) -> bool:
+        """Whether some node has several ranks, so that it matters what crosses the network."""
+        return len(set(self.node_of)) < self.ranks
+
+    def crosses(self, message: Message) -> bool:
+        """Whether the message goes from one node to another."""
+        return self.node_of[message.sender] != self.node_of[message.receiver]
 
 
 _Place = tuple[int, int]  # rank, round
@@ -125,8 +141,8 @@ class _Match:
     receive: tuple[_Place, ActionLike]
 
 
-def make_timeline(schedules: Sequence[ScheduleLike]) -> Timeline:
-    """The schedules of all ranks, rank 0 first, on one clock."""
+def make_timeline(schedules: Sequence[ScheduleLike], node_of: Sequence[int] | None = None) -> Timeline:
+    """The schedules of all ranks, rank 0 first, on one clock; one rank a node unless it is said."""
     rounds = [schedule.rounds for schedule in schedules]
     matches = _match(rounds)
     starts = _start_steps(rounds, matches)
@@ -164,7 +180,11 @@ def make_timeline(schedules: Sequence[ScheduleLike]) -> Timeline:
     messages.sort(key=lambda message: (message.step, message.sender, message.receiver))
     local.sort(key=lambda action: (action.step, action.rank))
     steps = max((start[-1] for start in starts), default=0)
-    return Timeline(len(schedules), schedules[0].blocks if schedules else 0, steps, messages, local)
+    ranks = len(schedules)
+    blocks = schedules[0].blocks if schedules else 0
+    return Timeline(
+        ranks, blocks, steps, messages, local, list(range(ranks)) if node_of is None else list(node_of)
+    )
 
 
 def _blocks(piece: SliceLike | None) -> Blocks:

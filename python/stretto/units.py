@@ -20,6 +20,19 @@ def _split(text: str) -> tuple[str, str] | None:
     return (match[1], match[2].lower()) if match else None
 
 
+def split_list(text: str) -> list[str]:
+    """The parts between commas. Those in parentheses are of a part: `ring,smp(ring,chain)` has two."""
+    parts = [""]
+    depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
 def parse_bytes(text: str) -> int:
     """`4096`, `64KiB`, `1.5MiB`, `2MB` (powers of 1000) as a number of bytes."""
     parts = _split(text)

@@ -1,54 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "algorithms/registry.hpp"
 
-#include <array>
-
+#include "algorithms/allgather/allgather.hpp"
 #include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/bcast/bcast.hpp"
+#include "algorithms/reduce/reduce.hpp"
+#include "algorithms/reduce_scatter/reduce_scatter.hpp"
 
 namespace stretto {
-namespace {
-
-bool always(const Topology& /*topology*/) {
-  return true;
-}
-bool up_to_two_ranks(const Topology& topology) {
-  return topology.ranks() <= 2;
-}
-
-constexpr auto table = std::to_array<Algorithm>({
-    {Collective::allreduce, "ring", "reduce-scatter and allgather around a ring; least bytes, 2(p-1) rounds",
-     allreduce::ring, up_to_two_ranks},
-    {Collective::allreduce, "recursive_doubling",
-     "pairs at distance 1, 2, 4, … exchange everything; fewest rounds", allreduce::recursive_doubling,
-     always},
-    {Collective::allreduce, "rabenseifner",
-     "recursive halving, then recursive doubling; least bytes when p is a power of two, 2 log2(p) rounds",
-     allreduce::rabenseifner, always},
-    {Collective::allreduce, "linear", "all send to rank 0, which reduces in rank order and sends to all",
-     allreduce::linear, always},
-    {Collective::allreduce, "binomial", "binomial reduce to rank 0, then binomial broadcast",
-     allreduce::binomial, always},
-});
-
-}  // namespace
-
-std::string_view name_of(Collective collective) {
-  switch (collective) {
-    case Collective::allreduce:
-      return "allreduce";
-  }
-  return "unknown";
-}
 
 std::span<const Algorithm> algorithms() {
-  return table;
+  static const std::vector<Algorithm> all = [] {
+    std::vector<Algorithm> rows;
+    for (const auto table :
+         {allreduce::table(), bcast::table(), reduce::table(), reduce_scatter::table(), allgather::table()}) {
+      rows.insert(rows.end(), table.begin(), table.end());
+    }
+    return rows;
+  }();
+  return all;
 }
 
 const Algorithm* find_algorithm(Collective collective, std::string_view name) {
-  for (const Algorithm& algorithm : table) {
+  for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.collective == collective && algorithm.name == name) return &algorithm;
   }
   return nullptr;
+}
+
+Recipe usual_recipe(const Algorithm& algorithm) {
+  Recipe recipe{.algorithm = &algorithm, .radix = algorithm.usual_radix, .parts = {}};
+  for (std::size_t i = 0; i < algorithm.part_count(); ++i) {
+    const auto& part = algorithm.parts.at(i);
+    recipe.parts.push_back(usual_recipe(*find_algorithm(part.collective, part.usual)));
+  }
+  return recipe;
+}
+
+std::vector<Recipe> sample_recipes(Collective collective) {
+  std::vector<Recipe> recipes;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.collective != collective) continue;
+    const Recipe usual = usual_recipe(algorithm);
+    recipes.push_back(usual);
+    if (algorithm.usual_radix != 0) {
+      for (const int radix : {2, 3, 5}) {
+        recipes.push_back(usual);
+        recipes.back().radix = radix;
+      }
+    }
+    for (std::size_t i = 0; i < algorithm.part_count(); ++i) {
+      for (const Algorithm& part : algorithms()) {
+        if (part.collective != algorithm.parts.at(i).collective || part.part_count() > 0) continue;
+        if (part.name == algorithm.parts.at(i).usual) continue;
+        recipes.push_back(usual);
+        recipes.back().parts[i] = usual_recipe(part);
+      }
+    }
+  }
+  return recipes;
+}
+
+std::string to_string(const Recipe& recipe) {
+  if (recipe.algorithm == nullptr) return "native";
+  std::string text(recipe.algorithm->name);
+  for (std::size_t i = 0; i < recipe.parts.size(); ++i) {
+    text += (i == 0 ? "(" : ",") + to_string(recipe.parts[i]);
+  }
+  if (!recipe.parts.empty()) text += ")";
+  if (recipe.radix != 0) text += ":radix=" + std::to_string(recipe.radix);
+  return text;
+}
+
+Task task_of(const Recipe& recipe, const Topology& topology, int root) {
+  return {.topology = topology, .root = root, .radix = recipe.radix, .parts = recipe.parts};
+}
+
+Schedule build(const Recipe& recipe, const Topology& topology, int root, int rank) {
+  return recipe.algorithm->build(task_of(recipe, topology, root), rank);
+}
+
+bool keeps_order(const Recipe& recipe, const Topology& topology, int root) {
+  return recipe.algorithm->keeps_order(task_of(recipe, topology, root));
+}
+
+bool has_fixed_tree(const Recipe& recipe, const Topology& topology, int root) {
+  return recipe.algorithm->has_fixed_tree(task_of(recipe, topology, root));
 }
 
 }  // namespace stretto

@@ -1,35 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "algorithms/collective.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/topology.hpp"
 
 namespace stretto {
 
-enum class Collective : std::uint8_t { allreduce };
+struct Algorithm;
 
-std::string_view name_of(Collective collective);
+/// An algorithm with its parameters, as a spec names it: `ring`, `knomial:radix=4`, `smp(ring)`.
+struct Recipe {
+  const Algorithm* algorithm = nullptr;  // nullptr: the MPI library's own
+  int radix = 0;                         // of an algorithm that takes one; 0 for all others
+  std::vector<Recipe> parts;             // the algorithms that it is made of
+
+  friend bool operator==(const Recipe&, const Recipe&) = default;
+};
+
+/// What an algorithm builds a schedule from. Equal on all ranks.
+struct Task {
+  const Topology& topology;
+  int root = 0;   // of a collective that has one
+  int radix = 0;  // at least 2 for an algorithm that takes one
+  std::span<const Recipe> parts = {};
+
+  [[nodiscard]] int ranks() const { return topology.ranks(); }
+};
 
 /// One algorithm of one collective. The command line, the tests, the documentation and the choice all derive
 /// from the table of these; to add one, write its file and its row (CONTRIBUTING.md).
 struct Algorithm {
+  /// An algorithm that this one is made of: `ring` in smp(ring).
+  struct Part {
+    Collective collective = Collective::allreduce;
+    std::string_view usual;  // what it is unless the spec says; empty: there is no such part
+  };
+
   Collective collective;
   std::string_view name;
   std::string_view description;
   /// The schedule of one rank: a pure function, the same code for every message size.
-  Schedule (*build)(const Topology& topology, int rank);
+  Schedule (*build)(const Task& task, int rank);
   /// Whether every result is a0 op a1 op … in rank order, as operations that do not commute need. Proven in
-  /// the tests.
-  bool (*keeps_order)(const Topology& topology);
+  /// the tests, in both directions.
+  bool (*keeps_order)(const Task& task);
+  /// Whether every result is the expression of the fixed tree (algorithms/fixed_tree.hpp), which
+  /// STRETTO_REPRODUCIBLE asks for. A claim is proven in the tests; to deny it is always allowed.
+  bool (*has_fixed_tree)(const Task& task) = [](const Task&) { return false; };
+  /// Why it is of no use on this topology, in a few words; empty if it is. It must be correct all the same.
+  std::string_view (*misfit)(const Task& task) = [](const Task&) { return std::string_view{}; };
+  int usual_radix = 0;  // 0: takes none
+  /// Sends runs of several blocks in one message. Where blocks are the caller's, such a schedule is not cut
+  /// into segments, which are a part of every block.
+  bool moves_runs = false;
+  std::array<Part, 2> parts{};
+
+  [[nodiscard]] std::size_t part_count() const {
+    return (parts[0].usual.empty() ? 0 : 1) + (parts[1].usual.empty() ? 0 : 1);
+  }
 };
 
 std::span<const Algorithm> algorithms();
 
 /// nullptr if there is none of that name.
 const Algorithm* find_algorithm(Collective collective, std::string_view name);
+
+/// The algorithm with its usual parameters and parts.
+Recipe usual_recipe(const Algorithm& algorithm);
+
+/// For each algorithm the recipes that the proof and the tests try: the usual one and telling others.
+std::vector<Recipe> sample_recipes(Collective collective);
+
+/// The canonical spelling: `knomial:radix=4`, `smp(ring)`.
+std::string to_string(const Recipe& recipe);
+
+Task task_of(const Recipe& recipe, const Topology& topology, int root = 0);
+/// `recipe` must name an algorithm.
+Schedule build(const Recipe& recipe, const Topology& topology, int root, int rank);
+bool keeps_order(const Recipe& recipe, const Topology& topology, int root = 0);
+bool has_fixed_tree(const Recipe& recipe, const Topology& topology, int root = 0);
 
 }  // namespace stretto

@@ -16,13 +16,25 @@ constexpr std::size_t most_pairs = 1024;
 
 }  // namespace
 
-Buffers::Buffers(std::size_t message_bytes)
-    : message_bytes_(message_bytes),
-      stride_((message_bytes + guard_bytes + alignment - 1) / alignment * alignment),
-      pairs_(std::clamp<std::size_t>(budget / (2 * stride_), 1, most_pairs)),
-      memory_(static_cast<std::byte*>(::operator new[](2 * pairs_ * stride_, std::align_val_t{alignment}))) {
+Buffers::Extent::Extent(std::size_t data_bytes)
+    : bytes(data_bytes), stride((data_bytes + guard_bytes + alignment - 1) / alignment * alignment) {}
+
+bool Buffers::Extent::guard_intact(const std::byte* buffer) const noexcept {
+  return std::all_of(buffer + bytes, buffer + stride, [](std::byte value) { return value == guard; });
+}
+
+void Buffers::Extent::renew_guard(std::byte* buffer) const noexcept {
+  std::fill(buffer + bytes, buffer + stride, guard);
+}
+
+Buffers::Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t output_bytes)
+    : input_(input_bytes),
+      output_(output_bytes),
+      pairs_(std::clamp<std::size_t>(budget / (2 * Extent(message_bytes).stride), 1, most_pairs)) {
+  const std::size_t bytes = pairs_ * (input_.stride + output_.stride);
+  memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{alignment})));
   // Writing it all also makes the system give the pages now, not in a timed call.
-  std::memset(memory_.get(), std::to_integer<int>(guard), 2 * pairs_ * stride_);
+  std::memset(memory_.get(), std::to_integer<int>(guard), bytes);
 }
 
 void Buffers::Free::operator()(std::byte* memory) const noexcept {
@@ -30,11 +42,12 @@ void Buffers::Free::operator()(std::byte* memory) const noexcept {
 }
 
 bool Buffers::guards_intact(std::size_t pair) noexcept {
-  const auto intact = [this](const std::byte* buffer) {
-    return std::all_of(buffer + message_bytes_, buffer + stride_,
-                       [](std::byte value) { return value == guard; });
-  };
-  return intact(input(pair)) && intact(output(pair));
+  return input_.guard_intact(input(pair)) && output_.guard_intact(output(pair));
+}
+
+void Buffers::renew_guards(std::size_t pair) noexcept {
+  input_.renew_guard(input(pair));
+  output_.renew_guard(output(pair));
 }
 
 }  // namespace stretto::bench

@@ -6,25 +6,40 @@
 
 namespace stretto::bench {
 
-/// Several pairs of an input and an output of one message size, used in turn: a buffer that is used again and
+/// Several pairs of an input and an output, used in turn: a buffer that is used again and
 /// again stays in a cache as no program's would. Each buffer is followed by guard bytes that nobody may
 /// write.
 class Buffers {
  public:
-  explicit Buffers(std::size_t message_bytes);
+  /// As many pairs as would fit were both of them whole messages: ranks must make the same number of calls,
+  /// whatever their own buffers hold.
+  Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t output_bytes);
 
   std::size_t pairs() const noexcept { return pairs_; }
-  std::byte* input(std::size_t pair) noexcept { return memory_.get() + 2 * pair * stride_; }
-  std::byte* output(std::size_t pair) noexcept { return input(pair) + stride_; }
+  std::byte* input(std::size_t pair) noexcept {
+    return memory_.get() + pair * (input_.stride + output_.stride);
+  }
+  std::byte* output(std::size_t pair) noexcept { return input(pair) + input_.stride; }
   bool guards_intact(std::size_t pair) noexcept;
+  /// So that what one spec did is not laid to the next.
+  void renew_guards(std::size_t pair) noexcept;
 
  private:
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
 
-  std::size_t message_bytes_;
-  std::size_t stride_;
+  struct Extent {
+    explicit Extent(std::size_t data_bytes);
+    bool guard_intact(const std::byte* buffer) const noexcept;
+    void renew_guard(std::byte* buffer) const noexcept;
+
+    std::size_t bytes;
+    std::size_t stride;  // with the guard, to the next buffer
+  };
+
+  Extent input_;
+  Extent output_;
   std::size_t pairs_;
   std::unique_ptr<std::byte[], Free> memory_;
 };

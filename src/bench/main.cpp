@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "cases.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
@@ -22,9 +23,9 @@ using namespace stretto::bench;
 /// Returns whether all results were right.
 bool run(int argc, char** argv, const Placement& placement) {
   const bool speaks = placement.rank == 0;
-  const Options options = parse_options(argc, argv);
+  const Options options = parse_options(argc, argv, placement.ranks);
   const Element element = find_element(options.type);
-  const std::vector<Case> cases = list_cases(options, element);
+  const std::vector<Case> cases = list_cases(options, element, placement.ranks);
   Measurement measurement(options, element, placement.rank, placement.ranks);
 
   if (speaks) report_start(options, cases, placement);

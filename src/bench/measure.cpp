@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 
 #include "buffers.hpp"
+#include "calls.hpp"
+#include "expectations.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -36,113 +37,105 @@ std::array<double, count> largest(std::array<double, count> values) {
   return values;
 }
 
-std::string choice(const Case& one) {
+std::string choice(Collective collective, std::size_t bytes) {
   std::array<char, 256> text{};
+  const std::string name(names_of(collective).algorithms);
   const int code =
-      stretto_choice("allreduce", MPI_COMM_WORLD, one.bytes, text.data(), static_cast<int>(text.size()));
+      stretto_choice(name.c_str(), MPI_COMM_WORLD, bytes, text.data(), static_cast<int>(text.size()));
   if (code != MPI_SUCCESS) fail("auto", code);
   return text.data();
 }
 
 }  // namespace
 
-std::vector<Case> list_cases(const Options& options, const Element& element) {
-  std::vector<Case> cases;
-  for (const std::size_t size : options.sizes) {
-    const std::size_t count = std::max<std::size_t>(1, size / element.size);
-    if (count > INT_MAX) {
-      throw std::invalid_argument("--sizes " + std::to_string(size) + ": expected at most " +
-                                  std::to_string(INT_MAX) + " elements");
-    }
-    for (const bool in_place : options.in_place) {
-      const bool known = std::any_of(cases.begin(), cases.end(), [&](const Case& other) {
-        return other.count == count && other.in_place == in_place;
-      });
-      if (!known) cases.push_back({count, count * element.size, in_place});
-    }
-  }
-  return cases;
-}
-
 /// What one case needs while it is measured.
 class Measurement::Trial {
  public:
-  Trial(Measurement& owner, const Case& one) : owner_(owner), case_(one), buffers_(one.bytes) {}
+  Trial(Measurement& owner, const Case& one)
+      : owner_(owner),
+        role_{owner.options_.collective, one.count,   one.in_place,
+              owner.options_.root,       owner.rank_, owner.ranks_},
+        buffers_(one.bytes, role_.input_count() * owner.element_.size,
+                 role_.output_count() * owner.element_.size) {}
 
   /// A first call with a full check, then some to settle. Returns the seconds of a call.
   double warm_up(Result& result) {
-    prepare(1);
-    const double first = timed(result.spec, 1);
-    const auto [seconds, wrong] = largest<2>({first, holds_all() ? 0.0 : 1.0});
-    result.correct = wrong == 0.0;
-    double call = seconds;
+    double call = measure(result, 1, [this] { return holds_all(); });
     double spent = 0;
     for (std::size_t done = 0; done < owner_.options_.warmup && spent < warmup_seconds; ++done) {
-      prepare(1);
-      call = largest<1>({timed(result.spec, 1)})[0];
+      call = measure(result, 1, unchecked);
       spent += call;
     }
     if (call >= sample_seconds) return call;
     // One short call says little about itself: ask for a row of them, as they will be measured.
-    const std::size_t row = std::min<std::size_t>(buffers_.pairs(), 16);
-    prepare(row);
-    return largest<1>({timed(result.spec, row)})[0] / static_cast<double>(row);
+    return measure(result, std::min<std::size_t>(buffers_.pairs(), 16), unchecked);
   }
 
   /// Takes one sample of a spec.
   void sample(Result& result) {
-    prepare(result.inner);
-    const double local = timed(result.spec, result.inner) / static_cast<double>(result.inner);
-    const auto [seconds, wrong] = largest<2>({local, holds_sampled(result.inner) ? 0.0 : 1.0});
-    result.seconds.push_back(seconds);
-    result.correct = result.correct && wrong == 0.0;
+    result.seconds.push_back(
+        measure(result, result.inner, [this, inner = result.inner] { return holds_sampled(inner); }));
   }
 
+  bool with_barrier() const { return role_.ranks_run_ahead(); }
   std::size_t most_inner() const { return buffers_.pairs(); }
 
  private:
+  static bool unchecked() { return true; }
+
+  /// Makes `inner` calls. Returns the seconds of a call, the slowest rank's, and notes wrong results.
+  template <typename Check>
+  double measure(Result& result, std::size_t inner, Check holds) {
+    prepare(inner);
+    const double local = timed(result.spec, inner);
+    const auto [seconds, wrong] = largest<2>({local, holds() ? 0.0 : 1.0});
+    result.correct = result.correct && wrong == 0.0;
+    return seconds / static_cast<double>(inner);
+  }
+
   /// New data for the next `inner` calls. Each has a pair of its own, so that calls in place find input too.
   void prepare(std::size_t inner) {
     ++owner_.generation_;
     first_ = next_;
     next_ = (next_ + inner) % buffers_.pairs();
+    const Holdings before = holdings_before(role_, owner_.generation_);
     for (std::size_t call = 0; call < inner; ++call) {
-      owner_.pattern_.fill(case_.in_place ? output(call) : input(call), case_.count, owner_.generation_);
+      buffers_.renew_guards(pair(call));
+      fill(owner_.pattern_, before.input, input(call));
+      fill(owner_.pattern_, before.output, output(call));
     }
   }
 
   /// Seconds of `inner` calls on this rank, from a common start.
+  ///
+  /// Where a rank may end its call before others began theirs, as a broadcasting root does, a barrier after
+  /// each call is part of the time, for every spec alike. Without it the calls of a row would overlap as in
+  /// no program; and a call alone would seem to take no time to whoever leaves the first barrier last, since
+  /// by then its message is there.
   double timed(const std::string& spec, std::size_t inner) {
-    const char* text = spec == "native" || spec == "auto" ? nullptr : spec.c_str();
-    // What a program would call, without the work of reading a spec: the library's own, and the one in front
-    // of it.
-    const auto plain = spec == "native" ? &PMPI_Allreduce : &MPI_Allreduce;
-    const auto allreduce = [&](const void* from, void* to, int elements) {
-      return text == nullptr ? plain(from, to, elements, owner_.element_.datatype, MPI_SUM, MPI_COMM_WORLD)
-                             : stretto_allreduce(from, to, elements, owner_.element_.datatype, MPI_SUM,
-                                                 MPI_COMM_WORLD, text);
-    };
-    const int count = static_cast<int>(case_.count);
+    const Call call(role_, owner_.element_, spec);
+    const bool with_barrier = role_.ranks_run_ahead();
     PMPI_Barrier(MPI_COMM_WORLD);
     const double begin = PMPI_Wtime();
-    for (std::size_t call = 0; call < inner; ++call) {
-      const void* from = case_.in_place ? MPI_IN_PLACE : input(call);
-      const int code = allreduce(from, output(call), count);
+    for (std::size_t at = 0; at < inner; ++at) {
+      const int code = call(input(at), output(at));
       if (code != MPI_SUCCESS) fail(spec, code);
+      if (with_barrier) PMPI_Barrier(MPI_COMM_WORLD);
     }
     return PMPI_Wtime() - begin;
   }
 
   bool holds_all() {
-    const Pattern& pattern = owner_.pattern_;
-    return pattern.holds_sum(output(0), case_.count, owner_.generation_) &&
-           (case_.in_place || pattern.holds_input(input(0), case_.count, owner_.generation_)) &&
+    const Holdings after = holdings_after(role_, owner_.generation_);
+    return hold(owner_.pattern_, after.input, input(0)) && hold(owner_.pattern_, after.output, output(0)) &&
            buffers_.guards_intact(pair(0));
   }
 
   bool holds_sampled(std::size_t inner) {
     const std::size_t call = owner_.generation_ % inner;
-    return owner_.pattern_.holds_sum_sampled(output(call), case_.count, owner_.generation_) &&
+    const Holdings after = holdings_after(role_, owner_.generation_);
+    return hold_sampled(owner_.pattern_, after.output, output(call), role_.output_count(),
+                        owner_.generation_) &&
            buffers_.guards_intact(pair(call));
   }
 
@@ -151,7 +144,7 @@ class Measurement::Trial {
   std::byte* output(std::size_t call) { return buffers_.output(pair(call)); }
 
   Measurement& owner_;
-  Case case_;
+  Role role_;
   Buffers buffers_;
   std::size_t first_ = 0;
   std::size_t next_ = 0;
@@ -160,8 +153,9 @@ class Measurement::Trial {
 Measurement::Measurement(const Options& options, const Element& element, int rank, int ranks)
     : options_(options),
       element_(element),
-      pattern_(element, rank, ranks),
+      pattern_(element, ranks),
       rank_(rank),
+      ranks_(ranks),
       random_(options.seed) {}
 
 std::vector<Result> Measurement::run(const Case& one, const Progress& progress) {
@@ -171,7 +165,8 @@ std::vector<Result> Measurement::run(const Case& one, const Progress& progress) 
   for (const std::string& spec : options_.specs) {
     Result& result = results.emplace_back();
     result.spec = spec;
-    result.chosen = spec == "auto" ? choice(one) : spec;
+    result.with_barrier = trial.with_barrier();
+    result.chosen = spec == "auto" ? choice(options_.collective, one.bytes) : spec;
     fastest = std::min(fastest, trial.warm_up(result));
   }
   // All specs get the same number of calls: the common start then weighs the same in all their samples.

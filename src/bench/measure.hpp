@@ -8,29 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "cases.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
 
 namespace stretto::bench {
-
-/// One message size, in place or not.
-struct Case {
-  std::size_t count;
-  std::size_t bytes;
-  bool in_place;
-};
 
 struct Result {
   std::string spec;
   std::string chosen;
   std::size_t inner = 1;        // calls in one sample
   std::vector<double> seconds;  // of one call, a sample each: the slowest rank's
+  bool with_barrier = false;    // a barrier after each call is part of its time
   bool correct = true;          // on all ranks
 };
-
-/// The cases that the options name. Sizes are cut to whole elements, at least one; what is then the same
-/// stays once.
-std::vector<Case> list_cases(const Options& options, const Element& element);
 
 /// Measures all specs of a case interleaved: every repetition runs each spec once, in an order that is
 /// shuffled alike on all ranks, so that what disturbs the machine disturbs all of them, and results pair up
@@ -52,6 +43,7 @@ class Measurement {
   Element element_;
   Pattern pattern_;
   int rank_;
+  int ranks_;
   std::mt19937_64 random_;
   std::uint64_t generation_ = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -27,15 +28,31 @@ Number parse_number(std::string_view option, std::string_view text) {
   return number;
 }
 
+/// The parts between commas. Those in parentheses belong to a spec: smp(ring,chain).
 std::vector<std::string> split(std::string_view option, std::string_view text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end == begin) refuse(option, text, "a list separated by single commas");
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char letter : text) {
+    if (letter == '(') ++depth;
+    if (letter == ')') --depth;
+    if (letter == ',' && depth <= 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += letter;
+    }
+  }
+  if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); })) {
+    refuse(option, text, "a list separated by single commas");
   }
   return parts;
+}
+
+Collective parse_collective(std::string_view option, std::string_view text) {
+  if (const auto found = find_collective(text)) return *found;
+  std::string known;
+  for (const CollectiveName& one : collective_names)
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  refuse(option, text, "one of " + known);
 }
 
 std::vector<bool> parse_in_place(std::string_view option, std::string_view text) {
@@ -45,12 +62,31 @@ std::vector<bool> parse_in_place(std::string_view option, std::string_view text)
   refuse(option, text, "no, yes or both");
 }
 
+/// What the options say together.
+void check(const Options& options, int ranks) {
+  const std::string collective(names_of(options.collective).name);
+  if (options.specs.empty()) throw std::invalid_argument("--specs is missing, e.g. --specs native,ring");
+  if (options.sizes.empty()) throw std::invalid_argument("--sizes is missing, e.g. --sizes 1024,1048576");
+  if (options.repetitions == 0) refuse("--repetitions", "0", "at least 1");
+  if (options.root != 0 && !has_root(options.collective)) {
+    throw std::invalid_argument("--root " + std::to_string(options.root) + ": " + collective +
+                                " has no root");
+  }
+  if (options.root >= ranks) {
+    refuse("--root", std::to_string(options.root), "a rank from 0 to " + std::to_string(ranks - 1));
+  }
+  const bool in_place = options.in_place != std::vector<bool>{false};
+  if (in_place && options.collective == Collective::bcast) {
+    throw std::invalid_argument("--in-place: bcast has no form in place");
+  }
+}
+
 }  // namespace
 
-Options parse_options(int argc, char** argv) {
+Options parse_options(int argc, char** argv, int ranks) {
   Options options;
   const std::map<std::string_view, std::function<void(std::string_view, std::string_view)>> setters = {
-      {"--collective", [&](auto, auto value) { options.collective = value; }},
+      {"--collective", [&](auto name, auto value) { options.collective = parse_collective(name, value); }},
       {"--specs", [&](auto name, auto value) { options.specs = split(name, value); }},
       {"--sizes",
        [&](auto name, auto value) {
@@ -59,6 +95,7 @@ Options parse_options(int argc, char** argv) {
          }
        }},
       {"--in-place", [&](auto name, auto value) { options.in_place = parse_in_place(name, value); }},
+      {"--root", [&](auto name, auto value) { options.root = parse_number<int>(name, value); }},
       {"--type", [&](auto, auto value) { options.type = value; }},
       {"--repetitions",
        [&](auto name, auto value) { options.repetitions = parse_number<std::size_t>(name, value); }},
@@ -79,10 +116,7 @@ Options parse_options(int argc, char** argv) {
     if (at + 1 >= argc) throw std::invalid_argument(argv[at] + " needs a value"s);
     setter->second(argv[at], argv[at + 1]);
   }
-  if (options.collective != "allreduce") refuse("--collective", options.collective, "allreduce");
-  if (options.specs.empty()) throw std::invalid_argument("--specs is missing, e.g. --specs native,ring");
-  if (options.sizes.empty()) throw std::invalid_argument("--sizes is missing, e.g. --sizes 1024,1048576");
-  if (options.repetitions == 0) refuse("--repetitions", "0", "at least 1");
+  check(options, ranks);
   return options;
 }
 

@@ -6,14 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "collective.hpp"
+
 namespace stretto::bench {
 
 /// What one run measures, as the command line says it.
 struct Options {
-  std::string collective = "allreduce";
+  Collective collective = Collective::allreduce;
   std::vector<std::string> specs;
   std::vector<std::size_t> sizes;  // bytes of a message
   std::vector<bool> in_place = {false};
+  int root = 0;  // of a collective that has one
   std::string type = "float";
   std::size_t repetitions = 10;
   std::size_t warmup = 3;
@@ -23,6 +26,6 @@ struct Options {
 };
 
 /// Throws std::invalid_argument with one line that names the value and what would be right.
-Options parse_options(int argc, char** argv);
+Options parse_options(int argc, char** argv, int ranks);
 
 }  // namespace stretto::bench

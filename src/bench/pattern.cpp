@@ -41,15 +41,6 @@ void for_each_run(std::size_t count, std::size_t phase, std::size_t size, Visit 
   }
 }
 
-bool equals(const std::byte* data, std::size_t count, const std::vector<std::byte>& table, std::size_t phase,
-            std::size_t size) {
-  bool equal = true;
-  for_each_run(count, phase, size, [&](std::size_t at, std::size_t from, std::size_t bytes) {
-    equal = equal && std::memcmp(data + at, table.data() + from, bytes) == 0;
-  });
-  return equal;
-}
-
 }  // namespace
 
 Element find_element(const std::string& name) {
@@ -59,8 +50,23 @@ Element find_element(const std::string& name) {
   throw std::invalid_argument("--type " + name + ": expected float, double or int32");
 }
 
-Pattern::Pattern(const Element& element, int rank, int ranks)
-    : size_(element.size), rank_(static_cast<std::size_t>(rank)) {
+Content Content::input(int rank, std::uint64_t generation) {
+  return {false, (sum(generation).phase + rank_step * static_cast<std::size_t>(rank)) % period};
+}
+
+Content Content::sum(std::uint64_t generation) {
+  return {true, generation_step * (generation % period) % period};
+}
+
+Content Content::from(std::size_t element) const {
+  return {summed, (phase + element % period) % period};
+}
+
+Content Content::unlike() const {
+  return from(period / 2);
+}
+
+Pattern::Pattern(const Element& element, int ranks) : size_(element.size) {
   // Sums of a float stay exact below 2^24.
   if (static_cast<std::size_t>(ranks) * period >= (std::size_t{1} << 24U)) {
     throw std::invalid_argument("too many ranks for results that float holds exactly");
@@ -75,48 +81,21 @@ Pattern::Pattern(const Element& element, int rank, int ranks)
   sums_ = tabulate(element, sums);
 }
 
-std::size_t Pattern::input_phase(std::size_t first, std::uint64_t generation) const {
-  return (sum_phase(first, generation) + rank_step * rank_) % period;
+void Pattern::fill(std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const {
+  std::byte* const data = buffer + at * size_;
+  for_each_run(count, content.phase, size_, [&](std::size_t to, std::size_t from, std::size_t bytes) {
+    std::memcpy(data + to, table(content).data() + from, bytes);
+  });
 }
 
-std::size_t Pattern::sum_phase(std::size_t first, std::uint64_t generation) const {
-  return (first % period + generation_step * (generation % period)) % period;
-}
-
-void Pattern::fill(std::byte* into, std::size_t count, std::uint64_t generation) const {
-  for_each_run(count, input_phase(0, generation), size_,
-               [&](std::size_t at, std::size_t from, std::size_t bytes) {
-                 std::memcpy(into + at, inputs_.data() + from, bytes);
-               });
-}
-
-bool Pattern::holds_input(const std::byte* data, std::size_t count, std::uint64_t generation) const {
-  return equals(data, count, inputs_, input_phase(0, generation), size_);
-}
-
-bool Pattern::holds_sum(const std::byte* data, std::size_t count, std::uint64_t generation) const {
-  return range_holds_sum(data, 0, count, generation);
-}
-
-bool Pattern::range_holds_sum(const std::byte* data, std::size_t first, std::size_t last,
-                              std::uint64_t generation) const {
-  return equals(data + first * size_, last - first, sums_, sum_phase(first, generation), size_);
-}
-
-bool Pattern::holds_sum_sampled(const std::byte* data, std::size_t count, std::uint64_t generation) const {
-  constexpr std::size_t windows = 16;
-  constexpr std::size_t width = 64;
-  if (count <= windows * width) return holds_sum(data, count, generation);
-  const std::size_t stride = (count - width) / (windows - 1);
-  // The windows at the ends stay where they are; those between move with the generation.
-  const std::size_t shift = generation * 7919 % stride;
-  bool holds =
-      range_holds_sum(data, 0, width, generation) && range_holds_sum(data, count - width, count, generation);
-  for (std::size_t window = 0; window + 1 < windows; ++window) {
-    const std::size_t first = std::min(window * stride + shift, count - width);
-    holds = holds && range_holds_sum(data, first, first + width, generation);
-  }
-  return holds;
+bool Pattern::holds(const std::byte* buffer, std::size_t at, std::size_t count,
+                    const Content& content) const {
+  const std::byte* const data = buffer + at * size_;
+  bool equal = true;
+  for_each_run(count, content.phase, size_, [&](std::size_t to, std::size_t from, std::size_t bytes) {
+    equal = equal && std::memcmp(data + to, table(content).data() + from, bytes) == 0;
+  });
+  return equal;
 }
 
 }  // namespace stretto::bench

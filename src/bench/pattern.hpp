@@ -20,30 +20,39 @@ struct Element {
 /// float, double or int32; throws std::invalid_argument for any other.
 Element find_element(const std::string& name);
 
-/// Input data whose sum over all ranks is known and exactly representable, so that a result is checked bit by
-/// bit.
+/// A run of the periodic data that the buffers hold.
 ///
-/// Element i on rank r is (i + 31 r + 17 g) mod 251, where g is the generation: data of another generation
-/// differ everywhere. The period is a prime, so blocks that land in the wrong place show. Rank and generation
-/// only shift the phase: one table of the inputs and one of the sums serve all, and filling is a copy.
+/// Element i of the input of rank r is (i + 31 r + 17 g) mod 251, where g is the generation: data of another
+/// generation differ everywhere. The period is a prime, so blocks that land in the wrong place show.
+struct Content {
+  bool summed;        // over the inputs of all ranks
+  std::size_t phase;  // of the first element
+
+  static Content input(int rank, std::uint64_t generation);
+  static Content sum(std::uint64_t generation);
+  /// The same, without the elements before that one.
+  Content from(std::size_t element) const;
+  /// Data that differ from these everywhere.
+  Content unlike() const;
+};
+
+/// The data themselves. All sums are exactly representable, so that a result is checked bit by bit. Rank and
+/// generation only shift the phase: one table of the inputs and one of the sums serve all, and filling is a
+/// copy.
 class Pattern {
  public:
-  Pattern(const Element& element, int rank, int ranks);
+  Pattern(const Element& element, int ranks);
 
-  void fill(std::byte* into, std::size_t count, std::uint64_t generation) const;
-  bool holds_input(const std::byte* data, std::size_t count, std::uint64_t generation) const;
-  bool holds_sum(const std::byte* data, std::size_t count, std::uint64_t generation) const;
-  /// Both ends and some places between, others in each generation.
-  bool holds_sum_sampled(const std::byte* data, std::size_t count, std::uint64_t generation) const;
+  /// Of the buffer's elements those from `at` on, `count` of them.
+  void fill(std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const;
+  bool holds(const std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const;
 
  private:
-  std::size_t input_phase(std::size_t first, std::uint64_t generation) const;
-  std::size_t sum_phase(std::size_t first, std::uint64_t generation) const;
-  bool range_holds_sum(const std::byte* data, std::size_t first, std::size_t last,
-                       std::uint64_t generation) const;
+  const std::vector<std::byte>& table(const Content& content) const {
+    return content.summed ? sums_ : inputs_;
+  }
 
   std::size_t size_;
-  std::size_t rank_;
   std::vector<std::byte> inputs_;
   std::vector<std::byte> sums_;
 };

@@ -63,6 +63,8 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
     if (std::find(sizes.begin(), sizes.end(), one.bytes) == sizes.end()) sizes.push_back(one.bytes);
   }
   print({{"event", "start"},
+         {"collective", names_of(options.collective).name},
+         {"root", options.root},
          {"library", library_version()},
          {"ranks", placement.ranks},
          {"nodes", placement.ppn.size()},
@@ -89,6 +91,7 @@ void report_result(const Case& one, const Result& result) {
          {"spec", result.spec},
          {"chosen", result.chosen},
          {"inner", result.inner},
+         {"with_barrier", result.with_barrier},
          {"seconds", result.seconds},
          {"correct", result.correct}});
 }

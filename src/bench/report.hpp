@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cases.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's view of what is free of MPI: the registry, specs, schedules and their proof
+// Python's view of what is free of MPI: the registry, specs, topologies, schedules and their proof
 // (python/stretto/_core.pyi).
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/registry.hpp"
 #include "select/spec.hpp"
+#include "select/topology_text.hpp"
 #include "verify/verify.hpp"
 
 namespace nb = nanobind;
@@ -20,7 +23,7 @@ namespace nb = nanobind;
 namespace stretto {
 namespace {
 
-std::string name_of(Buffer buffer) {
+std::string text_of(Buffer buffer) {
   switch (buffer) {
     case Buffer::input:
       return "input";
@@ -32,7 +35,7 @@ std::string name_of(Buffer buffer) {
   return "";
 }
 
-std::string name_of(Kind kind) {
+std::string text_of(Kind kind) {
   switch (kind) {
     case Kind::send:
       return "send";
@@ -48,32 +51,66 @@ std::string name_of(Kind kind) {
   return "";
 }
 
+std::string text_of(Collective collective) {
+  return std::string(name_of(collective));
+}
+
 std::optional<Slice> if_any(const Slice& slice) {
   return slice.count > 0 ? std::optional(slice) : std::nullopt;
 }
 
-const Algorithm& algorithm_named(const std::string& collective, const std::string& name) {
-  if (collective != name_of(Collective::allreduce)) {
-    throw std::invalid_argument("there is no collective \"" + collective + "\"; there are allreduce");
+Collective collective_named(const std::string& name) {
+  if (const auto found = find_collective(name)) return *found;
+  std::string known;
+  for (const Collective collective : collectives) {
+    known += (known.empty() ? "" : ", ") + text_of(collective);
   }
-  const Spec spec = parse_spec(Collective::allreduce, name);
-  if (spec.is_native())
+  throw std::invalid_argument("there is no collective \"" + name + "\"; there are " + known);
+}
+
+Recipe recipe_spelled(const std::string& collective, const std::string& text) {
+  const Spec spec = parse_spec(collective_named(collective), text);
+  if (spec.is_native()) {
     throw std::invalid_argument("native is the MPI library's own: it has no schedule here");
-  return *spec.algorithm;
-}
-
-Topology flat_topology(int ranks) {
-  if (ranks < 1) throw std::invalid_argument("ranks must be 1 or more, not " + std::to_string(ranks));
-  return Topology::flat(ranks);
-}
-
-Schedule build(const std::string& collective, const std::string& algorithm, int ranks, int rank) {
-  const Topology topology = flat_topology(ranks);
-  if (rank < 0 || rank >= ranks) {
-    throw std::invalid_argument("rank must be from 0 to " + std::to_string(ranks - 1) + ", not " +
-                                std::to_string(rank));
   }
-  return algorithm_named(collective, algorithm).build(topology, rank);
+  if (spec.pipelining != Pipelining{}) {
+    throw std::invalid_argument("spec \"" + text + "\": every segment has the schedule of " +
+                                to_string(spec.recipe) + "; give that");
+  }
+  return spec.recipe;
+}
+
+void check_rank(const std::string& what, int rank, const Topology& topology) {
+  if (rank >= 0 && rank < topology.ranks()) return;
+  throw std::invalid_argument(what + " must be from 0 to " + std::to_string(topology.ranks() - 1) + ", not " +
+                              std::to_string(rank));
+}
+
+/// A recipe with what it is asked about, read and checked.
+struct Question {
+  Question(const std::string& collective, const std::string& text, const Topology& asked_topology,
+           int asked_root)
+      : recipe(recipe_spelled(collective, text)), topology(asked_topology), root(asked_root) {
+    check_rank("root", root, topology);
+    if (root != 0 && !has_root(recipe.algorithm->collective)) {
+      throw std::invalid_argument(collective + " has no root");
+    }
+  }
+
+  Recipe recipe;
+  const Topology& topology;
+  int root;
+};
+
+/// Binds a function of (collective, recipe, topology, root).
+template <typename Answer>
+void def_question(nb::module_& module, const char* name, Answer answer) {
+  module.def(
+      name,
+      [answer](const std::string& collective, const std::string& recipe, const Topology& topology, int root) {
+        return answer(Question(collective, recipe, topology, root));
+      },
+      nb::arg("collective"), nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0);
 }
 
 std::vector<std::vector<Action>> rounds_of(const Schedule& schedule) {
@@ -85,37 +122,88 @@ std::vector<std::vector<Action>> rounds_of(const Schedule& schedule) {
   return rounds;
 }
 
-}  // namespace
+std::vector<std::pair<std::string, std::string>> parts_of(const Algorithm& algorithm) {
+  std::vector<std::pair<std::string, std::string>> parts;
+  for (const Algorithm::Part& part : algorithm.parts) {
+    if (!part.usual.empty()) parts.emplace_back(text_of(part.collective), part.usual);
+  }
+  return parts;
+}
 
-NB_MODULE(_core, module) {
-  module.def("version", [] { return std::string(STRETTO_VERSION); });
+void bind_registry(nb::module_& module) {
+  module.def("collectives", [] {
+    std::vector<std::string> names;
+    for (const Collective collective : collectives) names.push_back(text_of(collective));
+    return names;
+  });
+  module.def(
+      "has_root", [](const std::string& collective) { return has_root(collective_named(collective)); },
+      nb::arg("collective"));
+  module.def(
+      "is_reduction",
+      [](const std::string& collective) { return is_reduction(collective_named(collective)); },
+      nb::arg("collective"));
 
   nb::class_<Algorithm>(module, "Algorithm")
-      .def_prop_ro("collective", [](const Algorithm& a) { return std::string(name_of(a.collective)); })
+      .def_prop_ro("collective", [](const Algorithm& a) { return text_of(a.collective); })
       .def_prop_ro("name", [](const Algorithm& a) { return std::string(a.name); })
       .def_prop_ro("description", [](const Algorithm& a) { return std::string(a.description); })
-      .def(
-          "keeps_order", [](const Algorithm& a, int ranks) { return a.keeps_order(flat_topology(ranks)); },
-          nb::arg("ranks"));
+      .def_ro("usual_radix", &Algorithm::usual_radix)
+      .def_prop_ro("parts", &parts_of)
+      .def_prop_ro("usual", [](const Algorithm& a) { return to_string(usual_recipe(a)); });
   module.def("algorithms", [] { return std::vector<Algorithm>(algorithms().begin(), algorithms().end()); });
+  module.def(
+      "sample_recipes",
+      [](const std::string& collective) {
+        std::vector<std::string> texts;
+        for (const Recipe& recipe : sample_recipes(collective_named(collective))) {
+          texts.push_back(to_string(recipe));
+        }
+        return texts;
+      },
+      nb::arg("collective"));
 
   nb::class_<Spec>(module, "Spec")
-      .def_prop_ro("algorithm",
-                   [](const Spec& s) { return std::string(s.is_native() ? "native" : s.algorithm->name); })
+      .def_prop_ro(
+          "algorithm",
+          [](const Spec& s) { return std::string(s.is_native() ? "native" : s.recipe.algorithm->name); })
+      .def_prop_ro("recipe", [](const Spec& s) { return to_string(s.recipe); })
       .def_prop_ro("segments", [](const Spec& s) { return s.pipelining.segments; })
       .def_prop_ro("segment_bytes", [](const Spec& s) { return s.pipelining.segment_bytes; })
       .def_prop_ro("window", [](const Spec& s) { return s.pipelining.window; })
       .def("__str__", [](const Spec& s) { return to_string(s); });
   module.def(
-      "parse_spec", [](const std::string& text) { return parse_spec(Collective::allreduce, text); },
-      nb::arg("text"));
+      "parse_spec",
+      [](const std::string& text, const std::string& collective) {
+        return parse_spec(collective_named(collective), text);
+      },
+      nb::arg("text"), nb::arg("collective") = "allreduce");
+}
+
+void bind_schedules(nb::module_& module) {
+  nb::class_<Topology>(module, "Topology")
+      .def(
+          "__init__",
+          [](Topology* self, const std::string& text) { new (self) Topology(parse_topology(text)); },
+          nb::arg("text"))
+      .def_prop_ro("ranks", &Topology::ranks)
+      .def_ro("nodes", &Topology::nodes)
+      .def_ro("sockets", &Topology::sockets)
+      .def_ro("numas", &Topology::numas)
+      .def_ro("node_of", &Topology::node_of)
+      .def_ro("socket_of", &Topology::socket_of)
+      .def_ro("numa_of", &Topology::numa_of)
+      .def_ro("by_node", &Topology::by_node)
+      .def_ro("max_ppn", &Topology::max_ppn)
+      .def_ro("min_ppn", &Topology::min_ppn)
+      .def_ro("contiguous", &Topology::contiguous);
 
   nb::class_<Slice>(module, "Slice")
-      .def_prop_ro("buffer", [](const Slice& s) { return name_of(s.buffer); })
+      .def_prop_ro("buffer", [](const Slice& s) { return text_of(s.buffer); })
       .def_ro("first", &Slice::first)
       .def_ro("count", &Slice::count);
   nb::class_<Action>(module, "Action")
-      .def_prop_ro("kind", [](const Action& a) { return name_of(a.kind); })
+      .def_prop_ro("kind", [](const Action& a) { return text_of(a.kind); })
       .def_ro("peer", &Action::peer)
       .def_prop_ro("into", [](const Action& a) { return if_any(a.into); })
       .def_prop_ro("left", [](const Action& a) { return if_any(a.left); })
@@ -126,22 +214,54 @@ NB_MODULE(_core, module) {
       .def_prop_ro("blocks", &Schedule::blocks)
       .def_prop_ro("scratch", &Schedule::scratch_shape)
       .def_prop_ro("rounds", &rounds_of);
-  module.def("build", &build, nb::arg("collective"), nb::arg("algorithm"), nb::arg("ranks"), nb::arg("rank"));
+  module.def(
+      "build",
+      [](const std::string& collective, const std::string& recipe, const Topology& topology, int root,
+         int rank) {
+        const Question question(collective, recipe, topology, root);
+        check_rank("rank", rank, topology);
+        return build(question.recipe, topology, root, rank);
+      },
+      nb::arg("collective"), nb::arg("recipe"), nb::arg("topology"), nb::arg("root"), nb::arg("rank"));
+}
 
+void bind_proof(nb::module_& module) {
+  nb::class_<Traffic>(module, "Traffic")
+      .def_ro("messages", &Traffic::messages)
+      .def_ro("blocks", &Traffic::blocks);
   nb::class_<Proof>(module, "Report")
       .def_prop_ro("ok", &Proof::holds)
       .def_ro("error", &Proof::error)
+      .def_ro("keeps_order", &Proof::keeps_order)
+      .def_ro("has_fixed_tree", &Proof::has_fixed_tree)
+      .def_ro("blocks", &Proof::blocks)
       .def_ro("rounds", &Proof::rounds)
-      .def_ro("messages", &Proof::messages_sent)
-      .def_ro("keeps_order", &Proof::keeps_order);
-  module.def(
-      "verify",
-      [](const std::string& collective, const std::string& algorithm, int ranks) {
-        const Algorithm& found = algorithm_named(collective, algorithm);
-        const nb::gil_scoped_release other_threads_go_on;
-        return verify(found, flat_topology(ranks));
-      },
-      nb::arg("collective"), nb::arg("algorithm"), nb::arg("ranks"));
+      .def_ro("messages", &Proof::messages)
+      .def_ro("between_nodes", &Proof::between_nodes)
+      .def_ro("within_node", &Proof::within_node)
+      .def_ro("link", &Proof::link);
+
+  def_question(module, "verify", [](const Question& asked) {
+    const nb::gil_scoped_release other_threads_go_on;
+    return verify(asked.recipe, asked.topology, asked.root);
+  });
+  def_question(module, "keeps_order",
+               [](const Question& asked) { return keeps_order(asked.recipe, asked.topology, asked.root); });
+  def_question(module, "has_fixed_tree", [](const Question& asked) {
+    return has_fixed_tree(asked.recipe, asked.topology, asked.root);
+  });
+  def_question(module, "misfit", [](const Question& asked) {
+    return std::string(asked.recipe.algorithm->misfit(task_of(asked.recipe, asked.topology, asked.root)));
+  });
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  module.def("version", [] { return std::string(STRETTO_VERSION); });
+  bind_registry(module);
+  bind_schedules(module);
+  bind_proof(module);
 }
 
 }  // namespace stretto

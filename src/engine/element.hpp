@@ -65,6 +65,9 @@ std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op);
 /// nanoseconds.
 std::size_t predefined_size(MPI_Datatype datatype);
 
+/// A byte that is only moved.
+Element byte_element();
+
 /// To be called once after load_mpi() and MPI_Init.
 void load_predefined_handles();
 

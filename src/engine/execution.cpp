@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/execution.hpp"
 
+#include <algorithm>
 #include <new>
 #include <span>
 #include <utility>
@@ -33,12 +34,27 @@ Execution::Execution(MPI_Comm comm, Schedule schedule, const Pipelining& pipelin
       completed_(requests_.size()) {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     lanes_[i].first_slot = i * width_;
-    lanes_[i].scratch_offsets.resize(schedule_.scratch_shape().size());
+    lanes_[i].scratch_offsets.resize(schedule_.scratch_shape().size() + 1);
   }
+}
+
+/// A reduce-scatter in place leaves its result at the beginning of the input, which other segments still
+/// read.
+int Execution::run_apart(const Call& call) {
+  const Element& element = call.element;
+  const std::size_t count = call.output_holds.count;
+  const PooledBuffer memory(element.span(count));
+  Call apart = call;
+  apart.output = element.place(memory.data(), count);
+  const int error = run(apart);
+  return error == MPI_SUCCESS ? element.copy(call.output, apart.output, count) : error;
 }
 
 int Execution::run(const Call& call) {
   try {
+    const bool is_part_of_input = call.output_holds.count < call.input_holds.count;
+    const bool is_cut = pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)) > 1;
+    if (call.is_in_place() && is_part_of_input && is_cut) return run_apart(call);
     start(call);
     Patience patience;
     while (busy_lanes_ > 0 && error_ == MPI_SUCCESS) {
@@ -65,27 +81,60 @@ int Execution::run(const Call& call) {
 void Execution::start(const Call& call) {
   call_ = call;
   segment_count_ = pipelining_.count(call.count, static_cast<std::size_t>(call.element.size));
-  segments_ = Partition(call.count, segment_count_);
   next_segment_ = 0;
   busy_lanes_ = 0;
-
-  const std::size_t block =
-      Partition(segments_.longest(), static_cast<std::size_t>(schedule_.blocks())).longest();
-  const auto bytes_for = [&](std::size_t blocks, std::size_t pieces) {
-    return blocks * block * call_.element.distance() +
-           pieces * (static_cast<std::size_t>(call_.element.true_extent) + alignment);
-  };
-  const auto landing_blocks = static_cast<std::size_t>(schedule_.most_landing_blocks());
-  const std::size_t scratch_blocks = schedule_.scratch_shape().size();
-  const auto used = std::span(lanes_).first(std::min(lanes_.size(), segment_count_));
-  for (Lane& lane : used) {
-    if (landing_blocks > 0) lane.landing = PooledBuffer(bytes_for(landing_blocks, width_));
-    if (scratch_blocks > 0) lane.scratch = PooledBuffer(bytes_for(scratch_blocks, scratch_blocks));
-  }
-  for (Lane& lane : used) {
+  reserve_memory();
+  for (Lane& lane : std::span(lanes_).first(std::min(lanes_.size(), segment_count_))) {
     begin_segment(lane);
     walk(lane);
   }
+}
+
+BlockCut Execution::cut(std::size_t segment) const {
+  if (!call_.borders.empty()) return {call_.borders, segment, segment_count_};
+  return {Partition(call_.count, segment_count_).run(segment), static_cast<std::size_t>(schedule_.blocks())};
+}
+
+void Execution::reserve_memory() {
+  // The first segment is the longest, block by block.
+  const BlockCut longest = cut(0);
+  const auto bytes_for = [&](std::size_t elements, std::size_t pieces) {
+    return elements * call_.element.distance() +
+           pieces * (static_cast<std::size_t>(call_.element.true_extent) + alignment);
+  };
+  const std::size_t landing = landing_elements(longest);
+  std::size_t scratch = 0;
+  for (const int like : schedule_.scratch_shape())
+    scratch += longest.run(static_cast<std::size_t>(like)).count;
+  for (Lane& lane : std::span(lanes_).first(std::min(lanes_.size(), segment_count_))) {
+    if (landing > 0) lane.landing = PooledBuffer(bytes_for(landing, width_));
+    if (scratch > 0) lane.scratch = PooledBuffer(bytes_for(scratch, schedule_.scratch_shape().size()));
+  }
+}
+
+/// What the recv_reduce actions of a round take in at most.
+std::size_t Execution::landing_elements(const BlockCut& longest) const {
+  const auto blocks = static_cast<std::size_t>(schedule_.most_landing_blocks());
+  if (call_.borders.empty() || blocks == 0) return blocks * longest.run(0).count;
+  // The caller's blocks may be of any length: a bound by the longest could be p times too large.
+  const auto length = [&](const Slice& slice, int index) {
+    const int block = slice.first + index;
+    const bool own = slice.buffer != Buffer::scratch;
+    return longest
+        .run(static_cast<std::size_t>(own ? block
+                                          : schedule_.scratch_shape()[static_cast<std::size_t>(block)]))
+        .count;
+  };
+  std::size_t most = 0;
+  for (int round = 0; round < schedule_.rounds(); ++round) {
+    std::size_t elements = 0;
+    for (const Action& action : schedule_.round(round)) {
+      if (action.kind != Kind::recv_reduce) continue;
+      for (int i = 0; i < action.into.count; ++i) elements += length(action.into, i);
+    }
+    most = std::max(most, elements);
+  }
+  return most;
 }
 
 void Execution::begin_segment(Lane& lane) {
@@ -93,20 +142,18 @@ void Execution::begin_segment(Lane& lane) {
   if (!lane.busy) return;
   ++busy_lanes_;
   lane.tag = static_cast<int>(next_segment_ % tag_count);
-  lane.elements = segments_.run(next_segment_++);
-  lane.blocks = Partition(lane.elements.count, static_cast<std::size_t>(schedule_.blocks()));
+  lane.blocks = cut(next_segment_++);
   lane.round = 0;
   place_scratch(lane);
 }
 
 void Execution::place_scratch(Lane& lane) {
   std::size_t offset = 0;
-  for (std::size_t i = 0; i < lane.scratch_offsets.size(); ++i) {
+  for (std::size_t i = 0; i + 1 < lane.scratch_offsets.size(); ++i) {
     lane.scratch_offsets[i] = offset;
-    const auto like = static_cast<std::size_t>(schedule_.scratch_shape()[i]);
-    offset += lane.blocks.run(like).count;
+    offset += lane.blocks.run(static_cast<std::size_t>(schedule_.scratch_shape()[i])).count;
   }
-  lane.scratch_elements = offset;
+  lane.scratch_offsets.back() = offset;
 }
 
 /// Takes a lane as far as it gets without waiting: through the rounds of its segment, and into the next
@@ -201,30 +248,25 @@ void Execution::compute(const Lane& lane, const Action& action) {
 }
 
 std::size_t Execution::elements_in(const Lane& lane, const Slice& slice) const {
-  if (slice.buffer != Buffer::scratch) {
-    return lane.blocks.run(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.count))
-        .count;
-  }
-  std::size_t count = 0;
-  for (int i = 0; i < slice.count; ++i) {
-    const int like = schedule_.scratch_shape()[static_cast<std::size_t>(slice.first + i)];
-    count += lane.blocks.run(static_cast<std::size_t>(like)).count;
-  }
-  return count;
+  const auto first = static_cast<std::size_t>(slice.first);
+  const auto count = static_cast<std::size_t>(slice.count);
+  if (slice.buffer != Buffer::scratch) return lane.blocks.run(first, count).count;
+  return lane.scratch_offsets[first + count] - lane.scratch_offsets[first];
 }
 
 std::byte* Execution::address(const Lane& lane, const Slice& slice) const {
   const Element& element = call_.element;
   const auto first = static_cast<std::size_t>(slice.first);
   if (slice.buffer == Buffer::scratch) {
-    return element.place(lane.scratch.data(), lane.scratch_elements) +
+    return element.place(lane.scratch.data(), lane.scratch_offsets.back()) +
            static_cast<std::ptrdiff_t>(lane.scratch_offsets[first]) * element.extent;
   }
-  const std::size_t offset = lane.elements.first + lane.blocks.begin(first);
+  const bool is_output = slice.buffer == Buffer::output;
+  const std::size_t held = (is_output ? call_.output_holds : call_.input_holds).first;
+  const std::size_t element_number = lane.blocks.run(first).first - held;
   // Nothing is ever written to the input (proven), so that one function may serve both.
-  auto* base =
-      static_cast<std::byte*>(slice.buffer == Buffer::output ? call_.output : const_cast<void*>(call_.input));
-  return base + static_cast<std::ptrdiff_t>(offset) * element.extent;
+  auto* base = static_cast<std::byte*>(is_output ? call_.output : const_cast<void*>(call_.input));
+  return base + static_cast<std::ptrdiff_t>(element_number) * element.extent;
 }
 
 }  // namespace stretto

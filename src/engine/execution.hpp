@@ -5,21 +5,12 @@
 #include <vector>
 
 #include "engine/buffer_pool.hpp"
-#include "engine/element.hpp"
+#include "engine/call.hpp"
 #include "engine/mpi.hpp"
 #include "engine/pipelining.hpp"
-#include "schedule/partition.hpp"
 #include "schedule/schedule.hpp"
 
 namespace stretto {
-
-/// One call, as the engine gets it. In place is `input == output`.
-struct Call {
-  const void* input = nullptr;
-  void* output = nullptr;
-  std::size_t count = 0;  // elements
-  Element element;
-};
 
 /// Runs a schedule on MPI point-to-point: k segments, of which a window is in flight, each a walk through the
 /// same schedule over other elements and under a tag of its own. It is event-driven: whatever arrives is
@@ -28,7 +19,8 @@ struct Call {
 /// its size allocates nothing.
 class Execution {
  public:
-  /// `comm` is Stretto's own, returns errors, and has the ranks of `schedule`.
+  /// `comm` is Stretto's own, returns errors, and has the ranks of `schedule`. A schedule that sends runs of
+  /// the caller's blocks must not be cut: `pipelining` says nothing then.
   Execution(MPI_Comm comm, Schedule schedule, const Pipelining& pipelining);
 
   /// The blocking face. Returns an MPI error code; after an error the execution must not be used again.
@@ -46,10 +38,8 @@ class Execution {
     std::size_t first_slot = 0;  // of its width_ requests and transfers
     bool busy = false;
     int tag = 0;
-    Range elements;  // of the message
-    Partition blocks{0, 1};
-    std::vector<std::size_t> scratch_offsets;  // in elements, as is the total:
-    std::size_t scratch_elements = 0;
+    BlockCut blocks;
+    std::vector<std::size_t> scratch_offsets;  // in elements; one more for the end
     int round = 0;
     std::size_t posted = 0;  // transfers of the round that have not ended
     PooledBuffer scratch;
@@ -57,7 +47,9 @@ class Execution {
     std::size_t landing_used = 0;
   };
 
+  int run_apart(const Call& call);
   void start(const Call& call);
+  void reserve_memory();
   bool progress();  // whether anything happened
   void begin_segment(Lane& lane);
   void walk(Lane& lane);
@@ -67,6 +59,8 @@ class Execution {
   void compute(const Lane& lane, const Action& action);
   void place_scratch(Lane& lane);
 
+  [[nodiscard]] BlockCut cut(std::size_t segment) const;
+  [[nodiscard]] std::size_t landing_elements(const BlockCut& longest) const;
   [[nodiscard]] std::size_t elements_in(const Lane& lane, const Slice& slice) const;
   [[nodiscard]] std::byte* address(const Lane& lane, const Slice& slice) const;
   void check(int code) {
@@ -79,7 +73,6 @@ class Execution {
   std::size_t width_;  // transfers of a lane at most
 
   Call call_;
-  Partition segments_{0, 1};
   std::size_t segment_count_ = 0;
   std::size_t next_segment_ = 0;
   std::size_t busy_lanes_ = 0;

@@ -42,12 +42,15 @@ namespace stretto {
 
 // clang-format off
 #define STRETTO_MPI_FUNCTIONS(X)                                                                              \
-  X(Abort) X(Allgather) X(Allreduce) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_errhandler) \
-  X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler)              \
-  X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type)          \
-  X(Comm_test_inter) X(Errhandler_free) X(Finalize) X(Get_library_version) X(Group_free) X(Group_translate_ranks) \
-  X(Iallreduce) X(Init) X(Init_thread) X(Irecv) X(Isend) X(Op_commutative) X(Reduce_local) X(Sendrecv)         \
-  X(Testall) X(Testsome) X(Type_get_extent) X(Type_get_true_extent) X(Type_size)
+  X(Abort) X(Allgather) X(Allreduce) X(Bcast) X(Comm_call_errhandler) X(Comm_create)                          \
+  X(Comm_create_errhandler) X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr)           \
+  X(Comm_get_errhandler) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size)      \
+  X(Comm_split) X(Comm_split_type) X(Comm_test_inter) X(Errhandler_free) X(Finalize) X(Get_library_version)   \
+  X(Group_free) X(Group_translate_ranks) X(Iallgather) X(Iallreduce) X(Ibcast) X(Info_create) X(Info_free)    \
+  X(Info_set) X(Init) X(Init_thread) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Isend) X(Op_commutative)        \
+  X(Pack) X(Reduce_local) X(Sendrecv) X(Testall) X(Testsome) X(Type_commit) X(Type_contiguous)                \
+  X(Type_create_resized) X(Type_free) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)            \
+  X(Type_get_true_extent) X(Type_size) X(Unpack)
 // clang-format on
 
 /// The functions and the most used handles of the MPI library in this process.

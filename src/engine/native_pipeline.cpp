@@ -8,53 +8,151 @@
 namespace stretto {
 namespace {
 
+/// Open MPI's MPI_Iallreduce takes a slow algorithm when it is called in place, so there an in-place segment
+/// is reduced from a copy.
 #ifdef STRETTO_ABI_OPENMPI
 constexpr bool copy_in_place_input = true;
 #else
 constexpr bool copy_in_place_input = false;
 #endif
 
+template <typename Pointer>
+Pointer moved(Pointer base, std::size_t elements, const Element& element) {
+  return base + static_cast<std::ptrdiff_t>(elements) * element.extent;
+}
+
 }  // namespace
 
 int NativePipeline::run(const Call& call) {
   try {
-    return run_segments(call);
+    const int error = run_segments(call);
+    packed_ = {};
+    return error;
   } catch (const std::bad_alloc&) {
     return MPI_ERR_NO_MEM;
   }
 }
 
 int NativePipeline::run_segments(const Call& call) {
+  const std::size_t segments = pipelining_.count(call.count, static_cast<std::size_t>(call.element.size));
+  requests_.assign(segments, mpi.request_null);
+  const int started = start_segments(call);
+  // What has been started must end, also when a later segment could not be.
+  const int ended = wait_for_all();
+  for (MPI_Datatype& type : types_) mpi.Type_free(&type);
+  return started != MPI_SUCCESS ? started : ended;
+}
+
+int NativePipeline::start_segments(const Call& call) {
+  if (collective_ == Collective::reduce_scatter) return start_reduce_scatter(call);
+  if (collective_ == Collective::allgather) return start_allgather(call);
+  return start_cut_segments(call, Partition(call.count, requests_.size()));
+}
+
+/// Allreduce, broadcast and reduce: a segment is a run of the message.
+int NativePipeline::start_cut_segments(const Call& call, const Partition& segments) {
   const Element& element = call.element;
-  const std::size_t count = pipelining_.count(call.count, static_cast<std::size_t>(element.size));
-  const Partition segments(call.count, count);
-  requests_.assign(count, mpi.request_null);
+  const bool has_input = collective_ != Collective::bcast;
+  const bool copy = has_input && call.is_in_place() && copy_in_place_input;
+  if (copy) packed_ = PooledBuffer(element.span(call.count));
+  std::byte* copied = element.place(packed_.data(), call.count);
 
-  const bool in_place = call.input == call.output;
-  const bool copy = in_place && copy_in_place_input;
-  const PooledBuffer memory(copy ? element.span(call.count) : 0);
-  std::byte* copied = element.place(memory.data(), call.count);
-
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
     const Range part = segments.run(i);
-    const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(part.first) * element.extent;
-    std::byte* output = static_cast<std::byte*>(call.output) + offset;
-    const void* input = static_cast<const std::byte*>(call.input) + offset;
+    const int count = static_cast<int>(part.count);
+    void* output =
+        call.output == nullptr ? nullptr : moved(static_cast<std::byte*>(call.output), part.first, element);
+    const void* input = moved(static_cast<const std::byte*>(call.input), part.first, element);
     if (copy) {
-      if (const int error = element.copy(copied + offset, input, part.count); error != MPI_SUCCESS)
-        return error;
-      input = copied + offset;
-    } else if (in_place) {
+      std::byte* into = moved(copied, part.first, element);
+      if (const int error = element.copy(into, input, part.count); error != MPI_SUCCESS) return error;
+      input = into;
+    } else if (call.is_in_place()) {
       input = MPI_IN_PLACE;
     }
-    const int error = mpi.Iallreduce(input, output, static_cast<int>(part.count), element.datatype,
-                                     element.op, comm_, &requests_[i]);
+    int error = MPI_SUCCESS;
+    if (collective_ == Collective::allreduce) {
+      error = mpi.Iallreduce(input, output, count, element.datatype, element.op, comm_, &requests_[i]);
+    } else if (collective_ == Collective::bcast) {
+      error = mpi.Ibcast(output, count, element.datatype, call.root, comm_, &requests_[i]);
+    } else {
+      error =
+          mpi.Ireduce(input, output, count, element.datatype, element.op, call.root, comm_, &requests_[i]);
+    }
     if (error != MPI_SUCCESS) return error;
   }
+  return MPI_SUCCESS;
+}
 
+/// A segment is a part of every rank's block, which the library wants side by side: so the input is packed.
+int NativePipeline::start_reduce_scatter(const Call& call) {
+  const Element& element = call.element;
+  const std::size_t ranks = call.borders.size() - 1;
+  const std::size_t segments = requests_.size();
+  counts_.resize(ranks * segments);
+  packed_ = PooledBuffer(element.span(call.count));
+  std::byte* packed = element.place(packed_.data(), call.count);
+  const auto* input = static_cast<const std::byte*>(call.input);
+
+  std::size_t filled = 0;
+  std::vector<std::size_t> begin_of_segment;
+  for (std::size_t segment = 0; segment < segments; ++segment) {
+    begin_of_segment.push_back(filled);
+    const BlockCut cut(call.borders, segment, segments);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      const Range part = cut.run(rank);
+      counts_[segment * ranks + rank] = static_cast<int>(part.count);
+      const int error =
+          element.copy(moved(packed, filled, element), moved(input, part.first, element), part.count);
+      if (error != MPI_SUCCESS) return error;
+      filled += part.count;
+    }
+  }
+  std::size_t done = 0;
+  int own = 0;
+  mpi.Comm_rank(comm_, &own);
+  for (std::size_t segment = 0; segment < segments; ++segment) {
+    const int* counts = &counts_[segment * ranks];
+    const int error = mpi.Ireduce_scatter(moved(packed, begin_of_segment[segment], element),
+                                          moved(static_cast<std::byte*>(call.output), done, element), counts,
+                                          element.datatype, element.op, comm_, &requests_[segment]);
+    if (error != MPI_SUCCESS) return error;
+    done += static_cast<std::size_t>(counts[own]);
+  }
+  return MPI_SUCCESS;
+}
+
+/// A segment is a part of every rank's block; a type that is as long as a block, and holds the part only,
+/// puts it where it belongs. Elements are bytes here.
+int NativePipeline::start_allgather(const Call& call) {
+  const std::size_t block = call.borders[1] - call.borders[0];
+  const Partition parts(block, requests_.size());
+  for (std::size_t segment = 0; segment < requests_.size(); ++segment) {
+    const Range part = parts.run(segment);
+    if (part.count == 0) continue;
+    MPI_Datatype bytes{};
+    MPI_Datatype spread{};
+    mpi.Type_contiguous(static_cast<int>(part.count), MPI_BYTE, &bytes);
+    mpi.Type_create_resized(bytes, 0, static_cast<MPI_Aint>(block), &spread);
+    mpi.Type_commit(&spread);
+    const void* input =
+        call.is_in_place() ? MPI_IN_PLACE : static_cast<const std::byte*>(call.input) + part.first;
+    const int error = mpi.Iallgather(input, static_cast<int>(part.count), MPI_BYTE,
+                                     static_cast<std::byte*>(call.output) + part.first, 1, spread, comm_,
+                                     &requests_[segment]);
+    // To be freed when the calls have ended: libraries are known to forget that they still need them.
+    types_.push_back(spread);
+    mpi.Type_free(&bytes);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+int NativePipeline::wait_for_all() {
   Patience patience;
   for (int done = 0;;) {
-    const int error = mpi.Testall(static_cast<int>(count), requests_.data(), &done, MPI_STATUSES_IGNORE);
+    const int error =
+        mpi.Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
     if (error != MPI_SUCCESS || done != 0) return error;
     patience.fruitless();
   }

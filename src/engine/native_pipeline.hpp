@@ -3,29 +3,39 @@
 
 #include <vector>
 
-#include "engine/execution.hpp"
+#include "algorithms/collective.hpp"
+#include "engine/buffer_pool.hpp"
+#include "engine/call.hpp"
+#include "engine/pipelining.hpp"
 
 namespace stretto {
 
-/// The MPI library's own allreduce, cut into k segments that run as concurrent MPI_Iallreduce calls on the
+/// The MPI library's own collective, cut into k segments that run as concurrent non-blocking calls on the
 /// program's communicator, with a wait at the end: Listings 1 (`segment_bytes`) and 2 (`segments`) of the
-/// pipelined paper.
-///
-/// Open MPI's MPI_Iallreduce takes a slow algorithm when it is called in place, so there an in-place segment
-/// is reduced from a scratch copy.
+/// pipelined paper, and its section 6 for the other collectives. For one call.
 class NativePipeline {
  public:
-  NativePipeline(MPI_Comm comm, const Pipelining& pipelining) : comm_(comm), pipelining_(pipelining) {}
+  NativePipeline(Collective collective, MPI_Comm comm, const Pipelining& pipelining)
+      : collective_(collective), comm_(comm), pipelining_(pipelining) {}
 
   /// Returns an MPI error code.
   int run(const Call& call);
 
  private:
   int run_segments(const Call& call);
+  int start_segments(const Call& call);
+  int start_cut_segments(const Call& call, const Partition& segments);
+  int start_reduce_scatter(const Call& call);
+  int start_allgather(const Call& call);
+  int wait_for_all();
 
+  Collective collective_;
   MPI_Comm comm_;
   Pipelining pipelining_;
   std::vector<MPI_Request> requests_;
+  std::vector<int> counts_;  // of reduce_scatter, for each segment and rank
+  std::vector<MPI_Datatype> types_;
+  PooledBuffer packed_;
 };
 
 }  // namespace stretto

@@ -201,6 +201,10 @@ std::size_t predefined_size(MPI_Datatype datatype) {
   return entry == nullptr ? 0 : entry->size;
 }
 
+Element byte_element() {
+  return {.datatype = MPI_BYTE, .op = mpi.op_null, .size = 1, .extent = 1, .true_extent = 1};
+}
+
 std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op) {
   const Predefined* type = datatypes().find(datatype);
   const auto operation = std::find_if(operations().begin(), operations().end(),

@@ -78,12 +78,16 @@ void Communicator::find_topology(int ranks) {
     native_only_ = true;
     return;
   }
-  std::vector<int> labels;
-  labels.reserve(in_world.size());
+  std::vector<int> nodes;
+  std::vector<int> sockets;
+  std::vector<int> numas;
   for (const int rank : in_world) {
-    labels.push_back(session.node_label_of_world_rank[static_cast<std::size_t>(rank)]);
+    const auto i = static_cast<std::size_t>(rank);
+    nodes.push_back(session.topology.node_of[i]);
+    sockets.push_back(session.topology.socket_of[i]);
+    numas.push_back(session.topology.numa_of[i]);
   }
-  topology_ = Topology::from_labels(labels);
+  topology_ = Topology::from_labels(nodes, sockets, numas);
 }
 
 bool Communicator::prepare_private_communicator() {
@@ -114,41 +118,29 @@ bool Communicator::prepare_private_communicator() {
   return false;
 }
 
-int Communicator::run(const Spec& spec, const Call& call) {
-  const int error = spec.is_native() ? pipeline_for(spec).run(call) : execution_for(spec).run(call);
+int Communicator::run(Collective collective, const Spec& spec, const Call& call) {
+  if (spec.is_native()) return NativePipeline(collective, users_, spec.pipelining).run(call);
+  const int root = has_root(collective) ? call.root : 0;
+  const int error = execution_for({collective, root, spec}).run(call);
   // What failed may still have transfers under way, whose requests its execution holds.
-  if (error != MPI_SUCCESS && !spec.is_native()) executions_.clear();
+  if (error != MPI_SUCCESS) executions_.clear();
   return error;
 }
 
-namespace {
-
-/// The entry for `spec`, moved to the front of the list; end() if there is none.
-template <typename List>
-typename List::iterator find_recent(List& list, const Spec& spec) {
-  const auto found =
-      std::find_if(list.begin(), list.end(), [&](const auto& entry) { return entry.spec == spec; });
-  if (found != list.end() && found != list.begin()) list.splice(list.begin(), list, found);
-  return found;
-}
-
-}  // namespace
-
-Execution& Communicator::execution_for(const Spec& spec) {
-  if (find_recent(executions_, spec) == executions_.end()) {
-    if (executions_.size() == most_cached) executions_.pop_back();
-    executions_.push_front(
-        {spec, Execution(private_, spec.algorithm->build(topology_, rank_), spec.pipelining)});
+Execution& Communicator::execution_for(const Key& key) {
+  const auto found = std::find_if(executions_.begin(), executions_.end(),
+                                  [&](const CachedExecution& entry) { return entry.key == key; });
+  if (found != executions_.end()) {
+    executions_.splice(executions_.begin(), executions_, found);
+    return executions_.front().execution;
   }
+  if (executions_.size() == most_cached) executions_.pop_back();
+  const Recipe& recipe = key.spec.recipe;
+  // A run of the caller's blocks is contiguous only in a message that is not cut.
+  const bool uncut = has_block_of_each_rank(key.collective) && recipe.algorithm->moves_runs;
+  executions_.push_front({key, Execution(private_, build(recipe, topology_, key.root, rank_),
+                                         uncut ? Pipelining{} : key.spec.pipelining)});
   return executions_.front().execution;
-}
-
-NativePipeline& Communicator::pipeline_for(const Spec& spec) {
-  if (find_recent(pipelines_, spec) == pipelines_.end()) {
-    if (pipelines_.size() == most_cached) pipelines_.pop_back();
-    pipelines_.push_front({spec, NativePipeline(users_, spec.pipelining)});
-  }
-  return pipelines_.front().pipeline;
 }
 
 int find_communicator(MPI_Comm comm, Communicator*& state) {

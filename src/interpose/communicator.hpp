@@ -33,22 +33,25 @@ class Communicator {
   bool prepare_private_communicator();
 
   /// Runs a call by a spec that is not the library's blocking call. Returns an MPI error code.
-  int run(const Spec& spec, const Call& call);
+  int run(Collective collective, const Spec& spec, const Call& call);
 
  private:
-  struct CachedExecution {
+  /// What a schedule is built from, besides the communicator.
+  struct Key {
+    Collective collective;
+    int root;
     Spec spec;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct CachedExecution {
+    Key key;
     Execution execution;
   };
-  struct CachedPipeline {
-    Spec spec;
-    NativePipeline pipeline;
-  };
-  /// Specs that a communicator remembers; the oldest is dropped.
+  /// Executions that a communicator remembers; the one that was not used for longest is dropped. (A program
+  /// may broadcast from every root.)
   static constexpr std::size_t most_cached = 16;
 
-  Execution& execution_for(const Spec& spec);
-  NativePipeline& pipeline_for(const Spec& spec);
+  Execution& execution_for(const Key& key);
   void find_topology(int ranks);
 
   MPI_Comm users_;
@@ -57,7 +60,6 @@ class Communicator {
   int rank_ = 0;
   Topology topology_;
   std::list<CachedExecution> executions_;  // last used first
-  std::list<CachedPipeline> pipelines_;
 };
 
 /// The state of a communicator, made at its first use; nullptr for what is plainly none. Returns an MPI error

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <algorithm>
 
 #include <atomic>
 #include <cstdint>
@@ -113,44 +114,49 @@ DeviceStaging::DeviceStaging(Call& call) {
   const Driver* driver = call.count == 0 ? nullptr : Driver::loaded();
   if (driver == nullptr) return;
   const Element& element = call.element;
-  bytes_ = element.span(call.count);
-  start_ = element.offset(call.count);
+  const bool in_place = call.is_in_place();
+  const auto is_on_device = [&](const void* buffer, std::size_t count) {
+    return count > 0 &&
+           driver->is_device_memory(static_cast<const std::byte*>(buffer) + element.offset(count));
+  };
+  // In place the two are one buffer, which holds the longer of both.
+  const std::size_t input_count = call.input_holds.count;
+  const std::size_t output_count =
+      in_place ? std::max(input_count, call.output_holds.count) : call.output_holds.count;
 
-  const bool in_place = call.input == call.output;
-  const bool input_on_device = driver->is_device_memory(static_cast<const std::byte*>(call.input) + start_);
-  const bool output_on_device =
-      in_place ? input_on_device : driver->is_device_memory(static_cast<std::byte*>(call.output) + start_);
-
-  if (output_on_device) {
+  if (is_on_device(call.output, output_count)) {
     users_output_ = call.output;
-    output_ = PooledBuffer(bytes_);
-    const auto* from = static_cast<const std::byte*>(call.output) + start_;
+    output_bytes_ = element.span(output_count);
+    output_start_ = element.offset(output_count);
+    output_ = PooledBuffer(output_bytes_);
+    const auto* from = static_cast<const std::byte*>(call.output) + output_start_;
     const ContextGuard guard(*driver, from);
     // Gaps between elements must come back as they were.
     if (in_place || !element.contiguous()) {
-      require(driver->to_host(output_.data(), reinterpret_cast<Driver::Address>(from), bytes_),
+      require(driver->to_host(output_.data(), reinterpret_cast<Driver::Address>(from), output_bytes_),
               "from device memory");
     }
     staged_output_ = output_.data();
-    call.output = element.place(output_.data(), call.count);
+    call.output = element.place(output_.data(), output_count);
     if (in_place) call.input = call.output;
   }
-  if (input_on_device && !in_place) {
-    input_ = PooledBuffer(bytes_);
-    const auto* from = static_cast<const std::byte*>(call.input) + start_;
+  if (!in_place && is_on_device(call.input, input_count)) {
+    const std::size_t bytes = element.span(input_count);
+    input_ = PooledBuffer(bytes);
+    const auto* from = static_cast<const std::byte*>(call.input) + element.offset(input_count);
     const ContextGuard guard(*driver, from);
-    require(driver->to_host(input_.data(), reinterpret_cast<Driver::Address>(from), bytes_),
+    require(driver->to_host(input_.data(), reinterpret_cast<Driver::Address>(from), bytes),
             "from device memory");
-    call.input = element.place(input_.data(), call.count);
+    call.input = element.place(input_.data(), input_count);
   }
 }
 
 void DeviceStaging::copy_result_back() {
   if (users_output_ == nullptr) return;
   const Driver* driver = Driver::loaded();
-  auto* to = static_cast<std::byte*>(users_output_) + start_;
+  auto* to = static_cast<std::byte*>(users_output_) + output_start_;
   const ContextGuard guard(*driver, to);
-  require(driver->to_device(reinterpret_cast<Driver::Address>(to), staged_output_, bytes_),
+  require(driver->to_device(reinterpret_cast<Driver::Address>(to), staged_output_, output_bytes_),
           "to device memory");
 }
 

@@ -23,8 +23,8 @@ class DeviceStaging {
  private:
   void* users_output_ = nullptr;  // as the program gave it, if that is device memory
   void* staged_output_ = nullptr;
-  std::size_t bytes_ = 0;
-  std::ptrdiff_t start_ = 0;  // of the data, from the address that the program gave
+  std::size_t output_bytes_ = 0;
+  std::ptrdiff_t output_start_ = 0;  // of the data, from the address that the program gave
   PooledBuffer input_;
   PooledBuffer output_;
 };

@@ -3,7 +3,7 @@
 // a C++ name of its own beside the one that the linker sees.
 #include <optional>
 
-#include "interpose/allreduce.hpp"
+#include "interpose/collectives.hpp"
 #include "interpose/handles.hpp"
 #include "interpose/next.hpp"
 #include "interpose/session.hpp"
@@ -18,20 +18,37 @@ int entry_init_thread(int* argc, char*** argv, int required, int* provided) STRE
 int entry_finalize() STRETTO_ENTRY(MPI_Finalize);
 int entry_allreduce(const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op,
                     RawHandle comm) STRETTO_ENTRY(MPI_Allreduce);
-#ifdef STRETTO_ABI_MPICH  // Open MPI 4 and 5 have no such function, and a program may look whether there is
-                          // one
+int entry_bcast(void* buffer, int count, RawHandle datatype, int root, RawHandle comm)
+    STRETTO_ENTRY(MPI_Bcast);
+int entry_reduce(const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op, int root,
+                 RawHandle comm) STRETTO_ENTRY(MPI_Reduce);
+int entry_reduce_scatter(const void* sendbuf, void* recvbuf, const int* recvcounts, RawHandle datatype,
+                         RawHandle op, RawHandle comm) STRETTO_ENTRY(MPI_Reduce_scatter);
+int entry_reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, RawHandle datatype,
+                               RawHandle op, RawHandle comm) STRETTO_ENTRY(MPI_Reduce_scatter_block);
+int entry_allgather(const void* sendbuf, int sendcount, RawHandle sendtype, void* recvbuf, int recvcount,
+                    RawHandle recvtype, RawHandle comm) STRETTO_ENTRY(MPI_Allgather);
+#ifdef STRETTO_ABI_MPICH  // Open MPI 4 and 5 have no such functions, and a program may look whether there are
+                          // any
 int entry_allreduce_c(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                       RawHandle comm) STRETTO_ENTRY(MPI_Allreduce_c);
+int entry_bcast_c(void* buffer, RawCount count, RawHandle datatype, int root, RawHandle comm)
+    STRETTO_ENTRY(MPI_Bcast_c);
+int entry_reduce_c(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
+                   int root, RawHandle comm) STRETTO_ENTRY(MPI_Reduce_c);
+int entry_reduce_scatter_c(const void* sendbuf, void* recvbuf, const RawCount* recvcounts, RawHandle datatype,
+                           RawHandle op, RawHandle comm) STRETTO_ENTRY(MPI_Reduce_scatter_c);
+int entry_reduce_scatter_block_c(const void* sendbuf, void* recvbuf, RawCount recvcount, RawHandle datatype,
+                                 RawHandle op, RawHandle comm) STRETTO_ENTRY(MPI_Reduce_scatter_block_c);
+int entry_allgather_c(const void* sendbuf, RawCount sendcount, RawHandle sendtype, void* recvbuf,
+                      RawCount recvcount, RawHandle recvtype, RawHandle comm) STRETTO_ENTRY(MPI_Allgather_c);
 #endif
 }
 
 namespace {
 
-std::optional<int> try_stretto(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype,
-                               RawHandle op, RawHandle comm) {
-  if (!session.active.load(std::memory_order_acquire)) return std::nullopt;
-  return try_allreduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype), from_raw<MPI_Op>(op),
-                       from_raw<MPI_Comm>(comm), std::nullopt);
+bool is_active() {
+  return session.active.load(std::memory_order_acquire);
 }
 
 }  // namespace
@@ -55,16 +72,127 @@ int entry_finalize() {
 
 int entry_allreduce(const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op,
                     RawHandle comm) {
-  if (const auto result = try_stretto(sendbuf, recvbuf, count, datatype, op, comm)) return *result;
+  if (is_active()) {
+    if (const auto result = try_allreduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
+                                          from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
   return next().allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+}
+
+int entry_bcast(void* buffer, int count, RawHandle datatype, int root, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_bcast(buffer, count, from_raw<MPI_Datatype>(datatype), root,
+                                      from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().bcast(buffer, count, datatype, root, comm);
+}
+
+int entry_reduce(const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op, int root,
+                 RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_reduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
+                                       from_raw<MPI_Op>(op), root, from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+}
+
+int entry_reduce_scatter(const void* sendbuf, void* recvbuf, const int* recvcounts, RawHandle datatype,
+                         RawHandle op, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_reduce_scatter(sendbuf, recvbuf, recvcounts, from_raw<MPI_Datatype>(datatype),
+                                               from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+}
+
+int entry_reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, RawHandle datatype,
+                               RawHandle op, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result =
+            try_reduce_scatter_block(sendbuf, recvbuf, recvcount, from_raw<MPI_Datatype>(datatype),
+                                     from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
+}
+
+int entry_allgather(const void* sendbuf, int sendcount, RawHandle sendtype, void* recvbuf, int recvcount,
+                    RawHandle recvtype, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result =
+            try_allgather(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), recvbuf, recvcount,
+                          from_raw<MPI_Datatype>(recvtype), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
 #ifdef STRETTO_ABI_MPICH
 int entry_allreduce_c(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                       RawHandle comm) {
-  if (const auto result = try_stretto(sendbuf, recvbuf, count, datatype, op, comm)) return *result;
+  if (is_active()) {
+    if (const auto result = try_allreduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
+                                          from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
   return next().allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
 }
+
+int entry_bcast_c(void* buffer, RawCount count, RawHandle datatype, int root, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_bcast(buffer, count, from_raw<MPI_Datatype>(datatype), root,
+                                      from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().bcast_c(buffer, count, datatype, root, comm);
+}
+
+int entry_reduce_c(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
+                   int root, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_reduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
+                                       from_raw<MPI_Op>(op), root, from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
+}
+
+int entry_reduce_scatter_c(const void* sendbuf, void* recvbuf, const RawCount* recvcounts, RawHandle datatype,
+                           RawHandle op, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_reduce_scatter(sendbuf, recvbuf, recvcounts, from_raw<MPI_Datatype>(datatype),
+                                               from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+}
+
+int entry_reduce_scatter_block_c(const void* sendbuf, void* recvbuf, RawCount recvcount, RawHandle datatype,
+                                 RawHandle op, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result =
+            try_reduce_scatter_block(sendbuf, recvbuf, recvcount, from_raw<MPI_Datatype>(datatype),
+                                     from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
+}
+
+int entry_allgather_c(const void* sendbuf, RawCount sendcount, RawHandle sendtype, void* recvbuf,
+                      RawCount recvcount, RawHandle recvtype, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result =
+            try_allgather(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), recvbuf, recvcount,
+                          from_raw<MPI_Datatype>(recvtype), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next().allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
 #endif
 
 }  // namespace stretto

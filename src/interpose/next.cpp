@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "engine/mpi.hpp"
 #include "interpose/handles.hpp"
@@ -19,18 +20,62 @@ namespace {
   std::abort();
 }
 
-/// MPI_Allreduce_c where the library is older than MPI 4 (MPICH 3, or Open MPI with the preload of the wrong
-/// interface). A program that looks at run time which functions there are (mpi4py's wheel) finds ours there.
+// The large-count forms where the library is older than MPI 4 (MPICH 3, or Open MPI with the preload of the
+// wrong interface). A program that looks at run time which functions there are (mpi4py's wheel) finds ours
+// there.
+
+/// The count for the form with int: what is negative is an error whatever its value, and the library says so.
+int narrowed(RawCount count) {
+  return count < 0 ? -1 : static_cast<int>(count);
+}
+
+int refuse_count(RawHandle comm) {
+  if (mpi.Comm_call_errhandler != nullptr) mpi.Comm_call_errhandler(from_raw<MPI_Comm>(comm), MPI_ERR_COUNT);
+  return MPI_ERR_COUNT;
+}
+
 int allreduce_c_by_int(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                        RawHandle comm) {
-  if (count > INT_MAX) {
-    if (mpi.Comm_call_errhandler != nullptr)
-      mpi.Comm_call_errhandler(from_raw<MPI_Comm>(comm), MPI_ERR_COUNT);
-    return MPI_ERR_COUNT;
+  if (count > INT_MAX) return refuse_count(comm);
+  return next().allreduce(sendbuf, recvbuf, narrowed(count), datatype, op, comm);
+}
+
+int bcast_c_by_int(void* buffer, RawCount count, RawHandle datatype, int root, RawHandle comm) {
+  if (count > INT_MAX) return refuse_count(comm);
+  return next().bcast(buffer, narrowed(count), datatype, root, comm);
+}
+
+int reduce_c_by_int(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
+                    int root, RawHandle comm) {
+  if (count > INT_MAX) return refuse_count(comm);
+  return next().reduce(sendbuf, recvbuf, narrowed(count), datatype, op, root, comm);
+}
+
+int reduce_scatter_c_by_int(const void* sendbuf, void* recvbuf, const RawCount* recvcounts,
+                            RawHandle datatype, RawHandle op, RawHandle comm) {
+  int ranks = 0;
+  if (mpi.Comm_size == nullptr || mpi.Comm_size(from_raw<MPI_Comm>(comm), &ranks) != MPI_SUCCESS) {
+    return MPI_ERR_COMM;
   }
-  // What is negative is an error whatever its value; the library says so.
-  const int narrowed = count < 0 ? -1 : static_cast<int>(count);
-  return next().allreduce(sendbuf, recvbuf, narrowed, datatype, op, comm);
+  std::vector<int> counts;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (recvcounts[rank] > INT_MAX) return refuse_count(comm);
+    counts.push_back(narrowed(recvcounts[rank]));
+  }
+  return next().reduce_scatter(sendbuf, recvbuf, counts.data(), datatype, op, comm);
+}
+
+int reduce_scatter_block_c_by_int(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype,
+                                  RawHandle op, RawHandle comm) {
+  if (count > INT_MAX) return refuse_count(comm);
+  return next().reduce_scatter_block(sendbuf, recvbuf, narrowed(count), datatype, op, comm);
+}
+
+int allgather_c_by_int(const void* sendbuf, RawCount sendcount, RawHandle sendtype, void* recvbuf,
+                       RawCount recvcount, RawHandle recvtype, RawHandle comm) {
+  if (sendcount > INT_MAX || recvcount > INT_MAX) return refuse_count(comm);
+  return next().allgather(sendbuf, narrowed(sendcount), sendtype, recvbuf, narrowed(recvcount), recvtype,
+                          comm);
 }
 
 template <typename Function>
@@ -50,7 +95,19 @@ const NextCalls& next() {
       .init_thread = find<decltype(NextCalls::init_thread)>("MPI_Init_thread"),
       .finalize = find<decltype(NextCalls::finalize)>("MPI_Finalize"),
       .allreduce = find<decltype(NextCalls::allreduce)>("MPI_Allreduce"),
+      .bcast = find<decltype(NextCalls::bcast)>("MPI_Bcast"),
+      .reduce = find<decltype(NextCalls::reduce)>("MPI_Reduce"),
+      .reduce_scatter = find<decltype(NextCalls::reduce_scatter)>("MPI_Reduce_scatter"),
+      .reduce_scatter_block = find<decltype(NextCalls::reduce_scatter_block)>("MPI_Reduce_scatter_block"),
+      .allgather = find<decltype(NextCalls::allgather)>("MPI_Allgather"),
       .allreduce_c = find<decltype(NextCalls::allreduce_c)>("MPI_Allreduce_c", allreduce_c_by_int),
+      .bcast_c = find<decltype(NextCalls::bcast_c)>("MPI_Bcast_c", bcast_c_by_int),
+      .reduce_c = find<decltype(NextCalls::reduce_c)>("MPI_Reduce_c", reduce_c_by_int),
+      .reduce_scatter_c =
+          find<decltype(NextCalls::reduce_scatter_c)>("MPI_Reduce_scatter_c", reduce_scatter_c_by_int),
+      .reduce_scatter_block_c = find<decltype(NextCalls::reduce_scatter_block_c)>(
+          "MPI_Reduce_scatter_block_c", reduce_scatter_block_c_by_int),
+      .allgather_c = find<decltype(NextCalls::allgather_c)>("MPI_Allgather_c", allgather_c_by_int),
   };
   return calls;
 }

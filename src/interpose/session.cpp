@@ -9,6 +9,7 @@
 
 #include "engine/element.hpp"
 #include "interpose/communicator.hpp"
+#include "interpose/find_topology.hpp"
 #include "interpose/statistics.hpp"
 #include "select/rule.hpp"
 
@@ -28,25 +29,13 @@ std::string shared_settings_text() {
   return text;
 }
 
-std::vector<int> find_node_labels() {
-  int ranks = 1;
-  mpi.Comm_size(mpi.comm_world, &ranks);
-  MPI_Comm node{};
-  mpi.Comm_split_type(mpi.comm_world, MPI_COMM_TYPE_SHARED, session.world_rank, MPI_INFO_NULL, &node);
-  int label = session.world_rank;  // ordered by world rank, so that rank 0 of the node has the lowest
-  mpi.Bcast(&label, 1, MPI_INT, 0, node);
-  mpi.Comm_free(&node);
-  std::vector<int> labels(static_cast<std::size_t>(ranks));
-  mpi.Allgather(&label, 1, MPI_INT, labels.data(), 1, MPI_INT, mpi.comm_world);
-  return labels;
-}
-
 /// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
 /// `native`.
-std::size_t find_native_floor(const Settings& settings) {
-  if (!settings.statistics_file.empty()) return 0;
-  if (!settings.allreduce) return allreduce_native_floor();
-  return settings.allreduce->is_pass_through() ? SIZE_MAX : 0;
+std::size_t find_native_floor(const Settings& settings, Collective collective) {
+  if (!settings.statistics_file.empty() || (settings.reproducible && is_reduction(collective))) return 0;
+  const std::optional<Spec>& forced = settings.forced_for(collective);
+  if (!forced) return native_floor(collective);
+  return forced->is_pass_through() ? SIZE_MAX : 0;
 }
 
 /// The rank that a launcher gave this process, for a line that must be written before MPI can be asked.
@@ -75,10 +64,13 @@ void begin_session() {
   if (session.settings.disabled) return;
 
   load_predefined_handles();
-  session.node_label_of_world_rank = find_node_labels();
+  session.topology = find_topology(session.settings);
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
-  session.allreduce_native_floor = find_native_floor(session.settings);
+  for (const Collective collective : collectives) {
+    session.native_floors.at(static_cast<std::size_t>(collective)) =
+        find_native_floor(session.settings, collective);
+  }
   session.active = true;
 }
 

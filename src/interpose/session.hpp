@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <string>
@@ -18,12 +19,16 @@ struct Session {
   std::atomic<bool> active{false};
   Settings settings;
   int world_rank = 0;
-  /// For each rank of MPI_COMM_WORLD the lowest one that shares memory with it.
-  std::vector<int> node_label_of_world_rank;
+  /// Of MPI_COMM_WORLD.
+  Topology topology;
   MPI_Group world_group{};
   int keyval = 0;
-  /// An allreduce of fewer bytes is native on every communicator.
-  std::size_t allreduce_native_floor = 0;
+  /// A call of fewer bytes is native on every communicator.
+  std::array<std::size_t, collectives.size()> native_floors{};
+
+  [[nodiscard]] std::size_t native_floor(Collective collective) const {
+    return native_floors.at(static_cast<std::size_t>(collective));
+  }
 };
 
 extern Session session;

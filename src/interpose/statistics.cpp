@@ -56,7 +56,7 @@ std::string write_statistics(const std::string& file) {
   report["stretto"] = STRETTO_VERSION;
   report["library"] = library_version();
   report["ranks"] = ranks;
-  report["nodes"] = Topology::from_labels(session.node_label_of_world_rank).nodes;
+  report["nodes"] = session.topology.nodes;
   report["measured_on_rank"] = 0;
   auto& calls = report["calls"] = nlohmann::ordered_json::array();
   {

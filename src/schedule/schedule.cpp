@@ -33,7 +33,7 @@ Schedule& Schedule::recv_reduce(Slice into, Slice with, int peer, Side arriving)
 }
 
 Schedule& Schedule::copy(Slice into, Slice from) {
-  actions_.push_back({.kind = Kind::copy, .into = into, .left = from, .right = {}});
+  if (into != from) actions_.push_back({.kind = Kind::copy, .into = into, .left = from, .right = {}});
   return *this;
 }
 
@@ -58,6 +58,72 @@ Schedule& Schedule::end_round() {
 int Schedule::add_scratch(int like) {
   scratch_shape_.push_back(like);
   return static_cast<int>(scratch_shape_.size()) - 1;
+}
+
+int Schedule::add_scratch(int first, int count) {
+  const int number = static_cast<int>(scratch_shape_.size());
+  for (int i = 0; i < count; ++i) add_scratch(first + i);
+  return number;
+}
+
+namespace {
+
+/// Where the slices of a part lie in the whole.
+class Placing {
+ public:
+  Placing(const Schedule& part, const Embedding& embedding, Schedule& whole) : embedding_(embedding) {
+    for (const int like : part.scratch_shape()) {
+      scratch_begin_.push_back(static_cast<int>(whole.scratch_shape().size()));
+      whole.add_scratch(border(like), border(like + 1) - border(like));
+    }
+    scratch_begin_.push_back(static_cast<int>(whole.scratch_shape().size()));
+  }
+
+  [[nodiscard]] Slice operator()(const Slice& slice) const {
+    if (slice.count == 0) return slice;
+    if (slice.buffer == Buffer::scratch) {
+      const int begin = scratch_begin_[static_cast<std::size_t>(slice.first)];
+      return {Buffer::scratch, begin,
+              scratch_begin_[static_cast<std::size_t>(slice.first + slice.count)] - begin};
+    }
+    const bool is_input = slice.buffer == Buffer::input;
+    const Buffer buffer = is_input ? embedding_.input : embedding_.output;
+    // Scratch that stands for a buffer holds the blocks that the part has, from its own beginning.
+    const int shift = buffer != Buffer::scratch
+                          ? 0
+                          : (is_input ? embedding_.input_scratch : embedding_.output_scratch) - border(0);
+    const int begin = border(slice.first);
+    return {buffer, begin + shift, border(slice.first + slice.count) - begin};
+  }
+
+ private:
+  [[nodiscard]] int border(int block) const {
+    return embedding_.borders.empty() ? block : embedding_.borders[static_cast<std::size_t>(block)];
+  }
+
+  const Embedding& embedding_;
+  std::vector<int> scratch_begin_;
+};
+
+}  // namespace
+
+Schedule& Schedule::append(const Schedule& part, const Embedding& embedding) {
+  end_round();
+  const Placing place(part, embedding, *this);
+  for (int index = 0; index < part.rounds(); ++index) {
+    for (const Action& action : part.round(index)) {
+      Action placed = action;
+      if (action.communicates()) placed.peer = embedding.ranks[static_cast<std::size_t>(action.peer)];
+      placed.into = place(action.into);
+      placed.left = place(action.left);
+      placed.right = place(action.right);
+      const bool moves_nothing = placed.kind == Kind::copy && placed.into == placed.left;
+      const bool is_empty = (placed.kind == Kind::send ? placed.left : placed.into).count == 0;
+      if (!moves_nothing && !is_empty) actions_.push_back(placed);
+    }
+    end_round();
+  }
+  return *this;
 }
 
 }  // namespace stretto

@@ -56,6 +56,23 @@ struct Action {
   [[nodiscard]] const Slice& with() const { return arriving == Side::left ? right : left; }
 };
 
+/// How the schedule of a part becomes a piece of the schedule of the whole: which rank of the whole each rank
+/// of the part is, where the part finds its input, and which blocks of the whole each of its blocks stands
+/// for.
+struct Embedding {
+  /// [rank of the part] The lowest rank of the whole whose contribution it brings must grow with its number,
+  /// so that what stands on the left in the part does so in the whole.
+  std::span<const int> ranks;
+  /// Where the whole keeps what is the part's input and output: input, output, or scratch at `input_scratch`
+  /// or `output_scratch` (as many scratch blocks as the part's blocks stand for).
+  Buffer input = Buffer::input;
+  Buffer output = Buffer::output;
+  int input_scratch = 0;
+  int output_scratch = 0;
+  /// Block i of the part is blocks borders[i] … borders[i+1]-1 of the whole. Empty: block i is block i.
+  std::span<const int> borders = {};
+};
+
 /// What one rank does in a collective: rounds of actions. The actions of a round may all proceed at once;
 /// none reads or writes what another of its round writes. A round ends when its actions have ended.
 ///
@@ -87,6 +104,10 @@ class Schedule {
   Schedule& end_round();
   /// Adds a scratch block as large as block `like`; returns its number.
   int add_scratch(int like);
+  /// Adds `count` of them, as large as blocks first, first + 1, …; returns the first one's number.
+  int add_scratch(int first, int count);
+  /// Appends the rounds of `part`, this rank's schedule in a collective among some of the ranks.
+  Schedule& append(const Schedule& part, const Embedding& embedding);
 
  private:
   int ranks_;

@@ -2,10 +2,33 @@
 #include "schedule/topology.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <unordered_map>
 
 namespace stretto {
+namespace {
+
+struct Numbering {
+  std::vector<int> of;  // [rank]
+  int count = 0;
+};
+
+/// Numbers what has the same part of the level above and the same label, in the order of the lowest rank.
+Numbering number_labels(const std::vector<int>& above, const std::vector<int>& labels) {
+  Numbering result;
+  std::unordered_map<std::uint64_t, int> number_of;
+  for (std::size_t rank = 0; rank < above.size(); ++rank) {
+    const auto label = static_cast<std::uint32_t>(labels.empty() ? 0 : labels[rank]);
+    const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(above[rank])) << 32) | label;
+    const auto [entry, is_new] = number_of.try_emplace(key, result.count);
+    result.count += is_new ? 1 : 0;
+    result.of.push_back(entry->second);
+  }
+  return result;
+}
+
+}  // namespace
 
 Topology Topology::flat(int ranks) {
   std::vector<int> labels(static_cast<std::size_t>(ranks));
@@ -13,17 +36,33 @@ Topology Topology::flat(int ranks) {
   return from_labels(labels);
 }
 
-Topology Topology::from_labels(const std::vector<int>& label_of_rank) {
+Topology Topology::from_labels(const std::vector<int>& nodes, const std::vector<int>& sockets,
+                               const std::vector<int>& numas) {
+  const Numbering node = number_labels(std::vector<int>(nodes.size(), 0), nodes);
+  const Numbering socket = number_labels(node.of, sockets);
+  const Numbering numa = number_labels(socket.of, numas);
+
   Topology topology;
-  std::unordered_map<int, int> number_of;
-  std::vector<int> ranks_on;
-  for (const int label : label_of_rank) {
-    const auto [entry, is_new] = number_of.try_emplace(label, static_cast<int>(number_of.size()));
-    if (is_new) ranks_on.push_back(0);
-    topology.node_of.push_back(entry->second);
-    ++ranks_on[static_cast<std::size_t>(entry->second)];
+  topology.node_of = node.of;
+  topology.socket_of = socket.of;
+  topology.numa_of = numa.of;
+  topology.nodes = node.count;
+  topology.sockets = socket.count;
+  topology.numas = numa.count;
+  topology.contiguous = std::is_sorted(node.of.begin(), node.of.end());
+
+  std::vector<int> ranks_on(static_cast<std::size_t>(node.count), 0);
+  for (const int number : node.of) {
+    topology.place_of.push_back(ranks_on[static_cast<std::size_t>(number)]++);
   }
-  topology.nodes = static_cast<int>(ranks_on.size());
+  topology.node_begin.assign(1, 0);
+  for (const int ranks : ranks_on) topology.node_begin.push_back(topology.node_begin.back() + ranks);
+  topology.by_node.resize(nodes.size());
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    const auto begin =
+        static_cast<std::size_t>(topology.node_begin[static_cast<std::size_t>(topology.node(rank))]);
+    topology.by_node[begin + static_cast<std::size_t>(topology.place(rank))] = rank;
+  }
   if (!ranks_on.empty()) {
     const auto [fewest, most] = std::minmax_element(ranks_on.begin(), ranks_on.end());
     topology.min_ppn = *fewest;

@@ -1,26 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <vector>
 
 namespace stretto {
 
-/// Where the ranks of a communicator live: pure data, the same on all of its ranks.
+/// Where the ranks of a communicator live: pure data, the same on all of its ranks. Nodes may hold unequal
+/// numbers of ranks (ragged), and ranks may be mapped to them in any order.
+///
+/// Nodes are numbered from 0 in the order of their lowest rank, and so are sockets and NUMA domains, which
+/// are numbered over all nodes.
 struct Topology {
-  /// node_of[rank] is the node of that rank; nodes are numbered from 0 in the order of their lowest rank.
-  std::vector<int> node_of;
+  std::vector<int> node_of;     // [rank]
+  std::vector<int> place_of;    // [rank] its place among the ranks of its node
+  std::vector<int> by_node;     // all ranks, node by node, ascending on each node
+  std::vector<int> node_begin;  // [node] where it begins in by_node; one more for the end
+  std::vector<int> socket_of;   // [rank]
+  std::vector<int> numa_of;     // [rank]
   int nodes = 0;
+  int sockets = 0;
+  int numas = 0;
   /// Ranks on the fullest and on the emptiest node; they differ on ragged nodes.
   int max_ppn = 0;
   int min_ppn = 0;
+  /// Each node holds a run of consecutive ranks.
+  bool contiguous = true;
 
   [[nodiscard]] int ranks() const { return static_cast<int>(node_of.size()); }
+  [[nodiscard]] int node(int rank) const { return node_of[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int place(int rank) const { return place_of[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int ppn(int node) const { return static_cast<int>(on_node(node).size()); }
+  /// The ranks of a node, ascending; the first is its leader.
+  [[nodiscard]] std::span<const int> on_node(int node) const {
+    const auto i = static_cast<std::size_t>(node);
+    const auto begin = static_cast<std::size_t>(node_begin[i]);
+    return std::span(by_node).subspan(begin, static_cast<std::size_t>(node_begin[i + 1]) - begin);
+  }
 
   /// One rank a node: what a node-blind algorithm assumes.
   static Topology flat(int ranks);
 
-  /// From any labels that are equal exactly for ranks of one node (world ranks of node leaders, say).
-  static Topology from_labels(const std::vector<int>& label_of_rank);
+  /// From any labels that are equal exactly for ranks of one node (world ranks of node leaders, say). Labels
+  /// of sockets and of NUMA domains need only differ within a node; without them a node is one socket, and a
+  /// socket one NUMA domain.
+  static Topology from_labels(const std::vector<int>& nodes, const std::vector<int>& sockets = {},
+                              const std::vector<int>& numas = {});
 };
 
 }  // namespace stretto

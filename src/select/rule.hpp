@@ -9,18 +9,24 @@ namespace stretto {
 
 /// What the choice may depend on: only what MPI guarantees to be equal on all ranks.
 struct CallShape {
-  std::size_t bytes = 0;  // data of the message, by type signature
+  Collective collective = Collective::allreduce;
+  std::size_t bytes = 0;  // data of the whole message, by type signature
   int ranks = 1;
   int nodes = 1;
+  int min_ppn = 1;
   int max_ppn = 1;
   bool commutative = true;
 };
 
-/// The built-in rule of allreduce, for when no tuning table speaks.
-Spec choose_allreduce(const CallShape& shape);
+/// The built-in rule, for when no tuning table speaks.
+Spec choose(const CallShape& shape);
 
-/// Below this many bytes choose_allreduce() says `native` whatever the rest of the shape is, so that a small
-/// call need not look at its communicator.
-std::size_t allreduce_native_floor();
+/// The rule of STRETTO_REPRODUCIBLE: only what computes the fixed tree (algorithms/fixed_tree.hpp). For
+/// reductions.
+Spec choose_reproducible(const CallShape& shape);
+
+/// Below this many bytes choose() says `native` whatever the rest of the shape is, so that a small call need
+/// not look at its communicator.
+std::size_t native_floor(Collective collective);
 
 }  // namespace stretto

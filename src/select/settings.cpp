@@ -4,12 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <fstream>
 #include <string_view>
+
+#include "select/topology_text.hpp"
 
 namespace stretto {
 namespace {
 
 constexpr std::string_view prefix = "STRETTO_";
+constexpr std::string_view topology_variable = "STRETTO_TOPOLOGY";
 
 /// Variables with our prefix that are meant for the tools, not for the library.
 bool is_for_tools(std::string_view name) {
@@ -25,36 +30,84 @@ bool parse_switch(std::string_view name, std::string_view value, Settings& setti
   return false;
 }
 
+void parse_forced(Collective collective, std::string_view value, Settings& settings) {
+  if (value.empty() || value == "auto") return;
+  try {
+    settings.forced_for(collective) = parse_spec(collective, value);
+  } catch (const SpecError& error) {
+    settings.complaints.push_back(variable_of(collective) + ": " + error.what() +
+                                  "; the MPI library's own is used");
+    settings.forced_for(collective) = Spec{};
+  }
+}
+
+void parse_topology_setting(std::string_view value, Settings& settings) {
+  if (value.empty()) return;
+  try {
+    settings.topology = parse_topology(value);
+  } catch (const TopologyError& error) {
+    settings.complaints.push_back(std::string(topology_variable) + ": " + error.what() +
+                                  "; what MPI says about nodes is used");
+  }
+}
+
+std::string known_variables() {
+  std::string names =
+      "STRETTO_DISABLE, STRETTO_REPRODUCIBLE, STRETTO_STATS, STRETTO_STRICT, STRETTO_TOPOLOGY";
+  for (const Collective collective : collectives) names += ", " + variable_of(collective);
+  return names;
+}
+
 void parse_variable(std::string_view name, std::string_view value, Settings& settings) {
+  for (const Collective collective : collectives) {
+    if (name == variable_of(collective)) return parse_forced(collective, value, settings);
+  }
   if (name == "STRETTO_DISABLE") {
     settings.disabled = parse_switch(name, value, settings);
   } else if (name == "STRETTO_STRICT") {
     settings.strict = parse_switch(name, value, settings);
+  } else if (name == "STRETTO_REPRODUCIBLE") {
+    settings.reproducible = parse_switch(name, value, settings);
   } else if (name == "STRETTO_STATS") {
     settings.statistics_file = value;
-  } else if (name == "STRETTO_ALLREDUCE") {
-    if (value.empty() || value == "auto") return;
-    try {
-      settings.allreduce = parse_spec(Collective::allreduce, value);
-    } catch (const SpecError& error) {
-      settings.complaints.push_back("STRETTO_ALLREDUCE: " + std::string(error.what()) +
-                                    "; the MPI library's own is used");
-      settings.allreduce = Spec{};
-    }
+  } else if (name == topology_variable) {
+    parse_topology_setting(value, settings);
   } else if (!is_for_tools(name)) {
-    settings.complaints.push_back(std::string(name) +
-                                  ": there is no such setting; there are STRETTO_ALLREDUCE, STRETTO_DISABLE, "
-                                  "STRETTO_STATS, STRETTO_STRICT");
+    settings.complaints.push_back(std::string(name) + ": there is no such setting; there are " +
+                                  known_variables());
   }
 }
 
+/// What a file says about nodes, on one line; the value itself if it is no file.
+std::string read_topology(const std::string& value) {
+  std::ifstream file(value);
+  if (!file) return value;
+  std::string text;
+  for (std::string line; std::getline(file, line);) text += line + ';';
+  return text;
+}
+
 }  // namespace
+
+std::string variable_of(Collective collective) {
+  std::string name(prefix);
+  for (const char letter : name_of(collective)) {
+    name += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  }
+  return name;
+}
 
 std::string settings_text() {
   std::vector<std::string> lines;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view line(*variable);
-    if (line.starts_with(prefix) && line.find('\n') == std::string_view::npos) lines.emplace_back(line);
+    if (!line.starts_with(prefix) || line.find('\n') != std::string_view::npos) continue;
+    if (line.starts_with(std::string(topology_variable) + "=")) {
+      const std::size_t value = topology_variable.size() + 1;
+      lines.push_back(std::string(line.substr(0, value)) + read_topology(std::string(line.substr(value))));
+    } else {
+      lines.emplace_back(line);
+    }
   }
   std::sort(lines.begin(), lines.end());
   std::string text;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,15 +15,31 @@ namespace stretto {
 struct Settings {
   bool disabled = false;
   bool strict = false;
-  std::string statistics_file;    // empty: none
-  std::optional<Spec> allreduce;  // empty: the built-in rule
+  /// Results of reductions depend on the input, p and the count alone.
+  bool reproducible = false;
+  std::string statistics_file;  // empty: none
+  /// Instead of what MPI says about nodes; empty: none. Of MPI_COMM_WORLD.
+  std::optional<Topology> topology;
+  /// For each collective; empty: the built-in rule.
+  std::array<std::optional<Spec>, collectives.size()> forced;
   /// One line for each thing that could not be read, naming it and what would be right.
   std::vector<std::string> complaints;
+
+  [[nodiscard]] std::optional<Spec>& forced_for(Collective collective) {
+    return forced.at(static_cast<std::size_t>(collective));
+  }
+  [[nodiscard]] const std::optional<Spec>& forced_for(Collective collective) const {
+    return forced.at(static_cast<std::size_t>(collective));
+  }
 };
 
-/// The STRETTO_ variables of this process as lines NAME=value, in alphabetical order.
+/// The STRETTO_ variables of this process as lines NAME=value, in alphabetical order. A topology that is in a
+/// file comes as what the file says.
 std::string settings_text();
 
 Settings parse_settings(const std::string& text);
+
+/// Which variable forces a spec: STRETTO_ALLREDUCE, …
+std::string variable_of(Collective collective);
 
 }  // namespace stretto

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/spec.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 
 namespace stretto {
 namespace {
+
+constexpr std::uint64_t most_segments = 32768;  // as many as there are tags
+constexpr std::uint64_t most_radix = 1024;
 
 struct Unit {
   std::string_view name;
@@ -20,43 +24,6 @@ std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
 }
 
-/// Cuts off and returns what stands before the first `separator`.
-std::string_view take_until(std::string_view& rest, char separator) {
-  const std::size_t end = rest.find(separator);
-  const std::string_view part = rest.substr(0, end);
-  rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-  return part;
-}
-
-std::uint64_t parse_number(std::string_view spec, std::string_view key, std::string_view text,
-                           std::uint64_t most, bool is_size) {
-  std::uint64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
-  bool readable = status == std::errc{};
-  for (const Unit& unit : units) {
-    if (!is_size || rest != unit.name || value > most / unit.bytes) continue;
-    value *= unit.bytes;
-    rest = {};
-  }
-  readable = readable && rest.empty() && value >= 1 && value <= most;
-  if (readable) return value;
-  throw SpecError("spec " + quoted(spec) + ": " + std::string(key) + " must be a whole number from 1 to " +
-                  std::to_string(most) + (is_size ? ", or a size such as 256KiB" : "") + ", not " +
-                  quoted(text));
-}
-
-const Algorithm* parse_algorithm(Collective collective, std::string_view spec, std::string_view name) {
-  if (name == "native") return nullptr;
-  if (const Algorithm* algorithm = find_algorithm(collective, name)) return algorithm;
-  std::string known = "native";
-  for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.collective == collective) known += ", " + std::string(algorithm.name);
-  }
-  throw SpecError("spec " + quoted(spec) + ": there is no " + std::string(name_of(collective)) +
-                  " algorithm " + quoted(name) + "; there are " + known);
-}
-
 std::string size_text(std::size_t bytes) {
   for (const Unit& unit : units) {
     if (bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
@@ -64,35 +31,130 @@ std::string size_text(std::size_t bytes) {
   return std::to_string(bytes);
 }
 
+std::string known_names(Collective collective) {
+  std::string names;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.collective == collective) names += ", " + std::string(algorithm.name);
+  }
+  return names;
+}
+
+/// spec := recipe (':' setting '=' value)*      recipe := name ['(' recipe (',' recipe)* ')'] [':radix='
+/// number]
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text), rest_(text) {}
+
+  Spec parse(Collective collective) {
+    Spec spec;
+    spec.recipe = parse_recipe(collective, true);
+    while (take(':')) parse_setting(spec);
+    if (!rest_.empty()) fail("there is something after its end: " + quoted(rest_));
+    if (spec.pipelining.segments > 0 && spec.pipelining.segment_bytes > 0) {
+      fail("give segments or segment_bytes, not both");
+    }
+    return spec;
+  }
+
+ private:
+  Recipe parse_recipe(Collective collective, bool may_be_native) {
+    const std::string_view name = take_word();
+    if (may_be_native && name == "native") return {};
+    const Algorithm* algorithm = find_algorithm(collective, name);
+    if (algorithm == nullptr) {
+      std::string known = known_names(collective);
+      known = may_be_native ? "native" + known : known.substr(std::min<std::size_t>(2, known.size()));
+      fail("there is no " + std::string(name_of(collective)) + " algorithm " + quoted(name) + "; there are " +
+           known);
+    }
+    Recipe recipe = usual_recipe(*algorithm);
+    if (take('(')) parse_parts(recipe);
+    if (rest_.starts_with(":radix=")) {
+      if (algorithm->usual_radix == 0) fail(std::string(name) + " takes no radix");
+      rest_.remove_prefix(std::string_view(":radix=").size());
+      recipe.radix = static_cast<int>(parse_number("radix", take_word(), 2, most_radix, false));
+    }
+    return recipe;
+  }
+
+  void parse_parts(Recipe& recipe) {
+    const Algorithm& algorithm = *recipe.algorithm;
+    std::size_t given = 0;
+    do {
+      if (given == algorithm.part_count()) {
+        fail(std::string(algorithm.name) + " is made of " + std::to_string(given) + " other algorithms");
+      }
+      recipe.parts[given] = parse_recipe(algorithm.parts.at(given).collective, false);
+      ++given;
+    } while (take(','));
+    if (!take(')')) fail("expected ) before " + quoted(rest_));
+  }
+
+  void parse_setting(Spec& spec) {
+    const std::string_view key = take_word();
+    const std::string_view value = take('=') ? take_word() : std::string_view{};
+    Pipelining& pipelining = spec.pipelining;
+    if (key == "segments") {
+      pipelining.segments = static_cast<int>(parse_number(key, value, 1, most_segments, false));
+    } else if (key == "segment_bytes") {
+      pipelining.segment_bytes = parse_number(key, value, 1, Pipelining::most_segment_bytes, true);
+    } else if (key == "window") {
+      pipelining.window = static_cast<int>(parse_number(key, value, 1, most_segments, false));
+    } else if (key == "radix") {
+      fail(to_string(spec.recipe) + " takes no radix here");
+    } else {
+      fail("there is no setting " + quoted(key) + "; there are segments, segment_bytes, window");
+    }
+  }
+
+  std::uint64_t parse_number(std::string_view key, std::string_view text, std::uint64_t least,
+                             std::uint64_t most, bool is_size) const {
+    std::uint64_t value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    std::string_view unit_name = text.substr(static_cast<std::size_t>(end - text.data()));
+    bool readable = status == std::errc{};
+    for (const Unit& unit : units) {
+      if (!is_size || unit_name != unit.name || value > most / unit.bytes) continue;
+      value *= unit.bytes;
+      unit_name = {};
+    }
+    readable = readable && unit_name.empty() && value >= least && value <= most;
+    if (!readable) {
+      fail(std::string(key) + " must be a whole number from " + std::to_string(least) + " to " +
+           std::to_string(most) + (is_size ? ", or a size such as 256KiB" : "") + ", not " + quoted(text));
+    }
+    return value;
+  }
+
+  bool take(char symbol) {
+    if (!rest_.starts_with(symbol)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  /// What stands before the next symbol of the grammar.
+  std::string_view take_word() {
+    const std::string_view word = rest_.substr(0, rest_.find_first_of(":=(),"));
+    rest_.remove_prefix(word.size());
+    return word;
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw SpecError("spec " + quoted(text_) + ": " + what);
+  }
+
+  std::string_view text_;
+  std::string_view rest_;
+};
+
 }  // namespace
 
 Spec parse_spec(Collective collective, std::string_view text) {
-  constexpr std::uint64_t most_segments = 32768;  // as many as there are tags
-  std::string_view rest = text;
-  Spec spec{.algorithm = parse_algorithm(collective, text, take_until(rest, ':')), .pipelining = {}};
-  while (!rest.empty() || text.ends_with(':')) {
-    std::string_view value = take_until(rest, ':');
-    const std::string_view key = take_until(value, '=');
-    if (key == "segments") {
-      spec.pipelining.segments = static_cast<int>(parse_number(text, key, value, most_segments, false));
-    } else if (key == "segment_bytes") {
-      spec.pipelining.segment_bytes = parse_number(text, key, value, Pipelining::most_segment_bytes, true);
-    } else if (key == "window") {
-      spec.pipelining.window = static_cast<int>(parse_number(text, key, value, most_segments, false));
-    } else {
-      throw SpecError("spec " + quoted(text) + ": there is no setting " + quoted(key) +
-                      "; there are segments, segment_bytes, window");
-    }
-    if (rest.empty()) break;
-  }
-  if (spec.pipelining.segments > 0 && spec.pipelining.segment_bytes > 0) {
-    throw SpecError("spec " + quoted(text) + ": give segments or segment_bytes, not both");
-  }
-  return spec;
+  return Parser(text).parse(collective);
 }
 
 std::string to_string(const Spec& spec) {
-  std::string text(spec.is_native() ? "native" : spec.algorithm->name);
+  std::string text = to_string(spec.recipe);
   const Pipelining& pipelining = spec.pipelining;
   if (pipelining.segments > 0) text += ":segments=" + std::to_string(pipelining.segments);
   if (pipelining.segment_bytes > 0) text += ":segment_bytes=" + size_text(pipelining.segment_bytes);

@@ -11,15 +11,15 @@
 namespace stretto {
 
 /// One way to carry out a collective, written the same everywhere: `native`, `native:segments=4`, `ring`,
-/// `ring:segments=16:window=8`, `ring:segment_bytes=256KiB`.
+/// `ring:segments=16:window=8`, `knomial:radix=4`, `smp(ring):segment_bytes=256KiB`.
 ///
 /// `native` alone is the library's blocking call; with segments it is that many of its non-blocking calls,
 /// and a wait.
 struct Spec {
-  const Algorithm* algorithm = nullptr;  // nullptr: the MPI library's own
+  Recipe recipe;
   Pipelining pipelining;
 
-  [[nodiscard]] bool is_native() const { return algorithm == nullptr; }
+  [[nodiscard]] bool is_native() const { return recipe.algorithm == nullptr; }
   /// The library's blocking call: nothing for Stretto to do.
   [[nodiscard]] bool is_pass_through() const { return is_native() && pipelining == Pipelining{}; }
 

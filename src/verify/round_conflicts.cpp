@@ -36,10 +36,9 @@ Touched touched_by(const Action& action) {
 
 class ConflictFinder {
  public:
-  ConflictFinder(const Schedule& schedule, Placement placement)
+  ConflictFinder(const Schedule& schedule, const Problem& problem)
       : schedule_(schedule),
-        cells_(schedule, placement),
-        placement_(placement),
+        cells_(schedule, problem),
         writer_(static_cast<std::size_t>(cells_.size()), nobody) {}
 
   std::string check_round(int index) {
@@ -62,16 +61,15 @@ class ConflictFinder {
           (action.peer < 0 || action.peer >= schedule_.ranks() || action.peer == schedule_.rank())) {
         return "no such peer: rank " + std::to_string(action.peer);
       }
+      if (touched.writes && touched.write.buffer == Buffer::input) return "writes to the input";
       if (touched.writes && !cells_.exists(touched.write)) return "writes blocks that do not exist";
-      if (touched.writes && touched.write.buffer == Buffer::input && placement_ == Placement::out_of_place) {
-        return "writes to the input";
-      }
       for (int i = 0; i < touched.read_count; ++i) {
         const Slice& read = touched.reads.at(static_cast<std::size_t>(i));
         if (!cells_.exists(read)) return "reads blocks that do not exist";
         if (touched.writes && !same_shape(read, touched.write)) return "its operands are of different blocks";
-        if (touched.writes && overlaps_partly(read, touched.write))
+        if (touched.writes && (overlaps_partly(read, touched.write) || destroys(touched.write, read))) {
           return "an operand overlaps the result partly";
+        }
       }
     }
     return {};
@@ -88,6 +86,11 @@ class ConflictFinder {
   [[nodiscard]] bool overlaps_partly(const Slice& a, const Slice& b) const {
     const int distance = std::abs(cells_.first(a) - cells_.first(b));
     return distance != 0 && distance < a.count;
+  }
+
+  /// Whether writing one may destroy the other, though they are different blocks.
+  [[nodiscard]] bool destroys(const Slice& write, const Slice& other) const {
+    return cells_.output_destroys_input() && write.buffer == Buffer::output && other.buffer == Buffer::input;
   }
 
   std::string mark_writes(std::span<const Action> round) {
@@ -113,6 +116,11 @@ class ConflictFinder {
             return "an action reads a block that another one writes";
           }
         }
+        for (const Action& other : round) {
+          if (cells_.output_destroys_input() && touched_by(other).writes && destroys(other.into, read)) {
+            return "an action reads the input, which another one's output overwrites in place";
+          }
+        }
       }
     }
     return {};
@@ -130,20 +138,19 @@ class ConflictFinder {
 
   const Schedule& schedule_;
   Cells cells_;
-  Placement placement_;
   std::vector<int> writer_;  // which action of the round writes a cell
 };
 
 }  // namespace
 
-std::string find_round_conflict(const Schedule& schedule, Placement placement) {
+std::string find_round_conflict(const Schedule& schedule, const Problem& problem) {
   for (const int like : schedule.scratch_shape()) {
     if (like < 0 || like >= schedule.blocks()) {
       return "rank " + std::to_string(schedule.rank()) +
              ": scratch is shaped like a block that does not exist";
     }
   }
-  ConflictFinder finder(schedule, placement);
+  ConflictFinder finder(schedule, problem);
   for (int index = 0; index < schedule.rounds(); ++index) {
     std::string error = finder.check_round(index);
     if (!error.empty()) {

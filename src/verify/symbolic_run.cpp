@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "algorithms/fixed_tree.hpp"
+
 namespace stretto {
 namespace {
 
@@ -17,13 +19,20 @@ std::string name(int rank) {
 
 }  // namespace
 
-SymbolicRun::SymbolicRun(std::span<const Schedule> schedules, Placement placement) : schedules_(schedules) {
+SymbolicRun::SymbolicRun(std::span<const Schedule> schedules, const Problem& problem)
+    : schedules_(schedules), problem_(problem) {
   for (const Schedule& schedule : schedules) {
-    cells_.emplace_back(schedule, placement);
+    const Cells& cells = cells_.emplace_back(schedule, problem);
+    // A broadcast's message stands in the output from the start, on the root.
+    const bool in_output = problem.collective == Collective::bcast && cells.is_root();
     Rank rank;
-    rank.memory.assign(static_cast<std::size_t>(cells_.back().size()), Expressions::undefined);
+    rank.memory.assign(static_cast<std::size_t>(cells.size()), Expressions::undefined);
+    std::vector<Expressions::Id>& brought = contributions_.emplace_back();
     for (int block = 0; block < schedule.blocks(); ++block) {
-      rank.memory[static_cast<std::size_t>(block)] = expressions_.contribution(schedule.rank(), block);
+      const Slice own = in_output ? output(block) : input(block);
+      brought.push_back(cells.exists(own) ? expressions_.contribution(schedule.rank(), block)
+                                          : Expressions::undefined);
+      if (cells.exists(own)) rank.memory[static_cast<std::size_t>(cells.first(own))] = brought.back();
     }
     ranks_.push_back(std::move(rank));
   }
@@ -45,6 +54,20 @@ std::string SymbolicRun::execute() {
 
 Expressions::Id SymbolicRun::value(int rank, const Slice& slice) const {
   return ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(cells(rank).first(slice))];
+}
+
+Expressions::Id SymbolicRun::contribution(int rank, int block) const {
+  return contributions_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
+}
+
+Expressions::Id SymbolicRun::fixed_tree(int block) {
+  std::vector<Expressions::Id> brought;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    brought.push_back(contribution(rank, block));
+  }
+  return stretto::fixed_tree(std::move(brought), [this](Expressions::Id left, Expressions::Id right) {
+    return expressions_.combine(left, right);
+  });
 }
 
 std::string SymbolicRun::count_partners() const {
@@ -122,7 +145,7 @@ void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
       arrived = receive.action->arriving == Side::left ? combine(receive.rank, arrived, held)
                                                        : combine(receive.rank, held, arrived);
     }
-    cell(receive.rank, into, i) = arrived;
+    write(receive.rank, into, i, arrived);
   }
 }
 
@@ -131,7 +154,7 @@ void SymbolicRun::compute(int rank, const Action& action) {
     const Expressions::Id left = read(rank, action.left, i);
     const Expressions::Id right = action.kind == Kind::reduce ? read(rank, action.right, i) : left;
     if (!error_.empty()) return;
-    cell(rank, action.into, i) = action.kind == Kind::reduce ? combine(rank, left, right) : left;
+    write(rank, action.into, i, action.kind == Kind::reduce ? combine(rank, left, right) : left);
   }
 }
 
@@ -173,13 +196,17 @@ void SymbolicRun::fail(int rank, const std::string& what) {
       name(rank) + ", round " + std::to_string(ranks_[static_cast<std::size_t>(rank)].round) + ": " + what;
 }
 
-Expressions::Id& SymbolicRun::cell(int rank, const Slice& slice, int index) {
-  return ranks_[static_cast<std::size_t>(rank)]
-      .memory[static_cast<std::size_t>(cells(rank).first(slice) + index)];
+void SymbolicRun::write(int rank, const Slice& slice, int index, Expressions::Id value) {
+  auto& memory = ranks_[static_cast<std::size_t>(rank)].memory;
+  if (slice.buffer == Buffer::output && cells(rank).output_destroys_input()) {
+    std::fill_n(memory.begin(), schedules_[static_cast<std::size_t>(rank)].blocks(), Expressions::undefined);
+  }
+  memory[static_cast<std::size_t>(cells(rank).first(slice) + index)] = value;
 }
 
 Expressions::Id SymbolicRun::read(int rank, const Slice& slice, int index) {
-  const Expressions::Id id = cell(rank, slice, index);
+  const Expressions::Id id = ranks_[static_cast<std::size_t>(rank)]
+                                 .memory[static_cast<std::size_t>(cells(rank).first(slice) + index)];
   if (id == Expressions::undefined) fail(rank, "reads a block that was never written");
   return id;
 }

@@ -17,7 +17,7 @@ namespace stretto {
 /// Executes the schedules of all ranks with expressions in place of data.
 class SymbolicRun {
  public:
-  SymbolicRun(std::span<const Schedule> schedules, Placement placement);
+  SymbolicRun(std::span<const Schedule> schedules, const Problem& problem);
 
   /// One line that says what went wrong, or an empty one.
   std::string execute();
@@ -25,6 +25,10 @@ class SymbolicRun {
   /// What the first block of a slice holds on a rank.
   [[nodiscard]] Expressions::Id value(int rank, const Slice& slice) const;
   [[nodiscard]] const Expressions& expressions() const { return expressions_; }
+  /// What a rank brings to a block.
+  [[nodiscard]] Expressions::Id contribution(int rank, int block) const;
+  /// The expression of the fixed tree over all contributions to a block.
+  Expressions::Id fixed_tree(int block);
 
  private:
   struct Rank {
@@ -54,12 +58,14 @@ class SymbolicRun {
   void fail(int rank, const std::string& what);
 
   [[nodiscard]] const Cells& cells(int rank) const { return cells_[static_cast<std::size_t>(rank)]; }
-  Expressions::Id& cell(int rank, const Slice& slice, int index);
-  /// As cell(), for reading: it is an error if nothing was written there.
+  void write(int rank, const Slice& slice, int index, Expressions::Id value);
+  /// It is an error if nothing was written there.
   Expressions::Id read(int rank, const Slice& slice, int index);
 
   std::span<const Schedule> schedules_;
+  Problem problem_;
   std::vector<Cells> cells_;
+  std::vector<std::vector<Expressions::Id>> contributions_;  // [rank][block]; undefined where it brings none
   std::vector<Rank> ranks_;
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::vector<int> ready_;  // ranks whose round has ended

@@ -11,102 +11,198 @@
 namespace stretto {
 namespace {
 
-/// The postcondition of an allreduce: one expression a block, the same everywhere, with every rank in it
-/// once.
-void check_allreduce(const SymbolicRun& run, int ranks, int blocks, Proof& proof) {
-  std::vector<int> everyone(static_cast<std::size_t>(ranks));
-  std::iota(everyone.begin(), everyone.end(), 0);
-  for (int block = 0; block < blocks; ++block) {
-    const Expressions::Id result = run.value(0, output(block));
-    for (int rank = 0; rank < ranks; ++rank) {
-      const Expressions::Id here = run.value(rank, output(block));
-      const std::string where = "rank " + std::to_string(rank) + ": block " + std::to_string(block);
-      if (here == Expressions::undefined) {
-        proof.error = where + " of the output is never written";
-      } else if (run.expressions()[here].block != block) {
-        proof.error = where + " ends with block " + std::to_string(run.expressions()[here].block);
-      } else if (run.expressions()[here].contributions != ranks) {
-        proof.error = where + " ends with " + std::to_string(run.expressions()[here].contributions) +
-                      " contributions instead of " + std::to_string(ranks);
-      } else if (here != result) {
-        proof.error = where + " ends with another expression than on rank 0, so its bits may differ";
+/// What a collective leaves behind, block by block.
+class Results {
+ public:
+  Results(const Problem& problem, std::span<const Schedule> schedules, SymbolicRun& run, Proof& proof)
+      : problem_(problem),
+        ranks_(static_cast<int>(schedules.size())),
+        blocks_(schedules[0].blocks()),
+        run_(run),
+        proof_(proof) {}
+
+  void check() {
+    for (int block = 0; block < blocks_ && proof_.holds(); ++block) check_block(block);
+  }
+
+ private:
+  /// The ranks on which the block is a result.
+  [[nodiscard]] std::pair<int, int> ranks_with(int block) const {
+    if (problem_.collective == Collective::reduce) return {problem_.root, problem_.root + 1};
+    if (problem_.collective == Collective::reduce_scatter) return {block, block + 1};
+    return {0, ranks_};
+  }
+
+  void check_block(int block) {
+    const auto [first, end] = ranks_with(block);
+    const Expressions::Id result = run_.value(first, output(block));
+    for (int rank = first; rank < end && proof_.holds(); ++rank) {
+      check_one(rank, block, run_.value(rank, output(block)));
+      if (proof_.holds() && run_.value(rank, output(block)) != result) {
+        fail(rank, block,
+             "ends with another expression than on rank " + std::to_string(first) +
+                 ", so its bits may differ");
       }
-      if (!proof.holds()) return;
     }
-    if (run.expressions()[result].in_rank_order) continue;
-    proof.keeps_order = false;
-    std::vector<int> found = run.expressions().ranks_in(result);
+    if (!proof_.holds() || !is_reduction(problem_.collective)) return;
+    proof_.has_fixed_tree = proof_.has_fixed_tree && result == run_.fixed_tree(block);
+    if (run_.expressions()[result].in_rank_order) return;
+    proof_.keeps_order = false;
+    std::vector<int> everyone(static_cast<std::size_t>(ranks_));
+    std::iota(everyone.begin(), everyone.end(), 0);
+    std::vector<int> found = run_.expressions().ranks_in(result);
     std::sort(found.begin(), found.end());
     if (found != everyone) {
-      proof.error = "block " + std::to_string(block) + " holds a contribution twice and misses another";
-      return;
+      proof_.error = "block " + std::to_string(block) + " holds a contribution twice and misses another";
     }
   }
+
+  void check_one(int rank, int block, Expressions::Id here) {
+    if (here == Expressions::undefined) {
+      fail(rank, block, "of the output is never written");
+    } else if (run_.expressions()[here].block != block) {
+      fail(rank, block, "ends with block " + std::to_string(run_.expressions()[here].block));
+    } else if (is_reduction(problem_.collective)) {
+      const auto count = run_.expressions()[here].contributions;
+      if (count != ranks_) {
+        fail(rank, block,
+             "ends with " + std::to_string(count) + " contributions instead of " + std::to_string(ranks_));
+      }
+    } else {
+      const int source = problem_.collective == Collective::bcast ? problem_.root : block;
+      if (here != run_.contribution(source, block)) {
+        fail(rank, block, "is not what rank " + std::to_string(source) + " has");
+      }
+    }
+  }
+
+  void fail(int rank, int block, const std::string& what) {
+    proof_.error = "rank " + std::to_string(rank) + ": block " + std::to_string(block) + " " + what;
+  }
+
+  const Problem& problem_;
+  int ranks_;
+  int blocks_;
+  SymbolicRun& run_;
+  Proof& proof_;
+};
+
+void add(Traffic& traffic, const Action& send) {
+  ++traffic.messages;
+  traffic.blocks += send.left.count;
 }
 
-void count_work(std::span<const Schedule> schedules, Proof& proof) {
+void keep_larger(Traffic& most, const Traffic& other) {
+  most.messages = std::max(most.messages, other.messages);
+  most.blocks = std::max(most.blocks, other.blocks);
+}
+
+void count_traffic(std::span<const Schedule> schedules, const Topology& topology, Proof& proof) {
+  const auto nodes = static_cast<std::size_t>(topology.nodes);
+  std::vector<Traffic> out(nodes);
+  std::vector<Traffic> in(nodes);
   for (const Schedule& schedule : schedules) {
+    Traffic between;
+    Traffic within;
     int rounds = 0;
-    std::int64_t messages = 0;
-    std::int64_t blocks = 0;
+    const int node = topology.node(schedule.rank());
     for (int i = 0; i < schedule.rounds(); ++i) {
       const auto round = schedule.round(i);
       rounds += std::any_of(round.begin(), round.end(), [](const Action& a) { return a.communicates(); });
       for (const Action& action : round) {
         if (action.kind != Kind::send) continue;
-        ++messages;
-        blocks += action.left.count;
+        const int other = topology.node(action.peer);
+        add(other == node ? within : between, action);
+        if (other == node) continue;
+        add(out[static_cast<std::size_t>(node)], action);
+        add(in[static_cast<std::size_t>(other)], action);
       }
     }
     proof.rounds = std::max(proof.rounds, rounds);
-    proof.messages_sent = std::max(proof.messages_sent, messages);
-    proof.blocks_sent = std::max(proof.blocks_sent, blocks);
+    proof.messages = std::max(proof.messages, between.messages + within.messages);
+    keep_larger(proof.between_nodes, between);
+    keep_larger(proof.within_node, within);
   }
+  for (std::size_t node = 0; node < nodes; ++node) {
+    keep_larger(proof.link, out[node]);
+    keep_larger(proof.link, in[node]);
+  }
+}
+
+std::string find_mismatch(const Problem& problem, std::span<const Schedule> schedules) {
+  const auto ranks = static_cast<int>(schedules.size());
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Schedule& schedule = schedules[static_cast<std::size_t>(rank)];
+    const bool right_cut = !has_block_of_each_rank(problem.collective) || schedule.blocks() == ranks;
+    if (schedule.rank() != rank || schedule.ranks() != ranks || !right_cut ||
+        schedule.blocks() != schedules[0].blocks()) {
+      return "rank " + std::to_string(rank) + ": its schedule is for another rank, number of ranks or blocks";
+    }
+    std::string conflict = find_round_conflict(schedule, problem);
+    if (!conflict.empty()) return conflict;
+  }
+  return {};
+}
+
+bool moves_runs(const Schedule& schedule) {
+  for (int i = 0; i < schedule.rounds(); ++i) {
+    for (const Action& action : schedule.round(i)) {
+      const int count = action.kind == Kind::send ? action.left.count : action.into.count;
+      if (action.communicates() && count > 1) return true;
+    }
+  }
+  return false;
+}
+
+/// What the registry says against what was found.
+std::string find_untruth(const Recipe& recipe, const Topology& topology, int root, const Proof& proof,
+                         std::span<const Schedule> schedules) {
+  if (has_block_of_each_rank(recipe.algorithm->collective) && !recipe.algorithm->moves_runs &&
+      std::any_of(schedules.begin(), schedules.end(), moves_runs)) {
+    return "it sends runs of blocks in a message, though the registry denies it";
+  }
+  if (!is_reduction(recipe.algorithm->collective)) return {};
+  if (proof.keeps_order != keeps_order(recipe, topology, root)) {
+    return proof.keeps_order ? "it keeps rank order, though the registry denies it"
+                             : "it does not keep rank order, though the registry claims it";
+  }
+  if (!proof.has_fixed_tree && has_fixed_tree(recipe, topology, root)) {
+    return "its results are not those of the fixed tree, though the registry claims it";
+  }
+  return {};
 }
 
 }  // namespace
 
-Proof verify(Collective collective, std::span<const Schedule> schedules, Placement placement) {
+Proof verify(const Problem& problem, std::span<const Schedule> schedules, const Topology& topology) {
   Proof proof;
-  for (std::size_t rank = 0; rank < schedules.size() && proof.holds(); ++rank) {
-    const Schedule& schedule = schedules[rank];
-    if (schedule.rank() != static_cast<int>(rank) || schedule.ranks() != static_cast<int>(schedules.size()) ||
-        schedule.blocks() != schedules[0].blocks()) {
-      proof.error =
-          "rank " + std::to_string(rank) + ": its schedule is for another rank, number of ranks or blocks";
-    } else {
-      proof.error = find_round_conflict(schedule, placement);
-    }
-  }
+  proof.error = find_mismatch(problem, schedules);
   if (!proof.holds()) return proof;
+  proof.blocks = schedules[0].blocks();
 
-  SymbolicRun run(schedules, placement);
+  SymbolicRun run(schedules, problem);
   proof.error = run.execute();
   if (!proof.holds()) return proof;
-
-  switch (collective) {
-    case Collective::allreduce:
-      check_allreduce(run, static_cast<int>(schedules.size()), schedules[0].blocks(), proof);
-      break;
-  }
-  count_work(schedules, proof);
+  Results(problem, schedules, run, proof).check();
+  count_traffic(schedules, topology, proof);
   return proof;
 }
 
-Proof verify(const Algorithm& algorithm, const Topology& topology) {
+Proof verify(const Recipe& recipe, const Topology& topology, int root) {
   std::vector<Schedule> schedules;
   schedules.reserve(static_cast<std::size_t>(topology.ranks()));
-  for (int rank = 0; rank < topology.ranks(); ++rank) schedules.push_back(algorithm.build(topology, rank));
-
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    schedules.push_back(build(recipe, topology, root, rank));
+  }
   Proof proof;
   for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
-    proof = verify(algorithm.collective, schedules, placement);
-    if (proof.holds() && proof.keeps_order != algorithm.keeps_order(topology)) {
-      proof.error = proof.keeps_order ? "it keeps rank order, though the registry denies it"
-                                      : "it does not keep rank order, though the registry claims it";
-    }
+    const Problem problem{recipe.algorithm->collective, root, placement};
+    proof = verify(problem, schedules, topology);
+    if (proof.holds()) proof.error = find_untruth(recipe, topology, root, proof, schedules);
     if (!proof.holds()) {
-      proof.error = std::string(algorithm.name) + " on " + std::to_string(topology.ranks()) + " ranks" +
+      proof.error = to_string(recipe) + " on " + std::to_string(topology.ranks()) + " ranks, " +
+                    std::to_string(topology.nodes) + " nodes" +
+                    (has_root(problem.collective) ? ", root " + std::to_string(root) : "") +
                     (placement == Placement::in_place ? ", in place: " : ": ") + proof.error;
       return proof;
     }

@@ -7,11 +7,24 @@
 
 #include "algorithms/registry.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/topology.hpp"
 
 namespace stretto {
 
 /// Whether the input is a buffer of its own, or MPI_IN_PLACE makes it the same memory as the output.
 enum class Placement : std::uint8_t { out_of_place, in_place };
+
+/// What the schedules are to bring about.
+struct Problem {
+  Collective collective = Collective::allreduce;
+  int root = 0;
+  Placement placement = Placement::out_of_place;
+};
+
+struct Traffic {
+  std::int64_t messages = 0;
+  std::int64_t blocks = 0;
+};
 
 /// What is known of a collective after all of its ranks' schedules were executed symbolically.
 struct Proof {
@@ -19,10 +32,16 @@ struct Proof {
   std::string error;
   /// Every result is a0 op a1 op … in rank order.
   bool keeps_order = true;
-  // Of the busiest rank:
-  int rounds = 0;  // rounds that hold a message
-  std::int64_t messages_sent = 0;
-  std::int64_t blocks_sent = 0;
+  /// Every result is the expression of the fixed tree.
+  bool has_fixed_tree = true;
+  int blocks = 1;  // that the message is cut into
+  int rounds = 0;  // that hold a message, of the busiest rank
+  // What the busiest rank sends, each figure for itself:
+  Traffic between_nodes;
+  Traffic within_node;
+  std::int64_t messages = 0;
+  // What crosses the link of the busiest node, in the busier direction:
+  Traffic link;
 
   [[nodiscard]] bool holds() const { return error.empty(); }
 };
@@ -31,17 +50,17 @@ struct Proof {
 /// proves:
 /// - every message has a partner, which takes the same blocks; messages of a pair of ranks match in order;
 /// - no deadlock, though a send ends only when its receive has begun (MPI may buffer nothing), whatever the
-/// order of
-///   delivery: without wildcards what a rank does never depends on it, so one execution stands for all;
+///   order of delivery: without wildcards what a rank does never depends on it, so one execution stands for
+///   all;
 /// - no action reads or writes what another of its round writes, nothing is read before it is written, the
-/// input is
-///   not written unless it is the output, and operands overlap the result exactly or not at all;
+///   input is not written unless it is the output, and operands overlap the result exactly or not at all;
 /// - the operand with the lowest rank stands on the left, everywhere;
-/// - every rank ends with every contribution exactly once, in the same expression on all ranks.
-Proof verify(Collective collective, std::span<const Schedule> schedules, Placement placement);
+/// - every result is there: reductions hold every contribution exactly once, the same expression on all ranks
+///   that get it; what is moved is what was sent.
+Proof verify(const Problem& problem, std::span<const Schedule> schedules, const Topology& topology);
 
-/// Builds the schedules and proves them in both placements, and that `keeps_order` of the registry tells the
+/// Builds the schedules and proves them in both placements, and that the predicates of the registry tell the
 /// truth.
-Proof verify(const Algorithm& algorithm, const Topology& topology);
+Proof verify(const Recipe& recipe, const Topology& topology, int root = 0);
 
 }  // namespace stretto

@@ -12,15 +12,24 @@ namespace stretto {
 namespace {
 
 TEST(Registry, EveryNameIsFoundOnceAndSpellable) {
-  std::set<std::string> names;
+  std::set<std::pair<Collective, std::string>> names;
   for (const Algorithm& algorithm : algorithms()) {
-    EXPECT_TRUE(names.insert(std::string(algorithm.name)).second) << algorithm.name;
+    EXPECT_TRUE(names.emplace(algorithm.collective, algorithm.name).second) << algorithm.name;
     EXPECT_EQ(find_algorithm(algorithm.collective, algorithm.name), &algorithm);
-    EXPECT_EQ(algorithm.name.find_first_of(":=, \""), std::string_view::npos) << "a spec could not be parsed";
+    EXPECT_EQ(algorithm.name.find_first_of(":=,() \""), std::string_view::npos)
+        << "a spec could not be parsed";
     EXPECT_NE(algorithm.name, "native");
     EXPECT_FALSE(algorithm.description.empty());
   }
   EXPECT_EQ(find_algorithm(Collective::allreduce, "no such"), nullptr);
+}
+
+TEST(Registry, EveryPartIsThere) {
+  for (const Algorithm& algorithm : algorithms()) {
+    const Recipe recipe = usual_recipe(algorithm);
+    EXPECT_EQ(recipe.parts.size(), algorithm.part_count()) << algorithm.name;
+    for (const Recipe& part : recipe.parts) EXPECT_NE(part.algorithm, nullptr) << algorithm.name;
+  }
 }
 
 TEST(PowerCore, KeepsTheOrderOfRanks) {

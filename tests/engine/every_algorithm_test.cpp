@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm on every number of ranks from 1 to that of the world: counts 0, 1, p-1, p, p+1 and large,
-// in place and not, pipelined and not, with a commutative operation and, where rank order is kept, one that
-// is not. Checks the values, that all ranks have the same bits, and that nothing beside the output changes.
+// Every algorithm of every collective on every number of ranks from 1 to that of the world, one rank a node
+// and on ragged nodes: counts 0, 1, p-1, p, p+1 and larger, in place and not, pipelined and not, callers'
+// unequal blocks, any root; with an operation that does not commute where rank order is kept. Checks the
+// values, that all ranks have the same bits, and that nothing beside the output changes.
 #include <chrono>
-#include <cmath>
 #include <cstring>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -38,129 +39,193 @@ void compose_all(void* in, void* inout, int* length, MPI_Datatype* /*datatype*/)
   }
 }
 
-Affine affine_input(int rank, std::size_t i) {
-  return {static_cast<std::uint32_t>(rank * 7 + i % 11 + 2), static_cast<std::uint32_t>(rank + i % 13)};
+/// What a rank brings; maps x → x + b among themselves commute.
+Affine affine_input(int rank, std::size_t i, bool commuting) {
+  const auto a = commuting ? 1U : static_cast<std::uint32_t>(rank * 7 + static_cast<int>(i % 11) + 2);
+  return {a, static_cast<std::uint32_t>(rank + static_cast<int>(i % 13))};
 }
 
-template <typename T>
-class Run {
- public:
-  Run(Execution& execution, const Element& element, std::size_t count, bool in_place)
-      : execution_(execution),
-        element_(element),
-        count_(count),
-        in_place_(in_place),
-        input_(count + 2 * sentinels),
-        output_(count + 2 * sentinels) {
-    for (auto* buffer : {&input_, &output_}) {
-      auto* words = reinterpret_cast<std::uint32_t*>(buffer->data());
-      for (std::size_t i = 0; i < buffer->size() * sizeof(T) / 4; ++i) words[i] = sentinel;
-    }
-  }
+bool same(Affine left, Affine right) {
+  return left.a == right.a && left.b == right.b;
+}
 
-  T* input() { return (in_place_ ? output_ : input_).data() + sentinels; }
-  T* output() { return output_.data() + sentinels; }
-
-  void go() {
-    const std::vector<T> before = input_;
-    const Call call{.input = input(), .output = output(), .count = count_, .element = element_};
-    STRETTO_CHECK(execution_.run(call) == MPI_SUCCESS);
-    STRETTO_CHECK(std::memcmp(before.data(), input_.data(), before.size() * sizeof(T)) == 0);
-    for (const auto* edge : {output_.data(), output_.data() + sentinels + count_}) {
-      const auto* words = reinterpret_cast<const std::uint32_t*>(edge);
-      for (std::size_t i = 0; i < sentinels * sizeof(T) / 4; ++i) STRETTO_CHECK(words[i] == sentinel);
-    }
-  }
-
- private:
-  Execution& execution_;
-  Element element_;
-  std::size_t count_;
-  bool in_place_;
-  std::vector<T> input_;
-  std::vector<T> output_;
-};
-
+/// One call of a collective: who holds which elements, and what they must be in the end.
 class Case {
  public:
-  Case(MPI_Comm comm, const Algorithm& algorithm, const Pipelining& pipelining, MPI_Datatype pair,
-       MPI_Op composition)
-      : ranks_(size_of(comm)),
-        ordered_(algorithm.keeps_order(Topology::flat(ranks_))),
-        pair_(pair),
-        composition_(composition),
-        execution_(comm, build(comm, algorithm), pipelining) {
-    mpi.Comm_rank(comm, &rank_);
+  Case(const Recipe& recipe, int ranks, int rank, int root, std::size_t count, bool in_place, bool commuting)
+      : collective_(recipe.algorithm->collective),
+        ranks_(ranks),
+        rank_(rank),
+        root_(root),
+        in_place_(in_place && collective_ != Collective::bcast &&
+                  (collective_ != Collective::reduce || rank == root)),
+        commuting_(commuting),
+        borders_(make_borders(count)),
+        count_(has_block_of_each_rank(collective_) ? borders_.back() : count) {
+    const Range all{0, count_};
+    const Range own{borders_[static_cast<std::size_t>(rank)],
+                    borders_[static_cast<std::size_t>(rank) + 1] - borders_[static_cast<std::size_t>(rank)]};
+    input_holds_ = collective_ == Collective::allgather && !in_place_ ? own : all;
+    output_holds_ = collective_ == Collective::reduce_scatter ? own : all;
+    if (collective_ == Collective::reduce && rank != root) output_holds_ = {};
+    memory_of_output_ = in_place_ ? std::max(input_holds_.count, output_holds_.count) : output_holds_.count;
+    input_ = guarded(input_holds_.count);
+    output_ = guarded(memory_of_output_);
+    fill(own);
   }
 
-  void run_all() {
-    const auto p = static_cast<std::size_t>(ranks_);
-    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, p - 1, p, p + 1, std::size_t{10007}}) {
-      for (const bool in_place : {false, true}) {
-        sum_floats(count, in_place);
-        if (ordered_) compose(count, in_place);
-      }
+  void run(Execution& execution, MPI_Datatype pair, MPI_Op composition) {
+    Call call{.input = in_place_ || collective_ == Collective::bcast ? data(output_) : data(input_),
+              .output = data(output_),
+              .element = find_element(pair, composition).value(),
+              .count = count_,
+              .input_holds = input_holds_,
+              .output_holds = output_holds_,
+              .root = root_};
+    if (has_block_of_each_rank(collective_)) call.borders = borders_;
+    const std::vector<Affine> before = input_;
+    STRETTO_CHECK(execution.run(call) == MPI_SUCCESS);
+    STRETTO_CHECK(std::memcmp(before.data(), input_.data(), before.size() * sizeof(Affine)) == 0);
+    check_guards();
+    for (std::size_t i = 0; i < output_holds_.count; ++i) {
+      STRETTO_CHECK(same(data(output_)[i], expected(output_holds_.first + i)));
     }
   }
-
-  /// Stands for the bits of all results: equal on all ranks if (and, but for luck, only if) those are.
-  [[nodiscard]] double digest() const { return digest_; }
 
  private:
-  static Schedule build(MPI_Comm comm, const Algorithm& algorithm) {
-    int rank = 0;
-    mpi.Comm_rank(comm, &rank);
-    return algorithm.build(Topology::flat(size_of(comm)), rank);
+  /// Unequal blocks for reduce_scatter, some of them empty; equal ones for allgather.
+  [[nodiscard]] std::vector<std::size_t> make_borders(std::size_t count) const {
+    std::vector<std::size_t> borders{0};
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const std::size_t even = count / static_cast<std::size_t>(ranks_);
+      const auto more = static_cast<std::size_t>(rank % 3);
+      borders.push_back(borders.back() +
+                        (collective_ == Collective::reduce_scatter ? even * more + more : even + 1));
+    }
+    return borders;
   }
 
-  void sum_floats(std::size_t count, bool in_place) {
-    Run<float> run(execution_, find_element(MPI_FLOAT, MPI_SUM).value(), count, in_place);
-    const auto value = [](int rank, std::size_t i) {
-      return 0.1F * static_cast<float>((i * 7 + 3 * static_cast<std::size_t>(rank)) % 101);
-    };
-    for (std::size_t i = 0; i < count; ++i) run.input()[i] = value(rank_, i);
-    run.go();
-    for (std::size_t i = 0; i < count; ++i) {
-      double expected = 0;
-      for (int rank = 0; rank < ranks_; ++rank) expected += value(rank, i);
-      STRETTO_CHECK(std::abs(run.output()[i] - expected) <= 1e-5 * (1 + expected));
-      digest_ += run.output()[i] * static_cast<double>(i % 1009 + 1);
+  static std::vector<Affine> guarded(std::size_t count) {
+    return std::vector<Affine>(count + 2 * sentinels, Affine{sentinel, sentinel});
+  }
+  static Affine* data(std::vector<Affine>& buffer) { return buffer.data() + sentinels; }
+
+  void fill(const Range& own) {
+    if (collective_ == Collective::bcast) {
+      if (rank_ != root_) return;
+      for (std::size_t i = 0; i < count_; ++i) data(output_)[i] = affine_input(root_, i, commuting_);
+      return;
+    }
+    std::vector<Affine>& target = in_place_ ? output_ : input_;
+    const Range filled = collective_ == Collective::allgather ? own : input_holds_;
+    const std::size_t shift = in_place_ ? 0 : input_holds_.first;
+    for (std::size_t i = 0; i < filled.count; ++i) {
+      data(target)[filled.first + i - shift] = affine_input(rank_, filled.first + i, commuting_);
     }
   }
 
-  void compose(std::size_t count, bool in_place) {
-    Run<Affine> run(execution_, find_element(pair_, composition_).value(), count, in_place);
-    for (std::size_t i = 0; i < count; ++i) run.input()[i] = affine_input(rank_, i);
-    run.go();
-    for (std::size_t i = 0; i < count; ++i) {
-      Affine expected = affine_input(0, i);
-      for (int rank = 1; rank < ranks_; ++rank) expected = ::compose(expected, affine_input(rank, i));
-      STRETTO_CHECK(run.output()[i].a == expected.a && run.output()[i].b == expected.b);
+  [[nodiscard]] Affine expected(std::size_t i) const {
+    if (collective_ == Collective::bcast) return affine_input(root_, i, commuting_);
+    if (collective_ == Collective::allgather) {
+      int owner = 0;
+      while (borders_[static_cast<std::size_t>(owner) + 1] <= i) ++owner;
+      return affine_input(owner, i, commuting_);
+    }
+    Affine all = affine_input(0, i, commuting_);
+    for (int rank = 1; rank < ranks_; ++rank) all = compose(all, affine_input(rank, i, commuting_));
+    return all;
+  }
+
+  void check_guards() const {
+    for (std::size_t i = 0; i < sentinels; ++i) {
+      STRETTO_CHECK(output_[i].a == sentinel && output_[sentinels + memory_of_output_ + i].a == sentinel);
     }
   }
 
+  Collective collective_;
   int ranks_;
-  int rank_ = 0;
-  double digest_ = 0;
-  bool ordered_;
+  int rank_;
+  int root_;
+  bool in_place_;
+  bool commuting_;
+  std::vector<std::size_t> borders_;
+  std::size_t count_;
+  Range input_holds_;
+  Range output_holds_;
+  std::size_t memory_of_output_ = 0;
+  std::vector<Affine> input_;
+  std::vector<Affine> output_;
+};
+
+/// Sums of floats, whose bits depend on the order: all ranks of an allreduce must have the same.
+void compare_bits(Execution& execution, MPI_Comm comm, int rank) {
+  constexpr std::size_t count = 1009;
+  std::vector<float> input(count);
+  std::vector<float> output(count);
+  for (std::size_t i = 0; i < count; ++i)
+    input[i] = 0.1F * static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 3) % 101);
+  const Element element = find_element(MPI_FLOAT, MPI_SUM).value();
+  STRETTO_CHECK(execution.run(Call::whole(input.data(), output.data(), count, element)) == MPI_SUCCESS);
+  std::vector<float> of_rank_0 = output;
+  MPI_Bcast(of_rank_0.data(), static_cast<int>(count), MPI_FLOAT, 0, comm);
+  STRETTO_CHECK(std::memcmp(of_rank_0.data(), output.data(), count * sizeof(float)) == 0);
+}
+
+class RecipeTest {
+ public:
+  RecipeTest(const Recipe& recipe, MPI_Comm comm, const Topology& topology, int root, MPI_Datatype pair,
+             MPI_Op composition)
+      : recipe_(recipe), comm_(comm), topology_(topology), pair_(pair), composition_(composition) {
+    MPI_Comm_rank(comm, &rank_);
+    root_ = has_root(collective()) ? root : 0;
+    commuting_ = is_reduction(collective()) && !keeps_order(recipe, topology, root_);
+  }
+
+  void run(const Pipelining& wanted, const std::vector<std::size_t>& counts) {
+    const bool uncut = has_block_of_each_rank(collective()) && recipe_.algorithm->moves_runs;
+    Execution execution(comm_, build(recipe_, topology_, root_, rank_), uncut ? Pipelining{} : wanted);
+    for (const std::size_t count : counts) {
+      for (const bool in_place : {false, true}) {
+        Case(recipe_, topology_.ranks(), rank_, root_, count, in_place, commuting_)
+            .run(execution, pair_, composition_);
+      }
+    }
+    if (collective() == Collective::allreduce) compare_bits(execution, comm_, rank_);
+  }
+
+ private:
+  [[nodiscard]] Collective collective() const { return recipe_.algorithm->collective; }
+
+  const Recipe& recipe_;
+  MPI_Comm comm_;
+  const Topology& topology_;
   MPI_Datatype pair_;
   MPI_Op composition_;
-  Execution execution_;
+  int rank_ = 0;
+  int root_ = 0;
+  bool commuting_ = false;
 };
 
 void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
-  std::vector<double> digests;
-  for (const Algorithm& algorithm : algorithms()) {
-    for (const Pipelining& pipelining : {Pipelining{}, Pipelining{.segments = 5, .window = 2},
-                                         Pipelining{.segment_bytes = 4096, .window = 4}}) {
-      Case one(comm, algorithm, pipelining, pair, composition);
-      one.run_all();
-      digests.push_back(one.digest());
+  const int p = size_of(comm);
+  const auto ranks = static_cast<std::size_t>(p);
+  std::vector<int> labels;
+  for (int rank = 0; rank < p; ++rank) labels.push_back(rank * rank / 7 % 5);
+  const Topology flat = Topology::flat(p);
+  const Topology ragged = Topology::from_labels(labels);
+  int root = 0;
+  for (const Collective collective : collectives) {
+    for (const Recipe& recipe : sample_recipes(collective)) {
+      root = (root + 1) % p;
+      // Every number of ranks for every algorithm; some of them for each way to combine two.
+      if (recipe != usual_recipe(*recipe.algorithm) && p % 6 != 1) continue;
+      RecipeTest(recipe, comm, flat, root, pair, composition)
+          .run({}, {0, 1, ranks - 1, ranks, ranks + 1, 1009});
+      RecipeTest(recipe, comm, flat, root, pair, composition)
+          .run({.segments = 5, .window = 2}, {1009, 10007});
+      RecipeTest(recipe, comm, ragged, root, pair, composition).run({}, {ranks + 1});
     }
   }
-  std::vector<double> of_rank_0 = digests;
-  MPI_Bcast(of_rank_0.data(), static_cast<int>(of_rank_0.size()), MPI_DOUBLE, 0, comm);
-  STRETTO_CHECK(of_rank_0 == digests);
 }
 
 /// A barrier for more ranks than cores: MPICH's own spins, and starves those who still work.

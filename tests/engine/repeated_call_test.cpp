@@ -42,12 +42,10 @@ int main(int argc, char** argv) {
   const std::size_t count = 100000;
   std::vector<float> input(count, 1.0F);
   std::vector<float> output(count);
-  const Call call{.input = input.data(),
-                  .output = output.data(),
-                  .count = count,
-                  .element = find_element(MPI_FLOAT, MPI_SUM).value()};
-  for (const Algorithm& algorithm : algorithms()) {
-    Execution execution(MPI_COMM_WORLD, algorithm.build(Topology::flat(size_of(MPI_COMM_WORLD)), world_rank),
+  const Call call = Call::whole(input.data(), output.data(), count, find_element(MPI_FLOAT, MPI_SUM).value());
+  const Topology topology = Topology::flat(size_of(MPI_COMM_WORLD));
+  for (const Recipe& recipe : sample_recipes(Collective::allreduce)) {
+    Execution execution(MPI_COMM_WORLD, build(recipe, topology, 0, world_rank),
                         Pipelining{.segments = 7, .window = 3});
     STRETTO_CHECK(execution.run(call) == MPI_SUCCESS);
     const std::size_t before = allocations;

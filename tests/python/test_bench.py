@@ -16,12 +16,15 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from stretto import bench, bench_targets, mpi, paths
+from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.bench_table import notes, results_table
 from stretto.errors import StrettoError
-from stretto.results import LinkBound, Run, Series, read_events, summarize
+from stretto.results import Run, Series, read_events, summarize
 
+ALLREDUCE = COLLECTIVES["allreduce"]
 START = {
-    "event": "start", "library": "Open MPI v4.1.4", "ranks": 8, "nodes": 8, "ppn": [1] * 8,
+    "event": "start", "collective": "allreduce", "root": 0,
+    "library": "Open MPI v4.1.4", "ranks": 8, "nodes": 8, "ppn": [1] * 8,
     "specs": ["native", "auto"], "sizes": [1024], "type": "float", "stretto": "0.1.0",
 }  # fmt: skip
 END = {"event": "end"}
@@ -56,6 +59,7 @@ def test_events_become_a_run() -> None:
         [*noise, *lines_of(START, progress, NATIVE, RING, END)], lambda *step: steps.append(step)
     )
     assert steps == [(1, 4)]
+    assert run.collective is ALLREDUCE
     assert (run.library, run.ranks, run.nodes, run.type) == ("Open MPI v4.1.4", 8, 8, "float")
     assert [series.spec for series in run.series] == ["native", "ring"]
 
@@ -72,7 +76,7 @@ def test_a_program_that_ends_early_is_an_error() -> None:
 
 def test_the_figures_of_a_run() -> None:
     run = read_events(lines_of(START, NATIVE, RING, END), ignore)
-    native, ring = summarize(run, LinkBound.for_lab(25e6, 8))
+    native, ring = summarize(run, LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8))
     assert ring.seconds.median == 1.25
     assert ring.bandwidth.median == (16 << 20) / 1.25
     assert ring.speedup is not None
@@ -83,11 +87,35 @@ def test_the_figures_of_a_run() -> None:
 
 
 def test_the_link_bound() -> None:
-    bound = LinkBound.for_lab(25e6, 8)
+    bound = LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8)
     assert bound.bandwidth(16 << 20) == pytest.approx(13.66e6, rel=1e-3)
     assert bound.bandwidth(1 << 20) is None  # the token bucket lets its start pass unshaped
-    assert LinkBound(25e6, 8).bandwidth(1 << 20) == bound.bandwidth(16 << 20)
-    assert LinkBound(25e6, 1).bandwidth(16 << 20) is None
+    assert LinkBound(25e6, ALLREDUCE, [1] * 8).bandwidth(1 << 20) == bound.bandwidth(16 << 20)
+    assert LinkBound(25e6, ALLREDUCE, [8]).bandwidth(16 << 20) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "ppn", "part", "formula"),
+    [
+        ("allreduce", [2] * 4, 1.5, " · n/(2(n-1)), n = 4 nodes"),
+        ("allreduce", [4, 4, 1], 4 / 3, " · n/(2(n-1)), n = 3 nodes"),
+        ("bcast", [2] * 4, 1.0, ", 4 nodes"),
+        ("reduce", [4, 4, 1], 1.0, ", 3 nodes"),
+        ("reduce_scatter", [1] * 8, 7 / 8, " · n/(n-1), n = 8 nodes"),
+        ("reduce_scatter_block", [2] * 4, 3 / 4, " · n/(n-1), n = 4 nodes"),
+        ("allgather", [4, 4, 1], 8 / 9, " · p/(p-s), p = 9 ranks, s = 1 on the smallest of 3 nodes"),
+    ],
+)
+def test_what_a_link_must_carry_of_a_message(name: str, ppn: list[int], part: float, formula: str) -> None:
+    bound = LinkBound(1514.0, COLLECTIVES[name], ppn)
+    assert bound.bandwidth(1 << 20) == pytest.approx(1448 / part)
+    assert bound.formula == f"1448/1514{formula}"
+
+
+def test_a_message_that_was_cut_to_whole_blocks_has_its_bound() -> None:
+    bound = LinkBound.for_lab(25e6, COLLECTIVES["allgather"], [1] * 3)
+    assert bound.bandwidth((8 << 20) - 8) is not None
+    assert bound.bandwidth(4 << 20) is None
 
 
 def text_of(run: Run, bound: LinkBound | None) -> list[str]:
@@ -100,7 +128,7 @@ def text_of(run: Run, bound: LinkBound | None) -> list[str]:
 def test_the_table() -> None:
     auto = result("auto", [1.25] * 6, chosen="ring:segments=16", in_place=True)
     run = read_events(lines_of(START, NATIVE, RING, auto, END), ignore)
-    header, _, native, ring, chosen = text_of(run, LinkBound.for_lab(25e6, 8))
+    header, _, native, ring, chosen = text_of(run, LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8))
     assert header == "size in place spec chosen time (95 %) MB/s speedup (95 %) of bound"
     assert native == "16 MiB no native 2.50 (2.40-2.60) s 6.71 49.1 %"
     assert ring == "16 MiB no ring 1.25 (1.20-1.30) s 13.4 2.00 (2.00-2.00) 98.2 %"
@@ -114,22 +142,36 @@ def test_the_table_leaves_out_what_nobody_measured() -> None:
 
 def test_notes_say_what_weighs_on_the_figures() -> None:
     series = [Series(1024, False, "native", "native", 1, [1e-3] * 5, True)]
-    run = Run("MPICH Version: 4.0.2", "0.1.0", 99, 1, [99], "float", series)
+    run = Run(ALLREDUCE, 0, "MPICH Version: 4.0.2", "0.1.0", 99, 1, [99], "float", series)
     text = "\n".join(notes(run, None, emulated=False))
     assert "fewer than 6 repetitions" in text
     assert "99 ranks share" in text
     run.nodes = 9
-    text = "\n".join(notes(run, LinkBound.for_lab(25e6, 9), emulated=True))
+    text = "\n".join(notes(run, LinkBound.for_lab(25e6, ALLREDUCE, [11] * 9), emulated=True))
     assert "links of 200mbit · 1448/1514 · n/(2(n-1)), n = 9 nodes, for 4 MiB and more" in text
+
+
+def test_notes_say_which_call_it_was() -> None:
+    run = Run(COLLECTIVES["reduce"], 2, "Open MPI v4.1.4", "0.1.0", 3, 1, [3], "double")
+    run.series = [Series(1024, False, "native", "native", 1, [1e-3] * 7, True, with_barrier=True)]
+    first, *others = notes(run, None, emulated=False)
+    assert first.startswith("MPI_Reduce with root 2 of double, Open MPI v4.1.4, 3 ranks on one node")
+    assert any("timed with a barrier after it" in line for line in others)
+    run.collective = COLLECTIVES["reduce_scatter"]
+    run.series[0] = Series(1024, False, "native", "native", 1, [1e-3] * 7, True)
+    first, *others = notes(run, None, emulated=False)
+    assert first.startswith("MPI_Reduce_scatter of double")
+    assert not any("barrier" in line for line in others)
+    assert any("message (a rank's input)" in line for line in others)
 
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(bench.bench)
 
 
-def invoke(*arguments: str) -> str:
+def invoke(*arguments: str, collective: str = "allreduce") -> str:
     # Of an app with a single command the command's name is left out.
-    done = CliRunner().invoke(app, ["allreduce", *arguments], catch_exceptions=False)
+    done = CliRunner().invoke(app, [collective, *arguments], catch_exceptions=False)
     assert done.exit_code == 0
     return done.output
 
@@ -163,6 +205,8 @@ def test_all_outputs_of_one_run(program: Path, tmp_path: Path) -> None:
     assert "98.2 %" in text
 
     report = json.loads(Path(files[0]).read_text())
+    assert report["collective"] == "allreduce"
+    assert report["root"] is None
     assert report["mpi"] == "Open MPI v4.1.4"
     assert report["machine"]["cores"] == len(os.sched_getaffinity(0))
     assert report["results"][1]["seconds"] == RING["seconds"]
@@ -171,6 +215,7 @@ def test_all_outputs_of_one_run(program: Path, tmp_path: Path) -> None:
     with Path(files[1]).open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["spec"] for row in rows] == ["native", "ring"]
+    assert rows[1]["collective"] == "allreduce"
     assert rows[1]["bytes"] == str(16 << 20)
     assert float(rows[1]["speedup"]) == pytest.approx(2)
     assert float(rows[1]["bound_share"]) == pytest.approx(0.982, abs=1e-3)
@@ -180,22 +225,59 @@ def test_all_outputs_of_one_run(program: Path, tmp_path: Path) -> None:
 def test_the_program_gets_the_options_and_no_other_choice(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STRETTO_ALLREDUCE", "linear")
-    monkeypatch.setenv("STRETTO_DISABLE", "1")
+    others = ("BCAST", "REDUCE", "REDUCE_SCATTER", "ALLGATHER", "DISABLE", "REPRODUCIBLE", "TOPOLOGY")
+    variables = ["STRETTO_ALLREDUCE", *(f"STRETTO_{other}" for other in others)]
+    for variable in variables:
+        monkeypatch.setenv(variable, "x")
     let_print(program, START, NATIVE, END)
     sizes = ("--sizes", "8,1KiB..4KiB:4", "--in-place", "both", "--type", "double", "--repetitions", "20")
     invoke("--specs", "native, ring,native", *sizes, *OWN)
     arguments = Path(f"{program}.arguments").read_text()
-    assert (
-        "--collective allreduce --specs native,ring --sizes 8,1024,4096 --in-place both --type double"
-        in arguments
-    )
+    assert "--collective allreduce --specs native,ring --sizes 8,1024,4096 " in arguments
+    assert "--in-place both --root 0 --type double " in arguments
     assert "--repetitions 20 " in arguments
     environment = Path(f"{program}.environment").read_text()
     assert "RANKS=8" in environment
-    assert "STRETTO_ALLREDUCE" not in environment
-    assert "STRETTO_DISABLE" not in environment
-    assert os.environ["STRETTO_ALLREDUCE"] == "linear"
+    assert not [variable for variable in variables if f"{variable}=" in environment]
+    assert all(os.environ[variable] == "x" for variable in variables)
+
+
+def test_specs_of_the_collective_that_is_asked_for(program: Path) -> None:
+    let_print(program, START | {"collective": "reduce", "root": 3}, NATIVE, END)
+    text = invoke("--specs", "native,auto,knomial:radix=4,native", "--root", "3", *OWN, collective="reduce")
+    assert "MPI_Reduce with root 3" in text
+    arguments = Path(f"{program}.arguments").read_text()
+    assert "--collective reduce --specs native,auto,knomial:radix=4 " in arguments
+    assert "--root 3 " in arguments
+
+
+def test_commas_in_parentheses_are_of_a_spec(program: Path) -> None:
+    let_print(program, START, NATIVE, END)
+    specs = "native,reduce_broadcast(binomial,chain),smp(ring):segments=4"
+    invoke("--specs", specs, *OWN)
+    assert f"--specs {specs} " in Path(f"{program}.arguments").read_text()
+
+
+def test_reduce_scatter_block_has_the_algorithms_of_reduce_scatter(program: Path) -> None:
+    let_print(program, START | {"collective": "reduce_scatter_block"}, NATIVE, END)
+    invoke("--specs", "ring", *OWN, collective="reduce_scatter_block")
+
+
+@pytest.mark.parametrize(
+    ("collective", "arguments", "message"),
+    [
+        ("scan", [], "scan: the collectives that can be measured are allreduce, bcast"),
+        ("bcast", ["--in-place", "both"], "--in-place both: MPI_Bcast has no form in place"),
+        ("allgather", ["--root", "1"], "--root 1: MPI_Allgather has no root"),
+        ("bcast", ["--specs", "native,rabenseifner"], "no bcast algorithm"),
+    ],
+)
+def test_what_a_collective_does_not_have(
+    program: Path, collective: str, arguments: list[str], message: str
+) -> None:
+    let_print(program, START, END)
+    with pytest.raises(StrettoError, match=message):
+        invoke(*arguments, *OWN, collective=collective)
 
 
 def test_a_wrong_result_is_loud(program: Path) -> None:
@@ -244,11 +326,6 @@ def test_what_is_wrong_is_said_in_a_line(program: Path, arguments: list[str], me
         invoke(*arguments)
 
 
-def test_only_allreduce_can_be_measured() -> None:
-    with pytest.raises(StrettoError, match="scan: the only collective"):
-        CliRunner().invoke(app, ["scan"], catch_exceptions=False)
-
-
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_the_measuring_program_on_two_ranks(name: str, tmp_path: Path) -> None:
     file = tmp_path / "a.json"
@@ -264,6 +341,30 @@ def test_the_measuring_program_on_two_ranks(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_the_measuring_program_checks_every_collective(name: str, collective: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    # MPICH 4.0.2 crashes in its own MPI_Reduce in place with another root than 0, from some KiB on.
+    root = 0 if (name, collective) == ("mpich", "reduce") else 1
+    rooted = ("--root", str(root)) if COLLECTIVES[collective].has_root else ()
+    in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
+    spec = "chain" if COLLECTIVES[collective].has_root else "ring"
+    options = ("--specs", f"native,auto,{spec}", "--sizes", "1,40,30000", "--in-place", in_place, "--np", "3")
+    measured = ("--json", str(file), "--repetitions", "3")
+    text = invoke("--mpi", name, *options, *rooted, *measured, collective=collective)
+    assert COLLECTIVES[collective].function in text
+    report = json.loads(file.read_text())
+    assert report["collective"] == collective
+    assert report["root"] == (root if rooted else None)
+    results = report["results"]
+    equal_blocks = collective in ("reduce_scatter_block", "allgather")
+    assert {result["bytes"] for result in results} == ({12, 36, 30000} if equal_blocks else {4, 40, 30000})
+    assert len(results) == (18 if in_place == "both" else 9)
+    assert all(result["correct"] for result in results)
+    assert all(result["with_barrier"] for result in results if rooted)
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
     target = bench_targets.local_target(name, 2)
     for arguments, message in [
@@ -274,6 +375,10 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
             "--type real: expected float, double or int32",
         ),
         (["--specs", "native", "--sizes", "8", "--fast", "1"], "unknown option --fast"),
+        (["--specs", "native", "--sizes", "8", "--collective", "scan"], "expected one of allreduce, bcast"),
+        (["--specs", "native", "--sizes", "8", "--root", "1"], "--root 1: allreduce has no root"),
+        (["--specs", "native", "--sizes", "8", "--collective", "reduce", "--root", "2"], "from 0 to 1"),
+        (["--specs", "native", "--sizes", "8", "--collective", "bcast", "--in-place", "yes"], "no form in"),
     ]:
         with pytest.raises(StrettoError, match=message):
             bench_targets.measure(target, arguments, ignore)

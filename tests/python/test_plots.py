@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from stretto import plots
-from stretto.results import LinkBound, Run, Series, summarize
+from stretto.bench_collectives import COLLECTIVES, LinkBound
+from stretto.results import Run, Series, summarize
+
+ALLREDUCE = COLLECTIVES["allreduce"]
 
 
 def make_run(sizes: list[int], specs: list[str], places: list[bool]) -> Run:
@@ -18,12 +21,12 @@ def make_run(sizes: list[int], specs: list[str], places: list[bool]) -> Run:
         for place in places
         for index, spec in enumerate(specs)
     ]
-    return Run("Open MPI v4.1.4", "0.1.0", 8, 8, [1] * 8, "float", series)
+    return Run(ALLREDUCE, 0, "Open MPI v4.1.4", "0.1.0", 8, 8, [1] * 8, "float", series)
 
 
 def test_a_panel_each_for_out_of_place_and_in_place() -> None:
     sizes = [1 << exponent for exponent in range(10, 27)]
-    bound = LinkBound.for_lab(25e6, 8)
+    bound = LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8)
     run = make_run(sizes, ["native", "ring", "auto"], [False, True])
     panels = plots.throughput_figure(run, summarize(run, bound), bound).axes
     assert [panel.get_title() for panel in panels] == ["out of place", "in place"]
@@ -44,6 +47,20 @@ def test_a_single_size_and_no_bound() -> None:
     figure = plots.throughput_figure(run, summarize(run, None), None)
     assert len(figure.axes) == 1
     assert figure.get_suptitle() == "MPI_Allreduce of float, in place, Open MPI v4.1.4, 8 ranks on 8 nodes"
+    assert figure.axes[0].get_xlabel() == "message size (the buffer)"
+
+
+def test_the_plot_says_which_collective_it_shows() -> None:
+    run = make_run([8 << 20, 16 << 20], ["native", "ring"], [False])
+    run.collective = COLLECTIVES["allgather"]
+    bound = LinkBound.for_lab(25e6, run.collective, run.ppn)
+    figure = plots.throughput_figure(run, summarize(run, bound), bound)
+    assert figure.get_suptitle() == "MPI_Allgather of float, Open MPI v4.1.4, 8 ranks on 8 nodes"
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "message size (a rank's output)"
+    assert axes.get_ylabel() == "algorithm bandwidth (MB/s)"
+    limit = np.asarray(axes.get_lines()[-1].get_ydata())
+    assert np.allclose(limit, 25 * 1448 / 1514 * 8 / 7)
 
 
 def test_many_specs_stay_apart_and_the_legend_stays_inside(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace stretto {
 namespace {
 
@@ -33,6 +35,90 @@ TEST(Schedule, ARecvReduceNamesTheOperandThatIsHere) {
   EXPECT_EQ(action.with(), input(0));
   EXPECT_EQ(action.left, input(0));
   EXPECT_EQ(action.right.count, 0);
+}
+
+TEST(Schedule, CopyingABlockToItselfIsNothing) {
+  Schedule schedule(1, 0, 2);
+  schedule.copy(output(1), output(1)).end_round();
+  EXPECT_EQ(schedule.rounds(), 0);
+}
+
+TEST(Schedule, ScratchIsShapedLikeBlocks) {
+  Schedule schedule(1, 0, 4);
+  EXPECT_EQ(schedule.add_scratch(3), 0);
+  EXPECT_EQ(schedule.add_scratch(1, 2), 1);
+  EXPECT_EQ(schedule.scratch_shape(), (std::vector<int>{3, 1, 2}));
+}
+
+TEST(Append, PartsBecomeRanksAndBlocksOfTheWhole) {
+  // Rank 1 of 2 in the part, which is rank 5 of the whole; block 0 stands for blocks 2 and 3, block 1 for 4.
+  Schedule part(2, 1, 2);
+  part.recv_reduce(output(0), input(0), 0, Side::left).end_round();
+  part.send(output(0, 2), 0).end_round();
+  Schedule whole(6, 5, 6);
+  whole.append(part, {.ranks = std::vector{3, 5}, .borders = std::vector{2, 4, 5}});
+  ASSERT_EQ(whole.rounds(), 2);
+  const Action& reduction = whole.round(0)[0];
+  EXPECT_EQ(reduction.peer, 3);
+  EXPECT_EQ(reduction.arriving, Side::left);
+  EXPECT_EQ(reduction.into, output(2, 2));
+  EXPECT_EQ(reduction.with(), input(2, 2));
+  EXPECT_EQ(reduction.left.count, 0);
+  EXPECT_EQ(whole.round(1)[0].left, output(2, 3));
+  EXPECT_EQ(whole.most_landing_blocks(), 2);
+}
+
+TEST(Append, InputMayBeTheOutputOrScratch) {
+  Schedule part(1, 0, 2);
+  part.copy(output(1), input(1)).end_round();
+  {
+    Schedule whole(1, 0, 2);
+    whole.append(part, {.ranks = std::vector{0}, .input = Buffer::output});
+    EXPECT_EQ(whole.rounds(), 0) << "the copy has nothing left to do";
+  }
+  {
+    Schedule whole(1, 0, 4);
+    whole.add_scratch(0, 1);
+    const int at = whole.add_scratch(2, 2);
+    whole.append(part, {.ranks = std::vector{0},
+                        .input = Buffer::scratch,
+                        .input_scratch = at,
+                        .borders = std::vector{2, 3, 4}});
+    EXPECT_EQ(whole.round(0)[0].left, scratch(2));
+    EXPECT_EQ(whole.round(0)[0].into, output(3));
+  }
+}
+
+TEST(Append, ScratchOfThePartIsAddedBehindThatOfTheWhole) {
+  Schedule part(1, 0, 2);
+  part.add_scratch(1);
+  part.add_scratch(0);
+  part.copy(scratch(1), input(0)).copy(scratch(0), input(1)).end_round();
+  Schedule whole(1, 0, 5);
+  whole.add_scratch(4);
+  whole.append(part, {.ranks = std::vector{0}, .borders = std::vector{0, 3, 5}});
+  EXPECT_EQ(whole.scratch_shape(), (std::vector<int>{4, 3, 4, 0, 1, 2}));
+  EXPECT_EQ(whole.round(0)[0].into, scratch(3, 3));
+  EXPECT_EQ(whole.round(0)[0].left, input(0, 3));
+  EXPECT_EQ(whole.round(0)[1].into, scratch(1, 2));
+}
+
+TEST(Append, WhatMovesNoBlocksIsLeftOut) {
+  Schedule part(2, 0, 2);
+  part.send(input(0), 1).end_round();
+  part.send(input(1), 1).end_round();
+  Schedule whole(2, 0, 3);
+  whole.append(part, {.ranks = std::vector{0, 1}, .borders = std::vector{1, 1, 3}});
+  ASSERT_EQ(whole.rounds(), 1);
+  EXPECT_EQ(whole.round(0)[0].left, input(1, 2));
+}
+
+TEST(Append, EndsTheRoundThatIsOpen) {
+  Schedule part(2, 0, 1);
+  part.send(input(0), 1).end_round();
+  Schedule whole(2, 0, 1);
+  whole.recv(output(0), 1).append(part, {.ranks = std::vector{0, 1}});
+  EXPECT_EQ(whole.rounds(), 2);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 TEST(Settings, ReadsTheVariables) {
   const Settings settings = parse_settings(
       "STRETTO_ALLREDUCE=ring:segments=4\nSTRETTO_DISABLE=0\nSTRETTO_STATS=a=b.json\nSTRETTO_STRICT=1\n");
-  EXPECT_EQ(to_string(settings.allreduce.value()), "ring:segments=4");
+  EXPECT_EQ(to_string(settings.forced_for(Collective::allreduce).value()), "ring:segments=4");
   EXPECT_FALSE(settings.disabled);
   EXPECT_TRUE(settings.strict);
   EXPECT_EQ(settings.statistics_file, "a=b.json");
@@ -19,15 +19,15 @@ TEST(Settings, ReadsTheVariables) {
 }
 
 TEST(Settings, AutoAndEmptyLeaveTheChoiceToTheRule) {
-  EXPECT_FALSE(parse_settings("STRETTO_ALLREDUCE=auto\n").allreduce.has_value());
-  EXPECT_FALSE(parse_settings("STRETTO_ALLREDUCE=\n").allreduce.has_value());
+  EXPECT_FALSE(parse_settings("STRETTO_ALLREDUCE=auto\n").forced_for(Collective::allreduce).has_value());
+  EXPECT_FALSE(parse_settings("STRETTO_ALLREDUCE=\n").forced_for(Collective::allreduce).has_value());
 }
 
 TEST(Settings, ASpecThatCannotBeReadIsTheLibrarysOwn) {
   const Settings settings = parse_settings("STRETTO_ALLREDUCE=rnig\n");
   ASSERT_EQ(settings.complaints.size(), 1U);
   EXPECT_NE(settings.complaints[0].find("\"rnig\""), std::string::npos);
-  EXPECT_TRUE(settings.allreduce.value().is_pass_through());
+  EXPECT_TRUE(settings.forced_for(Collective::allreduce).value().is_pass_through());
 }
 
 TEST(Settings, ComplainsOfWhatItDoesNotKnow) {
@@ -35,6 +35,28 @@ TEST(Settings, ComplainsOfWhatItDoesNotKnow) {
   ASSERT_EQ(settings.complaints.size(), 2U);
   EXPECT_NE(settings.complaints[0].find("STRETTO_ALREDUCE"), std::string::npos);
   EXPECT_NE(settings.complaints[1].find("STRETTO_STRICT=yes: must be 0 or 1"), std::string::npos);
+}
+
+TEST(Settings, EveryCollectiveHasItsVariable) {
+  const Settings settings = parse_settings(
+      "STRETTO_ALLGATHER=bruck\nSTRETTO_BCAST=smp(chain):segments=2\nSTRETTO_REDUCE_SCATTER=pairwise\n"
+      "STRETTO_REDUCE=knomial:radix=3\nSTRETTO_REPRODUCIBLE=1\n");
+  EXPECT_TRUE(settings.complaints.empty());
+  EXPECT_TRUE(settings.reproducible);
+  EXPECT_EQ(to_string(settings.forced_for(Collective::bcast).value()), "smp(chain):segments=2");
+  EXPECT_EQ(to_string(settings.forced_for(Collective::reduce).value()), "knomial:radix=3");
+  EXPECT_FALSE(settings.forced_for(Collective::allreduce).has_value());
+}
+
+TEST(Settings, ATopologyThatCannotBeReadIsIgnored) {
+  const Settings right = parse_settings("STRETTO_TOPOLOGY=nodes=2,ppn=3\n");
+  EXPECT_EQ(right.topology.value().nodes, 2);
+  const Settings lines = parse_settings("STRETTO_TOPOLOGY=a;a;b;\n");
+  EXPECT_EQ(lines.topology.value().ranks(), 3);
+  const Settings wrong = parse_settings("STRETTO_TOPOLOGY=nodes=0,ppn=3\n");
+  EXPECT_FALSE(wrong.topology.has_value());
+  ASSERT_EQ(wrong.complaints.size(), 1U);
+  EXPECT_NE(wrong.complaints[0].find("nodes must be a whole number"), std::string::npos);
 }
 
 TEST(Settings, TextHoldsOurVariablesOnly) {

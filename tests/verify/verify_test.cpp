@@ -18,27 +18,59 @@ std::vector<int> rank_counts() {
   return counts;
 }
 
-class EveryAlgorithm : public testing::TestWithParam<Algorithm> {};
+std::vector<Recipe> every_recipe() {
+  std::vector<Recipe> all;
+  for (const Collective collective : collectives) {
+    const auto some = sample_recipes(collective);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
 
-TEST_P(EveryAlgorithm, IsProvenForAnyNumberOfRanks) {
+std::vector<int> roots_of(const Recipe& recipe, int ranks) {
+  if (!has_root(recipe.algorithm->collective)) return {0};
+  std::vector<int> roots(static_cast<std::size_t>(ranks));
+  std::iota(roots.begin(), roots.end(), 0);
+  if (ranks > 17) roots = {0, 1, ranks / 2, ranks - 1};
+  return roots;
+}
+
+class EveryRecipe : public testing::TestWithParam<Recipe> {};
+
+TEST_P(EveryRecipe, IsProvenForAnyNumberOfRanks) {
   for (const int ranks : rank_counts()) {
-    EXPECT_EQ(verify(GetParam(), Topology::flat(ranks)).error, "");
+    const Topology topology = Topology::flat(ranks);
+    for (const int root : roots_of(GetParam(), ranks))
+      EXPECT_EQ(verify(GetParam(), topology, root).error, "");
   }
 }
 
-TEST_P(EveryAlgorithm, IsProvenHoweverRanksAreMapped) {
+TEST_P(EveryRecipe, IsProvenHoweverRanksAreMapped) {
   std::mt19937 random(1);
   for (int i = 0; i < 200; ++i) {
     std::vector<int> labels(1 + random() % 24);
+    std::vector<int> sockets(labels.size());
     const auto nodes = 1 + random() % labels.size();
     for (int& label : labels) label = static_cast<int>(random() % nodes);
-    EXPECT_EQ(verify(GetParam(), Topology::from_labels(labels)).error, "");
+    for (int& label : sockets) label = static_cast<int>(random() % 2);
+    if (random() % 2 == 0) std::sort(labels.begin(), labels.end());
+    const Topology topology = Topology::from_labels(labels, sockets);
+    const int root = static_cast<int>(random() % labels.size());
+    EXPECT_EQ(verify(GetParam(), topology, has_root(GetParam().algorithm->collective) ? root : 0).error, "");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryAlgorithm,
-                         testing::ValuesIn(algorithms().begin(), algorithms().end()),
-                         [](const auto& algorithm) { return std::string(algorithm.param.name); });
+INSTANTIATE_TEST_SUITE_P(Registry, EveryRecipe, testing::ValuesIn(every_recipe()), [](const auto& recipe) {
+  std::string name = std::string(name_of(recipe.param.algorithm->collective)) + "_" + to_string(recipe.param);
+  for (char& symbol : name) {
+    if (std::isalnum(static_cast<unsigned char>(symbol)) == 0) symbol = '_';
+  }
+  return name;
+});
+
+Recipe usual(std::string_view allreduce) {
+  return usual_recipe(*find_algorithm(Collective::allreduce, allreduce));
+}
 
 /// Two ranks that swap their whole message and reduce: right, and small enough to break in every way.
 std::vector<Schedule> swap_and_reduce() {
@@ -54,7 +86,8 @@ std::vector<Schedule> swap_and_reduce() {
 }
 
 std::string error_of(const std::vector<Schedule>& schedules, Placement placement = Placement::out_of_place) {
-  return verify(Collective::allreduce, schedules, placement).error;
+  return verify({.placement = placement}, schedules, Topology::flat(static_cast<int>(schedules.size())))
+      .error;
 }
 
 void expect_contains(const std::string& text, const std::string& words) {
@@ -134,7 +167,7 @@ TEST(Verify, CatchesAWriteToTheInput) {
   auto schedules = swap_and_reduce();
   schedules[0].copy(input(0), output(0)).end_round();
   expect_contains(error_of(schedules), "writes to the input");
-  EXPECT_EQ(error_of(schedules, Placement::in_place), "");
+  expect_contains(error_of(schedules, Placement::in_place), "writes to the input");
 }
 
 TEST(Verify, CatchesAPartialOverlap) {
@@ -244,15 +277,20 @@ TEST(Verify, CatchesTheLowerRankOnTheRight) {
   expect_contains(error_of(schedules), "the operand that holds rank 0 stands on the right");
 }
 
-TEST(Verify, CatchesAFalseClaimOfRankOrder) {
-  Algorithm liar = *find_algorithm(Collective::allreduce, "ring");
-  liar.keeps_order = [](const Topology&) { return true; };
-  expect_contains(verify(liar, Topology::flat(5)).error,
-                  "ring on 5 ranks: it does not keep rank order, though the registry claims it");
-  liar = *find_algorithm(Collective::allreduce, "binomial");
-  liar.keeps_order = [](const Topology&) { return false; };
-  expect_contains(verify(liar, Topology::flat(5)).error,
-                  "it keeps rank order, though the registry denies it");
+TEST(Verify, CatchesAFalseClaim) {
+  const auto error_with = [](std::string_view name, auto change) {
+    Algorithm liar = *find_algorithm(Collective::allreduce, name);
+    change(liar);
+    return verify(Recipe{&liar, 0, {}}, Topology::flat(5)).error;
+  };
+  expect_contains(error_with("ring", [](Algorithm& a) { a.keeps_order = [](const Task&) { return true; }; }),
+                  "ring on 5 ranks, 5 nodes: it does not keep rank order, though the registry claims it");
+  expect_contains(
+      error_with("rabenseifner", [](Algorithm& a) { a.keeps_order = [](const Task&) { return false; }; }),
+      "it keeps rank order, though the registry denies it");
+  expect_contains(
+      error_with("ring", [](Algorithm& a) { a.has_fixed_tree = [](const Task&) { return true; }; }),
+      "its results are not those of the fixed tree, though the registry claims it");
 }
 
 TEST(Verify, CatchesASchedulePutInTheWrongPlace) {
@@ -264,27 +302,28 @@ TEST(Verify, CatchesASchedulePutInTheWrongPlace) {
 TEST(Ring, CrossesEachNodesLinkOnceInEachDirection) {
   const Topology by_node = Topology::from_labels({0, 1, 2, 0, 1, 2, 0, 1});
   for (int rank = 0; rank < by_node.ranks(); ++rank) {
-    const auto node = [&](int r) { return by_node.node_of[static_cast<std::size_t>(r)]; };
-    const Schedule schedule = find_algorithm(Collective::allreduce, "ring")->build(by_node, rank);
+    const Schedule schedule = build(usual("ring"), by_node, 0, rank);
     const int next = schedule.round(0)[0].peer;
-    const bool leaves_node = node(next) != node(rank);
+    const bool leaves_node = by_node.node(next) != by_node.node(rank);
     const std::vector<int> last_of_node{6, 7, 5};
     EXPECT_EQ(leaves_node, std::count(last_of_node.begin(), last_of_node.end(), rank) == 1) << rank;
   }
 }
 
 TEST(Verify, CountsTheWorkOfTheBusiestRank) {
-  const Proof ring = verify(*find_algorithm(Collective::allreduce, "ring"), Topology::flat(8));
+  const Proof ring = verify(usual("ring"), Topology::flat(8));
   EXPECT_EQ(ring.rounds, 14);
-  EXPECT_EQ(ring.messages_sent, 14);
-  EXPECT_EQ(ring.blocks_sent, 14);
-  const Proof halving = verify(*find_algorithm(Collective::allreduce, "rabenseifner"), Topology::flat(8));
+  EXPECT_EQ(ring.messages, 14);
+  EXPECT_EQ(ring.between_nodes.blocks, 14);
+  EXPECT_EQ(ring.link.blocks, 14);
+  const Proof halving = verify(usual("rabenseifner"), Topology::flat(8));
   EXPECT_EQ(halving.rounds, 6);
-  EXPECT_EQ(halving.blocks_sent, 14);
-  const Proof doubling =
-      verify(*find_algorithm(Collective::allreduce, "recursive_doubling"), Topology::flat(8));
+  EXPECT_EQ(halving.between_nodes.blocks, 14);
+  const Proof doubling = verify(usual("recursive_doubling"), Topology::from_labels({0, 0, 0, 0, 1, 1, 1, 1}));
   EXPECT_EQ(doubling.rounds, 3);
-  EXPECT_EQ(doubling.blocks_sent, 3);
+  EXPECT_EQ(doubling.within_node.blocks, 2);
+  EXPECT_EQ(doubling.between_nodes.messages, 1);
+  EXPECT_EQ(doubling.link.messages, 4);
 }
 
 }  // namespace

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allreduce algorithms: each is described on top of its own file.
+// The allreduce algorithms: each is described on top of its own file; table.cpp lists them.
 #pragma once
 
-#include "schedule/schedule.hpp"
-#include "schedule/topology.hpp"
+#include <span>
+
+#include "algorithms/registry.hpp"
 
 namespace stretto::allreduce {
 
-Schedule ring(const Topology& topology, int rank);
-Schedule recursive_doubling(const Topology& topology, int rank);
-Schedule rabenseifner(const Topology& topology, int rank);
-Schedule linear(const Topology& topology, int rank);
-Schedule binomial(const Topology& topology, int rank);
+std::span<const Algorithm> table();
+
+Schedule ring(const Task& task, int rank);
+Schedule recursive_doubling(const Task& task, int rank);
+Schedule rabenseifner(const Task& task, int rank);
+Schedule pairwise(const Task& task, int rank);
+Schedule rabenseifner_no_idle(const Task& task, int rank);
+Schedule knomial(const Task& task, int rank);
+Schedule recursive_multiplying(const Task& task, int rank);
+Schedule gather_scatter(const Task& task, int rank);
+Schedule shumilin_ring(const Task& task, int rank);
+Schedule swing(const Task& task, int rank);
+Schedule segmented_ring(const Task& task, int rank);
+Schedule reduce_broadcast(const Task& task, int rank);
+Schedule nap(const Task& task, int rank);
+Schedule multilane(const Task& task, int rank);
+Schedule smp(const Task& task, int rank);
+
+// Predicates that need more than the task to tell.
+bool rabenseifner_no_idle_has_fixed_tree(const Task& task);
+bool knomial_has_fixed_tree(const Task& task);
+bool recursive_multiplying_has_fixed_tree(const Task& task);
+bool swing_keeps_order(const Task& task);
 
 }  // namespace stretto::allreduce

@@ -39,8 +39,8 @@ std::vector<Halving> halvings(const PowerCore& core, int me) {
 
 }  // namespace
 
-Schedule rabenseifner(const Topology& topology, int rank) {
-  const int p = topology.ranks();
+Schedule rabenseifner(const Task& task, int rank) {
+  const int p = task.ranks();
   const PowerCore core(p);
   const int blocks = core.size();
   Schedule schedule(p, rank, blocks);

@@ -11,8 +11,8 @@
 
 namespace stretto::allreduce {
 
-Schedule recursive_doubling(const Topology& topology, int rank) {
-  const int p = topology.ranks();
+Schedule recursive_doubling(const Task& task, int rank) {
+  const int p = task.ranks();
   Schedule schedule(p, rank, 1);
   if (p == 1) return schedule.copy(output(0), input(0)).end_round();
 

@@ -11,32 +11,17 @@
 // contributions of the k places before ours, so a running minimum tells whether the lowest rank is in it or
 // is ours.
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
 
 namespace stretto::allreduce {
-namespace {
-
-/// The ranks in the order of the ring.
-std::vector<int> node_by_node(const Topology& topology) {
-  std::vector<int> order(topology.node_of.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return topology.node_of[static_cast<std::size_t>(a)] < topology.node_of[static_cast<std::size_t>(b)];
-  });
-  return order;
-}
-
-}  // namespace
-
-Schedule ring(const Topology& topology, int rank) {
-  const int p = topology.ranks();
+Schedule ring(const Task& task, int rank) {
+  const int p = task.ranks();
   Schedule schedule(p, rank, p);
   if (p == 1) return schedule.copy(output(0), input(0)).end_round();
 
-  const std::vector<int> order = node_by_node(topology);
+  const std::vector<int>& order = task.topology.by_node;
   const int place = static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin());
   const auto back = [&](int steps) { return (place + 2 * p - steps) % p; };
   const auto rank_back = [&](int steps) { return order[static_cast<std::size_t>(back(steps))]; };

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The collectives that `stretto bench` measures, and how fast the links of the nodes let them be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# A packet of 1514 bytes on the wire carries 1448 of the message.
+_TCP_PAYLOAD = 1448 / 1514
+# Where ranks have equal blocks, messages are cut to whole ones: a little less is still that size.
+_CUT = 0.999
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What a node's link must carry at least, in its busier direction."""
+
+    part: Callable[[list[int]], float]
+    """As a part of the message, of the ranks on each node."""
+    formula: Callable[[list[int]], str]
+    """What the bound is beside the link's payload, as text to go after it."""
+    least_shaped_bytes: int
+    """A token bucket lets the first 256 KiB of a burst pass unshaped; such messages need much more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """A call of MPI that can be measured."""
+
+    name: str
+    function: str
+    algorithms: str
+    """The collective whose algorithms carry it out."""
+    message: str
+    """What the size of a message means."""
+    load: _Load
+    has_root: bool = False
+    goes_in_place: bool = True
+
+
+def _other_nodes_part(ppn: list[int]) -> float:
+    return 1 - min(ppn) / sum(ppn)
+
+
+def _other_nodes_formula(ppn: list[int]) -> str:
+    if min(ppn) == max(ppn):
+        return f" · n/(n-1), n = {len(ppn)} nodes"
+    return f" · p/(p-s), p = {sum(ppn)} ranks, s = {min(ppn)} on the smallest of {len(ppn)} nodes"
+
+
+# Every node's input must reach one place, and the result all nodes: n-1 messages each, over n links.
+_REDUCE_AND_SPREAD = _Load(
+    lambda ppn: 2 * (len(ppn) - 1) / len(ppn), lambda ppn: f" · n/(2(n-1)), n = {len(ppn)} nodes", 4 << 20
+)
+# A whole message enters or leaves each node.
+_MESSAGE = _Load(lambda _: 1.0, lambda ppn: f", {len(ppn)} nodes", 8 << 20)
+# The blocks of all other nodes enter or leave each.
+_OTHER_NODES = _Load(_other_nodes_part, _other_nodes_formula, 8 << 20)
+
+COLLECTIVES = {
+    one.name: one
+    for one in (
+        Collective("allreduce", "MPI_Allreduce", "allreduce", "the buffer", _REDUCE_AND_SPREAD),
+        Collective("bcast", "MPI_Bcast", "bcast", "the buffer", _MESSAGE, has_root=True, goes_in_place=False),
+        Collective("reduce", "MPI_Reduce", "reduce", "the buffer", _MESSAGE, has_root=True),
+        Collective("reduce_scatter", "MPI_Reduce_scatter", "reduce_scatter", "a rank's input", _OTHER_NODES),
+        Collective(
+            "reduce_scatter_block",
+            "MPI_Reduce_scatter_block",
+            "reduce_scatter",
+            "a rank's input",
+            _OTHER_NODES,
+        ),
+        Collective("allgather", "MPI_Allgather", "allgather", "a rank's output", _OTHER_NODES),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LinkBound:
+    """How fast a collective can be at most when the nodes' links are what limits it."""
+
+    rate: float
+    """Bytes per second on a node's link, with the packets' headers."""
+    collective: Collective
+    ppn: list[int]
+    """Ranks of each node."""
+    least_bytes: int = 0
+    """Below this message size the bound is not stated."""
+
+    @classmethod
+    def for_lab(cls, rate: float, collective: Collective, ppn: list[int]) -> LinkBound:
+        """The bound on an emulated cluster, whose links are shaped by a token bucket."""
+        return cls(rate, collective, ppn, collective.load.least_shaped_bytes)
+
+    @property
+    def formula(self) -> str:
+        """The bound as a part of the link's rate, with what its letters stand for."""
+        return f"1448/1514{self.collective.load.formula(self.ppn)}"
+
+    def bandwidth(self, size: int) -> float | None:
+        """Algorithm bandwidth in bytes per second."""
+        if len(self.ppn) < 2 or size < _CUT * self.least_bytes:
+            return None
+        return self.rate * _TCP_PAYLOAD / self.collective.load.part(self.ppn)

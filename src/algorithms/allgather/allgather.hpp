@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The allgather algorithms: each is described on top of its own file; table.cpp lists them.
+#pragma once
+
+#include <span>
+
+#include "algorithms/registry.hpp"
+
+namespace stretto::allgather {
+
+std::span<const Algorithm> table();
+
+Schedule linear(const Task& task, int rank);
+Schedule ring(const Task& task, int rank);
+Schedule recursive_doubling(const Task& task, int rank);
+Schedule bruck(const Task& task, int rank);
+Schedule neighbor_exchange(const Task& task, int rank);
+Schedule multilane(const Task& task, int rank);
+
+}  // namespace stretto::allgather

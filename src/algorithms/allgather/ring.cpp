@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ring: the second half of the ring allreduce (RNG in Table 1 of the pipelined paper). Every block sets out
+// at its owner and moves on by one place a round. p-1 rounds of one block, as few bytes as an allgather can
+// do with, for any p. The ring goes from node to node, so that each node's link is crossed once by each
+// block, however ranks are mapped. The own block is copied last: in place it lies where it is sent from.
+#include "algorithms/allgather/allgather.hpp"
+
+namespace stretto::allgather {
+
+Schedule ring(const Task& task, int rank) {
+  const Topology& topology = task.topology;
+  const int p = task.ranks();
+  const int place = topology.node_begin[static_cast<std::size_t>(topology.node(rank))] + topology.place(rank);
+  const auto rank_back = [&](int steps) {
+    return topology.by_node[static_cast<std::size_t>((place + p - steps) % p)];
+  };
+
+  Schedule schedule(p, rank, p);
+  Slice travelling = input(rank);
+  for (int step = 1; step < p; ++step) {
+    const Slice arriving = output(rank_back(step));
+    schedule.send(travelling, rank_back(-1)).recv(arriving, rank_back(1)).end_round();
+    travelling = arriving;
+  }
+  return schedule.copy(output(rank), input(rank)).end_round();
+}
+
+}  // namespace stretto::allgather

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "algorithms/allgather/allgather.hpp"
+#include "algorithms/predicates.hpp"
+
+namespace stretto::allgather {
+namespace {
+
+std::string_view without_lanes(const Task& task) {
+  return task.topology.max_ppn == 1 ? "each node has one rank, so there are no lanes" : "";
+}
+
+constexpr auto rows = std::to_array<Algorithm>({
+    {.collective = Collective::allgather,
+     .name = "linear",
+     .description = "every block straight from its owner to all, in one round",
+     .build = linear,
+     .keeps_order = always},
+    {.collective = Collective::allgather,
+     .name = "ring",
+     .description = "once around a ring, node after node; least bytes, p-1 rounds",
+     .build = ring,
+     .keeps_order = always},
+    {.collective = Collective::allgather,
+     .name = "recursive_doubling",
+     .description = "pairs at distance 1, 2, 4, … exchange all they hold; log2(p) rounds",
+     .build = recursive_doubling,
+     .keeps_order = always,
+     .moves_runs = true},
+    {.collective = Collective::allgather,
+     .name = "bruck",
+     .description = "from 1, 2, 4, … ranks ahead as much again; ⌈log2 p⌉ rounds for any p, least bytes",
+     .build = bruck,
+     .keeps_order = always,
+     .moves_runs = true},
+    {.collective = Collective::allgather,
+     .name = "neighbor_exchange",
+     .description = "pairs of blocks between neighbours; ⌈p/2⌉ rounds, least bytes",
+     .build = neighbor_exchange,
+     .keeps_order = always,
+     .moves_runs = true},
+    {.collective = Collective::allgather,
+     .name = "multilane",
+     .description = "all ranks of a node take blocks from other nodes at once, and pass them on inside it",
+     .build = multilane,
+     .keeps_order = always,
+     .misfit = without_lanes},
+});
+
+}  // namespace
+
+std::span<const Algorithm> table() {
+  return rows;
+}
+
+}  // namespace stretto::allgather

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binomial gather and scatter (BGS of the CNN-training paper, section 4.2): all contributions are gathered,
+// as they are, on rank 0 along a binomial tree; it reduces them, and the result goes down the same tree.
+//
+// Intel MPI gives the name and no description. Our reading: what the scatter of an allreduce has to bring
+// each rank is the same whole message, so that its parts shrink to one copy and it becomes a broadcast.
+//
+// 2 ceil(log2 p) rounds. Rank 0 receives p-1 messages' worth, sends log2(p), does all the arithmetic and has
+// scratch for p messages (another rank for as many as it passes on): for tiny messages only. It is then good
+// for operations whose arithmetic dominates a start-up, as nobody computes on the way.
+//
+// Rank 0 has every contribution by itself, so it can take the fixed tree for any p.
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/allreduce/reduce_in_fixed_tree.hpp"
+
+namespace stretto::allreduce {
+
+Schedule gather_scatter(const Task& task, int rank) {
+  const int p = task.ranks();
+  Schedule schedule(p, rank, 1);
+  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
+
+  // Scratch i holds what rank + i contributes. An inner rank needs its own beside the others', to pass on the
+  // run as one message.
+  const int lowest_bit = rank & -rank;
+  const int subtree = rank == 0 ? p : std::min(lowest_bit, p - rank);
+  if (subtree > 1) {
+    for (int i = 0; i < subtree; ++i) schedule.add_scratch(0);
+    if (rank != 0) schedule.copy(scratch(0), input(0));
+  }
+  std::vector<int> children;
+  for (int distance = 1; distance < subtree; distance *= 2) {
+    children.push_back(rank + distance);
+    schedule.recv(scratch(distance, std::min(distance, subtree - distance)), children.back()).end_round();
+  }
+
+  if (rank == 0) {
+    std::vector<Slice> contributions{input(0)};
+    for (int other = 1; other < p; ++other) contributions.push_back(scratch(other));
+    reduce_in_fixed_tree(schedule, contributions, output(0));
+  } else {
+    const int parent = rank - lowest_bit;
+    schedule.send(subtree > 1 ? scratch(0, subtree) : input(0), parent).end_round();
+    schedule.recv(output(0), parent).end_round();
+  }
+  for (; !children.empty(); children.pop_back()) schedule.send(output(0), children.back()).end_round();
+  return schedule;
+}
+
+}  // namespace stretto::allreduce

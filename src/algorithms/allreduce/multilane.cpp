@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-lane: the message is cut in L lanes (L = min ppn); local rank l of every node is in charge of lane l,
+// and L allreduces among the nodes, one a lane, go on side by side. For large messages on machines where one
+// rank cannot fill the node's link: each node still takes in and gives away only what a leader's allreduce
+// would, but L ranks share the work, between the nodes and inside them.
+//
+// On a node of m ranks, a reduce-scatter comes first and an allgather last, each a direct exchange in m-1
+// rounds: in round s, rank l sends to l+s and receives from l-s (mod m), so that nobody is sent to twice in
+// a round. A rank sends (m-1)/L of the message in each of the two.
+//
+// The contributions that rank l meets are those of l-1, …, 0, and then of m-1, …, l+1. It puts each in front
+// of what it has, but begins anew, in scratch, where the order wraps; both runs joined are in rank order,
+// which is kept where nodes are runs of ranks and the lanes' allreduce keeps it.
+//
+// Source: the lanes are those of Träff, Decomposing collectives for exploiting multi-lane communication, 2019
+// (arXiv 1910.13373); the exchange inside a node is ours.
+#include <cstddef>
+#include <vector>
+
+#include "algorithms/allreduce/allreduce.hpp"
+
+namespace stretto::allreduce {
+namespace {
+
+/// The ranks of one node and the blocks of their lanes, seen from one of these ranks.
+struct Node {
+  std::span<const int> ranks;
+  int me;
+  int lanes;
+  int lane_blocks;
+
+  [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }
+  [[nodiscard]] bool has_lane() const { return me < lanes; }
+  [[nodiscard]] int ahead(int steps) const { return (me + steps) % size(); }
+  [[nodiscard]] int back(int steps) const { return (me + size() - steps) % size(); }
+  [[nodiscard]] int rank(int local) const { return ranks[static_cast<std::size_t>(local)]; }
+  [[nodiscard]] Slice lane(Buffer buffer, int number) const {
+    return {buffer, number * lane_blocks, lane_blocks};
+  }
+};
+
+void reduce_scatter(Schedule& schedule, const Node& node) {
+  const Slice own = node.lane(Buffer::input, node.me);
+  const Slice result = node.lane(Buffer::output, node.me);
+  Slice from_above;  // contributions of the ranks above this one
+  Slice so_far = own;
+  for (int s = 1; s < node.size(); ++s) {
+    const int to = node.ahead(s);
+    if (to < node.lanes) schedule.send(node.lane(Buffer::input, to), node.rank(to));
+    if (node.has_lane()) {
+      const int from = node.back(s);
+      if (from < node.me) {
+        schedule.recv_reduce(result, so_far, node.rank(from), Side::left);
+        so_far = result;
+      } else if (from_above.count == 0) {
+        from_above = scratch(schedule.add_scratch(result.first, result.count), result.count);
+        schedule.recv(from_above, node.rank(from));
+      } else {
+        schedule.recv_reduce(from_above, from_above, node.rank(from), Side::left);
+      }
+    }
+    schedule.end_round();
+  }
+  if (from_above.count != 0) schedule.reduce(result, so_far, from_above).end_round();
+}
+
+void allgather(Schedule& schedule, const Node& node) {
+  for (int s = 1; s < node.size(); ++s) {
+    if (node.has_lane()) schedule.send(node.lane(Buffer::output, node.me), node.rank(node.ahead(s)));
+    const int from = node.back(s);
+    if (from < node.lanes) schedule.recv(node.lane(Buffer::output, from), node.rank(from));
+    schedule.end_round();
+  }
+}
+
+}  // namespace
+
+Schedule multilane(const Task& task, int rank) {
+  const Topology& topology = task.topology;
+  const int number = topology.node(rank);
+  const Schedule across = build(task.parts[0], Topology::flat(topology.nodes), 0, number);
+  const Node node{.ranks = topology.on_node(number),
+                  .me = topology.place(rank),
+                  .lanes = topology.min_ppn,
+                  .lane_blocks = across.blocks()};
+  Schedule schedule(task.ranks(), rank, node.lanes * node.lane_blocks);
+  reduce_scatter(schedule, node);
+  if (node.has_lane()) {
+    std::vector<int> lane_ranks;
+    for (int other = 0; other < topology.nodes; ++other) {
+      lane_ranks.push_back(topology.on_node(other)[static_cast<std::size_t>(node.me)]);
+    }
+    std::vector<int> borders;
+    for (int block = 0; block <= node.lane_blocks; ++block) {
+      borders.push_back(node.me * node.lane_blocks + block);
+    }
+    schedule.append(across, {.ranks = lane_ranks,
+                             .input = node.size() == 1 ? Buffer::input : Buffer::output,
+                             .borders = borders});
+  }
+  allgather(schedule, node);
+  return schedule;
+}
+
+}  // namespace stretto::allreduce

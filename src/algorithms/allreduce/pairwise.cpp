@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairwise exchange: block b belongs to rank b. In round s, rank r sends its contribution to block r+s
+// straight to rank r+s and gets rank r-s's to its own block. When it has them all it reduces them, and the
+// finished blocks are exchanged in the same way. 2(p-1) rounds and 2(p-1)/p of the message, the least for any
+// p: as a ring, but every contribution takes one step instead of up to p-1.
+//
+// Nothing is reduced on the way, so the owner is free in the order: it takes the fixed tree, for any p. That
+// makes it the large-message algorithm for reproducible results and for operations that do not commute. The
+// price is scratch for p-1 contributions to a block, about a message in all, and that the reduction begins
+// when the last contribution has come.
+//
+// Source: the pairwise-exchange reduce-scatter of Thakur, Rabenseifner, Gropp 2005,
+// "Optimization of Collective Communication Operations in MPICH", with the reduction put off.
+#include <vector>
+
+#include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/allreduce/reduce_in_fixed_tree.hpp"
+
+namespace stretto::allreduce {
+
+Schedule pairwise(const Task& task, int rank) {
+  const int p = task.ranks();
+  Schedule schedule(p, rank, p);
+  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
+
+  std::vector<Slice> contributions(static_cast<std::size_t>(p), input(rank));
+  for (int step = 1; step < p; ++step) {
+    const int to = (rank + step) % p;
+    const int from = (rank + p - step) % p;
+    const Slice theirs = scratch(schedule.add_scratch(rank));
+    contributions[static_cast<std::size_t>(from)] = theirs;
+    schedule.send(input(to), to).recv(theirs, from).end_round();
+  }
+  reduce_in_fixed_tree(schedule, contributions, output(rank));
+  for (int step = 1; step < p; ++step) {
+    const int from = (rank + p - step) % p;
+    schedule.send(output(rank), (rank + step) % p).recv(output(from), from).end_round();
+  }
+  return schedule;
+}
+
+}  // namespace stretto::allreduce

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reduce, then broadcast (R+B of the CNN-training paper, section 4.2; LIN and BIN in the papers' tables are
+// those of linear and of binomial parts): a reduce to rank 0 by one algorithm, a broadcast from it by
+// another. Rounds and bytes are the sum of both: 2 ceil(log2 p) rounds of the whole message with binomial
+// trees. Rank order and the fixed tree are the reduce's.
+//
+// The parts may cut the message differently. The one with more blocks keeps its cut; blocks of the other one
+// are runs of those. Where its number of blocks does not divide, blocks are first cut in eight, so that these
+// runs differ by little.
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "algorithms/allreduce/allreduce.hpp"
+
+namespace stretto::allreduce {
+namespace {
+
+int common_blocks(int a, int b) {
+  const auto [fewer, more] = std::minmax(a, b);
+  return more % fewer == 0 ? more : 8 * more;
+}
+
+void append(Schedule& schedule, const Schedule& part, const std::vector<int>& ranks) {
+  std::vector<int> borders;
+  for (std::int64_t i = 0; i <= part.blocks(); ++i) {
+    borders.push_back(static_cast<int>(i * schedule.blocks() / part.blocks()));
+  }
+  schedule.append(part, {.ranks = ranks, .borders = borders});
+}
+
+}  // namespace
+
+Schedule reduce_broadcast(const Task& task, int rank) {
+  const int p = task.ranks();
+  constexpr int root = 0;
+  const Schedule up = build(task.parts[0], task.topology, root, rank);
+  const Schedule down = build(task.parts[1], task.topology, root, rank);
+  Schedule schedule(p, rank, common_blocks(up.blocks(), down.blocks()));
+  std::vector<int> everyone(static_cast<std::size_t>(p));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  append(schedule, up, everyone);
+  append(schedule, down, everyone);
+  return schedule;
+}
+
+}  // namespace stretto::allreduce

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Swing: recursive halving and doubling whose partners swing from one side to the other. In step s an even
+// rank r exchanges with r + rho(s), an odd one with r - rho(s) (mod p), where rho = 1, -1, 3, -5, 11, … is
+// the sum of (-2)^i for i up to s. Distances come to about a third less than 1, 2, 4, …, so that on a ring or
+// torus messages cross fewer links and share them with fewer others; on a flat network it is rabenseifner.
+//
+// 2 log2(p) rounds, 2(p-1)/p of the message (the bandwidth-optimal variant). When p is no power of two, the
+// extra ranks hand over their message to a neighbour first and get the result at the end.
+//
+// The blocks that rank r is in charge of after s steps are those of the ranks that it can reach in later
+// ones. These are the even ranks that equal e modulo 2^(s+1) and the odd ones that equal e + rho(s), where e
+// is r or r - rho(s): the bits of e from the lowest up name ever smaller sets. So whoever has the bit of its
+// step set goes on with the upper half of its run, and what would be a set of scattered blocks is a run.
+//
+// What a rank has taken in after s steps is a run of 2^s ranks, but modulo p: from 8 ranks on some go past
+// the end, which breaks rank order, and then hold rank 0 rather than the rank they begin with.
+//
+// Source: De Sensi, Bonato, Saam, Hoefler 2024 (NSDI), "Swing: Short-cutting Rings for Higher Bandwidth
+// Allreduce".
+#include <cstdlib>
+#include <vector>
+
+#include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/powers.hpp"
+
+namespace stretto::allreduce {
+namespace {
+
+struct Step {
+  int partner;
+  bool partner_is_lower;  // the partner's operand holds the lowest rank
+  int kept;               // first block of the half that this rank goes on with
+  int given;              // first block of the half that the partner goes on with
+  int count;              // blocks of a half
+};
+
+std::vector<int> rhos(int size) {
+  std::vector<int> result;
+  for (int power = 1, sum = 1; std::abs(power) < size; power *= -2, sum += power) result.push_back(sum);
+  return result;
+}
+
+std::vector<Step> swings(const PowerCore& core, int me) {
+  const int size = core.size();
+  const std::vector<int> rho = rhos(size);
+  const auto wrap = [size](int number) { return number & (size - 1); };
+  const auto partner_of = [&](int number, int distance) {
+    return wrap(number % 2 == 0 ? number + distance : number - distance);
+  };
+  // What an even rank has taken in are the ranks from `low` to `high` beyond it; for an odd one it is the
+  // mirror image.
+  int low = 0;
+  int high = 0;
+  const auto lowest_of = [&](int number) {
+    const int begin = wrap(number % 2 == 0 ? number + low : number - high);
+    return begin + high - low < size ? begin : 0;
+  };
+
+  std::vector<Step> steps;
+  const int even = me % 2 == 0 ? me : partner_of(me, rho.back());
+  int first = 0;
+  for (std::size_t s = 0; s < rho.size(); ++s) {
+    const int partner = partner_of(me, rho[s]);
+    const int half = size >> (s + 1);
+    const bool upper = s + 1 < rho.size() ? ((even >> (s + 1)) & 1) != 0 : me % 2 != 0;
+    steps.push_back({.partner = core.rank_of(partner),
+                     .partner_is_lower = lowest_of(partner) < lowest_of(me),
+                     .kept = first + (upper ? half : 0),
+                     .given = first + (upper ? 0 : half),
+                     .count = half});
+    first = steps.back().kept;
+    if (rho[s] > 0) {
+      high = rho[s] - low;
+    } else {
+      low = rho[s] - high;
+    }
+  }
+  return steps;
+}
+
+}  // namespace
+
+Schedule swing(const Task& task, int rank) {
+  const int p = task.ranks();
+  const PowerCore core(p);
+  const int blocks = core.size();
+  Schedule schedule(p, rank, blocks);
+  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
+
+  if (core.hands_over(rank)) {
+    schedule.send(input(0, blocks), rank + 1).end_round();
+    return schedule.recv(output(0, blocks), rank + 1).end_round();
+  }
+  Buffer mine = Buffer::input;
+  if (core.is_paired(rank)) {
+    schedule.recv_reduce(output(0, blocks), input(0, blocks), rank - 1, Side::left).end_round();
+    mine = Buffer::output;
+  }
+
+  const std::vector<Step> steps = swings(core, core.core_of(rank));
+  for (const Step& step : steps) {
+    schedule.send({mine, step.given, step.count}, step.partner);
+    schedule.recv_reduce(output(step.kept, step.count), {mine, step.kept, step.count}, step.partner,
+                         step.partner_is_lower ? Side::left : Side::right);
+    schedule.end_round();
+    mine = Buffer::output;
+  }
+  for (std::size_t left = steps.size(); left > 0; --left) {
+    const Step& step = steps[left - 1];
+    schedule.send(output(step.kept, step.count), step.partner);
+    schedule.recv(output(step.given, step.count), step.partner);
+    schedule.end_round();
+  }
+
+  if (core.is_paired(rank)) schedule.send(output(0, blocks), rank - 1).end_round();
+  return schedule;
+}
+
+bool swing_keeps_order(const Task& task) {
+  return task.ranks() < 8;
+}
+
+}  // namespace stretto::allreduce

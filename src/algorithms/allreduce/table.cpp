@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <bit>
+
+#include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/levels.hpp"
+#include "algorithms/predicates.hpp"
+
+namespace stretto::allreduce {
+namespace {
+
+bool nodes_are_runs(const Task& task) {
+  return task.topology.contiguous;
+}
+
+bool nap_has_fixed_tree(const Task& task) {
+  const Topology& topology = task.topology;
+  const bool perfect =
+      topology.min_ppn == topology.max_ppn && std::has_single_bit(static_cast<unsigned>(task.ranks()));
+  return topology.nodes == 1 || (topology.contiguous && perfect);
+}
+
+std::string_view nap_misfit(const Task& task) {
+  return task.topology.max_ppn == 1 ? "each node has one rank, so no step between nodes can be shared" : "";
+}
+
+bool part_keeps_order_among_nodes(const Task& task) {
+  return task.topology.contiguous && keeps_order(task.parts[0], Topology::flat(task.topology.nodes));
+}
+
+std::string_view multilane_misfit(const Task& task) {
+  return task.topology.min_ppn == 1 ? "a node has one rank only, so there are no lanes" : "";
+}
+
+bool reduce_keeps_order(const Task& task) {
+  return keeps_order(task.parts[0], task.topology);
+}
+
+bool reduce_has_fixed_tree(const Task& task) {
+  return has_fixed_tree(task.parts[0], task.topology);
+}
+
+constexpr auto rows = std::to_array<Algorithm>({
+    {.collective = Collective::allreduce,
+     .name = "ring",
+     .description = "reduce-scatter and allgather around a ring; least bytes, 2(p-1) rounds",
+     .build = ring,
+     .keeps_order = up_to_two_ranks},
+    {.collective = Collective::allreduce,
+     .name = "recursive_doubling",
+     .description = "pairs at distance 1, 2, 4, … exchange everything; fewest rounds",
+     .build = recursive_doubling,
+     .keeps_order = always,
+     .has_fixed_tree = always},
+    {.collective = Collective::allreduce,
+     .name = "rabenseifner",
+     .description =
+         "recursive halving, then recursive doubling; least bytes when p is a power of two, 2 log2(p) rounds",
+     .build = rabenseifner,
+     .keeps_order = always,
+     .has_fixed_tree = always},
+    {.collective = Collective::allreduce,
+     .name = "pairwise",
+     .description =
+         "contributions straight to the owner of each block; least bytes, 2(p-1) rounds, fixed tree",
+     .build = pairwise,
+     .keeps_order = always,
+     .has_fixed_tree = always},
+    {.collective = Collective::allreduce,
+     .name = "rabenseifner_no_idle",
+     .description = "rabenseifner with unequal halves, so that no rank idles for any p",
+     .build = rabenseifner_no_idle,
+     .keeps_order = always,
+     .has_fixed_tree = rabenseifner_no_idle_has_fixed_tree},
+    {.collective = Collective::allreduce,
+     .name = "knomial",
+     .description = "up and down a tree in which ranks have radix-1 children a level",
+     .build = knomial,
+     .keeps_order = always,
+     .has_fixed_tree = knomial_has_fixed_tree,
+     .usual_radix = 4},
+    {.collective = Collective::allreduce,
+     .name = "recursive_multiplying",
+     .description = "groups of radix ranks exchange everything; fewer rounds than pairs need",
+     .build = recursive_multiplying,
+     .keeps_order = always,
+     .has_fixed_tree = recursive_multiplying_has_fixed_tree,
+     .usual_radix = 4},
+    {.collective = Collective::allreduce,
+     .name = "gather_scatter",
+     .description = "rank 0 gathers all contributions, reduces and sends the result down; for tiny messages",
+     .build = gather_scatter,
+     .keeps_order = always,
+     .has_fixed_tree = always},
+    {.collective = Collective::allreduce,
+     .name = "shumilin_ring",
+     .description = "one half around the ring forwards, the other one backwards",
+     .build = shumilin_ring,
+     .keeps_order = up_to_two_ranks},
+    {.collective = Collective::allreduce,
+     .name = "swing",
+     .description = "rabenseifner with partners that swing from side to side; short ways on a torus",
+     .build = swing,
+     .keeps_order = swing_keeps_order,
+     .has_fixed_tree = swing_keeps_order},
+    {.collective = Collective::allreduce,
+     .name = "segmented_ring",
+     .description = "64 segments or more around the ring in a pipeline, then an allgather",
+     .build = segmented_ring,
+     .keeps_order = up_to_two_ranks},
+    {.collective = Collective::allreduce,
+     .name = "reduce_broadcast",
+     .description = "a reduce to rank 0, then a broadcast from it",
+     .build = reduce_broadcast,
+     .keeps_order = reduce_keeps_order,
+     .has_fixed_tree = reduce_has_fixed_tree,
+     .parts = {{{Collective::reduce, "binomial"}, {Collective::bcast, "binomial"}}}},
+    {.collective = Collective::allreduce,
+     .name = "nap",
+     .description = "all ranks of a node share the messages between nodes; fewest of them a rank",
+     .build = nap,
+     .keeps_order = nodes_are_runs,
+     .has_fixed_tree = nap_has_fixed_tree,
+     .misfit = nap_misfit},
+    {.collective = Collective::allreduce,
+     .name = "multilane",
+     .description = "an allreduce among the nodes for each local rank, all at once, each on its share",
+     .build = multilane,
+     .keeps_order = part_keeps_order_among_nodes,
+     .misfit = multilane_misfit,
+     .parts = {{{Collective::allreduce, "ring"}}}},
+    {.collective = Collective::allreduce,
+     .name = "smp",
+     .description = "reduce inside each node, an allreduce among the leaders, broadcast inside",
+     .build = smp,
+     .keeps_order = smp_keeps_order,
+     .has_fixed_tree = smp_has_fixed_tree,
+     .misfit = smp_misfit,
+     .parts = {{{Collective::allreduce, "recursive_doubling"}}}},
+});
+
+}  // namespace
+
+std::span<const Algorithm> table() {
+  return rows;
+}
+
+}  // namespace stretto::allreduce

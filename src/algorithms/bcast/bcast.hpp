@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bcast algorithms: each is described on top of its own file; table.cpp lists them.
+#pragma once
+
+#include <span>
+
+#include "algorithms/registry.hpp"
+
+namespace stretto::bcast {
+
+std::span<const Algorithm> table();
+
+Schedule binomial(const Task& task, int rank);
+Schedule knomial(const Task& task, int rank);
+Schedule linear(const Task& task, int rank);
+Schedule chain(const Task& task, int rank);
+Schedule scatter_allgather(const Task& task, int rank);
+Schedule scatter_recursive_doubling(const Task& task, int rank);
+Schedule smp(const Task& task, int rank);
+
+}  // namespace stretto::bcast

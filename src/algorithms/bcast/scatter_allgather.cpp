@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scatter and ring allgather (van de Geijn): the root deals out p blocks, which then travel around a ring.
+//
+// Ranks stand in the order of a chain from the root, node by node, and block i belongs to place i. After a
+// binomial scatter each rank passes on, step by step, its own block and then what arrived in the step before.
+// ⌈log2 p⌉ + p-1 rounds. The root sends the message once in the scatter and once around the ring, any other
+// rank at most half of it in the scatter; around the ring, each block crosses a node's link at most once in
+// each direction. For large messages on many ranks.
+//
+// A ring would give a place, at last, the blocks that it has from the scatter already: those steps are left
+// out. So the root takes in nothing, and nothing goes from the last node to the root's.
+//
+// Source: Barnett et al. 1994; Thakur, Rabenseifner, Gropp 2005; the steps left out: Zhou et al. 2015.
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/bcast/bcast.hpp"
+#include "algorithms/bcast/scatter.hpp"
+#include "algorithms/chain_order.hpp"
+
+namespace stretto::bcast {
+
+Schedule scatter_allgather(const Task& task, int rank) {
+  const int p = task.ranks();
+  Schedule schedule(p, rank, p);
+  const std::vector<int> order = chain_order(task.topology, task.root);
+  const int place = place_in(order, rank);
+  scatter(schedule, order, place);
+
+  const int next = (place + 1) % p;
+  const int rank_after = order[static_cast<std::size_t>(next)];
+  const int rank_before = order[static_cast<std::size_t>((place + p - 1) % p)];
+  const int sends = p - blocks_from_scatter(p, next);
+  const int receives = p - blocks_from_scatter(p, place);
+  for (int step = 0; step < std::max(sends, receives); ++step) {
+    if (step < sends) schedule.send(output((place + p - step) % p), rank_after);
+    if (step < receives) schedule.recv(output((place + p - step - 1) % p), rank_before);
+    schedule.end_round();
+  }
+  return schedule;
+}
+
+}  // namespace stretto::bcast

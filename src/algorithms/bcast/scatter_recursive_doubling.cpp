@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scatter and recursive doubling: the root deals out blocks by a binomial tree; then ranks at distance 1, 2,
+// 4, … exchange all blocks that they have gathered. 2 log2(p) rounds and about twice the message: fewer
+// rounds than with a ring, but the farthest partners exchange the largest part. For messages in the middle.
+//
+// When p is no power of two, a core of ranks does this and gives each one that is left over, its neighbour,
+// the whole message in one more round. Ranks are numbered in the order of a chain from the root, node by
+// node, so that most exchanges stay on a node; the ranks that are left over stand at its end, never at the
+// root.
+//
+// Blocks that a rank has from the scatter are not sent to it again. Source: Thakur, Rabenseifner, Gropp 2005;
+// what is not sent again: Zhou et al. 2015.
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/bcast/bcast.hpp"
+#include "algorithms/bcast/scatter.hpp"
+#include "algorithms/chain_order.hpp"
+#include "algorithms/powers.hpp"
+
+namespace stretto::bcast {
+
+Schedule scatter_recursive_doubling(const Task& task, int rank) {
+  const int p = task.ranks();
+  const PowerCore core(p);
+  const int blocks = core.size();
+  Schedule schedule(p, rank, blocks);
+
+  // The core counts pairs from the first rank on: with the root as the last it is in no pair.
+  std::vector<int> order = chain_order(task.topology, task.root);
+  std::reverse(order.begin(), order.end());
+  const int place = place_in(order, rank);
+  const auto rank_at = [&](int other) { return order[static_cast<std::size_t>(other)]; };
+  if (core.hands_over(place)) return schedule.recv(output(0, blocks), rank_at(place + 1)).end_round();
+
+  std::vector<int> ranks;  // of the core, the root first
+  for (int number = blocks - 1; number >= 0; --number) ranks.push_back(rank_at(core.rank_of(number)));
+  const int me = blocks - 1 - core.core_of(place);
+  scatter(schedule, ranks, me);
+  for (int distance = 1; distance < blocks; distance *= 2) {
+    const int partner = me ^ distance;
+    const auto gathered_by = [&](int number) { return output(number - number % distance, distance); };
+    const auto has_both = [&](int number) { return number % (2 * distance) == 0; };
+    const int peer = ranks[static_cast<std::size_t>(partner)];
+    if (!has_both(partner)) schedule.send(gathered_by(me), peer);
+    if (!has_both(me)) schedule.recv(gathered_by(partner), peer);
+    schedule.end_round();
+  }
+
+  if (core.is_paired(place)) schedule.send(output(0, blocks), rank_at(place - 1)).end_round();
+  return schedule;
+}
+
+}  // namespace stretto::bcast

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// SMP, the broadcast by leaders: a broadcast of any kind among the nodes' leaders, of which the root is one,
+// then one inside each node. Each node takes the message in once, however ranks are mapped; a tree that is
+// blind to nodes keeps to that only where nodes are aligned runs of ranks.
+//
+// Inside a node: binomial trees of the whole message, first among the leaders of its sockets (or NUMA
+// domains), then inside those: log2(ppn) rounds. Source: section II-A of Bienz, Olson and Gropp, Node-aware
+// improvements to allreduce, 2019.
+#include "algorithms/bcast/bcast.hpp"
+#include "algorithms/levels.hpp"
+
+namespace stretto::bcast {
+
+Schedule smp(const Task& task, int rank) {
+  const Topology& topology = task.topology;
+  // Built on all ranks, since all must agree on the number of blocks.
+  const Schedule across =
+      build(task.parts[0], Topology::flat(topology.nodes), topology.node(task.root), topology.node(rank));
+  const Levels levels(topology, rank, task.root);
+  Schedule schedule(task.ranks(), rank, across.blocks());
+  if (levels.leads_node()) schedule.append(across, {.ranks = leaders_of_nodes(topology, task.root)});
+  levels.append_bcast(schedule);
+  return schedule;
+}
+
+}  // namespace stretto::bcast

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "algorithms/bcast/bcast.hpp"
+#include "algorithms/levels.hpp"
+#include "algorithms/predicates.hpp"
+
+namespace stretto::bcast {
+namespace {
+
+constexpr auto rows = std::to_array<Algorithm>({
+    {.collective = Collective::bcast,
+     .name = "binomial",
+     .description = "binomial tree; fewest rounds",
+     .build = binomial,
+     .keeps_order = always},
+    {.collective = Collective::bcast,
+     .name = "knomial",
+     .description = "tree in which a rank serves radix-1 others a round",
+     .build = knomial,
+     .keeps_order = always,
+     .usual_radix = 4},
+    {.collective = Collective::bcast,
+     .name = "linear",
+     .description = "the root sends to all others at once",
+     .build = linear,
+     .keeps_order = always},
+    {.collective = Collective::bcast,
+     .name = "chain",
+     .description = "from rank to rank and node to node; for many segments",
+     .build = chain,
+     .keeps_order = always},
+    {.collective = Collective::bcast,
+     .name = "scatter_allgather",
+     .description = "binomial scatter, then a ring; twice the message at most, log2(p) + p-1 rounds",
+     .build = scatter_allgather,
+     .keeps_order = always},
+    {.collective = Collective::bcast,
+     .name = "scatter_recursive_doubling",
+     .description = "binomial scatter, then recursive doubling; 2 log2(p) rounds",
+     .build = scatter_recursive_doubling,
+     .keeps_order = always},
+    {.collective = Collective::bcast,
+     .name = "smp",
+     .description = "a broadcast among the leaders of the nodes, then inside each node",
+     .build = smp,
+     .keeps_order = always,
+     .misfit = smp_misfit,
+     .parts = {{{Collective::bcast, "binomial"}}}},
+});
+
+}  // namespace
+
+std::span<const Algorithm> table() {
+  return rows;
+}
+
+}  // namespace stretto::bcast

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tables of algorithms say most often.
+#pragma once
+
+#include "algorithms/registry.hpp"
+
+namespace stretto {
+
+inline bool always(const Task& /*task*/) {
+  return true;
+}
+inline bool never(const Task& /*task*/) {
+  return false;
+}
+inline bool up_to_two_ranks(const Task& task) {
+  return task.ranks() <= 2;
+}
+
+}  // namespace stretto

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multilane: a node adds up its ranks' contributions first, and all of its ranks (lanes) send the sums to
+// other nodes at once. In the manner of Träff and Hunold 2020 (full-lane reduce-scatter), but on ragged nodes
+// and with any mapping as well.
+//
+// Phase 1: on a node of m ranks, the sum of the node for a block whose owner has place k on its node is
+// formed at place k mod m; of the node's own blocks, that is the owner. m-1 rounds of about p/m blocks, sent
+// straight from the input. Phase 2: the sums go to the owners, in round s to the node s places ahead: N-1
+// rounds of about one block on N nodes. What leaves a node of m ranks is p-m blocks, each once; what comes in
+// is one sum from each other node for each of the m blocks.
+//
+// In both phases contributions come from the place (the node) before one's own, then from the one before
+// that, and so on around to the one behind. So each stands on the left of what came before; what is above
+// one's own is added up by itself, since ours has to come in between. Rank order is kept where nodes hold
+// consecutive ranks. Scratch is two blocks for each of the p/m that a rank adds up.
+#include <vector>
+
+#include "algorithms/reduce_scatter/reduce_scatter.hpp"
+
+namespace stretto::reduce_scatter {
+namespace {
+
+/// A block that a rank adds up.
+struct Sum {
+  int block;
+  Slice lower;       // ours and what is below
+  Slice upper = {};  // what is above; no blocks: nothing yet
+
+  void take(Schedule& schedule, int peer, bool is_below) {
+    Slice& part = is_below ? lower : upper;
+    const Slice before = part;
+    if (part.buffer == Buffer::input) part = scratch(schedule.add_scratch(block));
+    if (before.count == 0) {
+      schedule.recv(part, peer);
+    } else {
+      schedule.recv_reduce(part, before, peer, Side::left);
+    }
+  }
+
+  /// Makes `lower` the whole.
+  void join(Schedule& schedule) {
+    if (upper.count == 0) return;
+    const Slice whole = lower.buffer == Buffer::input ? upper : lower;
+    schedule.reduce(whole, lower, upper);
+    lower = whole;
+    upper = {};
+  }
+};
+
+}  // namespace
+
+Schedule multilane(const Task& task, int rank) {
+  const Topology& topology = task.topology;
+  const int p = task.ranks();
+  const int nodes = topology.nodes;
+  const int node = topology.node(rank);
+  const int place = topology.place(rank);
+  const int ppn = topology.ppn(node);
+  const auto rank_at = [&](int its_node, int its_place) {
+    return topology.on_node(its_node)[static_cast<std::size_t>(its_place)];
+  };
+  // Own node's first, then those of the nodes ahead, in the order of phase 2.
+  const auto blocks_added_up_at = [&](int its_place) {
+    std::vector<int> blocks;
+    for (int shift = 0; shift < nodes; ++shift) {
+      const int owners = (node + shift) % nodes;
+      for (int k = its_place; k < topology.ppn(owners); k += ppn) blocks.push_back(rank_at(owners, k));
+    }
+    return blocks;
+  };
+
+  Schedule schedule(p, rank, p);
+  std::vector<Sum> sums;
+  for (const int block : blocks_added_up_at(place)) sums.push_back({.block = block, .lower = input(block)});
+  for (int shift = 1; shift < ppn; ++shift) {
+    const int to = (place + shift) % ppn;
+    const int from = (place + ppn - shift) % ppn;
+    for (const int block : blocks_added_up_at(to)) schedule.send(input(block), rank_at(node, to));
+    for (Sum& sum : sums) sum.take(schedule, rank_at(node, from), from < place);
+    schedule.end_round();
+  }
+  for (Sum& sum : sums) sum.join(schedule);
+  schedule.end_round();
+
+  Sum& own = sums.front();
+  auto next = sums.begin() + 1;
+  for (int shift = 1; shift < nodes; ++shift) {
+    const int to = (node + shift) % nodes;
+    const int from = (node + nodes - shift) % nodes;
+    for (; next != sums.end() && topology.node(next->block) == to; ++next) {
+      schedule.send(next->lower, next->block);
+    }
+    own.take(schedule, rank_at(from, place % topology.ppn(from)), from < node);
+    schedule.end_round();
+  }
+  own.join(schedule);
+  schedule.end_round();
+  return schedule.copy(output(rank), own.lower).end_round();
+}
+
+}  // namespace stretto::reduce_scatter

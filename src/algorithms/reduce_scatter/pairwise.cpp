@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairwise exchange (Thakur, Rabenseifner and Gropp 2005): in round s a rank sends the rank s
+// places ahead the block that is that one's, straight from the input, and takes its own from the rank s
+// places behind. p-1 rounds of one block, and as few bytes as a ring; no message waits for another one's
+// reduction, but each crosses whatever network lies between its two ranks.
+//
+// All contributions to a block meet on its owner, so they can be reduced in any shape: it is the fixed tree,
+// which keeps rank order and makes results depend on p alone. The price is memory for p-1 blocks of the own
+// length, which is the message's when blocks are equal.
+#include <utility>
+#include <vector>
+
+#include "algorithms/fixed_tree.hpp"
+#include "algorithms/reduce_scatter/reduce_scatter.hpp"
+
+namespace stretto::reduce_scatter {
+
+Schedule pairwise(const Task& task, int rank) {
+  const int p = task.ranks();
+  Schedule schedule(p, rank, p);
+  std::vector<Slice> brought(static_cast<std::size_t>(p), input(rank));
+  for (int shift = 1; shift < p; ++shift) {
+    const int to = (rank + shift) % p;
+    const int from = (rank + p - shift) % p;
+    const Slice landing = scratch(schedule.add_scratch(rank));
+    schedule.send(input(to), to).recv(landing, from).end_round();
+    brought[static_cast<std::size_t>(from)] = landing;
+  }
+  const Slice result = fixed_tree(std::move(brought), [&](Slice left, Slice right) {
+    const Slice into = left.buffer == Buffer::input ? right : left;
+    schedule.reduce(into, left, right).end_round();
+    return into;
+  });
+  return schedule.copy(output(rank), result).end_round();
+}
+
+}  // namespace stretto::reduce_scatter

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recursive halving (Thakur, Rabenseifner and Gropp 2005): partners are in charge of the same run
+// of blocks, exchange the halves that the other one goes on with, and reduce. log2(p) rounds, and as few
+// bytes as a ring when p is a power of two. When it is none, the extra ranks hand over their whole message to
+// a neighbour first, which takes charge of both blocks and returns the one at the end: two more rounds.
+//
+// The distance shrinks (p/2, p/4, …), so that the halves are runs of consecutive blocks and a message is one
+// run. Hence partners hold interleaved ranks, and rank order is kept only as long as there is one round: up
+// to three ranks. (Growing distances would keep it, but leave the ranks with bit-reversed blocks.) Of two
+// partners, it is the one with the lower number that holds the lowest rank.
+#include "algorithms/powers.hpp"
+#include "algorithms/reduce_scatter/reduce_scatter.hpp"
+
+namespace stretto::reduce_scatter {
+
+Schedule recursive_halving(const Task& task, int rank) {
+  const int p = task.ranks();
+  Schedule schedule(p, rank, p);
+  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
+
+  const PowerCore core(p);
+  if (core.hands_over(rank)) {
+    schedule.send(input(0, p), rank + 1).end_round();
+    return schedule.recv(output(rank), rank + 1).end_round();
+  }
+  Slice mine = input(0, p);
+  int first = 0;  // block that `mine` begins with
+  if (core.is_paired(rank)) {
+    mine = scratch(schedule.add_scratch(0, p), p);
+    schedule.recv_reduce(mine, input(0, p), rank - 1, Side::left).end_round();
+  }
+
+  const auto first_block_of = [&](int number) {
+    const int holder = core.rank_of(number);
+    return core.is_paired(holder) ? holder - 1 : holder;
+  };
+  const int me = core.core_of(rank);
+  for (int distance = core.size() / 2; distance > 0; distance /= 2) {
+    const int partner = me ^ distance;
+    const auto first_of_half_with = [&](int number) { return first_block_of(number - number % distance); };
+    const auto half_with = [&](int number) {
+      const int begin = first_of_half_with(number);
+      const int end = first_of_half_with(number + distance);
+      return Slice{mine.buffer, mine.first + begin - first, end - begin};
+    };
+    const Slice kept = half_with(me);
+    const Slice given = half_with(partner);
+    first = first_of_half_with(me);
+    mine = kept.buffer == Buffer::input ? scratch(schedule.add_scratch(first, kept.count), kept.count) : kept;
+    schedule.send(given, core.rank_of(partner));
+    schedule.recv_reduce(mine, kept, core.rank_of(partner), partner < me ? Side::left : Side::right);
+    schedule.end_round();
+  }
+
+  if (core.is_paired(rank)) schedule.send(scratch(mine.first), rank - 1);
+  return schedule.copy(output(rank), scratch(mine.first + rank - first)).end_round();
+}
+
+}  // namespace stretto::reduce_scatter

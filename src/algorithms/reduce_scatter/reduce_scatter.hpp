@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reduce_scatter algorithms: each is described on top of its own file; table.cpp lists them.
+#pragma once
+
+#include <span>
+
+#include "algorithms/registry.hpp"
+
+namespace stretto::reduce_scatter {
+
+std::span<const Algorithm> table();
+
+Schedule ring(const Task& task, int rank);
+Schedule pairwise(const Task& task, int rank);
+Schedule recursive_halving(const Task& task, int rank);
+Schedule linear(const Task& task, int rank);
+Schedule multilane(const Task& task, int rank);
+
+}  // namespace stretto::reduce_scatter

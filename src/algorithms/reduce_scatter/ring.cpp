@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ring: the first half of the ring allreduce (RNG in Table 1 of the pipelined paper).
+//
+// The block of a rank sets out at the place behind its owner and moves on by one place a round; each rank
+// that it reaches adds its own contribution, the owner the last one. p-1 rounds of one block: a rank sends
+// (p-1)/p of the message, the least there is. The ring goes from node to node, so that each node's link is
+// crossed once by each block, however ranks are mapped. Since a block's contributions come in the order of
+// the ring from where it set out, rank order is kept for two ranks only.
+//
+// A rank holds one block at a time, but in a scratch block of its own: the blocks may be of any lengths, and
+// scratch is shaped like the block that it stands for. So it takes as much memory as the message.
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/reduce_scatter/reduce_scatter.hpp"
+
+namespace stretto::reduce_scatter {
+
+Schedule ring(const Task& task, int rank) {
+  const Topology& topology = task.topology;
+  const int p = task.ranks();
+  Schedule schedule(p, rank, p);
+  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
+
+  const int place = topology.node_begin[static_cast<std::size_t>(topology.node(rank))] + topology.place(rank);
+  const auto rank_back = [&](int steps) {
+    return topology.by_node[static_cast<std::size_t>((place + 2 * p - steps) % p)];
+  };
+  const int next = rank_back(-1);
+  const int previous = rank_back(1);
+
+  Slice travelling = input(previous);
+  int lowest_arriving = p;
+  for (int step = 1; step < p; ++step) {
+    lowest_arriving = std::min(lowest_arriving, rank_back(step));
+    const int block = rank_back(step + 1);
+    const Slice held = scratch(schedule.add_scratch(block));
+    schedule.send(travelling, next);
+    schedule.recv_reduce(held, input(block), previous, lowest_arriving < rank ? Side::left : Side::right);
+    schedule.end_round();
+    travelling = held;
+  }
+  return schedule.copy(output(rank), travelling).end_round();
+}
+
+}  // namespace stretto::reduce_scatter

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "algorithms/predicates.hpp"
+#include "algorithms/reduce_scatter/reduce_scatter.hpp"
+
+namespace stretto::reduce_scatter {
+namespace {
+
+bool up_to_three_ranks(const Task& task) {
+  return task.ranks() <= 3;
+}
+bool on_consecutive_ranks(const Task& task) {
+  return task.topology.contiguous;
+}
+std::string_view without_lanes(const Task& task) {
+  return task.topology.max_ppn == 1 ? "each node has one rank, so there are no lanes" : "";
+}
+
+constexpr auto rows = std::to_array<Algorithm>({
+    {.collective = Collective::reduce_scatter,
+     .name = "linear",
+     .description = "everything reduced to rank 0, which sends each rank its block; for tiny blocks",
+     .build = linear,
+     .keeps_order = always,
+     .has_fixed_tree = always,
+     .moves_runs = true},
+    {.collective = Collective::reduce_scatter,
+     .name = "pairwise",
+     .description = "each block straight from all ranks to its owner, p-1 rounds; least bytes",
+     .build = pairwise,
+     .keeps_order = always,
+     .has_fixed_tree = always},
+    {.collective = Collective::reduce_scatter,
+     .name = "ring",
+     .description = "once around a ring, node after node; least bytes, p-1 rounds",
+     .build = ring,
+     .keeps_order = up_to_two_ranks,
+     .has_fixed_tree = up_to_two_ranks},
+    {.collective = Collective::reduce_scatter,
+     .name = "recursive_halving",
+     .description = "pairs at distance p/2, p/4, … exchange halves; least bytes when p is a power of two, "
+                    "log2(p) rounds",
+     .build = recursive_halving,
+     .keeps_order = up_to_three_ranks,
+     .has_fixed_tree = up_to_three_ranks,
+     .moves_runs = true},
+    {.collective = Collective::reduce_scatter,
+     .name = "multilane",
+     .description = "summed inside each node, then all ranks of a node send to other nodes at once; fewest "
+                    "bytes between nodes",
+     .build = multilane,
+     .keeps_order = on_consecutive_ranks,
+     .misfit = without_lanes},
+});
+
+}  // namespace
+
+std::span<const Algorithm> table() {
+  return rows;
+}
+
+}  // namespace stretto::reduce_scatter

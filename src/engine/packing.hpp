@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Broadcast and allgather move data and never look at them, and the ranks of one call may describe the same
+// data by different datatypes. So their messages are bytes in the order of the type signature: in the
+// program's own buffer where they lie so already, else packed.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "engine/buffer_pool.hpp"
+#include "engine/mpi.hpp"
+
+namespace stretto {
+
+/// Bytes of data in one element; nothing for a handle that the MPI library must judge.
+std::optional<std::size_t> signature_bytes(MPI_Datatype datatype);
+
+/// Whether elements lie in memory one after the other, without gaps, in the order of the signature.
+bool is_flat(MPI_Datatype datatype);
+
+/// Elements of a datatype in the program's memory, and their bytes as a message.
+class PackedElements {
+ public:
+  /// Throws std::bad_alloc.
+  PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm);
+
+  /// The program's own memory where that is flat; elsewhere a buffer that pack() fills and unpack() empties.
+  [[nodiscard]] std::byte* data() const {
+    return is_flat_ ? static_cast<std::byte*>(users_) : packed_.data();
+  }
+  [[nodiscard]] std::size_t bytes() const { return count_ * element_bytes_; }
+  [[nodiscard]] bool is_packed() const { return !is_flat_; }
+
+  /// For `count` elements from `first` on. Return an MPI error code; do nothing where nothing is packed.
+  int pack(std::size_t first, std::size_t count);
+  int unpack();
+
+ private:
+  [[nodiscard]] std::byte* users_element(std::size_t index) const {
+    return static_cast<std::byte*>(users_) + static_cast<std::ptrdiff_t>(index) * extent_;
+  }
+  /// Elements whose bytes MPI's int counts; 0 if not even one.
+  [[nodiscard]] std::size_t elements_at_once() const;
+
+  void* users_;
+  std::size_t count_;
+  MPI_Datatype datatype_;
+  MPI_Comm comm_;
+  bool is_flat_;
+  std::size_t element_bytes_ = 0;
+  std::ptrdiff_t extent_ = 0;
+  PooledBuffer packed_;
+};
+
+}  // namespace stretto

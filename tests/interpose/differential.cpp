@@ -1,0 +1,791 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random calls of all collectives, by Stretto and by the library, compared.
+//
+//   compare SEED CALLS [FIRST]      the calls FIRST to FIRST+CALLS-1 of a seed
+//   reproducible SEED CALLS [FIRST]      STRETTO_REPRODUCIBLE=1: the same bits by every spec and placement
+//
+// Each call has random numbers of its own, so that one can be repeated alone: all ranks draw the same from
+// one generator, and a rank's data and layouts come from a second one. The library gets the same data in the
+// plainest layout of their signature, so its own troubles with rare datatypes do not matter.
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "check.hpp"
+#include "layouts.hpp"
+#include "select/spec.hpp"
+#include "select/topology_text.hpp"
+#include "stretto/stretto.h"
+
+namespace {
+
+using stretto::Collective;
+using stretto::Spec;
+using stretto::Topology;
+using Bytes = std::vector<char>;
+
+// ---- random choices
+
+std::size_t below(Random& random, std::size_t limit) {
+  return static_cast<std::size_t>(random.next() % limit);
+}
+template <typename T>
+const T& one_of(Random& random, const std::vector<T>& values) {
+  return values[below(random, values.size())];
+}
+bool chance(Random& random, std::size_t percent) {
+  return below(random, 100) < percent;
+}
+
+// ---- operations
+
+enum class Values { bits, flags, halves, few, residues, reals, factors };
+struct Operation {
+  const char* name;
+  MPI_Op handle;
+  Values values;
+  bool commutative = true;
+};
+
+constexpr std::int64_t prime = 30011;  // products of two fit 32 bits
+
+std::vector<const Layout*>& known_layouts() {
+  static std::vector<const Layout*> all;
+  return all;
+}
+const Layout& layout_of(MPI_Datatype handle) {
+  for (const Layout* layout : known_layouts()) {
+    if (layout->handle == handle && layout->units == 1) return *layout;
+  }
+  CHECK(false, "an operation was called with a datatype that is not the program's");
+  std::abort();
+}
+
+using Numbers = std::array<std::int64_t, 4>;
+Numbers read(const char* element, const Layout& layout) {
+  Numbers numbers{};
+  for (std::size_t i = 0; i < layout.parts.size(); ++i) {
+    std::memcpy(&numbers.at(i), element + layout.parts[i].offset, layout.parts[i].bytes);
+  }
+  return numbers;
+}
+void write(char* element, const Layout& layout, const Numbers& numbers) {
+  for (std::size_t i = 0; i < layout.parts.size(); ++i) {
+    std::memcpy(element + layout.parts[i].offset, &numbers.at(i), layout.parts[i].bytes);
+  }
+}
+
+Numbers add_and_multiply(const Numbers& a, const Numbers& b) {
+  return {(a[0] + b[0]) % prime, a[1] * b[1] % prime, (a[2] + b[2]) % prime, a[3] * b[3] % prime};
+}
+/// x → a x + b of the first two; the others are added.
+Numbers compose(const Numbers& a, const Numbers& b) {
+  return {a[0] * b[0] % prime, (a[0] * b[1] + a[1]) % prime, (a[2] + b[2]) % prime, (a[3] + b[3]) % prime};
+}
+Numbers multiply_matrices(const Numbers& a, const Numbers& b) {
+  return {(a[0] * b[0] + a[1] * b[2]) % prime, (a[0] * b[1] + a[1] * b[3]) % prime,
+          (a[2] * b[0] + a[3] * b[2]) % prime, (a[2] * b[1] + a[3] * b[3]) % prime};
+}
+
+template <Numbers (*combine)(const Numbers&, const Numbers&)>
+void user_operation(void* in, void* inout, int* length, MPI_Datatype* datatype) {
+  const Layout& layout = layout_of(*datatype);
+  for (int i = 0; i < *length; ++i) {
+    const char* left = static_cast<char*>(in) + i * layout.extent;
+    char* right = static_cast<char*>(inout) + i * layout.extent;
+    write(right, layout, combine(read(left, layout), read(right, layout)));
+  }
+}
+
+MPI_Op made(MPI_User_function* function, bool commutative) {
+  MPI_Op op{};
+  MPI_Op_create(function, commutative ? 1 : 0, &op);
+  return op;
+}
+
+/// What MPI defines on this family, and the program's own operations. A byte holds no residue.
+std::vector<Operation> operations_on(const Family& family) {
+  static const Operation adds{"(add, multiply)", made(user_operation<add_and_multiply>, true),
+                              Values::residues};
+  static const Operation composes{"compose", made(user_operation<compose>, false), Values::residues, false};
+  static const Operation multiplies{"2x2 matrices", made(user_operation<multiply_matrices>, false),
+                                    Values::residues, false};
+  const Layout& plain = family.layouts[0];
+  const Kind kind = plain.parts[0].kind;
+  const std::size_t parts = plain.parts.size();
+  if (!family.predefined) {
+    for (const Part& part : plain.parts) {
+      if (part.bytes < 4) return {};
+    }
+    if (parts == 4) return {adds, composes, multiplies};
+    return {adds, composes};
+  }
+  if (plain.handle == MPI_BYTE) {
+    return {{"MPI_BAND", MPI_BAND, Values::bits},
+            {"MPI_BOR", MPI_BOR, Values::bits},
+            {"MPI_BXOR", MPI_BXOR, Values::bits}};
+  }
+  if (parts == 2 && plain.parts[1].kind == Kind::integer) {
+    return {{"MPI_MINLOC", MPI_MINLOC, Values::few}, {"MPI_MAXLOC", MPI_MAXLOC, Values::few}};
+  }
+  std::vector<Operation> all{{"MPI_SUM", MPI_SUM, Values::bits}, {"MPI_PROD", MPI_PROD, Values::bits}};
+  if (kind != Kind::integer) {
+    all[0].values = Values::reals;
+    all[1].values = Values::factors;
+    if (parts == 1) {
+      all.push_back({"MPI_MIN", MPI_MIN, Values::reals});
+      all.push_back({"MPI_MAX", MPI_MAX, Values::reals});
+    }
+    return all;
+  }
+  // Both libraries may compare unsigned numbers as signed ones: so these stay in the common half.
+  for (const Operation& op : {Operation{"MPI_MIN", MPI_MIN, Values::halves},
+                              {"MPI_MAX", MPI_MAX, Values::halves},
+                              {"MPI_LAND", MPI_LAND, Values::flags},
+                              {"MPI_LOR", MPI_LOR, Values::flags},
+                              {"MPI_LXOR", MPI_LXOR, Values::flags},
+                              {"MPI_BAND", MPI_BAND, Values::bits},
+                              {"MPI_BOR", MPI_BOR, Values::bits},
+                              {"MPI_BXOR", MPI_BXOR, Values::bits}}) {
+    all.push_back(op);
+  }
+  if (plain.parts[0].bytes >= 4) all.push_back(adds);
+  return all;
+}
+
+double real_value(Values values, Random& random) {
+  if (values == Values::few) return static_cast<double>(below(random, 4));
+  return values == Values::factors ? 0.5 + random.real() : 2 * random.real() - 1;
+}
+
+std::uint64_t integer_value(Values values, std::size_t bytes, Random& random) {
+  const std::uint64_t bits = random.next();
+  switch (values) {
+    case Values::flags:
+      return (bits & 1) != 0 ? bits >> 56 : 0;
+    case Values::halves:
+      return (bits >> (64 - 8 * bytes)) >> 1;
+    case Values::few:
+      return bits % 4;
+    case Values::residues:
+      return bits % prime;
+    default:
+      return bits;
+  }
+}
+
+/// Random elements in compact form.
+Bytes make_values(const Layout& layout, std::size_t count, Values values, Random& random) {
+  Bytes compact(count * layout.compact_bytes());
+  char* into = compact.data();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const Part& part : layout.parts) {
+      if (part.kind == Kind::integer) {
+        const std::uint64_t value = integer_value(values, part.bytes, random);
+        std::memcpy(into, &value, part.bytes);
+      } else {
+        const double value = real_value(values, random);
+        const auto single = static_cast<float>(value);
+        const void* from = part.kind == Kind::f32 ? static_cast<const void*>(&single) : &value;
+        std::memcpy(into, from, part.bytes);
+      }
+      into += part.bytes;
+    }
+  }
+  return compact;
+}
+
+double real_at(const char* from, Kind kind) {
+  float single = 0;
+  double value = 0;
+  if (kind == Kind::f64) {
+    std::memcpy(&value, from, sizeof(value));
+    return value;
+  }
+  std::memcpy(&single, from, sizeof(single));
+  return static_cast<double>(single);
+}
+
+/// Bit for bit; sums and products of floats within what another order of p terms may change: terms of sums
+/// are at most 1, products of p complex factors at most 2^(2p).
+bool same(const Bytes& left, const Bytes& right, const Layout& layout, const Operation& op, int ranks) {
+  if (left == right) return true;
+  if (left.size() != right.size() || layout.parts[0].kind == Kind::integer) return false;
+  if (op.handle != MPI_SUM && op.handle != MPI_PROD) return false;
+  const Kind kind = layout.parts[0].kind;
+  const std::size_t bytes = layout.parts[0].bytes;
+  const double epsilon = kind == Kind::f32 ? std::numeric_limits<float>::epsilon() : 0x1p-52;
+  const double greatest = op.handle == MPI_SUM ? ranks : std::pow(4.0, ranks);
+  for (std::size_t at = 0; at < left.size(); at += bytes) {
+    const double difference = real_at(&left[at], kind) - real_at(&right[at], kind);
+    if (!(std::fabs(difference) <= epsilon * ranks * greatest)) return false;
+  }
+  return true;
+}
+
+// ---- specs
+
+/// STRETTO_TOPOLOGY's, or all on one node.
+Topology world_topology() {
+  const char* text = std::getenv("STRETTO_TOPOLOGY");
+  if (text != nullptr) return stretto::parse_topology(text);
+  return Topology::from_labels(std::vector<int>(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)), 0));
+}
+
+/// A communicator and where its ranks are.
+struct Place {
+  std::string name;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int ranks = 0;
+  int rank = 0;
+  Topology topology{};
+};
+
+Place place(std::string name, MPI_Comm comm) {
+  Place result{std::move(name), comm};
+  if (comm == MPI_COMM_NULL) return result;
+  result.ranks = size_of(comm);
+  result.rank = rank_in(comm);
+  const int world = world_rank();
+  std::vector<int> world_ranks(static_cast<std::size_t>(result.ranks));
+  PMPI_Allgather(&world, 1, MPI_INT, world_ranks.data(), 1, MPI_INT, comm);
+  const Topology whole = world_topology();
+  std::vector<int> nodes;
+  for (const int rank : world_ranks) nodes.push_back(whole.node(rank));
+  result.topology = Topology::from_labels(nodes);
+  return result;
+}
+
+stretto::Pipelining random_pipelining(Random& random, std::size_t bytes) {
+  stretto::Pipelining result;
+  switch (below(random, 4)) {
+    case 0:
+      break;
+    case 1:
+    case 2:
+      result.segments = 1 + static_cast<int>(below(random, 9));
+      break;
+    default:
+      // Not so small that a call would take thousands of messages.
+      result.segment_bytes = std::max((std::size_t{1} << below(random, 17)), bytes / 200 + 1);
+  }
+  if (chance(random, 50)) result.window = 1 + static_cast<int>(below(random, 9));
+  return result;
+}
+
+bool fits(const Spec& spec, const Place& where, int root, bool commutative) {
+  if (spec.is_native()) return true;
+  if (!commutative && !stretto::keeps_order(spec.recipe, where.topology, root)) return false;
+  return spec.recipe.algorithm->misfit(stretto::task_of(spec.recipe, where.topology, root)).empty();
+}
+
+Spec random_spec(Collective collective, std::size_t bytes, Random& random) {
+  static std::map<Collective, std::vector<stretto::Recipe>> recipes;
+  auto& all = recipes[collective];
+  if (all.empty()) all = stretto::sample_recipes(collective);
+  Spec spec{.recipe = one_of(random, all), .pipelining = random_pipelining(random, bytes)};
+  if (chance(random, 5)) spec.recipe = {};
+  return spec;
+}
+
+/// Mostly one that fits; what does not is the library's.
+Spec random_fitting_spec(Collective collective, std::size_t bytes, const Place& where, int root,
+                         bool commutative, Random& random) {
+  Spec spec = random_spec(collective, bytes, random);
+  for (int tries = 0; tries < 10 && !fits(spec, where, root, commutative) && !chance(random, 2); ++tries) {
+    spec = random_spec(collective, bytes, random);
+  }
+  return spec;
+}
+
+// ---- calls
+
+enum class Form { allreduce, bcast, reduce, reduce_scatter, reduce_scatter_block, allgather };
+
+Collective collective_of(Form form) {
+  switch (form) {
+    case Form::allreduce:
+      return Collective::allreduce;
+    case Form::bcast:
+      return Collective::bcast;
+    case Form::reduce:
+      return Collective::reduce;
+    case Form::allgather:
+      return Collective::allgather;
+    default:
+      return Collective::reduce_scatter;
+  }
+}
+
+const char* name_of(Form form) {
+  constexpr std::array names{"allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block",
+                             "allgather"};
+  return names.at(static_cast<std::size_t>(form));
+}
+
+/// How a call is made.
+enum class Way { library, stretto, by_spec };
+
+template <typename Function>
+Function from_stretto(const char* name) {
+  const auto function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  CHECK(function != nullptr, name);
+  return function;
+}
+
+/// MPI_x, PMPI_x or stretto_x with the same arguments.
+#define CALL(x, ...)                                                                 \
+  [&] {                                                                              \
+    static const auto by_spec = from_stretto<decltype(&stretto_##x)>("stretto_" #x); \
+    return way == Way::by_spec   ? by_spec(__VA_ARGS__, spec.c_str())                \
+           : way == Way::stretto ? MPI_##x##_(__VA_ARGS__)                           \
+                                 : PMPI_##x##_(__VA_ARGS__);                         \
+  }()
+#define MPI_allreduce_ MPI_Allreduce
+#define PMPI_allreduce_ PMPI_Allreduce
+#define MPI_reduce_ MPI_Reduce
+#define PMPI_reduce_ PMPI_Reduce
+#define MPI_bcast_ MPI_Bcast
+#define PMPI_bcast_ PMPI_Bcast
+#define MPI_reduce_scatter_ MPI_Reduce_scatter
+#define PMPI_reduce_scatter_ PMPI_Reduce_scatter
+#define MPI_reduce_scatter_block_ MPI_Reduce_scatter_block
+#define PMPI_reduce_scatter_block_ PMPI_Reduce_scatter_block
+#define MPI_allgather_ MPI_Allgather
+#define PMPI_allgather_ PMPI_Allgather
+
+struct Reduction {
+  Form form = Form::allreduce;
+  const Place* where = nullptr;
+  const Operation* op = nullptr;
+  std::vector<int> blocks;  // of each rank in reduce_scatter; else one of all elements
+  int root = 0;
+  bool in_place = false;
+
+  [[nodiscard]] std::size_t total() const {
+    return static_cast<std::size_t>(std::accumulate(blocks.begin(), blocks.end(), 0));
+  }
+  [[nodiscard]] bool scatters() const {
+    return form == Form::reduce_scatter || form == Form::reduce_scatter_block;
+  }
+  [[nodiscard]] std::size_t result_count() const {
+    if (form == Form::reduce && where->rank != root) return 0;
+    return scatters() ? static_cast<std::size_t>(blocks[static_cast<std::size_t>(where->rank)]) : total();
+  }
+  [[nodiscard]] bool in_place_here() const {
+    return in_place && (form != Form::reduce || where->rank == root);
+  }
+};
+
+int call(const Reduction& reduction, const void* from, void* to, MPI_Datatype type, Way way,
+         const std::string& spec) {
+  const int count = static_cast<int>(reduction.total());
+  const MPI_Op op = reduction.op->handle;
+  MPI_Comm comm = reduction.where->comm;
+  switch (reduction.form) {
+    case Form::allreduce:
+      return CALL(allreduce, from, to, count, type, op, comm);
+    case Form::reduce:
+      return CALL(reduce, from, to, count, type, op, reduction.root, comm);
+    case Form::reduce_scatter:
+      return CALL(reduce_scatter, from, to, reduction.blocks.data(), type, op, comm);
+    default:
+      return CALL(reduce_scatter_block, from, to, reduction.blocks[0], type, op, comm);
+  }
+}
+
+/// One call on buffers of its own. Empty result: what is wrong is in `wrong`.
+Bytes result_of(const Reduction& reduction, const Layout& layout, const Bytes& values, Way way,
+                const std::string& spec, std::size_t shift, bool check_gaps, std::string& wrong) {
+  const std::size_t total = reduction.total();
+  const bool in_place = reduction.in_place_here();
+  Buffer input(layout, total, shift);
+  Buffer output(layout, in_place ? total : reduction.result_count(), shift);
+  (in_place ? output : input).load(values, 0, total);
+  const Bytes before = input.memory();
+  // A buffer that means nothing may be none.
+  const bool none = reduction.form == Form::reduce && reduction.where->rank != reduction.root && shift == 0;
+  const void* from = in_place ? MPI_IN_PLACE : input.address();
+  const int error = call(reduction, from, none ? nullptr : output.address(), layout.handle, way, spec);
+  if (error != MPI_SUCCESS) wrong = "error " + std::to_string(error_class(error));
+  if (input.memory() != before) wrong = "the input was changed";
+  if (!output.surroundings_untouched()) wrong = "something around the output was changed";
+  Bytes result = output.unload(0, reduction.result_count());
+  if (check_gaps && !output.gaps_untouched()) wrong = "gaps were changed";
+  return result;
+}
+
+// ---- one random call
+
+class Differ {
+ public:
+  Differ(std::uint64_t seed, bool reproducible) : seed_(seed), reproducible_(reproducible) {
+    const int world = world_rank();
+    const auto split = [](std::string name, int color, int key) {
+      MPI_Comm comm = MPI_COMM_NULL;
+      MPI_Comm_split(MPI_COMM_WORLD, color, key, &comm);
+      return place(std::move(name), comm);
+    };
+    MPI_Comm duplicate{};
+    MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
+    const int ranks = size_of(MPI_COMM_WORLD);
+    whole_ = {place("world", MPI_COMM_WORLD), place("duplicate", duplicate), split("reversed", 0, -world),
+              split("rotated", 0, (world + 2) % ranks)};
+    parts_ = {split("odd and even", world % 2, world), split("all but rank 0, reversed", world > 0, -world),
+              split("first three", world < 3, -world), split("alone", world, 0)};
+    for (const auto& families : {predefined_families(), derived_families()}) {
+      families_.insert(families_.end(), families.begin(), families.end());
+    }
+    for (const Family& family : families_) {
+      operations_.push_back(operations_on(family));
+      for (const Layout& layout : family.layouts) known_layouts().push_back(&layout);
+      if (family.predefined && family.layouts[0].parts.back().kind != Kind::integer)
+        floats_.push_back(&family);
+    }
+  }
+
+  void run(std::size_t first, std::size_t calls) {
+    for (number_ = first; number_ < first + calls; ++number_) {
+      if (fresh_.comm == MPI_COMM_NULL || number_ % 64 == 0) renew();
+      Random shared(mixed(number_));
+      reproducible_ ? run_reproducibly(shared) : run_one(shared);
+    }
+    // A library's barrier may spin, and starve those that still work.
+    MPI_Request request{};
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    for (int done = 0; done == 0;) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (world_rank() == 0) {
+      for (const auto& [what, count] : counts_) std::printf("%-24s %zu\n", what.c_str(), count);
+      std::printf("%zu calls, no difference; digest %016llx\n", calls,
+                  static_cast<unsigned long long>(digest_));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t mixed(std::size_t number) const {
+    return Random(seed_ * 0x9E3779B97F4A7C15ULL + number).next();
+  }
+
+  /// A communicator that is made and freed now and then, the same for the same 64 calls.
+  void renew() {
+    if (fresh_.comm != MPI_COMM_NULL) MPI_Comm_free(&fresh_.comm);
+    Random shared(mixed(number_ / 64) ^ 1);
+    const bool reversed = chance(shared, 50);
+    std::size_t color = 0;
+    for (int rank = 0; rank <= world_rank(); ++rank) color = below(shared, 3);
+    MPI_Comm comm{};
+    MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(color), reversed ? -world_rank() : 0, &comm);
+    fresh_ = place("random split", comm);
+  }
+
+  void report(const std::string& what) const {
+    if (std::getenv("DIFFERENTIAL_CONTINUE") != nullptr) {
+      std::fprintf(stderr, "rank %d: %s: call %zu: %s\n", world_rank(), what.c_str(), number_,
+                   about_.c_str());
+      return;
+    }
+    fail("differential", static_cast<int>(number_), "the same as by the library",
+         what + ": seed " + std::to_string(seed_) + " call " + std::to_string(number_) + ": " + about_);
+  }
+
+  const Place& random_place(Random& shared) {
+    const std::size_t which = below(shared, 20);
+    if (which < 8) return whole_[which / 2];
+    if (which < 17) return parts_[(which - 8) * 4 / 9];
+    return fresh_;
+  }
+
+  static std::size_t random_count(Random& shared, int ranks, std::size_t element_bytes) {
+    const auto p = static_cast<std::size_t>(ranks);
+    const std::size_t kind = below(shared, 1000);
+    if (kind < 200) return one_of<std::size_t>(shared, {0, 1, p - 1, p, p + 1});
+    if (kind < 700) return below(shared, 100);
+    const double most = kind < 990 ? 1e4 : 1e6;
+    const auto count = static_cast<std::size_t>(std::exp(shared.real() * std::log(most)));
+    return std::min(count, (std::size_t{4} << 20) / element_bytes);
+  }
+
+  static std::vector<int> random_blocks(Form form, Random& shared, int ranks, std::size_t element_bytes) {
+    const std::size_t total = random_count(shared, ranks, element_bytes);
+    const auto p = static_cast<std::size_t>(ranks);
+    if (form == Form::reduce_scatter_block) return std::vector<int>(p, static_cast<int>(total / p));
+    if (form != Form::reduce_scatter) return {static_cast<int>(total)};
+    std::vector<int> blocks(p, 0);
+    for (int& block : blocks) {
+      if (!chance(shared, 30)) block = static_cast<int>(below(shared, 2 * total / p + 1));
+    }
+    return blocks;
+  }
+
+  Random own_random(const Place& where) const {
+    return Random(mixed(number_) ^ (static_cast<std::uint64_t>(where.rank + 1) << 40));
+  }
+
+  void describe(Form form, const Place& where, const Spec* spec, std::size_t count, const std::string& more) {
+    about_ = std::string(name_of(form)) + " by " + (spec == nullptr ? "auto" : to_string(*spec)) +
+             ", count " + std::to_string(count) + ", " + more + ", on " + where.name + " of " +
+             std::to_string(where.ranks);
+    ++counts_[name_of(form)];
+    if (const char* trace = std::getenv("DIFFERENTIAL_TRACE"); trace != nullptr) {
+      std::fprintf(stderr, "%zu on %d: %s\n", number_, world_rank(), about_.c_str());
+    }
+  }
+
+  std::size_t random_family(Random& shared, Form form) {
+    const bool reduces = form != Form::bcast && form != Form::allgather;
+    for (;;) {
+      const std::size_t family = below(shared, families_.size());
+      if (!reduces || !operations_[family].empty()) return family;
+    }
+  }
+
+  void run_one(Random& shared) {
+    const auto form = static_cast<Form>(below(shared, 6));
+    const Place& where = random_place(shared);
+    if (where.comm == MPI_COMM_NULL) return;
+    if (form == Form::bcast) return broadcast(shared, where);
+    if (form == Form::allgather) return allgather(shared, where);
+    reduce(shared, where, form);
+  }
+
+  void reduce(Random& shared, const Place& where, Form form) {
+    const std::size_t which = random_family(shared, form);
+    const Family& family = families_[which];
+    const Operation& op = one_of(shared, operations_[which]);
+    const std::size_t element_bytes = family.layouts[0].compact_bytes();
+    const Reduction reduction{.form = form,
+                              .where = &where,
+                              .op = &op,
+                              .blocks = random_blocks(form, shared, where.ranks, element_bytes),
+                              .root = static_cast<int>(below(shared, static_cast<std::size_t>(where.ranks))),
+                              .in_place = chance(shared, 40)};
+    const bool by_auto = chance(shared, 8);
+    Spec spec = random_fitting_spec(collective_of(form), reduction.total() * element_bytes, where,
+                                    reduction.root, op.commutative, shared);
+    const bool by_library =
+        by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, reduction.root, op.commutative);
+    const Layout& layout = reducible_layout(shared, family, by_library);
+    describe(form, where, by_auto ? nullptr : &spec, reduction.total(),
+             family.name + " " + layout.name + " " + op.name +
+                 (reduction.in_place ? " in place, root " : ", root ") + std::to_string(reduction.root) +
+                 blocks_text(reduction));
+    Random own = own_random(where);
+    const std::size_t shift = 8 * below(own, 4);
+    const Bytes values = make_values(layout, reduction.total(), op.values, own);
+    std::string wrong;
+    Reduction plain = reduction;
+    plain.in_place = false;
+    const Bytes wanted = result_of(plain, family.layouts[0], values, Way::library, "", 8, false, wrong);
+    if (!wrong.empty()) report("the library: " + wrong);
+    const Bytes got = result_of(reduction, layout, values, by_auto ? Way::stretto : Way::by_spec,
+                                to_string(spec), shift, !by_library, wrong);
+    if (!wrong.empty()) report(wrong);
+    if (!same(got, wanted, layout, op, where.ranks)) report("another result");
+    if (form == Form::allreduce && !by_library) require_same_on_all(got, where);
+  }
+
+  static std::string blocks_text(const Reduction& reduction) {
+    std::string text;
+    if (!reduction.scatters()) return text;
+    for (const int block : reduction.blocks)
+      text += (text.empty() ? ", blocks " : "+") + std::to_string(block);
+    return text;
+  }
+
+  /// Elements of the operation, not numbers of it; and neither library reduces those in falling order.
+  static const Layout& reducible_layout(Random& shared, const Family& family, bool by_library) {
+    for (;;) {
+      const Layout& layout = one_of(shared, family.layouts);
+      if (layout.units == 1 && !(by_library && layout.extent < 0)) return layout;
+    }
+  }
+
+  /// Open MPI's own allgather ends in an internal error where elements lie in falling order.
+  static const Layout& movable_layout(Random& own, const Family& family, bool by_library) {
+    for (;;) {
+      const Layout& layout = one_of(own, family.layouts);
+      if (!(by_library && layout.extent < 0)) return layout;
+    }
+  }
+
+  void require_same_on_all(const Bytes& got, const Place& where) const {
+    const auto digest = static_cast<std::int64_t>(hash(seed_, got.data(), got.size()) >> 2);
+    const std::int64_t both[] = {digest, -digest};
+    std::int64_t greatest[2] = {};
+    PMPI_Allreduce(both, greatest, 2, MPI_INT64_T, MPI_MAX, where.comm);
+    if (greatest[0] != -greatest[1]) report("ranks differ");
+  }
+
+  /// On each rank another layout.
+  void broadcast(Random& shared, const Place& where) {
+    const Family& family = families_[random_family(shared, Form::bcast)];
+    const std::size_t element_bytes = family.layouts[0].compact_bytes();
+    const std::size_t count = random_count(shared, where.ranks, element_bytes);
+    const int root = static_cast<int>(below(shared, static_cast<std::size_t>(where.ranks)));
+    const bool by_auto = chance(shared, 8);
+    const Spec spec =
+        random_fitting_spec(Collective::bcast, count * element_bytes, where, root, true, shared);
+    Random own = own_random(where);
+    const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, root, true);
+    const Layout& layout = movable_layout(own, family, by_library);
+    describe(Form::bcast, where, by_auto ? nullptr : &spec, count,
+             family.name + " here " + layout.name + ", root " + std::to_string(root));
+    const bool is_root = where.rank == root;
+    const Bytes values =
+        is_root ? make_values(layout, count, Values::bits, own) : Bytes(count * element_bytes);
+    const auto go = [&](const Layout& lies, Way way, Buffer& buffer) {
+      if (is_root) buffer.load(values, 0, count);
+      return call_bcast(buffer.address(), static_cast<int>(count) * lies.units, lies.handle, root, where.comm,
+                        way, to_string(spec));
+    };
+    Buffer expected(family.layouts[0], count, 8);
+    Buffer buffer(layout, count, 8 * below(own, 4));
+    CHECK(go(family.layouts[0], Way::library, expected) == MPI_SUCCESS);
+    if (go(layout, by_auto ? Way::stretto : Way::by_spec, buffer) != MPI_SUCCESS) report("an error");
+    if (buffer.unload(0, count) != expected.unload(0, count)) report("another result");
+    if (!buffer.gaps_untouched()) report("gaps were changed");
+  }
+
+  static int call_bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, Way way,
+                        const std::string& spec) {
+    return CALL(bcast, buffer, count, type, root, comm);
+  }
+
+  void allgather(Random& shared, const Place& where) {
+    const Family& family = families_[random_family(shared, Form::allgather)];
+    const auto ranks = static_cast<std::size_t>(where.ranks);
+    const std::size_t element_bytes = family.layouts[0].compact_bytes();
+    const std::size_t total = random_count(shared, where.ranks, element_bytes);
+    const std::size_t count = chance(shared, 50) ? total / ranks : std::min<std::size_t>(total, 10000);
+    const bool in_place = chance(shared, 30);
+    const bool by_auto = chance(shared, 8);
+    const Spec spec =
+        random_fitting_spec(Collective::allgather, count * ranks * element_bytes, where, 0, true, shared);
+    Random own = own_random(where);
+    const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, 0, true);
+    const Layout& sent = movable_layout(own, family, by_library);
+    const Layout& received = movable_layout(own, family, by_library);
+    describe(Form::allgather, where, by_auto ? nullptr : &spec, count,
+             family.name + " here " + (in_place ? "in place" : sent.name) + " to " + received.name);
+    const Bytes values = make_values(sent, count, Values::bits, own);
+    const auto go = [&](const Layout& from, const Layout& to, Way way, Buffer& input, Buffer& output) {
+      if (in_place) {
+        output.load(values, static_cast<std::size_t>(where.rank) * count, count);
+      } else {
+        input.load(values, 0, count);
+      }
+      return call_allgather(in_place ? MPI_IN_PLACE : input.address(),
+                            in_place ? 0 : static_cast<int>(count) * from.units, from.handle,
+                            output.address(), static_cast<int>(count) * to.units, to.handle, where.comm, way,
+                            to_string(spec));
+    };
+    const Layout& plain = family.layouts[0];
+    Buffer plain_input(plain, count, 0);
+    Buffer expected(plain, count * ranks, 8);
+    Buffer input(sent, count, 8 * below(own, 4));
+    Buffer output(received, count * ranks, 8 * below(own, 4));
+    CHECK(go(plain, plain, Way::library, plain_input, expected) == MPI_SUCCESS);
+    if (go(sent, received, by_auto ? Way::stretto : Way::by_spec, input, output) != MPI_SUCCESS)
+      report("an error");
+    if (output.unload(0, count * ranks) != expected.unload(0, count * ranks)) report("another result");
+    if (!output.gaps_untouched()) report("gaps were changed");
+    if (!in_place && input.unload(0, count) != values) report("the input was changed");
+    if (!input.gaps_untouched()) report("gaps of the input were changed");
+  }
+
+  static int call_allgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
+                            MPI_Datatype type, MPI_Comm comm, Way way, const std::string& spec) {
+    return CALL(allgather, from, sent, sent_type, to, received, type, comm);
+  }
+
+  // ---- reproducible mode
+
+  /// The same values of each rank, by several ways and on communicators of other placement of the ranks.
+  void run_reproducibly(Random& shared) {
+    constexpr std::array forms{Form::allreduce, Form::reduce, Form::reduce_scatter,
+                               Form::reduce_scatter_block};
+    const Form form = forms.at(below(shared, forms.size()));
+    const Family& family = *floats_.at(below(shared, floats_.size()));
+    const Layout& layout = family.layouts[0];
+    const Operation op = operations_on(family)[below(shared, 2)];
+    const std::size_t element_bytes = layout.compact_bytes();
+    Reduction reduction{.form = form,
+                        .where = &whole_[0],
+                        .op = &op,
+                        .blocks = random_blocks(form, shared, whole_[0].ranks, element_bytes),
+                        .root = static_cast<int>(below(shared, static_cast<std::size_t>(whole_[0].ranks))),
+                        .in_place = false};
+    std::vector<std::int64_t> wanted;
+    for (int turn = 0; turn < 5; ++turn) {
+      reduction.where = &whole_[turn == 0 ? 0 : below(shared, whole_.size())];
+      reduction.in_place = chance(shared, 30);
+      const bool by_auto = turn == 0 || chance(shared, 10);
+      Spec spec = fixed_spec(reduction, reduction.total() * element_bytes, shared);
+      describe(
+          form, *reduction.where, by_auto ? nullptr : &spec, reduction.total(),
+          family.name + " " + op.name + ", root " + std::to_string(reduction.root) + blocks_text(reduction));
+      Random own = own_random(*reduction.where);
+      const Bytes values = make_values(layout, reduction.total(), op.values, own);
+      std::string wrong;
+      const Bytes got = result_of(reduction, layout, values, by_auto ? Way::stretto : Way::by_spec,
+                                  to_string(spec), 8 * below(own, 4), true, wrong);
+      if (!wrong.empty()) report(wrong);
+      const std::vector<std::int64_t> digests = digests_by_rank(got, *reduction.where);
+      if (turn == 0) {
+        wanted = digests;
+        digest_ = hash(digest_, digests.data(), digests.size() * sizeof(digests[0]));
+      }
+      if (digests != wanted) report("other bits");
+    }
+  }
+
+  /// Mostly one that is reproducible; another gives way to one that is.
+  static Spec fixed_spec(const Reduction& reduction, std::size_t bytes, Random& shared) {
+    const Collective collective = collective_of(reduction.form);
+    Spec spec = random_spec(collective, bytes, shared);
+    for (int tries = 0; tries < 30; ++tries) {
+      const bool fixed = !spec.is_native() && fits(spec, *reduction.where, reduction.root, true) &&
+                         stretto::has_fixed_tree(spec.recipe, reduction.where->topology, reduction.root);
+      if (fixed || chance(shared, 2)) break;
+      spec = random_spec(collective, bytes, shared);
+    }
+    return spec;
+  }
+
+  static std::vector<std::int64_t> digests_by_rank(const Bytes& got, const Place& where) {
+    const auto own = static_cast<std::int64_t>(hash(0, got.data(), got.size()));
+    std::vector<std::int64_t> all(static_cast<std::size_t>(where.ranks));
+    PMPI_Allgather(&own, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, where.comm);
+    return all;
+  }
+
+  std::uint64_t seed_;
+  bool reproducible_;
+  std::size_t number_ = 0;
+  std::string about_;
+  std::vector<Place> whole_;  // all ranks, placed in several ways
+  std::vector<Place> parts_;
+  Place fresh_;
+  std::vector<Family> families_;
+  std::vector<std::vector<Operation>> operations_;  // of each family
+  std::map<std::string, std::size_t> counts_;
+  std::uint64_t digest_ = 0xcbf29ce484222325ULL;
+  std::vector<const Family*> floats_ = {};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  CHECK(argc == 4 || argc == 5);
+  const bool reproducible = std::string_view(argv[1]) == "reproducible";
+  Differ differ(std::strtoull(argv[2], nullptr, 10), reproducible);
+  differ.run(argc == 5 ? std::strtoull(argv[4], nullptr, 10) : 0, std::strtoull(argv[3], nullptr, 10));
+  MPI_Finalize();
+}
