@@ -4,10 +4,16 @@
 #include <mpi.h>
 #include <stretto/stretto.h>
 
+#include <utility>
+
 namespace stretto::bench {
 
-Call::Call(const Role& role, const Element& element, const std::string& spec)
-    : role_(role), element_(element), spec_(spec), native_(spec == "native"), automatic_(spec == "auto") {
+Call::Call(const Role& role, Element element, std::string spec)
+    : role_(role),
+      element_(std::move(element)),
+      spec_(std::move(spec)),
+      native_(spec_ == "native"),
+      automatic_(spec_ == "auto") {
   for (int rank = 0; rank < role.ranks; ++rank) {
     block_counts_.push_back(static_cast<int>(role.block_count(rank)));
   }

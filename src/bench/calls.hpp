@@ -13,7 +13,7 @@ namespace stretto::bench {
 /// `auto` the one in front of it, both without the work of reading a spec.
 class Call {
  public:
-  Call(const Role& role, const Element& element, const std::string& spec);
+  Call(const Role& role, Element element, std::string spec);
 
   /// Returns MPI's error code. `input` counts for nothing where this rank's call is in place, and where the
   /// collective has none.

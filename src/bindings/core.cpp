@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -132,8 +133,8 @@ std::vector<std::pair<std::string, std::string>> parts_of(const Algorithm& algor
 
 void bind_registry(nb::module_& module) {
   module.def("collectives", [] {
-    std::vector<std::string> names;
-    for (const Collective collective : collectives) names.push_back(text_of(collective));
+    std::vector<std::string> names(collectives.size());
+    std::ranges::transform(collectives, names.begin(), [](Collective one) { return text_of(one); });
     return names;
   });
   module.def(

@@ -115,7 +115,8 @@ std::optional<int> try_reduce(const void* sendbuf, void* recvbuf, std::int64_t c
   return carry_out(
       traits_of(Collective::reduce, elements, element, predefined, root), comm, *state, forced,
       [&] {
-        Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr, elements, element.value());
+        Call call =
+            Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr, elements, element.value());
         if (!is_root) call.output_holds = {};
         call.root = root;
         return ReadyCall{call};

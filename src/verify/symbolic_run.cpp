@@ -61,9 +61,9 @@ Expressions::Id SymbolicRun::contribution(int rank, int block) const {
 }
 
 Expressions::Id SymbolicRun::fixed_tree(int block) {
-  std::vector<Expressions::Id> brought;
-  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
-    brought.push_back(contribution(rank, block));
+  std::vector<Expressions::Id> brought(ranks_.size());
+  for (std::size_t rank = 0; rank < brought.size(); ++rank) {
+    brought[rank] = contribution(static_cast<int>(rank), block);
   }
   return stretto::fixed_tree(std::move(brought), [this](Expressions::Id left, Expressions::Id right) {
     return expressions_.combine(left, right);

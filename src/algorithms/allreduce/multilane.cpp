@@ -15,6 +15,7 @@
 // Source: the lanes are those of Träff, Decomposing collectives for exploiting multi-lane communication, 2019
 // (arXiv 1910.13373); the exchange inside a node is ours.
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
@@ -86,14 +87,13 @@ Schedule multilane(const Task& task, int rank) {
   Schedule schedule(task.ranks(), rank, node.lanes * node.lane_blocks);
   reduce_scatter(schedule, node);
   if (node.has_lane()) {
-    std::vector<int> lane_ranks;
+    std::vector<int> lane_ranks(static_cast<std::size_t>(topology.nodes));
     for (int other = 0; other < topology.nodes; ++other) {
-      lane_ranks.push_back(topology.on_node(other)[static_cast<std::size_t>(node.me)]);
+      lane_ranks[static_cast<std::size_t>(other)] =
+          topology.on_node(other)[static_cast<std::size_t>(node.me)];
     }
-    std::vector<int> borders;
-    for (int block = 0; block <= node.lane_blocks; ++block) {
-      borders.push_back(node.me * node.lane_blocks + block);
-    }
+    std::vector<int> borders(static_cast<std::size_t>(node.lane_blocks) + 1);
+    std::iota(borders.begin(), borders.end(), node.me * node.lane_blocks);
     schedule.append(across, {.ranks = lane_ranks,
                              .input = node.size() == 1 ? Buffer::input : Buffer::output,
                              .borders = borders});

@@ -16,8 +16,8 @@
 // was merged into: (p-1)/p for p = 2^k, most for p = 2^k+1 (1/2 + 1/3 + 1/5 + 1/9 + …, below 1.27). So the
 // busiest rank sends at most 2.27 messages, where rabenseifner's sends 3. An uneven merge lasts as long as
 // the smaller group takes to send, (m+1)/m(2m+1) of the message; along the slowest chain of merges, again
-// that of p = 2^k+1, a phase lasts 1.74 messages' time, where rabenseifner's lasts 2. Borders are rounded down
-// to blocks; there are enough of them that this does not tell.
+// that of p = 2^k+1, a phase lasts 1.74 messages' time, where rabenseifner's lasts 2. Borders are rounded
+// down to blocks; there are enough of them that this does not tell.
 //
 // Groups are runs of consecutive ranks, so rank order is kept.
 //

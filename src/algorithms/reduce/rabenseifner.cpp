@@ -57,11 +57,12 @@ Schedule rabenseifner(const Task& task, int rank) {
     schedule.end_round();
     has_partial = true;
   }
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    const int partner = rank_of(me ^ step->distance);
-    const bool on_roots_side = ((me ^ root) & step->distance) == 0;
-    if (!on_roots_side) return schedule.send(partial(step->kept, step->count), partner).end_round();
-    schedule.recv(partial(step->given, step->count), partner).end_round();
+  for (std::size_t left = steps.size(); left > 0; --left) {
+    const Halving& step = steps[left - 1];
+    const int partner = rank_of(me ^ step.distance);
+    const bool on_roots_side = ((me ^ root) & step.distance) == 0;
+    if (!on_roots_side) return schedule.send(partial(step.kept, step.count), partner).end_round();
+    schedule.recv(partial(step.given, step.count), partner).end_round();
   }
   return schedule;
 }
