@@ -26,13 +26,14 @@ app = typer.Typer(
 def run(
     context: typer.Context,
     spec: Annotated[
-        str | None, typer.Option(help="How to carry out allreduce, as in ring:segments=4; auto chooses.")
+        list[str] | None,
+        typer.Option(help="How to carry out allreduce, as in ring:segments=4, or another: bcast/chain."),
     ] = None,
     stats: Annotated[Path | None, typer.Option(help="A file for what was called, as JSON.")] = None,
     strict: Annotated[bool, typer.Option(help="A setting that cannot be followed is an error.")] = False,
 ) -> None:
     """Run an MPI program with Stretto under it: stretto run -- mpirun -np 8 ./program."""
-    launch.run(program_of(context), spec=spec, stats=stats, strict=strict)
+    launch.run(program_of(context), specs=spec or (), stats=stats, strict=strict)
 
 
 @app.command()

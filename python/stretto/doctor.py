@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib import metadata, util
@@ -152,41 +152,21 @@ def check_lab() -> Finding:
 
 
 def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """The settings in the environment."""
+    """The settings in the environment, and what the library will say about them."""
+    try:
+        from stretto import _core  # noqa: PLC0415  without it there is more to mend than a setting
+    except ImportError:
+        return
     for name, value in sorted(environment.items()):
         if not name.startswith("STRETTO_") or name in launch.TOOL_VARIABLES:
             continue
-        check = _SETTINGS.get(name)
-        if check is None:
-            wrong: str | None = f"there is no such setting; there are {', '.join(sorted(_SETTINGS))}"
-        else:
-            wrong = check(value)
-        yield Finding(Verdict.BAD if wrong else Verdict.GOOD, f"{name}={value}", wrong or "")
+        wrong = _wrong_file(value) if name == "STRETTO_STATS" else "; ".join(_core.complaints(name, value))
+        yield Finding(Verdict.BAD if wrong else Verdict.GOOD, f"{name}={value}", wrong)
 
 
-def _wrong_spec(value: str) -> str | None:
-    try:
-        launch.check_spec(value or "auto")
-    except StrettoError as error:
-        return str(error)
-    return None
-
-
-def _wrong_switch(value: str) -> str | None:
-    return None if value in ("", "0", "1") else "must be 0 or 1"
-
-
-def _wrong_file(value: str) -> str | None:
+def _wrong_file(value: str) -> str:
     folder = Path(value).absolute().parent
-    return None if os.access(folder, os.W_OK) else f"{folder} is no folder that can be written to"
-
-
-_SETTINGS: dict[str, Callable[[str], str | None]] = {
-    "STRETTO_ALLREDUCE": _wrong_spec,
-    "STRETTO_DISABLE": _wrong_switch,
-    "STRETTO_STATS": _wrong_file,
-    "STRETTO_STRICT": _wrong_switch,
-}
+    return "" if os.access(folder, os.W_OK) else f"{folder} is no folder that can be written to"
 
 
 def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:

@@ -65,7 +65,8 @@ def run(
         bool, typer.Option("--stretto/--native", help="With Stretto under it, or as it is.")
     ] = False,
     spec: Annotated[
-        str | None, typer.Option(help="With Stretto under it, and this spec for allreduce.")
+        list[str] | None,
+        typer.Option(help="With Stretto under it, and this spec for allreduce, or as in bcast/chain."),
     ] = None,
     env: Annotated[list[str] | None, typer.Option("--env", "-x", help="NAME=VALUE for every rank.")] = None,
     name: Name = DEFAULT_NAME,
@@ -77,7 +78,7 @@ def run(
         if not key or not equals:
             raise StrettoError(f"--env {setting}: write NAME=VALUE")
         variables[key] = value
-    job = lab_jobs.Job(program_of(context), ppn, np, provider, stretto, spec, variables)
+    job = lab_jobs.Job(program_of(context), ppn, np, provider, stretto, spec or (), variables)
     lab = Lab(name)
     lab.require()
     raise typer.Exit(lab_jobs.run(lab, mpi.find_install(mpi_name), job))

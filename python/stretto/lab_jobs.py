@@ -40,7 +40,7 @@ class Job:
     np: int | None = None  # None: ppn on every node
     provider: str = "ucx"  # of MPICH 5, which has two
     stretto: bool = False
-    spec: str | None = None
+    specs: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)  # for every rank
 
     def ranks(self, nodes: int) -> int:
@@ -124,8 +124,8 @@ def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path
     # Hydra hands its whole environment on to the ranks; Open MPI does so for its own variables only.
     variables = {name: parts[name] for name in ("LD_LIBRARY_PATH",) if name in parts}
     variables |= launch.mpi4py_settings(install.launcher, os.environ)
-    if job.stretto or job.spec is not None:
-        variables |= launch.settings(os.environ, spec=job.spec)
+    if job.stretto or job.specs:
+        variables |= launch.settings(os.environ, specs=job.specs)
         existing = os.environ.get("LD_PRELOAD", "")
         variables["LD_PRELOAD"] = launch.preload(paths.library(install.flavor.abi), existing)
     variables |= job.variables

@@ -35,24 +35,39 @@ def preload(library: Path, existing: str) -> str:
     return ":".join([str(library), *others])
 
 
-def check_spec(spec: str) -> str:
-    """The spec itself, when it can be read."""
+def forced(specs: Sequence[str]) -> dict[str, str]:
+    """The variables that force specs: `ring:segments=4` that of allreduce, `bcast/chain` that of bcast."""
+    result: dict[str, str] = {}
+    for text in specs:
+        before, slash, after = text.partition("/")
+        collective, spec = (before, after) if slash else ("allreduce", text)
+        _check_spec(collective, spec)
+        variable = f"STRETTO_{collective.upper()}"
+        if variable in result:
+            raise StrettoError(f"--spec {text}: there is one for {collective} already, {result[variable]}")
+        result[variable] = spec
+    return result
+
+
+def _check_spec(collective: str, spec: str) -> None:
     try:
-        from stretto._core import parse_spec  # noqa: PLC0415  only this check needs the compiled module
+        from stretto import _core  # noqa: PLC0415  only this check needs the compiled module
     except ImportError:
-        return spec  # the library says the same on rank 0
+        return  # the library says the same on rank 0
+    if collective not in _core.collectives():
+        known = ", ".join(_core.collectives())
+        raise StrettoError(f"--spec {collective}/{spec}: there is no such collective; there are {known}")
     if spec != "auto":
         try:
-            parse_spec(spec)
+            _core.parse_spec(spec, collective)
         except ValueError as error:
             raise StrettoError(str(error)) from None
-    return spec
 
 
 def settings(
     environment: Mapping[str, str],
     *,
-    spec: str | None = None,
+    specs: Sequence[str] = (),
     stats: Path | None = None,
     strict: bool = False,
 ) -> dict[str, str]:
@@ -62,8 +77,7 @@ def settings(
         for name, value in sorted(environment.items())
         if name.startswith("STRETTO_") and name not in TOOL_VARIABLES
     }
-    if spec is not None:
-        result["STRETTO_ALLREDUCE"] = check_spec(spec)
+    result |= forced(specs)
     if stats is not None:
         result["STRETTO_STATS"] = str(stats)
     if "STRETTO_STATS" in result:
@@ -139,14 +153,14 @@ def command(
     arguments: Sequence[str],
     environment: Mapping[str, str],
     *,
-    spec: str | None = None,
+    specs: Sequence[str] = (),
     stats: Path | None = None,
     strict: bool = False,
 ) -> list[str]:
     """The command line that runs `arguments` (launcher first) with Stretto under every rank."""
     if not arguments:
         raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
-    variables = settings(environment, spec=spec, stats=stats, strict=strict)
+    variables = settings(environment, specs=specs, stats=stats, strict=strict)
     existing = environment.get("LD_PRELOAD", "")
     launcher = mpi.identify(arguments[0])
     if launcher is None:
@@ -162,10 +176,10 @@ def command(
 
 
 def run(
-    arguments: Sequence[str], *, spec: str | None = None, stats: Path | None = None, strict: bool = False
+    arguments: Sequence[str], *, specs: Sequence[str] = (), stats: Path | None = None, strict: bool = False
 ) -> None:
     """Become the launcher, with Stretto under its ranks; its exit status is then ours. Does not return."""
-    line = command(arguments, os.environ, spec=spec, stats=stats, strict=strict)
+    line = command(arguments, os.environ, specs=specs, stats=stats, strict=strict)
     try:
         os.execvp(line[0], line)
     except OSError as error:

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "select/settings.hpp"
 #include "select/spec.hpp"
 #include "select/topology_text.hpp"
 #include "verify/verify.hpp"
@@ -258,11 +260,23 @@ void bind_proof(nb::module_& module) {
 
 }  // namespace
 
+void bind_settings(nb::module_& module) {
+  module.def(
+      "complaints",
+      [](const std::string& name, const std::string& value) {
+        std::string line = name + "=" + value;
+        std::array<char*, 2> environment{line.data(), nullptr};
+        return parse_settings(settings_text(environment.data())).complaints;
+      },
+      nb::arg("name"), nb::arg("value"));
+}
+
 NB_MODULE(_core, module) {
   module.def("version", [] { return std::string(STRETTO_VERSION); });
   bind_registry(module);
   bind_schedules(module);
   bind_proof(module);
+  bind_settings(module);
 }
 
 }  // namespace stretto

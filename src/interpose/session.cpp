@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/session.hpp"
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +23,7 @@ namespace {
 
 /// The settings of rank 0, on all ranks: what chooses must not differ.
 std::string shared_settings_text() {
-  std::string text = settings_text();
+  std::string text = settings_text(environ);
   int length = static_cast<int>(text.size());
   mpi.Bcast(&length, 1, MPI_INT, 0, mpi.comm_world);
   text.resize(static_cast<std::size_t>(length));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/settings.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -97,9 +95,9 @@ std::string variable_of(Collective collective) {
   return name;
 }
 
-std::string settings_text() {
+std::string settings_text(char** environment) {
   std::vector<std::string> lines;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+  for (char** variable = environment; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view line(*variable);
     if (!line.starts_with(prefix) || line.find('\n') != std::string_view::npos) continue;
     if (line.starts_with(std::string(topology_variable) + "=")) {

@@ -33,9 +33,9 @@ struct Settings {
   }
 };
 
-/// The STRETTO_ variables of this process as lines NAME=value, in alphabetical order. A topology that is in a
-/// file comes as what the file says.
-std::string settings_text();
+/// The STRETTO_ variables of an environment (null-terminated, NAME=value, as `environ`) as lines NAME=value, in
+/// alphabetical order. A topology that is in a file comes as what the file says.
+std::string settings_text(char** environment);
 
 Settings parse_settings(const std::string& text);
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -60,22 +61,31 @@ class LocalRanks:
         ranks: int,
         program: Sequence[str],
         *,
-        spec: str | None = None,
+        specs: Sequence[str] | None = None,
+        topology: str | None = None,
         stats: Path | None = None,
         seconds: float = 120,
     ) -> str:
-        """The output of a Python program: under `stretto run` when a spec is given, else without Stretto."""
+        """The output of a Python program: under `stretto run` when specs are given, else without Stretto."""
         environment = self.install.environment()
+        if topology is not None:
+            environment["STRETTO_TOPOLOGY"] = topology
         options = ["-np", str(ranks)]
         if self.install.flavor.abi == "openmpi":
             options += ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
         launcher = str(self.install.launcher.path)
         program = [sys.executable, *program]
-        if spec is None:
+        if specs is None:
             settings = launch.mpi4py_settings(self.install.launcher, os.environ)
             line = [launcher, *launch.rank_options(self.install.flavor, settings), *options, *program]
         else:
-            ours = [sys.executable, "-m", "stretto", "run", "--spec", spec]
+            ours = [
+                sys.executable,
+                "-m",
+                "stretto",
+                "run",
+                *itertools.chain.from_iterable(("--spec", spec) for spec in specs),
+            ]
             ours += ["--stats", str(stats)] if stats else []
             line = [*ours, "--", launcher, *options, *program]
         return run_to_end(line, environment, seconds)

@@ -27,7 +27,7 @@ def trained(
             folder = tmp_path_factory.mktemp("digits")
             figures, stats = folder / "figures.json", folder / "stats.json"
             script = ["examples/train_digits.py", "--steps", str(STEPS), "--json", str(figures)]
-            local_ranks(name).run(ranks, script, spec=spec, stats=stats)
+            local_ranks(name).run(ranks, script, specs=None if spec is None else [spec], stats=stats)
             known[name, ranks, spec] = json.loads(figures.read_text())
             if spec is not None:
                 by_stretto = {call["spec"]: call["calls"] for call in json.loads(stats.read_text())["calls"]}

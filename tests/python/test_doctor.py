@@ -73,6 +73,10 @@ def test_installs() -> None:
         ("STRETTO_STATS", "/tmp/calls.json", Verdict.GOOD),
         ("STRETTO_STATS", "/nowhere/calls.json", Verdict.BAD),
         ("STRETTO_ALREDUCE", "ring", Verdict.BAD),
+        ("STRETTO_BCAST", "chain:segments=8", Verdict.GOOD),
+        ("STRETTO_BCAST", "recursive_doubling", Verdict.BAD),
+        ("STRETTO_TOPOLOGY", "nodes=8,ppn=4", Verdict.GOOD),
+        ("STRETTO_TOPOLOGY", "nodes=8", Verdict.BAD),
     ],
 )
 def test_variables(name: str, value: str, verdict: Verdict) -> None:

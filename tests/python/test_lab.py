@@ -337,7 +337,7 @@ def test_a_spec_puts_stretto_under_it(
     library = tmp_path / f"libstretto-{flavor.abi}.so"
     library.touch()
     monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
-    assert words(flavor, Job(["./a"], spec="ring")).endswith(expected.format(library))
+    assert words(flavor, Job(["./a"], specs=["ring"])).endswith(expected.format(library))
     assert "LD_PRELOAD" in words(flavor, Job(["./a"], stretto=True))
     assert "LD_PRELOAD" not in words(flavor, Job(["./a"]))
 

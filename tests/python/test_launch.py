@@ -94,16 +94,28 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "STRETTO_ALLREDUCE": "native",
         "STRETTO_STATS": str(tmp_path / "calls.json"),
     }
-    assert launch.settings(environment, spec="ring", stats=Path("b.json"), strict=True) == {
+    assert launch.settings(
+        environment, specs=["ring", "bcast/chain:segments=4"], stats=Path("b.json"), strict=True
+    ) == {
         "STRETTO_ALLREDUCE": "ring",
+        "STRETTO_BCAST": "chain:segments=4",
         "STRETTO_STATS": str(tmp_path / "b.json"),
         "STRETTO_STRICT": "1",
     }
 
 
-def test_a_spec_that_cannot_be_read() -> None:
-    with pytest.raises(StrettoError, match="rign"):
-        launch.settings({}, spec="rign")
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        (["rign"], "rign"),
+        (["bcast/ring"], "ring"),
+        (["brodcast/chain"], "there is no such collective; there are allreduce, bcast"),
+        (["ring", "allreduce/swing"], "there is one for allreduce already, ring"),
+    ],
+)
+def test_specs_that_cannot_be_followed(specs: list[str], message: str) -> None:
+    with pytest.raises(StrettoError, match=message):
+        launch.settings({}, specs=specs)
 
 
 def test_mpi4py_takes_the_mpi_of_the_launcher() -> None:

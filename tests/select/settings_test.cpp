@@ -2,6 +2,7 @@
 #include "select/settings.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -62,7 +63,7 @@ TEST(Settings, ATopologyThatCannotBeReadIsIgnored) {
 TEST(Settings, TextHoldsOurVariablesOnly) {
   setenv("STRETTO_STATS", "/tmp/x", 1);
   setenv("STRETT", "no", 1);
-  const std::string text = settings_text();
+  const std::string text = settings_text(environ);
   EXPECT_NE(text.find("STRETTO_STATS=/tmp/x\n"), std::string::npos);
   EXPECT_EQ(text.find("STRETT=no"), std::string::npos);
 }
