@@ -2,6 +2,8 @@
 // What tables of algorithms say most often.
 #pragma once
 
+#include <string_view>
+
 #include "algorithms/registry.hpp"
 
 namespace stretto {
@@ -14,6 +16,9 @@ inline bool never(const Task& /*task*/) {
 }
 inline bool up_to_two_ranks(const Task& task) {
   return task.ranks() <= 2;
+}
+inline std::string_view without_lanes(const Task& task) {
+  return task.topology.max_ppn == 1 ? "each node has one rank, so there are no lanes" : "";
 }
 
 }  // namespace stretto

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -93,6 +94,11 @@ class Schedule {
   /// executor sets aside for requests and landing buffers.
   [[nodiscard]] int widest_round() const { return widest_round_; }
   [[nodiscard]] int most_landing_blocks() const { return most_landing_blocks_; }
+  /// What its actions, rounds and scratch shape take.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return actions_.size() * sizeof(Action) + round_ends_.size() * sizeof(std::uint32_t) +
+           scratch_shape_.size() * sizeof(int);
+  }
 
   // Building. Actions go into the round that is open; end_round() closes it (an empty one leaves no trace).
   Schedule& send(Slice from, int peer);

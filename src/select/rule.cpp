@@ -54,20 +54,26 @@ Spec choose_allreduce(const CallShape& shape) {
 }
 
 /// A chain sends the message over each link once; it takes as long as the link needs, and the time until the
-/// last rank gets its first segment, so there must be many.
+/// last rank gets its first segment. So there must be many segments, two a rank at least: then that is 1.5
+/// times the message's time, and less than in a tree of any more than two rounds.
 Spec choose_chain(const CallShape& shape) {
   static const Recipe bcast = recipe_of(Collective::bcast, "chain");
   static const Recipe reduce = recipe_of(Collective::reduce, "chain");
-  if (shape.bytes < native_floor(shape.collective) || shape.nodes < 2) return {};
-  const std::size_t many = 16 * static_cast<std::size_t>(shape.ranks);
-  const std::size_t segment = std::clamp(shape.bytes / many, least_message_bytes, message_bytes);
+  const auto ranks = static_cast<std::size_t>(shape.ranks);
+  const std::size_t enough = std::max(native_floor(shape.collective), 2 * ranks * least_message_bytes);
+  // Two ranks have one link between them, which any message fills.
+  if (shape.bytes < enough || shape.nodes < 2 || shape.ranks == 2) return {};
+  const std::size_t segment = std::clamp(shape.bytes / (16 * ranks), least_message_bytes, message_bytes);
   return pipelined(shape.collective == Collective::bcast ? bcast : reduce, std::bit_floor(segment));
 }
 
 /// Reduce-scatter and allgather: every block crosses the links once.
 Spec choose_blocks(const CallShape& shape) {
   const bool lanes = shape.max_ppn > 1;
-  if (shape.bytes < native_floor(shape.collective) || shape.nodes < 2) return {};
+  // Two ranks exchange one message, whatever the algorithm; only in very large ones segments are measured to
+  // gain.
+  const std::size_t enough = shape.ranks == 2 ? 8 * mebibyte : native_floor(shape.collective);
+  if (shape.bytes < enough || shape.nodes < 2) return {};
   return pipelined(recipe_of(shape.collective, lanes ? "multilane" : "ring"), segment_of_blocks(shape));
 }
 
@@ -93,7 +99,9 @@ Spec choose_reproducible(const CallShape& shape) {
   switch (shape.collective) {
     case Collective::allreduce:
       if (small) return {.recipe = recipe_of(Collective::allreduce, "recursive_doubling"), .pipelining = {}};
-      return pipelined(recipe_of(Collective::allreduce, "pairwise"), segment_of_blocks(shape));
+      // With several ranks a node, pairwise would send over its link what each of them sends.
+      return pipelined(recipe_of(Collective::allreduce, shape.max_ppn > 1 ? "rabenseifner" : "pairwise"),
+                       segment_of_blocks(shape));
     case Collective::reduce:
       if (small) return {.recipe = recipe_of(Collective::reduce, "binomial"), .pipelining = {}};
       return pipelined(recipe_of(Collective::reduce, "rabenseifner"), segment_of_blocks(shape));

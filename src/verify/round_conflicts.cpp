@@ -116,8 +116,9 @@ class ConflictFinder {
             return "an action reads a block that another one writes";
           }
         }
+        if (!cells_.output_destroys_input() || read.buffer != Buffer::input) continue;
         for (const Action& other : round) {
-          if (cells_.output_destroys_input() && touched_by(other).writes && destroys(other.into, read)) {
+          if (touched_by(other).writes && destroys(other.into, read)) {
             return "an action reads the input, which another one's output overwrites in place";
           }
         }

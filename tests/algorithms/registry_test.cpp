@@ -7,6 +7,7 @@
 #include <string>
 
 #include "algorithms/powers.hpp"
+#include "topologies.hpp"
 
 namespace stretto {
 namespace {
@@ -30,6 +31,26 @@ TEST(Registry, EveryPartIsThere) {
     EXPECT_EQ(recipe.parts.size(), algorithm.part_count()) << algorithm.name;
     for (const Recipe& part : recipe.parts) EXPECT_NE(part.algorithm, nullptr) << algorithm.name;
   }
+}
+
+// Those whose rounds grow with the logarithm of p, and which do not deal with all ranks in a few of these.
+TEST(Registry, LogarithmicSchedulesStaySmall) {
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  const Topology topology = equal_nodes(2048, 16);
+  const int ranks = topology.ranks();
+  int logarithmic = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.name == "gather_scatter" || algorithm.name == "linear") continue;
+    const Recipe recipe = usual_recipe(algorithm);
+    if (!algorithm.misfit(task_of(recipe, topology, 0)).empty()) continue;
+    for (const int rank : {0, 1, ranks / 2 + 3, ranks - 1}) {
+      const Schedule schedule = build(recipe, topology, 0, rank);
+      if (schedule.rounds() > 4 * 15) continue;
+      ++logarithmic;
+      EXPECT_LT(schedule.memory_bytes(), mebibyte) << to_string(recipe) << " rank " << rank;
+    }
+  }
+  EXPECT_GT(logarithmic, 30);
 }
 
 TEST(PowerCore, KeepsTheOrderOfRanks) {

@@ -3,8 +3,21 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "../algorithms/topologies.hpp"
+
 namespace stretto {
 namespace {
+
+CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology) {
+  return {.collective = collective,
+          .bytes = bytes,
+          .ranks = topology.ranks(),
+          .nodes = topology.nodes,
+          .min_ppn = topology.min_ppn,
+          .max_ppn = topology.max_ppn};
+}
 
 TEST(Rule, ASmallCallIsNativeWhateverItsShape) {
   for (const Collective collective : collectives) {
@@ -51,15 +64,48 @@ TEST(Rule, ALargeCallAcrossNodesIsPipelined) {
   }
 }
 
+TEST(Rule, AChainHasTwoSegmentsARankAtLeast) {
+  for (const Collective collective : {Collective::bcast, Collective::reduce}) {
+    for (int ranks = 3; ranks < 5000; ranks = ranks * 3 / 2 + 1) {
+      for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes += bytes / 3 + 1) {
+        const Spec spec = choose({.collective = collective, .bytes = bytes, .ranks = ranks, .nodes = ranks});
+        if (spec.is_native()) continue;
+        EXPECT_GE(spec.pipelining.count(bytes, 1), 2 * static_cast<std::size_t>(ranks));
+      }
+    }
+  }
+}
+
+TEST(Rule, WhatItChoosesIsOfUseThere) {
+  std::mt19937 random(1);
+  for (int nodes = 1; nodes <= 20; ++nodes) {
+    for (const Topology& topology :
+         {Topology::flat(nodes), equal_nodes(nodes, 3), ragged_nodes(random, nodes, 1, 4)}) {
+      for (const Collective collective : collectives) {
+        for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
+          const Spec spec = choose(shape_of(collective, bytes, topology));
+          if (spec.is_native()) continue;
+          EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "")
+              << to_string(spec) << " on " << topology.nodes << " nodes, " << topology.ranks() << " ranks";
+        }
+      }
+    }
+  }
+}
+
 TEST(Rule, WhatIsReproducibleHasTheFixedTreeAndKeepsOrder) {
+  std::mt19937 random(2);
   for (const Collective collective :
        {Collective::allreduce, Collective::reduce, Collective::reduce_scatter}) {
-    for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
-      for (const int ranks : {2, 3, 8, 9, 100}) {
-        const Spec spec = choose_reproducible({.collective = collective, .bytes = bytes, .ranks = ranks});
-        ASSERT_FALSE(spec.is_native());
-        EXPECT_TRUE(has_fixed_tree(spec.recipe, Topology::flat(ranks)));
-        EXPECT_TRUE(keeps_order(spec.recipe, Topology::flat(ranks)));
+    for (int nodes = 1; nodes <= 20; ++nodes) {
+      for (const Topology& topology :
+           {Topology::flat(nodes), equal_nodes(nodes, 4), ragged_nodes(random, nodes, 1, 4)}) {
+        for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
+          const Spec spec = choose_reproducible(shape_of(collective, bytes, topology));
+          ASSERT_FALSE(spec.is_native());
+          EXPECT_TRUE(has_fixed_tree(spec.recipe, topology)) << to_string(spec);
+          EXPECT_TRUE(keeps_order(spec.recipe, topology)) << to_string(spec);
+        }
       }
     }
   }

@@ -7,10 +7,6 @@
 namespace stretto::allgather {
 namespace {
 
-std::string_view without_lanes(const Task& task) {
-  return task.topology.max_ppn == 1 ? "each node has one rank, so there are no lanes" : "";
-}
-
 constexpr auto rows = std::to_array<Algorithm>({
     {.collective = Collective::allgather,
      .name = "linear",

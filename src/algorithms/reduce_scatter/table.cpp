@@ -13,9 +13,6 @@ bool up_to_three_ranks(const Task& task) {
 bool on_consecutive_ranks(const Task& task) {
   return task.topology.contiguous;
 }
-std::string_view without_lanes(const Task& task) {
-  return task.topology.max_ppn == 1 ? "each node has one rank, so there are no lanes" : "";
-}
 
 constexpr auto rows = std::to_array<Algorithm>({
     {.collective = Collective::reduce_scatter,
