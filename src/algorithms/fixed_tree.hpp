@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/powers.hpp"
+#include "algorithms/core.hpp"
 
 namespace stretto {
 
 /// The fixed tree of p contributions, in rank order: neighbours are merged until a power of two is left
-/// (PowerCore), then they are combined as in a perfect binary tree. It is what recursive doubling, recursive
+/// (Core), then they are combined as in a perfect binary tree. It is what recursive doubling, recursive
 /// halving and the binomial tree compute anyway, so STRETTO_REPRODUCIBLE costs least with it: results depend
 /// on p alone.
 ///
@@ -17,7 +17,7 @@ namespace stretto {
 /// steps come in an order in which operands are there: it can as well emit actions.
 template <typename Value, typename Combine>
 Value fixed_tree(std::vector<Value> values, const Combine& combine) {
-  const PowerCore core(static_cast<int>(values.size()));
+  const Core core(static_cast<int>(values.size()));
   std::vector<Value> level;
   for (int number = 0; number < core.size(); ++number) {
     const auto rank = static_cast<std::size_t>(core.rank_of(number));

@@ -47,7 +47,10 @@ STRETTO_VISIBLE int stretto_allreduce(const void* sendbuf, void* recvbuf, int co
   return by_spec(
       Collective::allreduce, spec, comm,
       [&](const auto& forced) { return try_allreduce(sendbuf, recvbuf, count, datatype, op, comm, forced); },
-      [&] { return next().allreduce(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), to_raw(comm)); });
+      [&] {
+        return next_with<int>().allreduce(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op),
+                                          to_raw(comm));
+      });
 }
 
 STRETTO_VISIBLE int stretto_bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
@@ -55,7 +58,7 @@ STRETTO_VISIBLE int stretto_bcast(void* buffer, int count, MPI_Datatype datatype
   return by_spec(
       Collective::bcast, spec, comm,
       [&](const auto& forced) { return try_bcast(buffer, count, datatype, root, comm, forced); },
-      [&] { return next().bcast(buffer, count, to_raw(datatype), root, to_raw(comm)); });
+      [&] { return next_with<int>().bcast(buffer, count, to_raw(datatype), root, to_raw(comm)); });
 }
 
 STRETTO_VISIBLE int stretto_reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
@@ -66,7 +69,8 @@ STRETTO_VISIBLE int stretto_reduce(const void* sendbuf, void* recvbuf, int count
         return try_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, forced);
       },
       [&] {
-        return next().reduce(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), root, to_raw(comm));
+        return next_with<int>().reduce(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), root,
+                                       to_raw(comm));
       });
 }
 
@@ -79,8 +83,8 @@ STRETTO_VISIBLE int stretto_reduce_scatter(const void* sendbuf, void* recvbuf, c
         return try_reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, forced);
       },
       [&] {
-        return next().reduce_scatter(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op),
-                                     to_raw(comm));
+        return next_with<int>().reduce_scatter(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op),
+                                               to_raw(comm));
       });
 }
 
@@ -93,8 +97,8 @@ STRETTO_VISIBLE int stretto_reduce_scatter_block(const void* sendbuf, void* recv
         return try_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, forced);
       },
       [&] {
-        return next().reduce_scatter_block(sendbuf, recvbuf, recvcount, to_raw(datatype), to_raw(op),
-                                           to_raw(comm));
+        return next_with<int>().reduce_scatter_block(sendbuf, recvbuf, recvcount, to_raw(datatype),
+                                                     to_raw(op), to_raw(comm));
       });
 }
 
@@ -107,8 +111,8 @@ STRETTO_VISIBLE int stretto_allgather(const void* sendbuf, int sendcount, MPI_Da
         return try_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, forced);
       },
       [&] {
-        return next().allgather(sendbuf, sendcount, to_raw(sendtype), recvbuf, recvcount, to_raw(recvtype),
-                                to_raw(comm));
+        return next_with<int>().allgather(sendbuf, sendcount, to_raw(sendtype), recvbuf, recvcount,
+                                          to_raw(recvtype), to_raw(comm));
       });
 }
 

@@ -51,6 +51,73 @@ bool is_active() {
   return session.active.load(std::memory_order_acquire);
 }
 
+template <typename Count>
+int allreduce(const void* sendbuf, void* recvbuf, Count count, RawHandle datatype, RawHandle op,
+              RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_allreduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
+                                          from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next_with<Count>().allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+}
+
+template <typename Count>
+int bcast(void* buffer, Count count, RawHandle datatype, int root, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_bcast(buffer, count, from_raw<MPI_Datatype>(datatype), root,
+                                      from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next_with<Count>().bcast(buffer, count, datatype, root, comm);
+}
+
+template <typename Count>
+int reduce(const void* sendbuf, void* recvbuf, Count count, RawHandle datatype, RawHandle op, int root,
+           RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_reduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
+                                       from_raw<MPI_Op>(op), root, from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next_with<Count>().reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+}
+
+template <typename Count>
+int reduce_scatter(const void* sendbuf, void* recvbuf, const Count* recvcounts, RawHandle datatype,
+                   RawHandle op, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result = try_reduce_scatter(sendbuf, recvbuf, recvcounts, from_raw<MPI_Datatype>(datatype),
+                                               from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next_with<Count>().reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+}
+
+template <typename Count>
+int reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount, RawHandle datatype,
+                         RawHandle op, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result =
+            try_reduce_scatter_block(sendbuf, recvbuf, recvcount, from_raw<MPI_Datatype>(datatype),
+                                     from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next_with<Count>().reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
+}
+
+template <typename Count>
+int allgather(const void* sendbuf, Count sendcount, RawHandle sendtype, void* recvbuf, Count recvcount,
+              RawHandle recvtype, RawHandle comm) {
+  if (is_active()) {
+    if (const auto result =
+            try_allgather(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), recvbuf, recvcount,
+                          from_raw<MPI_Datatype>(recvtype), from_raw<MPI_Comm>(comm), std::nullopt))
+      return *result;
+  }
+  return next_with<Count>().allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
 }  // namespace
 
 int entry_init(int* argc, char*** argv) {
@@ -72,127 +139,52 @@ int entry_finalize() {
 
 int entry_allreduce(const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op,
                     RawHandle comm) {
-  if (is_active()) {
-    if (const auto result = try_allreduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
-                                          from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+  return allreduce<int>(sendbuf, recvbuf, count, datatype, op, comm);
 }
-
 int entry_bcast(void* buffer, int count, RawHandle datatype, int root, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result = try_bcast(buffer, count, from_raw<MPI_Datatype>(datatype), root,
-                                      from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().bcast(buffer, count, datatype, root, comm);
+  return bcast<int>(buffer, count, datatype, root, comm);
 }
-
 int entry_reduce(const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op, int root,
                  RawHandle comm) {
-  if (is_active()) {
-    if (const auto result = try_reduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
-                                       from_raw<MPI_Op>(op), root, from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+  return reduce<int>(sendbuf, recvbuf, count, datatype, op, root, comm);
 }
-
 int entry_reduce_scatter(const void* sendbuf, void* recvbuf, const int* recvcounts, RawHandle datatype,
                          RawHandle op, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result = try_reduce_scatter(sendbuf, recvbuf, recvcounts, from_raw<MPI_Datatype>(datatype),
-                                               from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  return reduce_scatter<int>(sendbuf, recvbuf, recvcounts, datatype, op, comm);
 }
-
 int entry_reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, RawHandle datatype,
                                RawHandle op, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result =
-            try_reduce_scatter_block(sendbuf, recvbuf, recvcount, from_raw<MPI_Datatype>(datatype),
-                                     from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  return reduce_scatter_block<int>(sendbuf, recvbuf, recvcount, datatype, op, comm);
 }
-
 int entry_allgather(const void* sendbuf, int sendcount, RawHandle sendtype, void* recvbuf, int recvcount,
                     RawHandle recvtype, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result =
-            try_allgather(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), recvbuf, recvcount,
-                          from_raw<MPI_Datatype>(recvtype), from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return allgather<int>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 
 #ifdef STRETTO_ABI_MPICH
 int entry_allreduce_c(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                       RawHandle comm) {
-  if (is_active()) {
-    if (const auto result = try_allreduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
-                                          from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
+  return allreduce<RawCount>(sendbuf, recvbuf, count, datatype, op, comm);
 }
-
 int entry_bcast_c(void* buffer, RawCount count, RawHandle datatype, int root, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result = try_bcast(buffer, count, from_raw<MPI_Datatype>(datatype), root,
-                                      from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().bcast_c(buffer, count, datatype, root, comm);
+  return bcast<RawCount>(buffer, count, datatype, root, comm);
 }
-
 int entry_reduce_c(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                    int root, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result = try_reduce(sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
-                                       from_raw<MPI_Op>(op), root, from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
+  return reduce<RawCount>(sendbuf, recvbuf, count, datatype, op, root, comm);
 }
-
 int entry_reduce_scatter_c(const void* sendbuf, void* recvbuf, const RawCount* recvcounts, RawHandle datatype,
                            RawHandle op, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result = try_reduce_scatter(sendbuf, recvbuf, recvcounts, from_raw<MPI_Datatype>(datatype),
-                                               from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  return reduce_scatter<RawCount>(sendbuf, recvbuf, recvcounts, datatype, op, comm);
 }
-
 int entry_reduce_scatter_block_c(const void* sendbuf, void* recvbuf, RawCount recvcount, RawHandle datatype,
                                  RawHandle op, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result =
-            try_reduce_scatter_block(sendbuf, recvbuf, recvcount, from_raw<MPI_Datatype>(datatype),
-                                     from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  return reduce_scatter_block<RawCount>(sendbuf, recvbuf, recvcount, datatype, op, comm);
 }
-
 int entry_allgather_c(const void* sendbuf, RawCount sendcount, RawHandle sendtype, void* recvbuf,
                       RawCount recvcount, RawHandle recvtype, RawHandle comm) {
-  if (is_active()) {
-    if (const auto result =
-            try_allgather(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), recvbuf, recvcount,
-                          from_raw<MPI_Datatype>(recvtype), from_raw<MPI_Comm>(comm), std::nullopt))
-      return *result;
-  }
-  return next().allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  return allgather<RawCount>(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
-
 #endif
 
 }  // namespace stretto

@@ -95,8 +95,9 @@ std::optional<int> try_bcast(void* buffer, std::int64_t count, MPI_Datatype data
       [&] { return Broadcast(buffer, elements, datatype, root, state->rank() == root, comm); },
       [&] {
         return count > INT_MAX
-                   ? next().bcast_c(buffer, count, to_raw(datatype), root, to_raw(comm))
-                   : next().bcast(buffer, static_cast<int>(count), to_raw(datatype), root, to_raw(comm));
+                   ? next_with<RawCount>().bcast(buffer, count, to_raw(datatype), root, to_raw(comm))
+                   : next_with<int>().bcast(buffer, static_cast<int>(count), to_raw(datatype), root,
+                                            to_raw(comm));
       });
 }
 
@@ -132,10 +133,11 @@ std::optional<int> try_allgather(const void* sendbuf, std::int64_t sendcount, MP
       },
       [&] {
         return sendcount > INT_MAX || recvcount > INT_MAX
-                   ? next().allgather_c(sendbuf, sendcount, to_raw(sendtype), recvbuf, recvcount,
-                                        to_raw(recvtype), to_raw(comm))
-                   : next().allgather(sendbuf, static_cast<int>(sendcount), to_raw(sendtype), recvbuf,
-                                      static_cast<int>(recvcount), to_raw(recvtype), to_raw(comm));
+                   ? next_with<RawCount>().allgather(sendbuf, sendcount, to_raw(sendtype), recvbuf, recvcount,
+                                                     to_raw(recvtype), to_raw(comm))
+                   : next_with<int>().allgather(sendbuf, static_cast<int>(sendcount), to_raw(sendtype),
+                                                recvbuf, static_cast<int>(recvcount), to_raw(recvtype),
+                                                to_raw(comm));
       });
 }
 

@@ -37,18 +37,18 @@ int refuse_count(RawHandle comm) {
 int allreduce_c_by_int(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                        RawHandle comm) {
   if (count > INT_MAX) return refuse_count(comm);
-  return next().allreduce(sendbuf, recvbuf, narrowed(count), datatype, op, comm);
+  return next_with<int>().allreduce(sendbuf, recvbuf, narrowed(count), datatype, op, comm);
 }
 
 int bcast_c_by_int(void* buffer, RawCount count, RawHandle datatype, int root, RawHandle comm) {
   if (count > INT_MAX) return refuse_count(comm);
-  return next().bcast(buffer, narrowed(count), datatype, root, comm);
+  return next_with<int>().bcast(buffer, narrowed(count), datatype, root, comm);
 }
 
 int reduce_c_by_int(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype, RawHandle op,
                     int root, RawHandle comm) {
   if (count > INT_MAX) return refuse_count(comm);
-  return next().reduce(sendbuf, recvbuf, narrowed(count), datatype, op, root, comm);
+  return next_with<int>().reduce(sendbuf, recvbuf, narrowed(count), datatype, op, root, comm);
 }
 
 int reduce_scatter_c_by_int(const void* sendbuf, void* recvbuf, const RawCount* recvcounts,
@@ -62,52 +62,69 @@ int reduce_scatter_c_by_int(const void* sendbuf, void* recvbuf, const RawCount* 
     if (recvcounts[rank] > INT_MAX) return refuse_count(comm);
     counts.push_back(narrowed(recvcounts[rank]));
   }
-  return next().reduce_scatter(sendbuf, recvbuf, counts.data(), datatype, op, comm);
+  return next_with<int>().reduce_scatter(sendbuf, recvbuf, counts.data(), datatype, op, comm);
 }
 
 int reduce_scatter_block_c_by_int(const void* sendbuf, void* recvbuf, RawCount count, RawHandle datatype,
                                   RawHandle op, RawHandle comm) {
   if (count > INT_MAX) return refuse_count(comm);
-  return next().reduce_scatter_block(sendbuf, recvbuf, narrowed(count), datatype, op, comm);
+  return next_with<int>().reduce_scatter_block(sendbuf, recvbuf, narrowed(count), datatype, op, comm);
 }
 
 int allgather_c_by_int(const void* sendbuf, RawCount sendcount, RawHandle sendtype, void* recvbuf,
                        RawCount recvcount, RawHandle recvtype, RawHandle comm) {
   if (sendcount > INT_MAX || recvcount > INT_MAX) return refuse_count(comm);
-  return next().allgather(sendbuf, narrowed(sendcount), sendtype, recvbuf, narrowed(recvcount), recvtype,
-                          comm);
+  return next_with<int>().allgather(sendbuf, narrowed(sendcount), sendtype, recvbuf, narrowed(recvcount),
+                                    recvtype, comm);
+}
+
+void* find_symbol(const char* name) {
+  void* symbol = dlsym(RTLD_NEXT, name);
+  // An interpreter may have loaded its MPI library privately, where RTLD_NEXT does not look.
+  return symbol != nullptr ? symbol : any_mpi_symbol(name);
+}
+
+/// A function of any type, as its address says nothing of that.
+struct Found {
+  void* symbol;
+  template <typename Function>
+  operator Function()
+      const {  // NOLINT(google-explicit-constructor): each is used once, where its type stands
+    return reinterpret_cast<Function>(symbol);
+  }
+};
+
+Found find(const char* name) {
+  void* symbol = find_symbol(name);
+  return {symbol != nullptr ? symbol : reinterpret_cast<void*>(&missing)};
 }
 
 template <typename Function>
-Function find(const char* name, Function instead = nullptr) {
-  void* symbol = dlsym(RTLD_NEXT, name);
-  // An interpreter may have loaded its MPI library privately, where RTLD_NEXT does not look.
-  if (symbol == nullptr) symbol = any_mpi_symbol(name);
-  if (symbol != nullptr) return reinterpret_cast<Function>(symbol);
-  return instead != nullptr ? instead : reinterpret_cast<Function>(&missing);
+Function find(const char* name, Function instead) {
+  void* symbol = find_symbol(name);
+  return symbol != nullptr ? reinterpret_cast<Function>(symbol) : instead;
 }
 
 }  // namespace
 
 const NextCalls& next() {
   static const NextCalls calls{
-      .init = find<decltype(NextCalls::init)>("MPI_Init"),
-      .init_thread = find<decltype(NextCalls::init_thread)>("MPI_Init_thread"),
-      .finalize = find<decltype(NextCalls::finalize)>("MPI_Finalize"),
-      .allreduce = find<decltype(NextCalls::allreduce)>("MPI_Allreduce"),
-      .bcast = find<decltype(NextCalls::bcast)>("MPI_Bcast"),
-      .reduce = find<decltype(NextCalls::reduce)>("MPI_Reduce"),
-      .reduce_scatter = find<decltype(NextCalls::reduce_scatter)>("MPI_Reduce_scatter"),
-      .reduce_scatter_block = find<decltype(NextCalls::reduce_scatter_block)>("MPI_Reduce_scatter_block"),
-      .allgather = find<decltype(NextCalls::allgather)>("MPI_Allgather"),
-      .allreduce_c = find<decltype(NextCalls::allreduce_c)>("MPI_Allreduce_c", allreduce_c_by_int),
-      .bcast_c = find<decltype(NextCalls::bcast_c)>("MPI_Bcast_c", bcast_c_by_int),
-      .reduce_c = find<decltype(NextCalls::reduce_c)>("MPI_Reduce_c", reduce_c_by_int),
-      .reduce_scatter_c =
-          find<decltype(NextCalls::reduce_scatter_c)>("MPI_Reduce_scatter_c", reduce_scatter_c_by_int),
-      .reduce_scatter_block_c = find<decltype(NextCalls::reduce_scatter_block_c)>(
-          "MPI_Reduce_scatter_block_c", reduce_scatter_block_c_by_int),
-      .allgather_c = find<decltype(NextCalls::allgather_c)>("MPI_Allgather_c", allgather_c_by_int),
+      .init = find("MPI_Init"),
+      .init_thread = find("MPI_Init_thread"),
+      .finalize = find("MPI_Finalize"),
+      .collectives = {.allreduce = find("MPI_Allreduce"),
+                      .bcast = find("MPI_Bcast"),
+                      .reduce = find("MPI_Reduce"),
+                      .reduce_scatter = find("MPI_Reduce_scatter"),
+                      .reduce_scatter_block = find("MPI_Reduce_scatter_block"),
+                      .allgather = find("MPI_Allgather")},
+      .large_collectives = {.allreduce = find("MPI_Allreduce_c", allreduce_c_by_int),
+                            .bcast = find("MPI_Bcast_c", bcast_c_by_int),
+                            .reduce = find("MPI_Reduce_c", reduce_c_by_int),
+                            .reduce_scatter = find("MPI_Reduce_scatter_c", reduce_scatter_c_by_int),
+                            .reduce_scatter_block =
+                                find("MPI_Reduce_scatter_block_c", reduce_scatter_block_c_by_int),
+                            .allgather = find("MPI_Allgather_c", allgather_c_by_int)},
   };
   return calls;
 }

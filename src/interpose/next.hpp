@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace stretto {
 
@@ -15,34 +16,36 @@ using RawHandle = std::uintptr_t;
 /// MPI_Count in both interfaces.
 using RawCount = std::int64_t;
 
+/// The collectives with `int` counts, or the large-count forms (MPI_Allreduce_c, …).
 template <typename Count>
 struct NextCollectives {
-  using Allreduce = int (*)(const void*, void*, Count, RawHandle, RawHandle, RawHandle);
-  using Bcast = int (*)(void*, Count, RawHandle, int, RawHandle);
-  using Reduce = int (*)(const void*, void*, Count, RawHandle, RawHandle, int, RawHandle);
-  using ReduceScatter = int (*)(const void*, void*, const Count*, RawHandle, RawHandle, RawHandle);
-  using Allgather = int (*)(const void*, Count, RawHandle, void*, Count, RawHandle, RawHandle);
+  int (*allreduce)(const void*, void*, Count, RawHandle, RawHandle, RawHandle);
+  int (*bcast)(void*, Count, RawHandle, int, RawHandle);
+  int (*reduce)(const void*, void*, Count, RawHandle, RawHandle, int, RawHandle);
+  int (*reduce_scatter)(const void*, void*, const Count*, RawHandle, RawHandle, RawHandle);
+  int (*reduce_scatter_block)(const void*, void*, Count, RawHandle, RawHandle, RawHandle);
+  int (*allgather)(const void*, Count, RawHandle, void*, Count, RawHandle, RawHandle);
 };
 
 struct NextCalls {
   int (*init)(int*, char***);
   int (*init_thread)(int*, char***, int, int*);
   int (*finalize)();
-  NextCollectives<int>::Allreduce allreduce;
-  NextCollectives<int>::Bcast bcast;
-  NextCollectives<int>::Reduce reduce;
-  NextCollectives<int>::ReduceScatter reduce_scatter;
-  NextCollectives<int>::Allreduce reduce_scatter_block;
-  NextCollectives<int>::Allgather allgather;
-  NextCollectives<RawCount>::Allreduce allreduce_c;
-  NextCollectives<RawCount>::Bcast bcast_c;
-  NextCollectives<RawCount>::Reduce reduce_c;
-  NextCollectives<RawCount>::ReduceScatter reduce_scatter_c;
-  NextCollectives<RawCount>::Allreduce reduce_scatter_block_c;
-  NextCollectives<RawCount>::Allgather allgather_c;
+  NextCollectives<int> collectives;
+  NextCollectives<RawCount> large_collectives;
 };
 
 /// Looked up at the first call. A program without any MPI library never gets here.
 const NextCalls& next();
+
+/// Count: int or RawCount.
+template <typename Count>
+const NextCollectives<Count>& next_with() {
+  if constexpr (std::is_same_v<Count, int>) {
+    return next().collectives;
+  } else {
+    return next().large_collectives;
+  }
+}
 
 }  // namespace stretto

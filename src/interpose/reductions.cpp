@@ -89,10 +89,10 @@ std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_
       traits_of(Collective::allreduce, elements, element, predefined), comm, *state, forced,
       [&] { return ReadyCall{Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, element.value())}; },
       [&] {
-        return count > INT_MAX
-                   ? next().allreduce_c(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), to_raw(comm))
-                   : next().allreduce(sendbuf, recvbuf, static_cast<int>(count), to_raw(datatype), to_raw(op),
-                                      to_raw(comm));
+        return count > INT_MAX ? next_with<RawCount>().allreduce(sendbuf, recvbuf, count, to_raw(datatype),
+                                                                 to_raw(op), to_raw(comm))
+                               : next_with<int>().allreduce(sendbuf, recvbuf, static_cast<int>(count),
+                                                            to_raw(datatype), to_raw(op), to_raw(comm));
       });
 }
 
@@ -122,10 +122,10 @@ std::optional<int> try_reduce(const void* sendbuf, void* recvbuf, std::int64_t c
         return ReadyCall{call};
       },
       [&] {
-        return count > INT_MAX ? next().reduce_c(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), root,
-                                                 to_raw(comm))
-                               : next().reduce(sendbuf, recvbuf, static_cast<int>(count), to_raw(datatype),
-                                               to_raw(op), root, to_raw(comm));
+        return count > INT_MAX ? next_with<RawCount>().reduce(sendbuf, recvbuf, count, to_raw(datatype),
+                                                              to_raw(op), root, to_raw(comm))
+                               : next_with<int>().reduce(sendbuf, recvbuf, static_cast<int>(count),
+                                                         to_raw(datatype), to_raw(op), root, to_raw(comm));
       });
 }
 
@@ -143,10 +143,11 @@ std::optional<int> try_reduce_scatter(const void* sendbuf, void* recvbuf, const 
   }
   return reduce_blocks(sendbuf, recvbuf, borders, datatype, op, comm, *state, forced, [&] {
     if constexpr (sizeof(Count) > sizeof(int)) {
-      return next().reduce_scatter_c(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op),
-                                     to_raw(comm));
+      return next_with<RawCount>().reduce_scatter(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op),
+                                                  to_raw(comm));
     } else {
-      return next().reduce_scatter(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op), to_raw(comm));
+      return next_with<int>().reduce_scatter(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op),
+                                             to_raw(comm));
     }
   });
 }
@@ -167,10 +168,11 @@ std::optional<int> try_reduce_scatter_block(const void* sendbuf, void* recvbuf, 
     borders[rank] = rank * static_cast<std::size_t>(recvcount);
   }
   return reduce_blocks(sendbuf, recvbuf, borders, datatype, op, comm, *state, forced, [&] {
-    return recvcount > INT_MAX ? next().reduce_scatter_block_c(sendbuf, recvbuf, recvcount, to_raw(datatype),
-                                                               to_raw(op), to_raw(comm))
-                               : next().reduce_scatter_block(sendbuf, recvbuf, static_cast<int>(recvcount),
-                                                             to_raw(datatype), to_raw(op), to_raw(comm));
+    return recvcount > INT_MAX
+               ? next_with<RawCount>().reduce_scatter_block(sendbuf, recvbuf, recvcount, to_raw(datatype),
+                                                            to_raw(op), to_raw(comm))
+               : next_with<int>().reduce_scatter_block(sendbuf, recvbuf, static_cast<int>(recvcount),
+                                                       to_raw(datatype), to_raw(op), to_raw(comm));
   });
 }
 

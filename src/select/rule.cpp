@@ -95,13 +95,16 @@ Spec choose(const CallShape& shape) {
 }
 
 Spec choose_reproducible(const CallShape& shape) {
-  const bool small = shape.bytes < 64 * kibibyte;
+  const bool small = shape.bytes < 4 * kibibyte;
   switch (shape.collective) {
-    case Collective::allreduce:
+    case Collective::allreduce: {
       if (small) return {.recipe = recipe_of(Collective::allreduce, "recursive_doubling"), .pipelining = {}};
-      // With several ranks a node, pairwise would send over its link what each of them sends.
-      return pipelined(recipe_of(Collective::allreduce, shape.max_ppn > 1 ? "rabenseifner" : "pairwise"),
+      // Pairwise sends the least bytes for any p, in many rounds; but of several ranks a node each sends
+      // these over its link.
+      const bool pairwise = shape.bytes >= native_floor(shape.collective) && shape.max_ppn == 1;
+      return pipelined(recipe_of(Collective::allreduce, pairwise ? "pairwise" : "rabenseifner"),
                        segment_of_blocks(shape));
+    }
     case Collective::reduce:
       if (small) return {.recipe = recipe_of(Collective::reduce, "binomial"), .pipelining = {}};
       return pipelined(recipe_of(Collective::reduce, "rabenseifner"), segment_of_blocks(shape));

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "algorithms/powers.hpp"
+#include "algorithms/core.hpp"
 #include "topologies.hpp"
 
 namespace stretto {
@@ -53,9 +53,9 @@ TEST(Registry, LogarithmicSchedulesStaySmall) {
   EXPECT_GT(logarithmic, 30);
 }
 
-TEST(PowerCore, KeepsTheOrderOfRanks) {
+TEST(Core, KeepsTheOrderOfRanks) {
   for (int ranks = 1; ranks <= 100; ++ranks) {
-    const PowerCore core(ranks);
+    const Core core(ranks);
     int previous = -1;
     for (int number = 0; number < core.size(); ++number) {
       const int rank = core.rank_of(number);

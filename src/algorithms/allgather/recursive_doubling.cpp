@@ -6,14 +6,14 @@
 //
 // What a rank holds is always a run of blocks: neighbours are merged, and the distance grows.
 #include "algorithms/allgather/allgather.hpp"
-#include "algorithms/powers.hpp"
+#include "algorithms/core.hpp"
 
 namespace stretto::allgather {
 
 Schedule recursive_doubling(const Task& task, int rank) {
   const int p = task.ranks();
   Schedule schedule(p, rank, p);
-  const PowerCore core(p);
+  const Core core(p);
   if (core.hands_over(rank)) {
     schedule.send(input(rank), rank + 1).end_round();
     return schedule.recv(output(0, p), rank + 1).end_round();

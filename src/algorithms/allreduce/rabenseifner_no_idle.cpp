@@ -139,7 +139,7 @@ Schedule rabenseifner_no_idle(const Task& task, int rank) {
   return schedule;
 }
 
-/// Halving in the middle gives the tree of PowerCore only for these p.
+/// Halving in the middle gives the tree of Core only for these p.
 bool rabenseifner_no_idle_has_fixed_tree(const Task& task) {
   const auto p = static_cast<unsigned>(task.ranks());
   return std::has_single_bit(p) || std::has_single_bit(p - 1) || std::has_single_bit(p + 1);

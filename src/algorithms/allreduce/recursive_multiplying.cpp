@@ -21,84 +21,70 @@
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/allreduce/among_core.hpp"
 #include "algorithms/allreduce/reduce_in_fixed_tree.hpp"
 
 namespace stretto::allreduce {
 namespace {
 
-struct Core {
-  int size = 1;
-  std::vector<int> groups;  // their sizes, whose product is `size`
+/// The groups' sizes, whose product is the size of the core.
+struct Groups {
+  int product = 1;
+  std::vector<int> sizes;
+
+  void add(int size) {
+    sizes.push_back(size);
+    product *= size;
+  }
 };
 
-Core core_of(int p, int radix) {
-  Core core;
-  for (int left = p; left > 1; left /= core.groups.back()) {
+Groups groups_of(int p, int radix) {
+  Groups factors;
+  for (int left = p; left > 1; left /= factors.sizes.back()) {
     int divisor = std::min(radix, left);
     while (left % divisor != 0) --divisor;
     if (divisor == 1) break;
-    core.groups.push_back(divisor);
-    core.size *= divisor;
+    factors.add(divisor);
   }
-  if (core.size == p) return core;
+  if (factors.product == p) return factors;
 
-  core = {};
-  while (core.size <= p / radix) {
-    core.groups.push_back(radix);
-    core.size *= radix;
-  }
-  const int first_digit = p / core.size;
-  if (first_digit > 1) core.groups.push_back(first_digit);
-  core.size *= first_digit;
-  return core;
+  Groups digits;
+  while (digits.product <= p / radix) digits.add(radix);
+  const int first_digit = p / digits.product;
+  if (first_digit > 1) digits.add(first_digit);
+  return digits;
 }
 
 }  // namespace
 
 Schedule recursive_multiplying(const Task& task, int rank) {
   const int p = task.ranks();
-  Schedule schedule(p, rank, 1);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
-  // The first ranks pair up as in PowerCore, so that the fixed tree is met where it can be.
-  const Core core = core_of(p, task.radix);
-  const int extra = p - core.size;
-  const bool is_paired = rank < 2 * extra;
-  const auto rank_of = [extra](int number) { return number < extra ? 2 * number + 1 : number + extra; };
-  if (is_paired && rank % 2 == 0) {
-    schedule.send(input(0), rank + 1).end_round();
-    return schedule.recv(output(0), rank + 1).end_round();
-  }
-  Slice mine = input(0);
-  if (is_paired) {
-    schedule.recv_reduce(output(0), mine, rank - 1, Side::left).end_round();
-    mine = output(0);
-  }
-
-  const int me = is_paired ? rank / 2 : rank - extra;
-  int distance = 1;
-  for (const int size : core.groups) {
-    const int place = me / distance % size;
-    std::vector<Slice> runs;
-    for (int i = 0; i < size; ++i) {
-      runs.push_back(i == place ? mine : scratch(i < place ? i : i - 1));
-      if (i == place) continue;
-      if (static_cast<int>(schedule.scratch_shape().size()) <= runs.back().first) schedule.add_scratch(0);
-      const int partner = rank_of(me + (i - place) * distance);
-      schedule.send(mine, partner).recv(runs.back(), partner);
+  const Groups groups = groups_of(p, task.radix);
+  const Core core(p, groups.product);
+  return among_core(core, p, rank, 1, [&](Schedule& schedule, Buffer start) {
+    Slice mine{start, 0, 1};
+    const int me = core.core_of(rank);
+    int distance = 1;
+    for (const int size : groups.sizes) {
+      const int place = me / distance % size;
+      std::vector<Slice> runs;
+      for (int i = 0; i < size; ++i) {
+        runs.push_back(i == place ? mine : scratch(i < place ? i : i - 1));
+        if (i == place) continue;
+        if (static_cast<int>(schedule.scratch_shape().size()) <= runs.back().first) schedule.add_scratch(0);
+        const int partner = core.rank_of(me + (i - place) * distance);
+        schedule.send(mine, partner).recv(runs.back(), partner);
+      }
+      schedule.end_round();
+      reduce_in_fixed_tree(schedule, runs, output(0));
+      mine = output(0);
+      distance *= size;
     }
-    schedule.end_round();
-    reduce_in_fixed_tree(schedule, runs, output(0));
-    mine = output(0);
-    distance *= size;
-  }
-
-  if (is_paired) schedule.send(output(0), rank - 1).end_round();
-  return schedule;
+  });
 }
 
 bool recursive_multiplying_has_fixed_tree(const Task& task) {
-  return std::has_single_bit(static_cast<unsigned>(core_of(task.ranks(), task.radix).size));
+  return std::has_single_bit(static_cast<unsigned>(groups_of(task.ranks(), task.radix).product));
 }
 
 }  // namespace stretto::allreduce

@@ -4,8 +4,8 @@
 // the sum of (-2)^i for i up to s. Distances come to about a third less than 1, 2, 4, …, so that on a ring or
 // torus messages cross fewer links and share them with fewer others; on a flat network it is rabenseifner.
 //
-// 2 log2(p) rounds, 2(p-1)/p of the message (the bandwidth-optimal variant). When p is no power of two, the
-// extra ranks hand over their message to a neighbour first and get the result at the end.
+// 2 log2(p) rounds, 2(p-1)/p of the message (the bandwidth-optimal variant); two rounds more when p is no
+// power of two (among_core.hpp).
 //
 // The blocks that rank r is in charge of after s steps are those of the ranks that it can reach in later
 // ones. These are the even ranks that equal e modulo 2^(s+1) and the odd ones that equal e + rho(s), where e
@@ -21,18 +21,10 @@
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"
-#include "algorithms/powers.hpp"
+#include "algorithms/allreduce/among_core.hpp"
 
 namespace stretto::allreduce {
 namespace {
-
-struct Step {
-  int partner;
-  bool partner_is_lower;  // the partner's operand holds the lowest rank
-  int kept;               // first block of the half that this rank goes on with
-  int given;              // first block of the half that the partner goes on with
-  int count;              // blocks of a half
-};
 
 std::vector<int> rhos(int size) {
   std::vector<int> result;
@@ -40,7 +32,7 @@ std::vector<int> rhos(int size) {
   return result;
 }
 
-std::vector<Step> swings(const PowerCore& core, int me) {
+std::vector<HalvingWith> swings(const Core& core, int me) {
   const int size = core.size();
   const std::vector<int> rho = rhos(size);
   const auto wrap = [size](int number) { return number & (size - 1); };
@@ -56,7 +48,7 @@ std::vector<Step> swings(const PowerCore& core, int me) {
     return begin + high - low < size ? begin : 0;
   };
 
-  std::vector<Step> steps;
+  std::vector<HalvingWith> steps;
   const int even = me % 2 == 0 ? me : partner_of(me, rho.back());
   int first = 0;
   for (std::size_t s = 0; s < rho.size(); ++s) {
@@ -64,7 +56,7 @@ std::vector<Step> swings(const PowerCore& core, int me) {
     const int half = size >> (s + 1);
     const bool upper = s + 1 < rho.size() ? ((even >> (s + 1)) & 1) != 0 : me % 2 != 0;
     steps.push_back({.partner = core.rank_of(partner),
-                     .partner_is_lower = lowest_of(partner) < lowest_of(me),
+                     .arriving = lowest_of(partner) < lowest_of(me) ? Side::left : Side::right,
                      .kept = first + (upper ? half : 0),
                      .given = first + (upper ? 0 : half),
                      .count = half});
@@ -81,39 +73,10 @@ std::vector<Step> swings(const PowerCore& core, int me) {
 }  // namespace
 
 Schedule swing(const Task& task, int rank) {
-  const int p = task.ranks();
-  const PowerCore core(p);
-  const int blocks = core.size();
-  Schedule schedule(p, rank, blocks);
-  if (p == 1) return schedule.copy(output(0), input(0)).end_round();
-
-  if (core.hands_over(rank)) {
-    schedule.send(input(0, blocks), rank + 1).end_round();
-    return schedule.recv(output(0, blocks), rank + 1).end_round();
-  }
-  Buffer mine = Buffer::input;
-  if (core.is_paired(rank)) {
-    schedule.recv_reduce(output(0, blocks), input(0, blocks), rank - 1, Side::left).end_round();
-    mine = Buffer::output;
-  }
-
-  const std::vector<Step> steps = swings(core, core.core_of(rank));
-  for (const Step& step : steps) {
-    schedule.send({mine, step.given, step.count}, step.partner);
-    schedule.recv_reduce(output(step.kept, step.count), {mine, step.kept, step.count}, step.partner,
-                         step.partner_is_lower ? Side::left : Side::right);
-    schedule.end_round();
-    mine = Buffer::output;
-  }
-  for (std::size_t left = steps.size(); left > 0; --left) {
-    const Step& step = steps[left - 1];
-    schedule.send(output(step.kept, step.count), step.partner);
-    schedule.recv(output(step.given, step.count), step.partner);
-    schedule.end_round();
-  }
-
-  if (core.is_paired(rank)) schedule.send(output(0, blocks), rank - 1).end_round();
-  return schedule;
+  const Core core(task.ranks());
+  return among_core(core, task.ranks(), rank, core.size(), [&](Schedule& schedule, Buffer mine) {
+    halve_and_double(schedule, mine, swings(core, core.core_of(rank)));
+  });
 }
 
 bool swing_keeps_order(const Task& task) {

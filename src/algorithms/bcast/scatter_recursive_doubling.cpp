@@ -16,13 +16,13 @@
 #include "algorithms/bcast/bcast.hpp"
 #include "algorithms/bcast/scatter.hpp"
 #include "algorithms/chain_order.hpp"
-#include "algorithms/powers.hpp"
+#include "algorithms/core.hpp"
 
 namespace stretto::bcast {
 
 Schedule scatter_recursive_doubling(const Task& task, int rank) {
   const int p = task.ranks();
-  const PowerCore core(p);
+  const Core core(p);
   const int blocks = core.size();
   Schedule schedule(p, rank, blocks);
 

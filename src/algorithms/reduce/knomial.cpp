@@ -10,14 +10,14 @@
 // reduction, the others in scratch. Reductions run from the holder's own run outwards.
 //
 // k-nomial: a rank's position is its number. Binomial: the fixed tree merges neighbours of the first ranks
-// until a power of two is left (PowerCore), so those stand next to each other, and a rank behind them at
+// until a power of two is left (Core), so those stand next to each other, and a rank behind them at
 // every second position; with p positions the tree would be another one unless p is a power of two.
 //
 // Source: textbook; the choice of holders is ours.
 #include <algorithm>
 #include <vector>
 
-#include "algorithms/powers.hpp"
+#include "algorithms/core.hpp"
 #include "algorithms/reduce/reduce.hpp"
 
 namespace stretto::reduce {
@@ -81,7 +81,7 @@ Schedule tree(const Task& task, int rank, int radix, const Positions& positions)
 }  // namespace
 
 Schedule binomial(const Task& task, int rank) {
-  const PowerCore core(task.ranks());
+  const Core core(task.ranks());
   return tree(task, rank, 2, {.ranks = task.ranks(), .dense = 2 * (task.ranks() - core.size())});
 }
 

@@ -11,20 +11,20 @@
 // Source: Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005.
 #include <vector>
 
+#include "algorithms/core.hpp"
 #include "algorithms/halvings.hpp"
-#include "algorithms/powers.hpp"
 #include "algorithms/reduce/reduce.hpp"
 
 namespace stretto::reduce {
 
 Schedule rabenseifner(const Task& task, int rank) {
   const int p = task.ranks();
-  const PowerCore core(p);
+  const Core core(p);
   const int blocks = core.size();
   Schedule schedule(p, rank, blocks);
   if (p == 1) return schedule.copy(output(0), input(0)).end_round();
 
-  // Both ranks of a pair have its number; the root stands for its pair where PowerCore has the odd rank do
+  // Both ranks of a pair have its number; the root stands for its pair where Core has the odd rank do
   // so.
   const int me = core.core_of(rank);
   const int root = core.core_of(task.root);

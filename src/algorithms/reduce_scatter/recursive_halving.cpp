@@ -8,7 +8,7 @@
 // run. Hence partners hold interleaved ranks, and rank order is kept only as long as there is one round: up
 // to three ranks. (Growing distances would keep it, but leave the ranks with bit-reversed blocks.) Of two
 // partners, it is the one with the lower number that holds the lowest rank.
-#include "algorithms/powers.hpp"
+#include "algorithms/core.hpp"
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
 
 namespace stretto::reduce_scatter {
@@ -18,7 +18,7 @@ Schedule recursive_halving(const Task& task, int rank) {
   Schedule schedule(p, rank, p);
   if (p == 1) return schedule.copy(output(0), input(0)).end_round();
 
-  const PowerCore core(p);
+  const Core core(p);
   if (core.hands_over(rank)) {
     schedule.send(input(0, p), rank + 1).end_round();
     return schedule.recv(output(rank), rank + 1).end_round();
