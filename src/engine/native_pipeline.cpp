@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/native_pipeline.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "engine/patience.hpp"
@@ -12,8 +13,11 @@ namespace {
 /// is reduced from a copy.
 #ifdef STRETTO_ABI_OPENMPI
 constexpr bool copy_in_place_input = true;
+/// And its MPI_Ireduce (4.1.4) writes outside its own memory when elements do not begin at their address.
+constexpr bool reduces_shifted_elements_wrongly = true;
 #else
 constexpr bool copy_in_place_input = false;
+constexpr bool reduces_shifted_elements_wrongly = false;
 #endif
 
 template <typename Pointer>
@@ -75,6 +79,8 @@ int NativePipeline::start_cut_segments(const Call& call, const Partition& segmen
       error = mpi.Iallreduce(input, output, count, element.datatype, element.op, comm_, &requests_[i]);
     } else if (collective_ == Collective::bcast) {
       error = mpi.Ibcast(output, count, element.datatype, call.root, comm_, &requests_[i]);
+    } else if (reduces_shifted_elements_wrongly && element.true_lower_bound != 0) {
+      error = mpi.Reduce(input, output, count, element.datatype, element.op, call.root, comm_);
     } else {
       error =
           mpi.Ireduce(input, output, count, element.datatype, element.op, call.root, comm_, &requests_[i]);
@@ -126,10 +132,11 @@ int NativePipeline::start_reduce_scatter(const Call& call) {
 /// puts it where it belongs. Elements are bytes here.
 int NativePipeline::start_allgather(const Call& call) {
   const std::size_t block = call.borders[1] - call.borders[0];
+  // No request stays null: MPICH 4.0.2 ends the process in MPI_Testall when some of a hundred are.
+  requests_.resize(std::min(requests_.size(), block));
   const Partition parts(block, requests_.size());
   for (std::size_t segment = 0; segment < requests_.size(); ++segment) {
     const Range part = parts.run(segment);
-    if (part.count == 0) continue;
     MPI_Datatype bytes{};
     MPI_Datatype spread{};
     mpi.Type_contiguous(static_cast<int>(part.count), MPI_BYTE, &bytes);
