@@ -266,7 +266,11 @@ void bind_settings(nb::module_& module) {
       [](const std::string& name, const std::string& value) {
         std::string line = name + "=" + value;
         std::array<char*, 2> environment{line.data(), nullptr};
-        return parse_settings(settings_text(environment.data())).complaints;
+        std::vector<std::string> errors;
+        for (const Complaint& complaint : parse_settings(settings_text(environment.data())).complaints) {
+          errors.push_back(complaint.error);
+        }
+        return errors;
       },
       nb::arg("name"), nb::arg("value"));
 }

@@ -28,13 +28,13 @@ Execution::Execution(MPI_Comm comm, Schedule schedule, const Pipelining& pipelin
       schedule_(std::move(schedule)),
       pipelining_(pipelining),
       width_(static_cast<std::size_t>(schedule_.widest_round())),
-      lanes_(pipelining.lanes()),
-      requests_(lanes_.size() * width_, mpi.request_null),
+      flights_(pipelining.in_flight()),
+      requests_(flights_.size() * width_, mpi.request_null),
       transfers_(requests_.size()),
       completed_(requests_.size()) {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    lanes_[i].first_slot = i * width_;
-    lanes_[i].scratch_offsets.resize(schedule_.scratch_shape().size() + 1);
+  for (std::size_t i = 0; i < flights_.size(); ++i) {
+    flights_[i].first_slot = i * width_;
+    flights_[i].scratch_offsets.resize(schedule_.scratch_shape().size() + 1);
   }
 }
 
@@ -57,7 +57,7 @@ int Execution::run(const Call& call) {
     if (call.is_in_place() && is_part_of_input && is_cut) return run_apart(call);
     start(call);
     Patience patience;
-    while (busy_lanes_ > 0 && error_ == MPI_SUCCESS) {
+    while (busy_flights_ > 0 && error_ == MPI_SUCCESS) {
       if (progress()) {
         patience.fruitful();
       } else {
@@ -67,13 +67,13 @@ int Execution::run(const Call& call) {
   } catch (const std::bad_alloc&) {
     check(MPI_ERR_NO_MEM);
   }
-  for (Lane& lane : lanes_) {
+  for (Flight& flight : flights_) {
     if (error_ != MPI_SUCCESS) {
-      lane.landing.abandon();
-      lane.scratch.abandon();
+      flight.landing.abandon();
+      flight.scratch.abandon();
     }
-    lane.landing = {};
-    lane.scratch = {};
+    flight.landing = {};
+    flight.scratch = {};
   }
   return error_;
 }
@@ -82,11 +82,11 @@ void Execution::start(const Call& call) {
   call_ = call;
   segment_count_ = pipelining_.count(call.count, static_cast<std::size_t>(call.element.size));
   next_segment_ = 0;
-  busy_lanes_ = 0;
+  busy_flights_ = 0;
   reserve_memory();
-  for (Lane& lane : std::span(lanes_).first(std::min(lanes_.size(), segment_count_))) {
-    begin_segment(lane);
-    walk(lane);
+  for (Flight& flight : std::span(flights_).first(std::min(flights_.size(), segment_count_))) {
+    begin_segment(flight);
+    walk(flight);
   }
 }
 
@@ -106,9 +106,9 @@ void Execution::reserve_memory() {
   std::size_t scratch = 0;
   for (const int like : schedule_.scratch_shape())
     scratch += longest.run(static_cast<std::size_t>(like)).count;
-  for (Lane& lane : std::span(lanes_).first(std::min(lanes_.size(), segment_count_))) {
-    if (landing > 0) lane.landing = PooledBuffer(bytes_for(landing, width_));
-    if (scratch > 0) lane.scratch = PooledBuffer(bytes_for(scratch, schedule_.scratch_shape().size()));
+  for (Flight& flight : std::span(flights_).first(std::min(flights_.size(), segment_count_))) {
+    if (landing > 0) flight.landing = PooledBuffer(bytes_for(landing, width_));
+    if (scratch > 0) flight.scratch = PooledBuffer(bytes_for(scratch, schedule_.scratch_shape().size()));
   }
 }
 
@@ -137,133 +137,133 @@ std::size_t Execution::landing_elements(const BlockCut& longest) const {
   return most;
 }
 
-void Execution::begin_segment(Lane& lane) {
-  lane.busy = next_segment_ < segment_count_;
-  if (!lane.busy) return;
-  ++busy_lanes_;
-  lane.tag = static_cast<int>(next_segment_ % tag_count);
-  lane.blocks = cut(next_segment_++);
-  lane.round = 0;
-  place_scratch(lane);
+void Execution::begin_segment(Flight& flight) {
+  flight.busy = next_segment_ < segment_count_;
+  if (!flight.busy) return;
+  ++busy_flights_;
+  flight.tag = static_cast<int>(next_segment_ % tag_count);
+  flight.blocks = cut(next_segment_++);
+  flight.round = 0;
+  place_scratch(flight);
 }
 
-void Execution::place_scratch(Lane& lane) {
+void Execution::place_scratch(Flight& flight) {
   std::size_t offset = 0;
-  for (std::size_t i = 0; i + 1 < lane.scratch_offsets.size(); ++i) {
-    lane.scratch_offsets[i] = offset;
-    offset += lane.blocks.run(static_cast<std::size_t>(schedule_.scratch_shape()[i])).count;
+  for (std::size_t i = 0; i + 1 < flight.scratch_offsets.size(); ++i) {
+    flight.scratch_offsets[i] = offset;
+    offset += flight.blocks.run(static_cast<std::size_t>(schedule_.scratch_shape()[i])).count;
   }
-  lane.scratch_offsets.back() = offset;
+  flight.scratch_offsets.back() = offset;
 }
 
-/// Takes a lane as far as it gets without waiting: through the rounds of its segment, and into the next
+/// Takes a flight as far as it gets without waiting: through the rounds of its segment, and into the next
 /// segments.
-void Execution::walk(Lane& lane) {
-  while (lane.busy && error_ == MPI_SUCCESS) {
-    if (lane.round == schedule_.rounds()) {
-      --busy_lanes_;
-      begin_segment(lane);
+void Execution::walk(Flight& flight) {
+  while (flight.busy && error_ == MPI_SUCCESS) {
+    if (flight.round == schedule_.rounds()) {
+      --busy_flights_;
+      begin_segment(flight);
       continue;
     }
-    post_round(lane);
-    if (lane.posted > 0) return;
-    ++lane.round;
+    post_round(flight);
+    if (flight.posted > 0) return;
+    ++flight.round;
   }
 }
 
-void Execution::post_round(Lane& lane) {
-  const auto round = schedule_.round(lane.round);
-  lane.posted = 0;
-  lane.landing_used = 0;
+void Execution::post_round(Flight& flight) {
+  const auto round = schedule_.round(flight.round);
+  flight.posted = 0;
+  flight.landing_used = 0;
   // Receives first, so that no message of this rank's partners finds nothing posted because of its own sends.
   for (std::size_t i = 0; i < round.size(); ++i) {
-    if (round[i].receives()) post(lane, round[i], i);
+    if (round[i].receives()) post(flight, round[i], i);
   }
   for (std::size_t i = 0; i < round.size(); ++i) {
-    if (round[i].kind == Kind::send) post(lane, round[i], i);
-    if (!round[i].communicates()) compute(lane, round[i]);
+    if (round[i].kind == Kind::send) post(flight, round[i], i);
+    if (!round[i].communicates()) compute(flight, round[i]);
   }
 }
 
-void Execution::post(Lane& lane, const Action& action, std::size_t slot) {
+void Execution::post(Flight& flight, const Action& action, std::size_t slot) {
   const bool sends = action.kind == Kind::send;
-  const std::size_t count = elements_in(lane, sends ? action.left : action.into);
+  const std::size_t count = elements_in(flight, sends ? action.left : action.into);
   if (count == 0) return;  // the partner knows it too
 
-  Transfer& transfer = transfers_[lane.first_slot + slot];
-  MPI_Request& request = requests_[lane.first_slot + slot];
+  Transfer& transfer = transfers_[flight.first_slot + slot];
+  MPI_Request& request = requests_[flight.first_slot + slot];
   transfer = {.action = &action, .count = count};
   const int elements = static_cast<int>(count);
   if (sends) {
-    check(mpi.Isend(address(lane, action.left), elements, call_.element.datatype, action.peer, lane.tag,
+    check(mpi.Isend(address(flight, action.left), elements, call_.element.datatype, action.peer, flight.tag,
                     comm_, &request));
   } else {
     std::byte* into = nullptr;
     if (action.kind == Kind::recv_reduce) {
-      into = call_.element.place(lane.landing.data() + lane.landing_used, count);
-      lane.landing_used += round_up(call_.element.span(count));
+      into = call_.element.place(flight.landing.data() + flight.landing_used, count);
+      flight.landing_used += round_up(call_.element.span(count));
       transfer.landing = into;
     } else {
-      into = address(lane, action.into);
+      into = address(flight, action.into);
     }
-    check(mpi.Irecv(into, elements, call_.element.datatype, action.peer, lane.tag, comm_, &request));
+    check(mpi.Irecv(into, elements, call_.element.datatype, action.peer, flight.tag, comm_, &request));
   }
-  ++lane.posted;
+  ++flight.posted;
 }
 
 bool Execution::progress() {
-  const std::size_t active = std::min(lanes_.size(), segment_count_) * width_;
+  const std::size_t active = std::min(flights_.size(), segment_count_) * width_;
   int done = 0;
   check(mpi.Testsome(static_cast<int>(active), requests_.data(), &done, completed_.data(),
                      MPI_STATUSES_IGNORE));
   if (done == MPI_UNDEFINED) done = 0;
   for (int i = 0; i < done && error_ == MPI_SUCCESS; ++i) {
     const auto slot = static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]);
-    finish(lanes_[slot / width_], transfers_[slot]);
+    finish(flights_[slot / width_], transfers_[slot]);
   }
   return done > 0;
 }
 
-void Execution::finish(Lane& lane, const Transfer& transfer) {
+void Execution::finish(Flight& flight, const Transfer& transfer) {
   const Action& action = *transfer.action;
   if (action.kind == Kind::recv_reduce) {
-    check(call_.element.reduce_arrived(address(lane, action.into), transfer.landing,
-                                       action.arriving == Side::left, address(lane, action.with()),
+    check(call_.element.reduce_arrived(address(flight, action.into), transfer.landing,
+                                       action.arriving == Side::left, address(flight, action.with()),
                                        transfer.count));
   }
-  if (--lane.posted == 0) {
-    ++lane.round;
-    walk(lane);
+  if (--flight.posted == 0) {
+    ++flight.round;
+    walk(flight);
   }
 }
 
-void Execution::compute(const Lane& lane, const Action& action) {
-  const std::size_t count = elements_in(lane, action.into);
-  std::byte* into = address(lane, action.into);
+void Execution::compute(const Flight& flight, const Action& action) {
+  const std::size_t count = elements_in(flight, action.into);
+  std::byte* into = address(flight, action.into);
   if (action.kind == Kind::copy) {
-    check(call_.element.copy(into, address(lane, action.left), count));
+    check(call_.element.copy(into, address(flight, action.left), count));
   } else {
-    check(call_.element.reduce(into, address(lane, action.left), address(lane, action.right), count));
+    check(call_.element.reduce(into, address(flight, action.left), address(flight, action.right), count));
   }
 }
 
-std::size_t Execution::elements_in(const Lane& lane, const Slice& slice) const {
+std::size_t Execution::elements_in(const Flight& flight, const Slice& slice) const {
   const auto first = static_cast<std::size_t>(slice.first);
   const auto count = static_cast<std::size_t>(slice.count);
-  if (slice.buffer != Buffer::scratch) return lane.blocks.run(first, count).count;
-  return lane.scratch_offsets[first + count] - lane.scratch_offsets[first];
+  if (slice.buffer != Buffer::scratch) return flight.blocks.run(first, count).count;
+  return flight.scratch_offsets[first + count] - flight.scratch_offsets[first];
 }
 
-std::byte* Execution::address(const Lane& lane, const Slice& slice) const {
+std::byte* Execution::address(const Flight& flight, const Slice& slice) const {
   const Element& element = call_.element;
   const auto first = static_cast<std::size_t>(slice.first);
   if (slice.buffer == Buffer::scratch) {
-    return element.place(lane.scratch.data(), lane.scratch_offsets.back()) +
-           static_cast<std::ptrdiff_t>(lane.scratch_offsets[first]) * element.extent;
+    return element.place(flight.scratch.data(), flight.scratch_offsets.back()) +
+           static_cast<std::ptrdiff_t>(flight.scratch_offsets[first]) * element.extent;
   }
   const bool is_output = slice.buffer == Buffer::output;
   const std::size_t held = (is_output ? call_.output_holds : call_.input_holds).first;
-  const std::size_t element_number = lane.blocks.run(first).first - held;
+  const std::size_t element_number = flight.blocks.run(first).first - held;
   // Nothing is ever written to the input (proven), so that one function may serve both.
   auto* base = static_cast<std::byte*>(is_output ? call_.output : const_cast<void*>(call_.input));
   return base + static_cast<std::ptrdiff_t>(element_number) * element.extent;

@@ -34,7 +34,7 @@ class Execution {
     std::size_t count = 0;
   };
   /// A place for one segment in flight.
-  struct Lane {
+  struct Flight {
     std::size_t first_slot = 0;  // of its width_ requests and transfers
     bool busy = false;
     int tag = 0;
@@ -51,18 +51,18 @@ class Execution {
   void start(const Call& call);
   void reserve_memory();
   bool progress();  // whether anything happened
-  void begin_segment(Lane& lane);
-  void walk(Lane& lane);
-  void post_round(Lane& lane);
-  void post(Lane& lane, const Action& action, std::size_t slot);
-  void finish(Lane& lane, const Transfer& transfer);
-  void compute(const Lane& lane, const Action& action);
-  void place_scratch(Lane& lane);
+  void begin_segment(Flight& flight);
+  void walk(Flight& flight);
+  void post_round(Flight& flight);
+  void post(Flight& flight, const Action& action, std::size_t slot);
+  void finish(Flight& flight, const Transfer& transfer);
+  void compute(const Flight& flight, const Action& action);
+  void place_scratch(Flight& flight);
 
   [[nodiscard]] BlockCut cut(std::size_t segment) const;
   [[nodiscard]] std::size_t landing_elements(const BlockCut& longest) const;
-  [[nodiscard]] std::size_t elements_in(const Lane& lane, const Slice& slice) const;
-  [[nodiscard]] std::byte* address(const Lane& lane, const Slice& slice) const;
+  [[nodiscard]] std::size_t elements_in(const Flight& flight, const Slice& slice) const;
+  [[nodiscard]] std::byte* address(const Flight& flight, const Slice& slice) const;
   void check(int code) {
     if (code != MPI_SUCCESS && error_ == MPI_SUCCESS) error_ = code;
   }
@@ -70,16 +70,16 @@ class Execution {
   MPI_Comm comm_;
   Schedule schedule_;
   Pipelining pipelining_;
-  std::size_t width_;  // transfers of a lane at most
+  std::size_t width_;  // transfers of a flight at most
 
   Call call_;
   std::size_t segment_count_ = 0;
   std::size_t next_segment_ = 0;
-  std::size_t busy_lanes_ = 0;
+  std::size_t busy_flights_ = 0;
   int error_ = MPI_SUCCESS;
 
-  std::vector<Lane> lanes_;
-  std::vector<MPI_Request> requests_;  // width_ of each lane
+  std::vector<Flight> flights_;
+  std::vector<MPI_Request> requests_;  // width_ of each flight
   std::vector<Transfer> transfers_;    // beside requests_
   std::vector<int> completed_;
 };

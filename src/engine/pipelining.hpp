@@ -19,7 +19,7 @@ struct Pipelining {
 
   friend bool operator==(const Pipelining&, const Pipelining&) = default;
 
-  [[nodiscard]] std::size_t lanes() const {
+  [[nodiscard]] std::size_t in_flight() const {
     return static_cast<std::size_t>(window > 0 ? window : default_window);
   }
 

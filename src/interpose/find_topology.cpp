@@ -69,9 +69,10 @@ Topology find_topology(const Settings& settings) {
   mpi.Comm_size(mpi.comm_world, &ranks);
   if (!settings.topology) return ask_mpi(ranks);
   if (settings.topology->ranks() == ranks) return *settings.topology;
-  complain_once_on_rank_0("STRETTO_TOPOLOGY is of " + std::to_string(settings.topology->ranks()) +
-                          " ranks, but MPI_COMM_WORLD has " + std::to_string(ranks) +
-                          "; what MPI says about nodes is used");
+  complain_once_on_rank_0(
+      "STRETTO_TOPOLOGY has " + std::to_string(settings.topology->ranks()) +
+      " rank(s), but MPI_COMM_WORLD has " + std::to_string(ranks) + "; " +
+      (settings.strict ? "the job ends (STRETTO_STRICT)" : "what MPI says about nodes is used"));
   if (settings.strict) mpi.Abort(mpi.comm_world, EXIT_FAILURE);
   return ask_mpi(ranks);
 }

@@ -60,7 +60,10 @@ void begin_session() {
   }
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
   session.settings = parse_settings(shared_settings_text());
-  for (const std::string& line : session.settings.complaints) complain_once_on_rank_0(line);
+  for (const Complaint& complaint : session.settings.complaints) {
+    complain_once_on_rank_0(complaint.variable + ": " + complaint.error + "; " +
+                            (session.settings.strict ? "the job ends (STRETTO_STRICT)" : complaint.instead));
+  }
   if (session.settings.strict && !session.settings.complaints.empty())
     mpi.Abort(mpi.comm_world, EXIT_FAILURE);
   if (session.settings.disabled) return;

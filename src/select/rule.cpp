@@ -67,14 +67,21 @@ Spec choose_chain(const CallShape& shape) {
   return pipelined(shape.collective == Collective::bcast ? bcast : reduce, std::bit_floor(segment));
 }
 
+/// From where on it is measured to gain.
+std::size_t enough_for_blocks(const CallShape& shape) {
+  // Two ranks exchange one message, whatever the algorithm; only very large ones gain by segments.
+  if (shape.ranks == 2) return 8 * mebibyte;
+  // Of reduce-scatters the libraries' own use the links as well; those that know no nodes use them too often.
+  const bool lanes = shape.max_ppn > 1;
+  if (shape.collective == Collective::reduce_scatter && !lanes) return 512 * kibibyte;
+  return native_floor(shape.collective);
+}
+
 /// Reduce-scatter and allgather: every block crosses the links once.
 Spec choose_blocks(const CallShape& shape) {
-  const bool lanes = shape.max_ppn > 1;
-  // Two ranks exchange one message, whatever the algorithm; only in very large ones segments are measured to
-  // gain.
-  const std::size_t enough = shape.ranks == 2 ? 8 * mebibyte : native_floor(shape.collective);
-  if (shape.bytes < enough || shape.nodes < 2) return {};
-  return pipelined(recipe_of(shape.collective, lanes ? "multilane" : "ring"), segment_of_blocks(shape));
+  if (shape.bytes < enough_for_blocks(shape) || shape.nodes < 2) return {};
+  return pipelined(recipe_of(shape.collective, shape.max_ppn > 1 ? "multilane" : "ring"),
+                   segment_of_blocks(shape));
 }
 
 }  // namespace
@@ -95,7 +102,7 @@ Spec choose(const CallShape& shape) {
 }
 
 Spec choose_reproducible(const CallShape& shape) {
-  const bool small = shape.bytes < 4 * kibibyte;
+  const bool small = shape.bytes < 8 * kibibyte;
   switch (shape.collective) {
     case Collective::allreduce: {
       if (small) return {.recipe = recipe_of(Collective::allreduce, "recursive_doubling"), .pipelining = {}};

@@ -22,8 +22,8 @@ bool is_for_tools(std::string_view name) {
 bool parse_switch(std::string_view name, std::string_view value, Settings& settings) {
   if (value == "1") return true;
   if (!value.empty() && value != "0") {
-    settings.complaints.push_back(std::string(name) + "=" + std::string(value) +
-                                  ": must be 0 or 1; taken as 0");
+    settings.complaints.push_back(
+        {std::string(name), "must be 0 or 1, not \"" + std::string(value) + "\"", "taken as 0"});
   }
   return false;
 }
@@ -33,8 +33,7 @@ void parse_forced(Collective collective, std::string_view value, Settings& setti
   try {
     settings.forced_for(collective) = parse_spec(collective, value);
   } catch (const SpecError& error) {
-    settings.complaints.push_back(variable_of(collective) + ": " + error.what() +
-                                  "; the MPI library's own is used");
+    settings.complaints.push_back({variable_of(collective), error.what(), "the MPI library's own is used"});
     settings.forced_for(collective) = Spec{};
   }
 }
@@ -44,8 +43,8 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
   try {
     settings.topology = parse_topology(value);
   } catch (const TopologyError& error) {
-    settings.complaints.push_back(std::string(topology_variable) + ": " + error.what() +
-                                  "; what MPI says about nodes is used");
+    settings.complaints.push_back(
+        {std::string(topology_variable), error.what(), "what MPI says about nodes is used"});
   }
 }
 
@@ -71,8 +70,8 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
   } else if (name == topology_variable) {
     parse_topology_setting(value, settings);
   } else if (!is_for_tools(name)) {
-    settings.complaints.push_back(std::string(name) + ": there is no such setting; there are " +
-                                  known_variables());
+    settings.complaints.push_back(
+        {std::string(name), "there is no such setting; there are " + known_variables(), "it is ignored"});
   }
 }
 

@@ -10,6 +10,12 @@
 
 namespace stretto {
 
+struct Complaint {
+  std::string variable;
+  std::string error;    // what is wrong, and what would be right
+  std::string instead;  // what is done all the same, unless the user asked for strict
+};
+
 /// What the environment says. Rank 0's is the one that counts: it reads, the others are sent `text` and parse
 /// it.
 struct Settings {
@@ -22,8 +28,8 @@ struct Settings {
   std::optional<Topology> topology;
   /// For each collective; empty: the built-in rule.
   std::array<std::optional<Spec>, collectives.size()> forced;
-  /// One line for each thing that could not be read, naming it and what would be right.
-  std::vector<std::string> complaints;
+  /// What could not be read.
+  std::vector<Complaint> complaints;
 
   [[nodiscard]] std::optional<Spec>& forced_for(Collective collective) {
     return forced.at(static_cast<std::size_t>(collective));
@@ -33,8 +39,8 @@ struct Settings {
   }
 };
 
-/// The STRETTO_ variables of an environment (null-terminated, NAME=value, as `environ`) as lines NAME=value, in
-/// alphabetical order. A topology that is in a file comes as what the file says.
+/// The STRETTO_ variables of an environment (null-terminated, NAME=value, as `environ`) as lines NAME=value,
+/// in alphabetical order. A topology that is in a file comes as what the file says.
 std::string settings_text(char** environment);
 
 Settings parse_settings(const std::string& text);

@@ -98,6 +98,8 @@ class Parser {
       pipelining.segments = static_cast<int>(parse_number(key, value, 1, most_segments, false));
     } else if (key == "segment_bytes") {
       pipelining.segment_bytes = parse_number(key, value, 1, Pipelining::most_segment_bytes, true);
+    } else if (key == "window" && spec.is_native()) {
+      fail("native takes no window: all of its segments run at once");
     } else if (key == "window") {
       pipelining.window = static_cast<int>(parse_number(key, value, 1, most_segments, false));
     } else if (key == "radix") {

@@ -123,12 +123,23 @@ class Shape {
   bool by_node_ = false;
 };
 
-/// A setting holds a file on one line, with semicolons.
-std::vector<std::string_view> lines_of(std::string_view text) {
-  return split(text, text.find('\n') == std::string_view::npos ? ';' : '\n');
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
+  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-Topology parse_lines(std::string_view text) {
+/// What is said on each line, without comments. A setting holds a file on one line, with semicolons.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (const auto line : split(text, text.find('\n') == std::string_view::npos ? ';' : '\n')) {
+    const auto said = trimmed(line.substr(0, line.find('#')));
+    if (!said.empty()) lines.push_back(said);
+  }
+  return lines;
+}
+
+Topology parse_lines(const std::vector<std::string_view>& lines) {
   std::map<std::string, int> number_of;
   std::vector<int> nodes;
   std::vector<int> sockets;
@@ -136,29 +147,33 @@ Topology parse_lines(std::string_view text) {
   const auto number = [&](const std::string& name) {
     return number_of.try_emplace(name, static_cast<int>(number_of.size())).first->second;
   };
-  for (const auto line : lines_of(text)) {
-    std::istringstream words{std::string(line.substr(0, line.find('#')))};
+  for (const auto line : lines) {
+    std::istringstream words{std::string(line)};
     std::string node;
     std::string socket;
     std::string numa;
     std::string more;
     words >> node >> socket >> numa >> more;
-    if (node.empty()) continue;
+    if (line.find('=') != std::string_view::npos) fail(line, "a setting with = stands alone");
     if (!more.empty()) fail(line, "a line is the name of a node, of a socket and of a NUMA domain at most");
     nodes.push_back(number(node));
     sockets.push_back(number(socket));
     numas.push_back(number(numa));
   }
-  if (nodes.empty()) fail(text, "it names no node");
   return Topology::from_labels(nodes, sockets, numas);
 }
 
 }  // namespace
 
 Topology parse_topology(std::string_view text) {
-  // A setting has a '=', the name of a node has none.
-  if (text.find('=') == std::string_view::npos) return parse_lines(text);
-  return Shape(text).topology();
+  const auto lines = lines_of(text);
+  if (lines.empty()) fail(text, "it names no node");
+  if (lines.size() == 1 && lines[0].find('=') != std::string_view::npos) return Shape(lines[0]).topology();
+  // The line of a file has an end.
+  if (text.find_first_of(";\n") == std::string_view::npos) {
+    fail(text, "neither a file that can be read nor a topology such as nodes=8,ppn=4 or map=0,0,1");
+  }
+  return parse_lines(lines);
 }
 
 }  // namespace stretto

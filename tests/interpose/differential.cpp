@@ -287,7 +287,10 @@ Spec random_spec(Collective collective, std::size_t bytes, Random& random) {
   auto& all = recipes[collective];
   if (all.empty()) all = stretto::sample_recipes(collective);
   Spec spec{.recipe = one_of(random, all), .pipelining = random_pipelining(random, bytes)};
-  if (chance(random, 5)) spec.recipe = {};
+  if (chance(random, 5)) {
+    spec.recipe = {};
+    spec.pipelining.window = 0;
+  }
   return spec;
 }
 
@@ -606,7 +609,7 @@ class Differ {
     if (library_scatters_wrongly(reduction)) {
       reduction.blocks = {static_cast<int>(reduction.total())};
       reduction.form = Form::allreduce;
-      spec.recipe = {};
+      spec = {};
     }
     if (mpich && reduction.form == Form::reduce && reduction.root != 0) reduction.in_place = false;
   }

@@ -27,15 +27,16 @@ TEST(Settings, AutoAndEmptyLeaveTheChoiceToTheRule) {
 TEST(Settings, ASpecThatCannotBeReadIsTheLibrarysOwn) {
   const Settings settings = parse_settings("STRETTO_ALLREDUCE=rnig\n");
   ASSERT_EQ(settings.complaints.size(), 1U);
-  EXPECT_NE(settings.complaints[0].find("\"rnig\""), std::string::npos);
+  EXPECT_NE(settings.complaints[0].error.find("\"rnig\""), std::string::npos);
   EXPECT_TRUE(settings.forced_for(Collective::allreduce).value().is_pass_through());
 }
 
 TEST(Settings, ComplainsOfWhatItDoesNotKnow) {
   const Settings settings = parse_settings("STRETTO_ALREDUCE=ring\nSTRETTO_STRICT=yes\nSTRETTO_LIB_DIR=/x\n");
   ASSERT_EQ(settings.complaints.size(), 2U);
-  EXPECT_NE(settings.complaints[0].find("STRETTO_ALREDUCE"), std::string::npos);
-  EXPECT_NE(settings.complaints[1].find("STRETTO_STRICT=yes: must be 0 or 1"), std::string::npos);
+  EXPECT_EQ(settings.complaints[0].variable, "STRETTO_ALREDUCE");
+  EXPECT_EQ(settings.complaints[1].variable + ": " + settings.complaints[1].error,
+            "STRETTO_STRICT: must be 0 or 1, not \"yes\"");
 }
 
 TEST(Settings, EveryCollectiveHasItsVariable) {
@@ -57,7 +58,7 @@ TEST(Settings, ATopologyThatCannotBeReadIsIgnored) {
   const Settings wrong = parse_settings("STRETTO_TOPOLOGY=nodes=0,ppn=3\n");
   EXPECT_FALSE(wrong.topology.has_value());
   ASSERT_EQ(wrong.complaints.size(), 1U);
-  EXPECT_NE(wrong.complaints[0].find("nodes must be a whole number"), std::string::npos);
+  EXPECT_NE(wrong.complaints[0].error.find("nodes must be a whole number"), std::string::npos);
 }
 
 TEST(Settings, TextHoldsOurVariablesOnly) {

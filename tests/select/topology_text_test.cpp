@@ -75,7 +75,19 @@ TEST(TopologyText, AFileHasALineForEachRank) {
   EXPECT_EQ(topology.node_of, (Numbers{0, 0, 1, 0}));
   EXPECT_EQ(topology.socket_of, (Numbers{0, 1, 2, 0}));
   EXPECT_EQ(topology.numa_of, (Numbers{0, 1, 2, 3}));
-  EXPECT_EQ(parse_topology("alone").ranks(), 1);
+  EXPECT_EQ(parse_topology("alone\n").ranks(), 1);
+  EXPECT_EQ(parse_topology("one;two;one;").node_of, (Numbers{0, 1, 0}));
+}
+
+TEST(TopologyText, AFileMayHoldASetting) {
+  for (const auto* text : {"nodes=2,ppn=1\n", "nodes=2,ppn=1;", "# all\n  nodes=2,ppn=1  # two\n"}) {
+    EXPECT_EQ(parse_topology(text).node_of, (Numbers{0, 1})) << text;
+  }
+  EXPECT_NE(error_of("nodes=2,ppn=1\nfast-1\n").find("stands alone"), std::string::npos);
+}
+
+TEST(TopologyText, WhatIsNoFileIsNoNode) {
+  EXPECT_NE(error_of("/no/such/file").find("neither a file"), std::string::npos);
 }
 
 TEST(TopologyText, SaysWhatIsWrongAndWhatWouldBeRight) {
