@@ -10,7 +10,7 @@
 namespace stretto {
 
 /// One call, as the engine gets it. Elements are numbered over the whole message; a buffer may hold only some
-/// of them (the output of reduce_scatter, the input of allgather). In place is `input == output`.
+/// of them (the output of reduce_scatter, the input of allgather).
 struct Call {
   const void* input = nullptr;
   void* output = nullptr;
@@ -18,11 +18,11 @@ struct Call {
   std::size_t count = 0;  // elements of the message
   Range input_holds;      // what lies in the buffers, from their beginnings; none if there is no such buffer
   Range output_holds;
+  bool in_place =
+      false;  // both buffers are one, at `output` and `input`. Equal addresses do not say so: MPI_BOTTOM
   /// Where the caller's blocks begin, one a rank, and the end; empty: schedules cut the message as they want.
   std::span<const std::size_t> borders = {};
   int root = 0;
-
-  [[nodiscard]] bool is_in_place() const { return input == output; }
 
   /// A call of a collective in which both buffers hold the whole message.
   static Call whole(const void* input, void* output, std::size_t count, const Element& element) {

@@ -54,7 +54,7 @@ int Execution::run(const Call& call) {
   try {
     const bool is_part_of_input = call.output_holds.count < call.input_holds.count;
     const bool is_cut = pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)) > 1;
-    if (call.is_in_place() && is_part_of_input && is_cut) return run_apart(call);
+    if (call.in_place && is_part_of_input && is_cut) return run_apart(call);
     start(call);
     Patience patience;
     while (busy_flights_ > 0 && error_ == MPI_SUCCESS) {

@@ -101,6 +101,10 @@ std::string load_mpi() {
   if (mpi.name == nullptr) return "the MPI library of this process lacks PMPI_" #name;
   STRETTO_MPI_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND
+#ifdef STRETTO_ABI_MPICH
+  mpi.Type_get_envelope_c =
+      reinterpret_cast<decltype(mpi.Type_get_envelope_c)>(mpi_symbol("PMPI_Type_get_envelope_c"));
+#endif
   mpi.comm_world = MPI_COMM_WORLD;
   mpi.comm_self = MPI_COMM_SELF;
   mpi.comm_null = MPI_COMM_NULL;

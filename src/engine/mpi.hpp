@@ -49,14 +49,17 @@ namespace stretto {
   X(Group_free) X(Group_translate_ranks) X(Iallgather) X(Iallreduce) X(Ibcast) X(Info_create) X(Info_free)    \
   X(Info_set) X(Init) X(Init_thread) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Isend) X(Op_commutative)        \
   X(Pack) X(Reduce) X(Reduce_local) X(Sendrecv) X(Testall) X(Testsome) X(Type_commit) X(Type_contiguous)                \
-  X(Type_create_resized) X(Type_free) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)            \
-  X(Type_get_true_extent) X(Type_size) X(Unpack)
+  X(Type_create_resized) X(Type_create_struct) X(Type_free) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)            \
+  X(Type_get_true_extent) X(Type_size) X(Type_size_x) X(Unpack)
 // clang-format on
 
 /// The functions and the most used handles of the MPI library in this process.
 struct MpiLibrary {
 #define STRETTO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
   STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
+#ifdef STRETTO_ABI_MPICH
+  STRETTO_DECLARE(Type_get_envelope_c)  // nullptr where the library is older than MPI 4
+#endif
 #undef STRETTO_DECLARE
   MPI_Comm comm_world{};
   MPI_Comm comm_self{};

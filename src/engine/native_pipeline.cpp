@@ -2,7 +2,6 @@
 #include "engine/native_pipeline.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "engine/patience.hpp"
 
@@ -14,6 +13,7 @@ namespace {
 #ifdef STRETTO_ABI_OPENMPI
 constexpr bool copy_in_place_input = true;
 /// And its MPI_Ireduce (4.1.4) writes outside its own memory when elements do not begin at their address.
+/// What has a kernel does; where elements begin must not decide, as ranks may differ in it.
 constexpr bool reduces_shifted_elements_wrongly = true;
 #else
 constexpr bool copy_in_place_input = false;
@@ -28,16 +28,6 @@ Pointer moved(Pointer base, std::size_t elements, const Element& element) {
 }  // namespace
 
 int NativePipeline::run(const Call& call) {
-  try {
-    const int error = run_segments(call);
-    packed_ = {};
-    return error;
-  } catch (const std::bad_alloc&) {
-    return MPI_ERR_NO_MEM;
-  }
-}
-
-int NativePipeline::run_segments(const Call& call) {
   const std::size_t segments = pipelining_.count(call.count, static_cast<std::size_t>(call.element.size));
   requests_.assign(segments, mpi.request_null);
   const int started = start_segments(call);
@@ -57,21 +47,22 @@ int NativePipeline::start_segments(const Call& call) {
 int NativePipeline::start_cut_segments(const Call& call, const Partition& segments) {
   const Element& element = call.element;
   const bool has_input = collective_ != Collective::bcast;
-  const bool copy = has_input && call.is_in_place() && copy_in_place_input;
+  const bool copy = has_input && call.in_place && copy_in_place_input;
   if (copy) packed_ = PooledBuffer(element.span(call.count));
   std::byte* copied = element.place(packed_.data(), call.count);
 
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     const Range part = segments.run(i);
     const int count = static_cast<int>(part.count);
-    void* output =
-        call.output == nullptr ? nullptr : moved(static_cast<std::byte*>(call.output), part.first, element);
+    void* output = call.output_holds.count == 0
+                       ? nullptr
+                       : moved(static_cast<std::byte*>(call.output), part.first, element);
     const void* input = moved(static_cast<const std::byte*>(call.input), part.first, element);
     if (copy) {
       std::byte* into = moved(copied, part.first, element);
       if (const int error = element.copy(into, input, part.count); error != MPI_SUCCESS) return error;
       input = into;
-    } else if (call.is_in_place()) {
+    } else if (call.in_place) {
       input = MPI_IN_PLACE;
     }
     int error = MPI_SUCCESS;
@@ -79,7 +70,7 @@ int NativePipeline::start_cut_segments(const Call& call, const Partition& segmen
       error = mpi.Iallreduce(input, output, count, element.datatype, element.op, comm_, &requests_[i]);
     } else if (collective_ == Collective::bcast) {
       error = mpi.Ibcast(output, count, element.datatype, call.root, comm_, &requests_[i]);
-    } else if (reduces_shifted_elements_wrongly && element.true_lower_bound != 0) {
+    } else if (reduces_shifted_elements_wrongly && element.kernel == nullptr) {
       error = mpi.Reduce(input, output, count, element.datatype, element.op, call.root, comm_);
     } else {
       error =
@@ -134,6 +125,7 @@ int NativePipeline::start_allgather(const Call& call) {
   const std::size_t block = call.borders[1] - call.borders[0];
   // No request stays null: MPICH 4.0.2 ends the process in MPI_Testall when some of a hundred are.
   requests_.resize(std::min(requests_.size(), block));
+  types_.reserve(requests_.size());
   const Partition parts(block, requests_.size());
   for (std::size_t segment = 0; segment < requests_.size(); ++segment) {
     const Range part = parts.run(segment);
@@ -142,8 +134,7 @@ int NativePipeline::start_allgather(const Call& call) {
     mpi.Type_contiguous(static_cast<int>(part.count), MPI_BYTE, &bytes);
     mpi.Type_create_resized(bytes, 0, static_cast<MPI_Aint>(block), &spread);
     mpi.Type_commit(&spread);
-    const void* input =
-        call.is_in_place() ? MPI_IN_PLACE : static_cast<const std::byte*>(call.input) + part.first;
+    const void* input = call.in_place ? MPI_IN_PLACE : static_cast<const std::byte*>(call.input) + part.first;
     const int error = mpi.Iallgather(input, static_cast<int>(part.count), MPI_BYTE,
                                      static_cast<std::byte*>(call.output) + part.first, 1, spread, comm_,
                                      &requests_[segment]);

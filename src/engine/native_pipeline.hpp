@@ -18,11 +18,11 @@ class NativePipeline {
   NativePipeline(Collective collective, MPI_Comm comm, const Pipelining& pipelining)
       : collective_(collective), comm_(comm), pipelining_(pipelining) {}
 
-  /// Returns an MPI error code.
+  /// Returns an MPI error code, which the library has reported. Throws std::bad_alloc, before anything is
+  /// started.
   int run(const Call& call);
 
  private:
-  int run_segments(const Call& call);
   int start_segments(const Call& call);
   int start_cut_segments(const Call& call, const Partition& segments);
   int start_reduce_scatter(const Call& call);

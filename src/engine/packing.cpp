@@ -11,12 +11,77 @@ namespace stretto {
 
 std::optional<std::size_t> signature_bytes(MPI_Datatype datatype) {
   if (const std::size_t bytes = predefined_size(datatype)) return bytes;
-  int size = 0;
-  if (datatype == mpi.datatype_null || mpi.Type_size(datatype, &size) != MPI_SUCCESS || size < 0) {
+  MPI_Count size = 0;
+  if (datatype == mpi.datatype_null || mpi.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0) {
     return std::nullopt;
   }
   return static_cast<std::size_t>(size);
 }
+
+namespace {
+
+struct Envelope {
+  int integers = 0;
+  int addresses = 0;
+  int datatypes = 0;
+  int combiner = MPI_COMBINER_NAMED;
+
+  /// Predefined, so not to be freed.
+  [[nodiscard]] bool is_predefined() const {
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+  }
+};
+
+/// Nothing for a type that was made with large counts: to ask for its envelope by the form with int is an
+/// error, which goes to the program's handler.
+std::optional<Envelope> envelope_of(MPI_Datatype datatype) {
+  Envelope it;
+#ifdef STRETTO_ABI_MPICH
+  if (mpi.Type_get_envelope_c != nullptr) {
+    MPI_Count integers = 0;
+    MPI_Count addresses = 0;
+    MPI_Count large_counts = 0;
+    MPI_Count datatypes = 0;
+    if (mpi.Type_get_envelope_c(datatype, &integers, &addresses, &large_counts, &datatypes, &it.combiner) !=
+            MPI_SUCCESS ||
+        large_counts > 0) {
+      return std::nullopt;
+    }
+  }
+#endif
+  if (mpi.Type_get_envelope(datatype, &it.integers, &it.addresses, &it.datatypes, &it.combiner) !=
+      MPI_SUCCESS) {
+    return std::nullopt;
+  }
+  return it;
+}
+
+/// So many bytes, also more than MPI's int counts, as one element.
+class BytesType {
+ public:
+  explicit BytesType(std::size_t bytes) {
+    constexpr std::size_t piece = std::size_t{1} << 30;
+    MPI_Datatype pieces{};
+    mpi.Type_contiguous(static_cast<int>(piece), MPI_BYTE, &pieces);
+    const std::array counts{static_cast<int>(bytes / piece), static_cast<int>(bytes % piece)};
+    const std::array places{MPI_Aint{0}, static_cast<MPI_Aint>(bytes / piece * piece)};
+    const std::array types{pieces, MPI_Datatype{MPI_BYTE}};
+    mpi.Type_create_struct(2, counts.data(), places.data(), types.data(), &handle_);
+    mpi.Type_commit(&handle_);
+    mpi.Type_free(&pieces);
+  }
+  BytesType(const BytesType&) = delete;
+  BytesType& operator=(const BytesType&) = delete;
+  ~BytesType() { mpi.Type_free(&handle_); }
+
+  [[nodiscard]] MPI_Datatype handle() const { return handle_; }
+
+ private:
+  MPI_Datatype handle_{};
+};
+
+}  // namespace
 
 bool is_flat(MPI_Datatype datatype) {
   if (const std::size_t bytes = predefined_size(datatype)) {
@@ -27,24 +92,18 @@ bool is_flat(MPI_Datatype datatype) {
            static_cast<std::size_t>(extent) == bytes;
   }
   // Size and extent do not tell whether elements lie in order; how the type was made does.
-  int integers = 0;
-  int addresses = 0;
-  int datatypes = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  if (mpi.Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner) != MPI_SUCCESS)
-    return false;
-  if (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) return false;
+  const std::optional<Envelope> how = envelope_of(datatype);
+  if (!how || (how->combiner != MPI_COMBINER_CONTIGUOUS && how->combiner != MPI_COMBINER_DUP)) return false;
   std::array<int, 1> count{};
   std::array<MPI_Aint, 1> none{};
   MPI_Datatype inner{};
-  if (mpi.Type_get_contents(datatype, integers, addresses, datatypes, count.data(), none.data(), &inner) !=
-      MPI_SUCCESS) {
+  if (mpi.Type_get_contents(datatype, how->integers, how->addresses, how->datatypes, count.data(),
+                            none.data(), &inner) != MPI_SUCCESS) {
     return false;
   }
   const bool flat = is_flat(inner);
-  int inner_combiner = MPI_COMBINER_NAMED;
-  mpi.Type_get_envelope(inner, &integers, &addresses, &datatypes, &inner_combiner);
-  if (inner_combiner != MPI_COMBINER_NAMED) mpi.Type_free(&inner);
+  const std::optional<Envelope> inner_how = envelope_of(inner);
+  if (!inner_how || !inner_how->is_predefined()) mpi.Type_free(&inner);
   return flat;
 }
 
@@ -59,39 +118,51 @@ PackedElements::PackedElements(void* users, std::size_t count, MPI_Datatype data
   packed_ = PooledBuffer(bytes());
 }
 
-std::size_t PackedElements::elements_at_once() const {
-  return static_cast<std::size_t>(INT_MAX) / std::max<std::size_t>(element_bytes_, 1);
-}
-
 int PackedElements::pack(std::size_t first, std::size_t count) {
-  if (is_flat_) return MPI_SUCCESS;
-  const std::size_t at_once = elements_at_once();
-  if (at_once == 0) return MPI_ERR_COUNT;
-  for (std::size_t done = 0; done < count;) {
-    const std::size_t some = std::min(at_once, count - done);
-    const std::size_t bytes = some * element_bytes_;
-    int position = 0;
-    const int error =
-        mpi.Pack(users_element(first + done), static_cast<int>(some), datatype_,
-                 packed_.data() + (first + done) * element_bytes_, static_cast<int>(bytes), &position, comm_);
-    if (error != MPI_SUCCESS) return error;
-    done += some;
-  }
-  return MPI_SUCCESS;
+  return each_some(
+      first, count,
+      [&](std::size_t index, int some, int bytes) {
+        int position = 0;
+        return mpi.Pack(users_element(index), some, datatype_, packed_element(index), bytes, &position,
+                        comm_);
+      },
+      [&](std::size_t index, MPI_Datatype bytes) {
+        return mpi.Sendrecv(users_element(index), 1, datatype_, 0, 0, packed_element(index), 1, bytes, 0, 0,
+                            mpi.comm_self, MPI_STATUS_IGNORE);
+      });
 }
 
 int PackedElements::unpack() {
-  if (is_flat_) return MPI_SUCCESS;
-  const std::size_t at_once = elements_at_once();
-  if (at_once == 0) return MPI_ERR_COUNT;
-  for (std::size_t done = 0; done < count_;) {
-    const std::size_t some = std::min(at_once, count_ - done);
-    const std::size_t bytes = some * element_bytes_;
-    int position = 0;
-    const int error = mpi.Unpack(packed_.data() + done * element_bytes_, static_cast<int>(bytes), &position,
-                                 users_element(done), static_cast<int>(some), datatype_, comm_);
+  return each_some(
+      0, count_,
+      [&](std::size_t index, int some, int bytes) {
+        int position = 0;
+        return mpi.Unpack(packed_element(index), bytes, &position, users_element(index), some, datatype_,
+                          comm_);
+      },
+      [&](std::size_t index, MPI_Datatype bytes) {
+        return mpi.Sendrecv(packed_element(index), 1, bytes, 0, 0, users_element(index), 1, datatype_, 0, 0,
+                            mpi.comm_self, MPI_STATUS_IGNORE);
+      });
+}
+
+template <typename Some, typename Exchange>
+int PackedElements::each_some(std::size_t first, std::size_t count, Some some, Exchange exchange) {
+  if (is_flat_ || count == 0 || element_bytes_ == 0) return MPI_SUCCESS;
+  const std::size_t at_once = INT_MAX / element_bytes_;
+  // MPICH refuses to pack from MPI_BOTTOM.
+  if (at_once == 0 || users_ == nullptr) {
+    BytesType bytes(element_bytes_);
+    int error = MPI_SUCCESS;
+    for (std::size_t i = first; error == MPI_SUCCESS && i < first + count; ++i)
+      error = exchange(i, bytes.handle());
+    return error;
+  }
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t now = std::min(at_once, count - done);
+    const int error = some(first + done, static_cast<int>(now), static_cast<int>(now * element_bytes_));
     if (error != MPI_SUCCESS) return error;
-    done += some;
+    done += now;
   }
   return MPI_SUCCESS;
 }

@@ -39,8 +39,13 @@ class PackedElements {
   [[nodiscard]] std::byte* users_element(std::size_t index) const {
     return static_cast<std::byte*>(users_) + static_cast<std::ptrdiff_t>(index) * extent_;
   }
-  /// Elements whose bytes MPI's int counts; 0 if not even one.
-  [[nodiscard]] std::size_t elements_at_once() const;
+  [[nodiscard]] std::byte* packed_element(std::size_t index) const {
+    return packed_.data() + index * element_bytes_;
+  }
+  /// Calls some(first, count, bytes) for so many elements at once as MPI's int counts bytes of; or, where
+  /// that cannot be, exchange(index, type) for each element, with a type of its bytes.
+  template <typename Some, typename Exchange>
+  int each_some(std::size_t first, std::size_t count, Some some, Exchange exchange);
 
   void* users_;
   std::size_t count_;

@@ -37,12 +37,16 @@ struct Driver {
     if (ready.load(std::memory_order_acquire)) return &driver;
     // To look for a library that is not there costs 20 µs; to see that none came since, a fraction of one.
     const std::uint64_t loads = libraries_loaded_so_far();
-    if (looked_at.exchange(loads, std::memory_order_relaxed) == loads) return nullptr;
-    void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) return nullptr;
-    static const bool complete = driver.find_functions(library);
-    if (complete) ready.store(true, std::memory_order_release);
-    return complete ? &driver : nullptr;
+    if (looked_at.load(std::memory_order_relaxed) == loads) return nullptr;
+    if (void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD); library != nullptr) {
+      static const bool complete = driver.find_functions(library);
+      if (complete) {
+        ready.store(true, std::memory_order_release);
+        return &driver;
+      }
+    }
+    looked_at.store(loads, std::memory_order_relaxed);
+    return nullptr;
   }
 
   [[nodiscard]] bool is_device_memory(const void* pointer) const {
@@ -114,7 +118,7 @@ DeviceStaging::DeviceStaging(Call& call) {
   const Driver* driver = call.count == 0 ? nullptr : Driver::loaded();
   if (driver == nullptr) return;
   const Element& element = call.element;
-  const bool in_place = call.is_in_place();
+  const bool in_place = call.in_place;
   const auto is_on_device = [&](const void* buffer, std::size_t count) {
     return count > 0 &&
            driver->is_device_memory(static_cast<const std::byte*>(buffer) + element.offset(count));

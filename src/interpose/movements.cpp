@@ -24,6 +24,7 @@ class Broadcast {
     if (is_root) require_packed(message_.pack(0, count));
     call = Call::whole(message_.data(), message_.data(), message_.bytes(), byte_element());
     call.root = root;
+    call.in_place = true;
   }
 
   int finish() { return is_root_ ? MPI_SUCCESS : message_.unpack(); }
@@ -58,6 +59,7 @@ class Gathering {
       call.input = own_->data();
       call.input_holds = {borders_[static_cast<std::size_t>(rank)], block};
     } else {
+      call.in_place = true;
       require_packed(result_.pack(static_cast<std::size_t>(rank) * received.count, received.count));
     }
   }
@@ -105,7 +107,9 @@ std::optional<int> try_allgather(const void* sendbuf, std::int64_t sendcount, MP
                                  void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                                  const std::optional<Spec>& forced) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
-  if (recvcount < 0 || (!in_place && sendcount < 0) || sendbuf == recvbuf || recvbuf == MPI_IN_PLACE) {
+  // Both may be MPI_BOTTOM, with datatypes of absolute addresses.
+  const bool same_buffer = sendbuf == recvbuf && recvbuf != nullptr;
+  if (recvcount < 0 || (!in_place && sendcount < 0) || same_buffer || recvbuf == MPI_IN_PLACE) {
     return std::nullopt;
   }
   Communicator* state = nullptr;

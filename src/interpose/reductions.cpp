@@ -16,8 +16,9 @@ namespace {
 bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count, bool predefined_type) {
   if (count < 0) return true;
   if (count == 0) return false;
-  if (sendbuf == recvbuf || recvbuf == MPI_IN_PLACE) return true;
+  if (recvbuf == MPI_IN_PLACE) return true;
   // MPI_BOTTOM with a datatype of absolute addresses is no error.
+  if (sendbuf == recvbuf && recvbuf != nullptr) return true;
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
 
@@ -66,6 +67,7 @@ std::optional<int> reduce_blocks(const void* sendbuf, void* recvbuf, const std::
                           .count = elements,
                           .input_holds = {0, elements},
                           .output_holds = mine,
+                          .in_place = in_place,
                           .borders = borders}};
       },
       native);
@@ -87,7 +89,11 @@ std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
   return carry_out(
       traits_of(Collective::allreduce, elements, element, predefined), comm, *state, forced,
-      [&] { return ReadyCall{Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, element.value())}; },
+      [&] {
+        Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, element.value());
+        call.in_place = sendbuf == MPI_IN_PLACE;
+        return ReadyCall{call};
+      },
       [&] {
         return count > INT_MAX ? next_with<RawCount>().allreduce(sendbuf, recvbuf, count, to_raw(datatype),
                                                                  to_raw(op), to_raw(comm))
@@ -117,6 +123,7 @@ std::optional<int> try_reduce(const void* sendbuf, void* recvbuf, std::int64_t c
       [&] {
         Call call =
             Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr, elements, element.value());
+        call.in_place = is_root && sendbuf == MPI_IN_PLACE;
         if (!is_root) call.output_holds = {};
         call.root = root;
         return ReadyCall{call};

@@ -78,6 +78,8 @@ class Parser {
   }
 
   void parse_parts(Recipe& recipe) {
+    if (++depth_ > deepest)
+      fail("algorithms are made of others " + std::to_string(deepest) + " deep at most");
     const Algorithm& algorithm = *recipe.algorithm;
     std::size_t given = 0;
     do {
@@ -88,6 +90,7 @@ class Parser {
       ++given;
     } while (take(','));
     if (!take(')')) fail("expected ) before " + quoted(rest_));
+    --depth_;
   }
 
   void parse_setting(Spec& spec) {
@@ -145,8 +148,11 @@ class Parser {
     throw SpecError("spec " + quoted(text_) + ": " + what);
   }
 
+  static constexpr int deepest = 8;
+
   std::string_view text_;
   std::string_view rest_;
+  int depth_ = 0;
 };
 
 }  // namespace

@@ -37,8 +37,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 /// What stands for a place on a node of `ranks` ranks that is cut into `parts`.
-int part_of(int place, int ranks, int parts) {
-  return static_cast<int>(static_cast<long long>(place) * parts / ranks);
+int part_of(int place, int ranks, long long parts) {
+  return static_cast<int>(place * std::min<long long>(parts, ranks) / ranks);
 }
 
 class Shape {
@@ -70,7 +70,7 @@ class Shape {
       const int ranks = ppn_[static_cast<std::size_t>(node)];
       nodes.push_back(node);
       sockets.push_back(part_of(place, ranks, sockets_));
-      numas.push_back(part_of(place, ranks, sockets_ * numas_));
+      numas.push_back(part_of(place, ranks, static_cast<long long>(sockets_) * numas_));
     };
     const int count = static_cast<int>(ppn_.size());
     if (!by_node_) {

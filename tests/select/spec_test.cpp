@@ -103,6 +103,7 @@ TEST(Spec, SaysWhatIsWrongAndWhatWouldBeRight) {
       {"knomial:segments=2:radix=3", "knomial:radix=4 takes no radix here"},
       {"ring:radix=2", "ring takes no radix"},
       {"smp(", "there is no allreduce algorithm \"\"; there are " + names},
+      {"smp(smp(smp(smp(smp(smp(smp(smp(smp(ring)))))))))", "algorithms are made of others 8 deep at most"},
       {"smp(ring", "expected ) before \"\""},
       {"smp(ring:segments=2)", "expected ) before \":segments=2)\""},
       {"smp(native)", "there is no allreduce algorithm \"native\"; there are " + names},
