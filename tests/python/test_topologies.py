@@ -5,9 +5,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from stretto import _core
 from stretto._core import Topology
 from stretto.errors import StrettoError
+from stretto.recipes import Recipe, all_recipes
 from stretto.topologies import (
     as_option,
     flat_text,
@@ -72,3 +76,19 @@ def test_a_shell_reads_back_what_is_printed(text: str) -> None:
     command = f"printf %s {as_option(text).removeprefix('--topology ')}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == text
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    places=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 2)), min_size=1, max_size=24),
+    recipe=st.sampled_from(all_recipes()),
+    data=st.data(),
+)
+def test_any_recipe_is_proven_on_any_topology(
+    places: list[tuple[int, int]], recipe: Recipe, data: st.DataObject
+) -> None:
+    topology = Topology("".join(f"{node} {socket}\n" for node, socket in places))
+    has_root = _core.has_root(recipe.collective)
+    root = data.draw(st.integers(0, topology.ranks - 1)) if has_root else 0
+    report = _core.verify(recipe.collective, recipe.text, topology, root)
+    assert report.ok, report.error
