@@ -46,6 +46,7 @@ int Execution::run_apart(const Call& call) {
   const PooledBuffer memory(element.span(count));
   Call apart = call;
   apart.output = element.place(memory.data(), count);
+  apart.in_place = false;
   const int error = run(apart);
   return error == MPI_SUCCESS ? element.copy(call.output, apart.output, count) : error;
 }

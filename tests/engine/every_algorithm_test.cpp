@@ -75,12 +75,14 @@ class Case {
   }
 
   void run(Execution& execution, MPI_Datatype pair, MPI_Op composition) {
-    Call call{.input = in_place_ || collective_ == Collective::bcast ? data(output_) : data(input_),
+    const bool in_place = in_place_ || collective_ == Collective::bcast;
+    Call call{.input = in_place ? data(output_) : data(input_),
               .output = data(output_),
               .element = find_element(pair, composition).value(),
               .count = count_,
               .input_holds = input_holds_,
               .output_holds = output_holds_,
+              .in_place = in_place,
               .root = root_};
     if (has_block_of_each_rank(collective_)) call.borders = borders_;
     const std::vector<Affine> before = input_;

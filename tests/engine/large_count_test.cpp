@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < count; ++i) data[i] = value(world_rank, i);
   const Recipe ring = usual_recipe(*find_algorithm(Collective::allreduce, "ring"));
   Execution execution(MPI_COMM_WORLD, build(ring, Topology::flat(2), 0, world_rank), Pipelining{.window = 1});
-  const Call call = Call::whole(data.data(), data.data(), count, find_element(MPI_UINT8_T, MPI_SUM).value());
+  Call call = Call::whole(data.data(), data.data(), count, find_element(MPI_UINT8_T, MPI_SUM).value());
+  call.in_place = true;
   STRETTO_CHECK(execution.run(call) == MPI_SUCCESS);
   for (std::size_t i = 0; i < count; ++i) {
     STRETTO_CHECK(data[i] == static_cast<std::uint8_t>(value(0, i) + value(1, i)));
