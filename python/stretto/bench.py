@@ -23,6 +23,7 @@ from stretto.bench_table import notes, results_table
 from stretto.bench_targets import Target, lab_target, local_target, measure, own_target
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Terminated
+from stretto.launch import check_spec
 from stretto.results import Run, summarize, to_json, write_csv
 from stretto.units import format_bytes, parse_rate, parse_sizes, split_list
 
@@ -138,17 +139,11 @@ def _check_call(collective: Collective, root: int, in_place: InPlace) -> None:
 
 
 def _parse_specs(text: str, collective: Collective) -> list[str]:
-    from stretto._core import parse_spec  # noqa: PLC0415  only this check needs the compiled module
-
     specs = list(dict.fromkeys(spec.strip() for spec in split_list(text)))
     if not all(specs):
         raise StrettoError(f"--specs {text}: expected specs with single commas between, e.g. native,ring")
     for spec in specs:
-        try:
-            if spec != "auto":
-                parse_spec(spec, collective.algorithms)
-        except ValueError as error:
-            raise StrettoError(str(error)) from None
+        check_spec(collective.algorithms, spec)
     return specs
 
 

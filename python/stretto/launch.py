@@ -41,7 +41,7 @@ def forced(specs: Sequence[str]) -> dict[str, str]:
     for text in specs:
         before, slash, after = text.partition("/")
         collective, spec = (before, after) if slash else ("allreduce", text)
-        _check_spec(collective, spec)
+        check_spec(collective, spec)
         variable = f"STRETTO_{collective.upper()}"
         if variable in result:
             raise StrettoError(f"--spec {text}: there is one for {collective} already, {result[variable]}")
@@ -49,7 +49,8 @@ def forced(specs: Sequence[str]) -> dict[str, str]:
     return result
 
 
-def _check_spec(collective: str, spec: str) -> None:
+def check_spec(collective: str, spec: str) -> None:
+    """An error of one line when the spec cannot be read, or there is no such collective."""
     try:
         from stretto import _core  # noqa: PLC0415  only this check needs the compiled module
     except ImportError:

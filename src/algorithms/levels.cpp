@@ -118,7 +118,7 @@ void Levels::append_bcast(Schedule& schedule) const {
 std::vector<int> leaders_of_nodes(const Topology& topology, int root) {
   std::vector<int> leaders(static_cast<std::size_t>(topology.nodes));
   for (int node = 0; node < topology.nodes; ++node) {
-    leaders[static_cast<std::size_t>(node)] = topology.on_node(node)[0];
+    leaders[static_cast<std::size_t>(node)] = topology.rank_at(node, 0);
   }
   leaders[static_cast<std::size_t>(topology.node(root))] = root;
   return leaders;

@@ -18,8 +18,8 @@ struct Call {
   std::size_t count = 0;  // elements of the message
   Range input_holds;      // what lies in the buffers, from their beginnings; none if there is no such buffer
   Range output_holds;
-  bool in_place =
-      false;  // both buffers are one, at `output` and `input`. Equal addresses do not say so: MPI_BOTTOM
+  /// Both are one buffer. Equal addresses alone do not say so: each may be MPI_BOTTOM.
+  bool in_place = false;
   /// Where the caller's blocks begin, one a rank, and the end; empty: schedules cut the message as they want.
   std::span<const std::size_t> borders = {};
   int root = 0;

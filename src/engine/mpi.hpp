@@ -48,9 +48,9 @@ namespace stretto {
   X(Comm_split) X(Comm_split_type) X(Comm_test_inter) X(Errhandler_free) X(Finalize) X(Get_library_version)   \
   X(Group_free) X(Group_translate_ranks) X(Iallgather) X(Iallreduce) X(Ibcast) X(Info_create) X(Info_free)    \
   X(Info_set) X(Init) X(Init_thread) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Isend) X(Op_commutative)        \
-  X(Pack) X(Reduce) X(Reduce_local) X(Sendrecv) X(Testall) X(Testsome) X(Type_commit) X(Type_contiguous)                \
-  X(Type_create_resized) X(Type_create_struct) X(Type_free) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)            \
-  X(Type_get_true_extent) X(Type_size) X(Type_size_x) X(Unpack)
+  X(Pack) X(Reduce) X(Reduce_local) X(Sendrecv) X(Testall) X(Testsome) X(Type_commit) X(Type_contiguous)      \
+  X(Type_create_resized) X(Type_create_struct) X(Type_free) X(Type_get_contents) X(Type_get_envelope)         \
+  X(Type_get_extent) X(Type_get_true_extent) X(Type_size) X(Type_size_x) X(Unpack)
 // clang-format on
 
 /// The functions and the most used handles of the MPI library in this process.

@@ -12,8 +12,9 @@ namespace {
 /// is reduced from a copy.
 #ifdef STRETTO_ABI_OPENMPI
 constexpr bool copy_in_place_input = true;
-/// And its MPI_Ireduce (4.1.4) writes outside its own memory when elements do not begin at their address.
-/// What has a kernel does; where elements begin must not decide, as ranks may differ in it.
+/// And its MPI_Ireduce (4.1.4) writes outside its own memory when elements do not begin at their address. It
+/// is used where there is a kernel, which only elements without such a shift have: whether there is one
+/// follows from the operation and is the same on all ranks, where elements begin may not be.
 constexpr bool reduces_shifted_elements_wrongly = true;
 #else
 constexpr bool copy_in_place_input = false;

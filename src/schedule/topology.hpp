@@ -37,6 +37,10 @@ struct Topology {
     const auto begin = static_cast<std::size_t>(node_begin[i]);
     return std::span(by_node).subspan(begin, static_cast<std::size_t>(node_begin[i + 1]) - begin);
   }
+  /// The rank at a place on a node.
+  [[nodiscard]] int rank_at(int node, int place) const {
+    return on_node(node)[static_cast<std::size_t>(place)];
+  }
 
   /// One rank a node: what a node-blind algorithm assumes.
   static Topology flat(int ranks);

@@ -20,9 +20,6 @@ Schedule multilane(const Task& task, int rank) {
   const int node = topology.node(rank);
   const int place = topology.place(rank);
   const int ppn = topology.ppn(node);
-  const auto rank_at = [&](int its_node, int its_place) {
-    return topology.on_node(its_node)[static_cast<std::size_t>(its_place)];
-  };
   const auto node_back = [&](int steps) { return (node + nodes - steps) % nodes; };
 
   Schedule schedule(p, rank, p);
@@ -30,9 +27,9 @@ Schedule multilane(const Task& task, int rank) {
     if (round < nodes) {
       const int to = node_back(-round);
       const int from = node_back(round);
-      schedule.send(input(rank), rank_at(to, place % topology.ppn(to)));
+      schedule.send(input(rank), topology.rank_at(to, place % topology.ppn(to)));
       for (int k = place; k < topology.ppn(from); k += ppn) {
-        schedule.recv(output(rank_at(from, k)), rank_at(from, k));
+        schedule.recv(output(topology.rank_at(from, k)), topology.rank_at(from, k));
       }
     }
     const int came_from = node_back(round - 1);
@@ -40,11 +37,11 @@ Schedule multilane(const Task& task, int rank) {
       const int to = (place + shift) % ppn;
       const int from = (place + ppn - shift) % ppn;
       for (int k = place; k < topology.ppn(came_from); k += ppn) {
-        const int block = rank_at(came_from, k);
-        schedule.send(block == rank ? input(rank) : output(block), rank_at(node, to));
+        const int block = topology.rank_at(came_from, k);
+        schedule.send(block == rank ? input(rank) : output(block), topology.rank_at(node, to));
       }
       for (int k = from; k < topology.ppn(came_from); k += ppn) {
-        schedule.recv(output(rank_at(came_from, k)), rank_at(node, from));
+        schedule.recv(output(topology.rank_at(came_from, k)), topology.rank_at(node, from));
       }
     }
     schedule.end_round();

@@ -89,8 +89,7 @@ Schedule multilane(const Task& task, int rank) {
   if (node.has_lane()) {
     std::vector<int> lane_ranks(static_cast<std::size_t>(topology.nodes));
     for (int other = 0; other < topology.nodes; ++other) {
-      lane_ranks[static_cast<std::size_t>(other)] =
-          topology.on_node(other)[static_cast<std::size_t>(node.me)];
+      lane_ranks[static_cast<std::size_t>(other)] = topology.rank_at(other, node.me);
     }
     std::vector<int> borders(static_cast<std::size_t>(node.lane_blocks) + 1);
     std::iota(borders.begin(), borders.end(), node.me * node.lane_blocks);

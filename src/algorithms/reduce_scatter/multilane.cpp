@@ -56,15 +56,13 @@ Schedule multilane(const Task& task, int rank) {
   const int node = topology.node(rank);
   const int place = topology.place(rank);
   const int ppn = topology.ppn(node);
-  const auto rank_at = [&](int its_node, int its_place) {
-    return topology.on_node(its_node)[static_cast<std::size_t>(its_place)];
-  };
   // Own node's first, then those of the nodes ahead, in the order of phase 2.
   const auto blocks_added_up_at = [&](int its_place) {
     std::vector<int> blocks;
     for (int shift = 0; shift < nodes; ++shift) {
       const int owners = (node + shift) % nodes;
-      for (int k = its_place; k < topology.ppn(owners); k += ppn) blocks.push_back(rank_at(owners, k));
+      for (int k = its_place; k < topology.ppn(owners); k += ppn)
+        blocks.push_back(topology.rank_at(owners, k));
     }
     return blocks;
   };
@@ -75,8 +73,8 @@ Schedule multilane(const Task& task, int rank) {
   for (int shift = 1; shift < ppn; ++shift) {
     const int to = (place + shift) % ppn;
     const int from = (place + ppn - shift) % ppn;
-    for (const int block : blocks_added_up_at(to)) schedule.send(input(block), rank_at(node, to));
-    for (Sum& sum : sums) sum.take(schedule, rank_at(node, from), from < place);
+    for (const int block : blocks_added_up_at(to)) schedule.send(input(block), topology.rank_at(node, to));
+    for (Sum& sum : sums) sum.take(schedule, topology.rank_at(node, from), from < place);
     schedule.end_round();
   }
   for (Sum& sum : sums) sum.join(schedule);
@@ -90,7 +88,7 @@ Schedule multilane(const Task& task, int rank) {
     for (; next != sums.end() && topology.node(next->block) == to; ++next) {
       schedule.send(next->lower, next->block);
     }
-    own.take(schedule, rank_at(from, place % topology.ppn(from)), from < node);
+    own.take(schedule, topology.rank_at(from, place % topology.ppn(from)), from < node);
     schedule.end_round();
   }
   own.join(schedule);
