@@ -3,11 +3,13 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "engine/element.hpp"
 #include "interpose/communicator.hpp"
@@ -64,8 +66,7 @@ void begin_session() {
     complain_once_on_rank_0(complaint.variable + ": " + complaint.error + "; " +
                             (session.settings.strict ? "the job ends (STRETTO_STRICT)" : complaint.instead));
   }
-  if (session.settings.strict && !session.settings.complaints.empty())
-    mpi.Abort(mpi.comm_world, EXIT_FAILURE);
+  if (session.settings.strict && !session.settings.complaints.empty()) end_job();
   if (session.settings.disabled) return;
 
   load_predefined_handles();
@@ -88,6 +89,14 @@ void end_session() {
   }
   free_all_communicators();
   mpi.Group_free(&session.world_group);
+}
+
+void end_job() {
+  // Had another rank called MPI_Abort, the job might end before rank 0 has said why; and a launcher may end
+  // it before it has passed on what it was sent just before.
+  while (session.world_rank != 0) pause();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  mpi.Abort(mpi.comm_world, EXIT_FAILURE);
 }
 
 void complain(const std::string& line) {

@@ -39,6 +39,9 @@ void begin_session();
 /// Called before MPI_Finalize: writes statistics and frees what is ours.
 void end_session();
 
+/// Ends the job when rank 0 of MPI_COMM_WORLD has said why. All ranks of it call this, and none returns.
+void end_job();
+
 /// One line on standard error.
 void complain(const std::string& line);
 
