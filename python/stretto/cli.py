@@ -12,6 +12,7 @@ from stretto import launch, paths
 from stretto.bench import bench
 from stretto.lab_cli import lab_app
 from stretto.program_command import OneLineErrors, ProgramCommand, program_of
+from stretto.trace_cli import trace
 
 app = typer.Typer(
     cls=OneLineErrors,
@@ -52,6 +53,7 @@ def doctor() -> None:
 
 app.add_typer(lab_app, name="lab")
 app.command()(bench)
+app.command()(trace)
 
 try:
     from stretto import schedules

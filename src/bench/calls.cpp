@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "library.hpp"
+
 namespace stretto::bench {
 
 Call::Call(const Role& role, Element element, std::string spec)
@@ -33,21 +35,21 @@ int Call::operator()(const void* input, void* output) const {
   const int block_count = block_counts_[static_cast<std::size_t>(role_.rank)];
   switch (role_.collective) {
     case Collective::allreduce:
-      return call(PMPI_Allreduce, MPI_Allreduce, stretto_allreduce, from, output, count, type, MPI_SUM,
+      return call(LIBRARY(PMPI_Allreduce), MPI_Allreduce, stretto_allreduce, from, output, count, type, MPI_SUM,
                   MPI_COMM_WORLD);
     case Collective::bcast:
-      return call(PMPI_Bcast, MPI_Bcast, stretto_bcast, output, count, type, role_.root, MPI_COMM_WORLD);
+      return call(LIBRARY(PMPI_Bcast), MPI_Bcast, stretto_bcast, output, count, type, role_.root, MPI_COMM_WORLD);
     case Collective::reduce:
-      return call(PMPI_Reduce, MPI_Reduce, stretto_reduce, from, output, count, type, MPI_SUM, role_.root,
+      return call(LIBRARY(PMPI_Reduce), MPI_Reduce, stretto_reduce, from, output, count, type, MPI_SUM, role_.root,
                   MPI_COMM_WORLD);
     case Collective::reduce_scatter:
-      return call(PMPI_Reduce_scatter, MPI_Reduce_scatter, stretto_reduce_scatter, from, output,
+      return call(LIBRARY(PMPI_Reduce_scatter), MPI_Reduce_scatter, stretto_reduce_scatter, from, output,
                   block_counts_.data(), type, MPI_SUM, MPI_COMM_WORLD);
     case Collective::reduce_scatter_block:
-      return call(PMPI_Reduce_scatter_block, MPI_Reduce_scatter_block, stretto_reduce_scatter_block, from,
+      return call(LIBRARY(PMPI_Reduce_scatter_block), MPI_Reduce_scatter_block, stretto_reduce_scatter_block, from,
                   output, block_count, type, MPI_SUM, MPI_COMM_WORLD);
     case Collective::allgather:
-      return call(PMPI_Allgather, MPI_Allgather, stretto_allgather, from, block_count, type, output,
+      return call(LIBRARY(PMPI_Allgather), MPI_Allgather, stretto_allgather, from, block_count, type, output,
                   block_count, type, MPI_COMM_WORLD);
   }
   return MPI_ERR_INTERN;

@@ -13,6 +13,7 @@
 #include "buffers.hpp"
 #include "calls.hpp"
 #include "expectations.hpp"
+#include "library.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::size_t most_repetitions = 10000;
 /// The largest value of any rank. All ranks get the same, so decisions taken from it are the same on all.
 template <std::size_t count>
 std::array<double, count> largest(std::array<double, count> values) {
-  PMPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(count), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, values.data(), static_cast<int>(count), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return values;
 }
 

@@ -14,6 +14,8 @@ struct Pipelining {
   int window = 0;                 // in flight at most; 0: default_window
 
   static constexpr int default_window = 8;
+  /// Each segment in flight takes a tag, and tags are few (engine/channel.hpp).
+  static constexpr int most_window = 256;
   /// A segment beyond this is cut all the same: the counts of a message must fit MPI's int.
   static constexpr std::size_t most_segment_bytes = std::size_t{1} << 30;
 

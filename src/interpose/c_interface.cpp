@@ -4,116 +4,112 @@
 #include <string>
 
 #include "interpose/carry_out.hpp"
-#include "interpose/collectives.hpp"
-#include "interpose/handles.hpp"
-#include "interpose/next.hpp"
-#include "interpose/session.hpp"
+#include "interpose/collective_forms.hpp"
+#include "interpose/statistics.hpp"
 #include "stretto/stretto.h"
 
 #define STRETTO_VISIBLE __attribute__((visibility("default")))
 
 using namespace stretto;
 
-STRETTO_VISIBLE const char* stretto_version(void) {
-  return STRETTO_VERSION;
-}
-
 namespace {
 
-/// A collective by a spec in writing.
-template <typename Try, typename Native>
-int by_spec(Collective collective, const char* text, MPI_Comm comm, const Try& attempt,
-            const Native& native) {
-  std::optional<Spec> forced;
+/// A collective by a spec in writing: make_call(form).
+template <typename MakeCall>
+int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, const MakeCall& make_call) {
   if (text != nullptr && std::strcmp(text, "auto") != 0) {
     try {
-      forced = parse_spec(collective, text);
+      form.forced = parse_spec(collective, text);
     } catch (const SpecError& error) {
       complain_once_on_rank_0(error.what());
       if (session.active) mpi.Comm_call_errhandler(comm, MPI_ERR_ARG);
       return MPI_ERR_ARG;
     }
   }
-  if (session.active) {
-    if (const std::optional<int> result = attempt(forced)) return *result;
-  }
-  return native();
+  return make_call(std::move(form));
+}
+
+/// What fits of a text, with an ending zero.
+void write_text(const std::string& text, char* into, std::size_t length) {
+  if (into == nullptr || length == 0) return;
+  const std::size_t fitting = std::min(text.size(), length - 1);
+  std::memcpy(into, text.data(), fitting);
+  into[fitting] = '\0';
 }
 
 }  // namespace
 
-STRETTO_VISIBLE int stretto_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                                      MPI_Op op, MPI_Comm comm, const char* spec) {
-  return by_spec(
-      Collective::allreduce, spec, comm,
-      [&](const auto& forced) { return try_allreduce(sendbuf, recvbuf, count, datatype, op, comm, forced); },
-      [&] {
-        return next_with<int>().allreduce(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op),
-                                          to_raw(comm));
-      });
+// One collective in its three forms. `raw`: the types of the arguments as they are passed on.
+#define STRETTO_LIST(...) __VA_ARGS__
+#define STRETTO_INTERFACE(name, Name, Iname, iname, collective, parameters, raw, arguments)                  \
+  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                             \
+    static const Next<int(STRETTO_LIST raw)> next("MPI_" #Name, nullptr, nullptr);                            \
+    return by_spec(Collective::collective, spec, comm, {},                                                    \
+                   [&](Form form) { return name(next, std::move(form), STRETTO_LIST arguments); });           \
+  }                                                                                                           \
+  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, MPI_Request* request) {      \
+    static const Next<int(STRETTO_LIST raw, void*)> next("MPI_" #Iname, nullptr, nullptr);                    \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = request},      \
+                   [&](Form form) {                                                                           \
+                     return name(next, std::move(form), STRETTO_LIST arguments, static_cast<void*>(request)); \
+                   });                                                                                        \
+  }                                                                                                           \
+  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, MPI_Info info, const char* spec,         \
+                                            MPI_Request* request) {                                           \
+    static const Next<int(STRETTO_LIST raw, RawHandle, void*)> next("MPI_" #Name "_init",                     \
+                                                                    "MPIX_" #Name "_init", nullptr);          \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = request},        \
+                   [&](Form form) {                                                                           \
+                     return name(next, std::move(form), STRETTO_LIST arguments, to_raw(info),                 \
+                                 static_cast<void*>(request));                                                \
+                   });                                                                                        \
+  }
+
+STRETTO_INTERFACE(allreduce, Allreduce, Iallreduce, iallreduce, allreduce,
+                  (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm),
+                  (const void*, void*, int, RawHandle, RawHandle, RawHandle),
+                  (sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), to_raw(comm)))
+STRETTO_INTERFACE(bcast, Bcast, Ibcast, ibcast, bcast,
+                  (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm),
+                  (void*, int, RawHandle, int, RawHandle),
+                  (buffer, count, to_raw(datatype), root, to_raw(comm)))
+STRETTO_INTERFACE(reduce, Reduce, Ireduce, ireduce, reduce,
+                  (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                   MPI_Comm comm),
+                  (const void*, void*, int, RawHandle, RawHandle, int, RawHandle),
+                  (sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), root, to_raw(comm)))
+STRETTO_INTERFACE(reduce_scatter, Reduce_scatter, Ireduce_scatter, ireduce_scatter, reduce_scatter,
+                  (const void* sendbuf, void* recvbuf, const int* recvcounts, MPI_Datatype datatype,
+                   MPI_Op op, MPI_Comm comm),
+                  (const void*, void*, const int*, RawHandle, RawHandle, RawHandle),
+                  (sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op), to_raw(comm)))
+STRETTO_INTERFACE(reduce_scatter_block, Reduce_scatter_block, Ireduce_scatter_block, ireduce_scatter_block,
+                  reduce_scatter,
+                  (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm),
+                  (const void*, void*, int, RawHandle, RawHandle, RawHandle),
+                  (sendbuf, recvbuf, recvcount, to_raw(datatype), to_raw(op), to_raw(comm)))
+STRETTO_INTERFACE(allgather, Allgather, Iallgather, iallgather, allgather,
+                  (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm),
+                  (const void*, int, RawHandle, void*, int, RawHandle, RawHandle),
+                  (sendbuf, sendcount, to_raw(sendtype), recvbuf, recvcount, to_raw(recvtype), to_raw(comm)))
+
+STRETTO_VISIBLE const char* stretto_version(void) {
+  return STRETTO_VERSION;
 }
 
-STRETTO_VISIBLE int stretto_bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                                  const char* spec) {
-  return by_spec(
-      Collective::bcast, spec, comm,
-      [&](const auto& forced) { return try_bcast(buffer, count, datatype, root, comm, forced); },
-      [&] { return next_with<int>().bcast(buffer, count, to_raw(datatype), root, to_raw(comm)); });
-}
-
-STRETTO_VISIBLE int stretto_reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                                   MPI_Op op, int root, MPI_Comm comm, const char* spec) {
-  return by_spec(
-      Collective::reduce, spec, comm,
-      [&](const auto& forced) {
-        return try_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, forced);
-      },
-      [&] {
-        return next_with<int>().reduce(sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), root,
-                                       to_raw(comm));
-      });
-}
-
-STRETTO_VISIBLE int stretto_reduce_scatter(const void* sendbuf, void* recvbuf, const int* recvcounts,
-                                           MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                                           const char* spec) {
-  return by_spec(
-      Collective::reduce_scatter, spec, comm,
-      [&](const auto& forced) {
-        return try_reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, forced);
-      },
-      [&] {
-        return next_with<int>().reduce_scatter(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op),
-                                               to_raw(comm));
-      });
-}
-
-STRETTO_VISIBLE int stretto_reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount,
-                                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                                                 const char* spec) {
-  return by_spec(
-      Collective::reduce_scatter, spec, comm,
-      [&](const auto& forced) {
-        return try_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, forced);
-      },
-      [&] {
-        return next_with<int>().reduce_scatter_block(sendbuf, recvbuf, recvcount, to_raw(datatype),
-                                                     to_raw(op), to_raw(comm));
-      });
-}
-
-STRETTO_VISIBLE int stretto_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                                      void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                                      const char* spec) {
-  return by_spec(
-      Collective::allgather, spec, comm,
-      [&](const auto& forced) {
-        return try_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, forced);
-      },
-      [&] {
-        return next_with<int>().allgather(sendbuf, sendcount, to_raw(sendtype), recvbuf, recvcount,
-                                          to_raw(recvtype), to_raw(comm));
-      });
+STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec, char* text, int length) {
+  const auto known = find_collective(collective == nullptr ? "" : collective);
+  if (!known || spec == nullptr || length < 0) return MPI_ERR_ARG;
+  try {
+    write_text(to_string(parse_spec(*known, spec)), text, static_cast<std::size_t>(length));
+    return MPI_SUCCESS;
+  } catch (const SpecError& error) {
+    write_text(error.what(), text, static_cast<std::size_t>(length));
+    return MPI_ERR_ARG;
+  }
 }
 
 STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec,
@@ -121,14 +117,18 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t
   const auto known = find_collective(collective == nullptr ? "" : collective);
   if (!known || spec == nullptr || length < 1) return MPI_ERR_ARG;
   Spec chosen;
-  Communicator* state = nullptr;
+  std::shared_ptr<Communicator> state;
   if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
       !state->native_only()) {
     chosen = choose_for(*state, {.collective = *known, .bytes = bytes}, std::nullopt).value_or(Spec{});
   }
-  const std::string text = to_string(chosen);
-  const std::size_t fitting = std::min(text.size(), static_cast<std::size_t>(length) - 1);
-  std::memcpy(spec, text.data(), fitting);
-  spec[fitting] = '\0';
+  write_text(to_string(chosen), spec, static_cast<std::size_t>(length));
   return MPI_SUCCESS;
+}
+
+STRETTO_VISIBLE size_t stretto_statistics(char* json, size_t length) {
+  if (!session.active || session.settings.statistics_file.empty()) return 0;
+  const std::string text = statistics_text();
+  write_text(text, json, length);
+  return text.size();
 }

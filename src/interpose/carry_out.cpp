@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/carry_out.hpp"
 
-#include <chrono>
 #include <string>
 
+#include "engine/patience.hpp"
+#include "interpose/progress.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/session.hpp"
 #include "select/rule.hpp"
 
 namespace stretto {
@@ -30,6 +33,19 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
     return "sends runs of blocks, which cannot be cut, so it takes at most 1 GiB";
   }
   return {};
+}
+
+/// False if the communicator gets no tags: it is left to the library from now on, by all ranks in the same call.
+bool wait_for_channel(Communicator& state) {
+  const std::shared_ptr<Channel>& channel = state.channel();
+  Channel::State now = channel->progress();
+  wait_until([&] { return (now = channel->progress()) != Channel::State::opening; });
+  if (now == Channel::State::open) return true;
+  state.refuse_channel();
+  complain_once_on_rank_0(
+      "the MPI library has no tag left for the collectives of another communicator; the library's own are used "
+      "on it");
+  return false;
 }
 
 Spec choose_by_rule(const CallTraits& traits, const Topology& topology) {
@@ -63,13 +79,52 @@ std::optional<Spec> choose_for(const Communicator& state, const CallTraits& trai
   return instead;
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+std::optional<Spec> choose_for(Communicator& state, const CallTraits& traits, Form& form) {
+  if (!session.settings.statistics_file.empty()) form.counted = traits;
+  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
+  // on others.
+  if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
+  const bool is_blocking = form.face == Face::blocking;
+  if (!is_blocking && !session.non_blocking) return Spec{};
+  std::optional<Spec> spec = choose_for(state, traits, form.forced);
+  if (!spec || spec->is_pass_through()) return spec;
+  if (spec->is_native()) {
+    // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
+    const bool possible = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
+    return possible ? spec : Spec{};
+  }
+  if (is_blocking && !wait_for_channel(state)) return Spec{};
+  return spec;
 }
 
 int report(MPI_Comm comm, int error) {
   mpi.Comm_call_errhandler(comm, error);
   return error;
+}
+
+int run(Operation& operation) {
+  operation.start();
+  if (!operation.ended()) {
+    const WaitingHere here;
+    Patience patience;
+    while (!operation.ended()) {
+      const bool any = operation.progress();
+      if (make_progress() || any) {
+        patience.fruitful();
+      } else {
+        patience.fruitless();
+      }
+    }
+  }
+  return operation.report_error();
+}
+
+void hand_over(std::shared_ptr<Operation> operation, Face face, MPI_Request* request) {
+  if (face == Face::non_blocking) {
+    operation->start();
+    if (!operation->ended()) add_outstanding(operation);
+  }
+  *request = make_request(std::move(operation), face == Face::persistent);
 }
 
 }  // namespace stretto

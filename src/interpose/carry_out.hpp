@@ -3,88 +3,85 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
-#include "interpose/communicator.hpp"
-#include "interpose/device.hpp"
+#include "interpose/held_handles.hpp"
+#include "interpose/operation.hpp"
 #include "interpose/session.hpp"
-#include "interpose/statistics.hpp"
 
 namespace stretto {
-
-/// What of a call decides how it is carried out: equal on all ranks.
-struct CallTraits {
-  Collective collective = Collective::allreduce;
-  std::size_t bytes = 0;
-  int root = 0;
-  bool commutative = true;
-  /// Whether Stretto knows the datatype and the operation; if not, only the library can carry it out.
-  bool understood = true;
-};
 
 /// The spec for a call on this communicator. A forced one that does not fit gives way to what is sound, on
 /// all ranks alike; in strict mode nothing is returned.
 std::optional<Spec> choose_for(const Communicator& state, const CallTraits& traits,
                                const std::optional<Spec>& forced);
 
-double seconds_now();
+/// The same for a call of this form; native without segments: the library's own function carries it out, which
+/// `form` is told if that is to be counted.
+std::optional<Spec> choose_for(Communicator& state, const CallTraits& traits, Form& form);
 
 /// Tells the handler of the program's communicator.
 int report(MPI_Comm comm, int error);
 
-/// Carries a call out by `forced`, or by the choice if that is empty. Empty result: the call is the
-/// library's, whose own function must be called with the arguments as they are; native() does that where it
-/// is to be timed. prepare() gives an object with the engine's `call`, and finish(), which brings results to
-/// where the program wants them.
-template <typename Prepare, typename Native>
-std::optional<int> carry_out(const CallTraits& traits, MPI_Comm comm, Communicator& state,
-                             const std::optional<Spec>& forced, const Prepare& prepare,
-                             const Native& native) {
-  const bool measured = !session.settings.statistics_file.empty();
-  const bool possible = traits.understood && !state.native_only();
-  if (!possible && !measured) return std::nullopt;
-  const double began = measured ? seconds_now() : 0;
-  Spec spec;
-  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
-  // on others.
-  if (possible && traits.bytes > 0) {
-    std::optional<Spec> choice = choose_for(state, traits, forced);
-    if (!choice) return report(comm, MPI_ERR_OTHER);
-    spec = *std::move(choice);
-  }
-  if (!spec.is_native() && !state.prepare_private_communicator()) spec = {};
-  if (spec.is_pass_through() && !measured) return std::nullopt;
+/// Starts an operation, and waits until it has ended. Returns its error code, reported.
+int run(Operation& operation);
 
-  int result = MPI_SUCCESS;
-  if (spec.is_pass_through()) {
-    result = native();
-  } else {
-    try {
-      auto prepared = prepare();
-      DeviceStaging staging(prepared.call);
-      result = state.run(traits.collective, spec, prepared.call);
-      if (result == MPI_SUCCESS) {
-        staging.copy_result_back();
-        result = prepared.finish();
-      } else if (!spec.is_native()) {
-        report(comm, result);
-      }
-    } catch (const std::bad_alloc&) {
-      result = report(comm, MPI_ERR_NO_MEM);
-    } catch (const std::exception& error) {
-      complain(error.what());
-      result = report(comm, MPI_ERR_OTHER);
-    }
-  }
-  if (measured) record_call(traits.collective, traits.bytes, spec, seconds_now() - began);
-  return result;
-}
+/// Hands an operation that is not blocking over to the program: `request` becomes its request.
+void hand_over(std::shared_ptr<Operation> operation, Face face, MPI_Request* request);
 
-/// For a reduction, whose buffers are the program's own.
-struct ReadyCall {
-  Call call;
-  int finish() { return MPI_SUCCESS; }
+/// Handles that the program may free while the call is under way.
+struct ProgramHandles {
+  MPI_Datatype datatype{};
+  MPI_Datatype other_datatype{};
+  MPI_Op op{};  // unless it is predefined
 };
+
+/// An operation and what it works on, for as long as anybody knows it.
+template <typename ItsMessage>
+struct OwnOperation {
+  template <typename MakeMessage>
+  OwnOperation(const MakeMessage& make_message, const ProgramHandles& handles,
+               std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face)
+      : message(make_message()), operation(std::move(state), traits, std::move(spec), face, message) {
+    held.hold_datatype(handles.datatype);
+    held.hold_datatype(handles.other_datatype);
+    held.hold_op(handles.op);
+  }
+
+  HeldHandles held;
+  ItsMessage message;
+  Operation operation;
+};
+
+/// Carries a call out by `form.forced`, or by the choice if that is empty. Empty result: the call is the
+/// library's, whose own function must be called with the arguments as they are. make_message() gives a Message,
+/// or throws.
+template <typename MakeMessage>
+std::optional<int> carry_out(Form& form, const CallTraits& traits, const ProgramHandles& handles,
+                             MPI_Comm comm, std::shared_ptr<Communicator> state,
+                             const MakeMessage& make_message) {
+  std::optional<Spec> spec = choose_for(*state, traits, form);
+  if (!spec) return report(comm, MPI_ERR_OTHER);
+  if (spec->is_pass_through()) return std::nullopt;
+  try {
+    if (form.face == Face::blocking) {
+      auto message = make_message();
+      Operation operation(std::move(state), traits, *std::move(spec), form.face, message);
+      return run(operation);
+    }
+    using Own = OwnOperation<decltype(make_message())>;
+    auto own = std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), form.face);
+    hand_over({own, &own->operation}, form.face, form.request);
+    return MPI_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return report(comm, MPI_ERR_NO_MEM);
+  } catch (const std::exception& error) {
+    complain(error.what());
+    return report(comm, MPI_ERR_OTHER);
+  }
+}
 
 }  // namespace stretto

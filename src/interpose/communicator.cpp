@@ -3,24 +3,24 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
+#include <set>
+#include <utility>
 
+#include "engine/native_execution.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
 namespace {
 
-std::mutex registry_mutex;
-/// In the order in which they were made, which is the same on all ranks of each.
-std::vector<Communicator*>& registry() {
-  static std::vector<Communicator*> all;
-  return all;
-}
+/// An attribute of one of the program's communicators.
+struct Attachment {
+  std::shared_ptr<Communicator> state;
+};
 
-/// Takes the state out of the registry; false if it is not there (any more).
-bool unregister(Communicator* state) {
-  const std::lock_guard lock(registry_mutex);
-  return std::erase(registry(), state) == 1;
+std::mutex registry_mutex;
+std::set<Attachment*>& registry() {
+  static std::set<Attachment*> all;
+  return all;
 }
 
 /// MPI_Comm_dup copies no state: a duplicate starts with none. (Our own function, as MPI_COMM_NULL_COPY_FN is
@@ -30,9 +30,14 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
   return MPI_SUCCESS;
 }
 
-int delete_state(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
-  auto* state = static_cast<Communicator*>(value);
-  if (unregister(state)) delete state;
+int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
+  auto* attachment = static_cast<Attachment*>(value);
+  {
+    const std::lock_guard lock(registry_mutex);
+    if (registry().erase(attachment) == 0) return MPI_SUCCESS;
+  }
+  attachment->state->forget_handle();
+  delete attachment;
   return MPI_SUCCESS;
 }
 
@@ -50,7 +55,7 @@ bool may_be_communicator(MPI_Comm comm) {
 
 }  // namespace
 
-Communicator::Communicator(MPI_Comm users) : users_(users), private_(mpi.comm_null) {
+Communicator::Communicator(MPI_Comm users) : users_(users) {
   int is_inter = 0;
   int ranks = 1;
   mpi.Comm_test_inter(users, &is_inter);
@@ -58,10 +63,6 @@ Communicator::Communicator(MPI_Comm users) : users_(users), private_(mpi.comm_nu
   mpi.Comm_rank(users, &rank_);
   native_only_ = is_inter != 0 || ranks < 2;
   if (!native_only_) find_topology(ranks);
-}
-
-Communicator::~Communicator() {
-  if (private_ != mpi.comm_null) mpi.Comm_free(&private_);
 }
 
 void Communicator::find_topology(int ranks) {
@@ -88,62 +89,61 @@ void Communicator::find_topology(int ranks) {
     numas.push_back(session.topology.numa_of[i]);
   }
   topology_ = Topology::from_labels(nodes, sockets, numas);
+  ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
 }
 
-bool Communicator::prepare_private_communicator() {
-  if (private_ != mpi.comm_null) return true;
-  // From the group, not by MPI_Comm_dup: that would call the program's attribute callbacks. Errors come back
-  // here.
-  MPI_Errhandler users_handler{};
-  MPI_Group group{};
-  mpi.Comm_get_errhandler(users_, &users_handler);
-  mpi.Comm_set_errhandler(users_, mpi.errors_return);
-  mpi.Comm_group(users_, &group);
-  int made = mpi.Comm_create(users_, group, &private_) == MPI_SUCCESS && private_ != mpi.comm_null ? 1 : 0;
-  mpi.Group_free(&group);
-  int made_everywhere = 0;
-  const int error = mpi.Allreduce(&made, &made_everywhere, 1, MPI_INT, MPI_MIN, users_);
-  mpi.Comm_set_errhandler(users_, users_handler);
-  mpi.Errhandler_free(&users_handler);
-  if (error == MPI_SUCCESS && made_everywhere != 0) {
-    mpi.Comm_set_errhandler(private_, mpi.errors_return);
-    return true;
+const std::shared_ptr<Channel>& Communicator::channel() {
+  if (!channel_) channel_ = std::make_shared<Channel>(users_, topology_.ranks());
+  return channel_;
+}
+
+const std::shared_ptr<Channel>& Communicator::channel_with_fresh(std::size_t tags) {
+  if (!persistent_channel_ || !persistent_channel_->has_fresh(tags)) {
+    persistent_channel_ = std::make_shared<Channel>(users_, topology_.ranks());
   }
-  if (made != 0) mpi.Comm_free(&private_);
-  private_ = mpi.comm_null;
-  native_only_ = true;
-  complain_once_on_rank_0(
-      "the MPI library has no context id left for a communicator of Stretto's; the library's own "
-      "collectives are used on it");
-  return false;
+  return persistent_channel_;
 }
 
-int Communicator::run(Collective collective, const Spec& spec, const Call& call) {
-  if (spec.is_native()) return NativePipeline(collective, users_, spec.pipelining).run(call);
-  const int root = has_root(collective) ? call.root : 0;
-  const int error = execution_for({collective, root, spec}).run(call);
-  // What failed may still have transfers under way, whose requests its execution holds.
-  if (error != MPI_SUCCESS) executions_.clear();
-  return error;
+Communicator::Key Communicator::key_of(const CallTraits& traits, const Spec& spec) {
+  return {traits.collective, has_root(traits.collective) ? traits.root : 0, spec};
 }
 
-Execution& Communicator::execution_for(const Key& key) {
-  const auto found = std::find_if(executions_.begin(), executions_.end(),
-                                  [&](const CachedExecution& entry) { return entry.key == key; });
-  if (found != executions_.end()) {
-    executions_.splice(executions_.begin(), executions_, found);
-    return executions_.front().execution;
+std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const Spec& spec, bool persistent) {
+  if (spec.is_native()) {
+    return std::make_unique<NativeExecution>(traits.collective, users_, spec.pipelining);
   }
-  if (executions_.size() == most_cached) executions_.pop_back();
-  const Recipe& recipe = key.spec.recipe;
+  const Key key = key_of(traits, spec);
+  if (!persistent) {
+    const std::lock_guard lock(mutex_);
+    const auto found =
+        std::find_if(idle_.begin(), idle_.end(), [&](const IdleExecution& idle) { return idle.key == key; });
+    if (found != idle_.end()) {
+      std::unique_ptr<Execution> execution = std::move(found->execution);
+      idle_.erase(found);
+      return execution;
+    }
+  }
+  const Recipe& recipe = spec.recipe;
   // A run of the caller's blocks is contiguous only in a message that is not cut.
   const bool uncut = has_block_of_each_rank(key.collective) && recipe.algorithm->moves_runs;
-  executions_.push_front({key, Execution(private_, build(recipe, topology_, key.root, rank_),
-                                         uncut ? Pipelining{} : key.spec.pipelining)});
-  return executions_.front().execution;
+  return std::make_unique<ScheduleExecution>(
+      channel_pool().comm(), ranks_in_world_, build(recipe, topology_, key.root, rank_),
+      uncut ? Pipelining{} : spec.pipelining, persistent ? Keep::requests : Keep::nothing);
 }
 
-int find_communicator(MPI_Comm comm, Communicator*& state) {
+void Communicator::give_back(const CallTraits& traits, const Spec& spec,
+                             std::unique_ptr<Execution> execution) {
+  if (spec.is_native()) return;
+  const std::lock_guard lock(mutex_);
+  idle_.push_front({key_of(traits, spec), std::move(execution)});
+  if (idle_.size() > most_idle) idle_.pop_back();
+}
+
+void Communicator::call_error_handler(int error) const {
+  mpi.Comm_call_errhandler(is_freed_ ? mpi.comm_world : users_, error);
+}
+
+int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   state = nullptr;
   if (!may_be_communicator(comm)) return MPI_SUCCESS;
   void* value = nullptr;
@@ -151,30 +151,30 @@ int find_communicator(MPI_Comm comm, Communicator*& state) {
   int error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
   if (error != MPI_SUCCESS) return error;
   if (found != 0) {
-    state = static_cast<Communicator*>(value);
+    state = static_cast<Attachment*>(value)->state;
     return MPI_SUCCESS;
   }
-  auto made = std::make_unique<Communicator>(comm);
+  auto made = std::make_unique<Attachment>(Attachment{std::make_shared<Communicator>(comm)});
   error = mpi.Comm_set_attr(comm, session.keyval, made.get());
   if (error != MPI_SUCCESS) return error;
   const std::lock_guard lock(registry_mutex);
-  registry().push_back(made.get());
-  state = made.release();
+  registry().insert(made.get());
+  state = made.release()->state;
   return MPI_SUCCESS;
 }
 
 void make_communicator_keyval() {
-  mpi.Comm_create_keyval(&copy_nothing, &delete_state, &session.keyval, nullptr);
+  mpi.Comm_create_keyval(&copy_nothing, &detach, &session.keyval, nullptr);
 }
 
 void free_all_communicators() {
-  // The attributes stay behind: their delete callback finds the state gone from the registry.
-  std::vector<Communicator*> all;
+  // The attributes stay behind: their delete callback finds them gone from the registry.
+  std::set<Attachment*> all;
   {
     const std::lock_guard lock(registry_mutex);
     all.swap(registry());
   }
-  for (Communicator* state : all) delete state;
+  for (Attachment* attachment : all) delete attachment;
   mpi.Comm_free_keyval(&session.keyval);
 }
 

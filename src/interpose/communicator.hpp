@@ -1,39 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <vector>
 
-#include "engine/execution.hpp"
-#include "engine/native_pipeline.hpp"
+#include "engine/channel.hpp"
+#include "engine/schedule_execution.hpp"
+#include "interpose/call_traits.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
 
-/// What Stretto keeps for one of the program's communicators, as an attribute of it. One thread at a time is
-/// in a collective of a communicator (MPI requires it), so this needs no lock.
+/// What Stretto keeps for one of the program's communicators, as an attribute of it and as long as an operation
+/// of it is under way. One thread at a time begins a collective of a communicator (MPI requires it); any thread
+/// may end one.
 class Communicator {
  public:
   explicit Communicator(MPI_Comm users);
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  ~Communicator();
 
   /// Every collective of it goes to the library: an intercommunicator, a single rank, ranks of another world,
-  /// or no context id left for a communicator of our own. The same on all of its ranks.
+  /// or no tags left. The same on all of its ranks.
   [[nodiscard]] bool native_only() const { return native_only_; }
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] int rank() const { return rank_; }
+  /// Of the communicator's ranks, which rank of MPI_COMM_WORLD each is.
+  [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
 
-  /// Where Stretto's own messages travel: made at the first call that needs it, since context ids are few.
-  /// Collective. False if the library could not make one on some rank; native_only() holds from then on.
-  bool prepare_private_communicator();
+  /// The tags of its calls, agreed upon from the first call on that needs them. To be called in the order of
+  /// calls.
+  const std::shared_ptr<Channel>& channel();
+  /// One with tags for a persistent collective, which may be started in any order.
+  const std::shared_ptr<Channel>& channel_with_fresh(std::size_t tags);
+  void refuse_channel() { native_only_ = true; }
 
-  /// Runs a call by a spec that is not the library's blocking call. Returns an MPI error code.
-  int run(Collective collective, const Spec& spec, const Call& call);
+  /// Calls so far.
+  std::uint64_t next_sequence() { return sequence_++; }
+
+  /// What carries out a call by a spec that is not the library's blocking call; to be given back when it is idle.
+  std::unique_ptr<Execution> lease(const CallTraits& traits, const Spec& spec, bool persistent);
+  void give_back(const CallTraits& traits, const Spec& spec, std::unique_ptr<Execution> execution);
+
+  void call_error_handler(int error) const;
+  /// The program has freed it.
+  void forget_handle() { is_freed_ = true; }
 
  private:
   /// What a schedule is built from, besides the communicator.
@@ -43,28 +59,33 @@ class Communicator {
     Spec spec;
     friend bool operator==(const Key&, const Key&) = default;
   };
-  struct CachedExecution {
+  struct IdleExecution {
     Key key;
-    Execution execution;
+    std::unique_ptr<Execution> execution;
   };
-  /// Executions that a communicator remembers; the one that was not used for longest is dropped. (A program
-  /// may broadcast from every root.)
-  static constexpr std::size_t most_cached = 16;
+  /// Idle executions that a communicator remembers; the one that was not used for longest is dropped. (A
+  /// program may broadcast from every root.)
+  static constexpr std::size_t most_idle = 16;
 
-  Execution& execution_for(const Key& key);
+  static Key key_of(const CallTraits& traits, const Spec& spec);
   void find_topology(int ranks);
 
   MPI_Comm users_;
-  MPI_Comm private_;
-  bool native_only_ = false;
+  std::atomic<bool> native_only_{false};
+  std::atomic<bool> is_freed_{false};
   int rank_ = 0;
   Topology topology_;
-  std::list<CachedExecution> executions_;  // last used first
+  Peers ranks_in_world_;
+  std::uint64_t sequence_ = 0;
+  std::shared_ptr<Channel> channel_;
+  std::shared_ptr<Channel> persistent_channel_;
+  std::mutex mutex_;
+  std::list<IdleExecution> idle_;  // last used first
 };
 
 /// The state of a communicator, made at its first use; nullptr for what is plainly none. Returns an MPI error
 /// code, of which the library has told the program's handler already.
-int find_communicator(MPI_Comm comm, Communicator*& state);
+int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state);
 
 void make_communicator_keyval();
 void free_all_communicators();

@@ -114,7 +114,7 @@ void require(int status, const char* what) {
 
 }  // namespace
 
-DeviceStaging::DeviceStaging(Call& call) {
+void DeviceStaging::stage(Call& call) {
   const Driver* driver = call.count == 0 ? nullptr : Driver::loaded();
   if (driver == nullptr) return;
   const Element& element = call.element;
@@ -132,7 +132,7 @@ DeviceStaging::DeviceStaging(Call& call) {
     users_output_ = call.output;
     output_bytes_ = element.span(output_count);
     output_start_ = element.offset(output_count);
-    output_ = PooledBuffer(output_bytes_);
+    if (output_.data() == nullptr) output_ = PooledBuffer(output_bytes_);
     const auto* from = static_cast<const std::byte*>(call.output) + output_start_;
     const ContextGuard guard(*driver, from);
     // Gaps between elements must come back as they were.
@@ -146,7 +146,7 @@ DeviceStaging::DeviceStaging(Call& call) {
   }
   if (!in_place && is_on_device(call.input, input_count)) {
     const std::size_t bytes = element.span(input_count);
-    input_ = PooledBuffer(bytes);
+    if (input_.data() == nullptr) input_ = PooledBuffer(bytes);
     const auto* from = static_cast<const std::byte*>(call.input) + element.offset(input_count);
     const ContextGuard guard(*driver, from);
     require(driver->to_host(input_.data(), reinterpret_cast<Driver::Address>(from), bytes),

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "engine/mpi.hpp"
-#include "interpose/next.hpp"
 
 namespace stretto {
+
+/// A handle as it stands in a register: an int in MPICH's interface, a pointer in Open MPI's. Passing it on
+/// unread keeps a program whole that Stretto was preloaded into for the wrong interface.
+using RawHandle = std::uintptr_t;
+
+/// MPI_Count in both interfaces.
+using RawCount = std::int64_t;
 
 /// A handle as MPI's header declares it, from the register that it came in, and back.
 template <typename Handle>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter and MPI_Reduce_scatter_block.
-#include <climits>
-#include <numeric>
+#include <memory>
 #include <vector>
 
+#include "engine/native_execution.hpp"
 #include "interpose/carry_out.hpp"
 #include "interpose/collectives.hpp"
-#include "interpose/handles.hpp"
-#include "interpose/next.hpp"
+#include "interpose/session.hpp"
 
 namespace stretto {
 namespace {
@@ -22,8 +21,8 @@ bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
 
-bool is_small(Collective collective, std::size_t bytes, const std::optional<Spec>& forced) {
-  return !forced && bytes < session.native_floor(collective);
+bool is_small(const Form& form, Collective collective, std::size_t bytes) {
+  return !form.forced && bytes < session.native_floor(collective, form.face);
 }
 
 CallTraits traits_of(Collective collective, std::size_t elements, const std::optional<Element>& element,
@@ -32,23 +31,29 @@ CallTraits traits_of(Collective collective, std::size_t elements, const std::opt
           .bytes = elements * (element ? static_cast<std::size_t>(element->size) : predefined),
           .root = root,
           .commutative = !element || element->commutative,
-          .understood = element.has_value()};
+          .understood = element.has_value(),
+          .blocks_in_segments = element && NativeExecution::may_block(collective, *element)};
+}
+
+ProgramHandles handles_of(const std::optional<Element>& element) {
+  if (!element) return {};
+  return {.datatype = element->datatype,
+          .other_datatype = mpi.datatype_null,
+          .op = element->kernel != nullptr ? mpi.op_null : element->op};
 }
 
 const void* input_of(const void* sendbuf, void* recvbuf) {
   return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
 }
 
-/// Both forms of reduce-scatter: the borders of the ranks' blocks, and the library's own call.
-template <typename Native>
-std::optional<int> reduce_blocks(const void* sendbuf, void* recvbuf, const std::vector<std::size_t>& borders,
-                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, Communicator& state,
-                                 const std::optional<Spec>& forced, const Native& native) {
+/// Both forms of reduce-scatter, by the borders of the ranks' blocks.
+std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
+                                 const std::vector<std::size_t>& borders, MPI_Datatype datatype, MPI_Op op,
+                                 MPI_Comm comm, const std::shared_ptr<Communicator>& state) {
   const std::size_t predefined = predefined_size(datatype);
   const std::size_t elements = borders.back();
-  if (is_small(Collective::reduce_scatter, elements * predefined, forced) && predefined != 0)
-    return std::nullopt;
-  const auto own = static_cast<std::size_t>(state.rank());
+  if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined)) return std::nullopt;
+  const auto own = static_cast<std::size_t>(state->rank());
   const Range mine{borders[own], borders[own + 1] - borders[own]};
   const auto count = static_cast<std::int64_t>(mine.count);
   const bool in_place = sendbuf == MPI_IN_PLACE;
@@ -56,59 +61,49 @@ std::optional<int> reduce_blocks(const void* sendbuf, void* recvbuf, const std::
       (!in_place && is_for_library(sendbuf, recvbuf, count, predefined != 0))) {
     return std::nullopt;
   }
-  const std::optional<Element> element = state.native_only() ? std::nullopt : find_element(datatype, op);
-  const CallTraits traits = traits_of(Collective::reduce_scatter, elements, element, predefined);
-  return carry_out(
-      traits, comm, state, forced,
-      [&] {
-        return ReadyCall{{.input = input_of(sendbuf, recvbuf),
-                          .output = recvbuf,
-                          .element = element.value(),
-                          .count = elements,
-                          .input_holds = {0, elements},
-                          .output_holds = mine,
-                          .in_place = in_place,
-                          .borders = borders}};
-      },
-      native);
+  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
+  return carry_out(form, traits_of(Collective::reduce_scatter, elements, element, predefined),
+                   handles_of(element), comm, state, [&] {
+                     return Message({.input = input_of(sendbuf, recvbuf),
+                                     .output = recvbuf,
+                                     .element = element.value(),
+                                     .count = elements,
+                                     .input_holds = {0, elements},
+                                     .output_holds = mine,
+                                     .in_place = in_place},
+                                    borders);
+                   });
 }
 
 }  // namespace
 
-std::optional<int> try_allreduce(const void* sendbuf, void* recvbuf, std::int64_t count,
-                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                                 const std::optional<Spec>& forced) {
+std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const std::size_t predefined = predefined_size(datatype);
   if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(Collective::allreduce, elements * predefined, forced)) return std::nullopt;
-  Communicator* state = nullptr;
+  if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined)) return std::nullopt;
+  std::shared_ptr<Communicator> state;
   // A handle that is no communicator any more: the program's handler has been called.
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr) return std::nullopt;
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return carry_out(
-      traits_of(Collective::allreduce, elements, element, predefined), comm, *state, forced,
-      [&] {
-        Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, element.value());
-        call.in_place = sendbuf == MPI_IN_PLACE;
-        return ReadyCall{call};
-      },
-      [&] {
-        return count > INT_MAX ? next_with<RawCount>().allreduce(sendbuf, recvbuf, count, to_raw(datatype),
-                                                                 to_raw(op), to_raw(comm))
-                               : next_with<int>().allreduce(sendbuf, recvbuf, static_cast<int>(count),
-                                                            to_raw(datatype), to_raw(op), to_raw(comm));
-      });
+  return carry_out(form, traits_of(Collective::allreduce, elements, element, predefined), handles_of(element),
+                   comm, state, [&] {
+                     Call call =
+                         Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, element.value());
+                     call.in_place = sendbuf == MPI_IN_PLACE;
+                     return Message(call);
+                   });
 }
 
-std::optional<int> try_reduce(const void* sendbuf, void* recvbuf, std::int64_t count, MPI_Datatype datatype,
-                              MPI_Op op, int root, MPI_Comm comm, const std::optional<Spec>& forced) {
+std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                              MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
   const std::size_t predefined = predefined_size(datatype);
   if (count < 0) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(Collective::reduce, elements * predefined, forced)) return std::nullopt;
-  Communicator* state = nullptr;
+  if (predefined != 0 && is_small(form, Collective::reduce, elements * predefined)) return std::nullopt;
+  std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || root < 0 || root >= state->topology().ranks()) return std::nullopt;
   const bool is_root = state->rank() == root;
@@ -118,29 +113,21 @@ std::optional<int> try_reduce(const void* sendbuf, void* recvbuf, std::int64_t c
     return std::nullopt;
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return carry_out(
-      traits_of(Collective::reduce, elements, element, predefined, root), comm, *state, forced,
-      [&] {
-        Call call =
-            Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr, elements, element.value());
-        call.in_place = is_root && sendbuf == MPI_IN_PLACE;
-        if (!is_root) call.output_holds = {};
-        call.root = root;
-        return ReadyCall{call};
-      },
-      [&] {
-        return count > INT_MAX ? next_with<RawCount>().reduce(sendbuf, recvbuf, count, to_raw(datatype),
-                                                              to_raw(op), root, to_raw(comm))
-                               : next_with<int>().reduce(sendbuf, recvbuf, static_cast<int>(count),
-                                                         to_raw(datatype), to_raw(op), root, to_raw(comm));
-      });
+  return carry_out(form, traits_of(Collective::reduce, elements, element, predefined, root),
+                   handles_of(element), comm, state, [&] {
+                     Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr,
+                                             elements, element.value());
+                     call.in_place = is_root && sendbuf == MPI_IN_PLACE;
+                     if (!is_root) call.output_holds = {};
+                     call.root = root;
+                     return Message(call);
+                   });
 }
 
 template <typename Count>
-std::optional<int> try_reduce_scatter(const void* sendbuf, void* recvbuf, const Count* recvcounts,
-                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                                      const std::optional<Spec>& forced) {
-  Communicator* state = nullptr;
+std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* recvbuf, const Count* recvcounts,
+                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || recvcounts == nullptr || state->topology().ranks() == 0) return std::nullopt;
   std::vector<std::size_t> borders{0};
@@ -148,39 +135,25 @@ std::optional<int> try_reduce_scatter(const void* sendbuf, void* recvbuf, const 
     if (recvcounts[rank] < 0) return std::nullopt;
     borders.push_back(borders.back() + static_cast<std::size_t>(recvcounts[rank]));
   }
-  return reduce_blocks(sendbuf, recvbuf, borders, datatype, op, comm, *state, forced, [&] {
-    if constexpr (sizeof(Count) > sizeof(int)) {
-      return next_with<RawCount>().reduce_scatter(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op),
-                                                  to_raw(comm));
-    } else {
-      return next_with<int>().reduce_scatter(sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op),
-                                             to_raw(comm));
-    }
-  });
+  return reduce_blocks(form, sendbuf, recvbuf, borders, datatype, op, comm, state);
 }
 
-template std::optional<int> try_reduce_scatter(const void*, void*, const int*, MPI_Datatype, MPI_Op, MPI_Comm,
-                                               const std::optional<Spec>&);
-template std::optional<int> try_reduce_scatter(const void*, void*, const RawCount*, MPI_Datatype, MPI_Op,
-                                               MPI_Comm, const std::optional<Spec>&);
+template std::optional<int> try_reduce_scatter(Form&, const void*, void*, const int*, MPI_Datatype, MPI_Op,
+                                               MPI_Comm);
+template std::optional<int> try_reduce_scatter(Form&, const void*, void*, const std::int64_t*, MPI_Datatype,
+                                               MPI_Op, MPI_Comm);
 
-std::optional<int> try_reduce_scatter_block(const void* sendbuf, void* recvbuf, std::int64_t recvcount,
-                                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                                            const std::optional<Spec>& forced) {
-  Communicator* state = nullptr;
+std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, void* recvbuf,
+                                            std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op,
+                                            MPI_Comm comm) {
+  std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || recvcount < 0 || state->topology().ranks() == 0) return std::nullopt;
   std::vector<std::size_t> borders(static_cast<std::size_t>(state->topology().ranks()) + 1);
   for (std::size_t rank = 0; rank < borders.size(); ++rank) {
     borders[rank] = rank * static_cast<std::size_t>(recvcount);
   }
-  return reduce_blocks(sendbuf, recvbuf, borders, datatype, op, comm, *state, forced, [&] {
-    return recvcount > INT_MAX
-               ? next_with<RawCount>().reduce_scatter_block(sendbuf, recvbuf, recvcount, to_raw(datatype),
-                                                            to_raw(op), to_raw(comm))
-               : next_with<int>().reduce_scatter_block(sendbuf, recvbuf, static_cast<int>(recvcount),
-                                                       to_raw(datatype), to_raw(op), to_raw(comm));
-  });
+  return reduce_blocks(form, sendbuf, recvbuf, borders, datatype, op, comm, state);
 }
 
 }  // namespace stretto

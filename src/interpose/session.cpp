@@ -11,9 +11,12 @@
 #include <set>
 #include <thread>
 
+#include "engine/channel.hpp"
 #include "engine/element.hpp"
 #include "interpose/communicator.hpp"
 #include "interpose/find_topology.hpp"
+#include "interpose/progress.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/statistics.hpp"
 #include "select/rule.hpp"
 
@@ -35,10 +38,10 @@ std::string shared_settings_text() {
 
 /// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
 /// `native`.
-std::size_t find_native_floor(const Settings& settings, Collective collective) {
+std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
   if (!settings.statistics_file.empty() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
-  if (!forced) return native_floor(collective);
+  if (!forced) return native_floor(collective, face != Face::blocking);
   return forced->is_pass_through() ? SIZE_MAX : 0;
 }
 
@@ -50,9 +53,16 @@ bool may_be_rank_0() {
   return true;
 }
 
+/// Whether a helper thread may call MPI, on all ranks.
+bool may_help(int thread_level) {
+  int may = thread_level == MPI_THREAD_MULTIPLE ? 1 : 0;
+  mpi.Allreduce(MPI_IN_PLACE, &may, 1, MPI_INT, MPI_MIN, mpi.comm_world);
+  return may != 0;
+}
+
 }  // namespace
 
-void begin_session() {
+void begin_session(int thread_level) {
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
     const char* strict = std::getenv("STRETTO_STRICT");
@@ -68,26 +78,35 @@ void begin_session() {
   }
   if (session.settings.strict && !session.settings.complaints.empty()) end_job();
   if (session.settings.disabled) return;
+  if (const std::string error = channel_pool().open(); !error.empty()) {
+    complain_once_on_rank_0(error + "; every call goes to it");
+    return;
+  }
 
   load_predefined_handles();
+  session.non_blocking = may_help(thread_level);
   session.topology = find_topology(session.settings);
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
   for (const Collective collective : collectives) {
-    session.native_floors.at(static_cast<std::size_t>(collective)) =
-        find_native_floor(session.settings, collective);
+    const auto i = static_cast<std::size_t>(collective);
+    session.native_floors[0][i] = find_native_floor(session.settings, collective, Face::blocking);
+    session.native_floors[1][i] = find_native_floor(session.settings, collective, Face::non_blocking);
   }
   session.active = true;
 }
 
 void end_session() {
   if (!session.active) return;
+  drain_outstanding();
   session.active = false;
   if (!session.settings.statistics_file.empty() && session.world_rank == 0) {
     const std::string error = write_statistics(session.settings.statistics_file);
     if (!error.empty()) complain(error);
   }
+  free_requests();
   free_all_communicators();
+  channel_pool().close();
   mpi.Group_free(&session.world_group);
 }
 

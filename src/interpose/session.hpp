@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/mpi.hpp"
+#include "interpose/call_traits.hpp"
 #include "select/settings.hpp"
 
 namespace stretto {
@@ -18,23 +19,26 @@ struct Session {
   /// Whether calls are looked at at all.
   std::atomic<bool> active{false};
   Settings settings;
+  /// Whether calls that are not blocking can be carried out: only where a helper thread may call MPI.
+  bool non_blocking = false;
   int world_rank = 0;
   /// Of MPI_COMM_WORLD.
   Topology topology;
   MPI_Group world_group{};
   int keyval = 0;
-  /// A call of fewer bytes is native on every communicator.
-  std::array<std::size_t, collectives.size()> native_floors{};
+  /// A call of fewer bytes is native on every communicator; of the blocking face, and of the others.
+  std::array<std::array<std::size_t, collectives.size()>, 2> native_floors{};
 
-  [[nodiscard]] std::size_t native_floor(Collective collective) const {
-    return native_floors.at(static_cast<std::size_t>(collective));
+  [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const {
+    return native_floors[face == Face::blocking ? 0 : 1][static_cast<std::size_t>(collective)];
   }
 };
 
 extern Session session;
 
-/// Called when MPI_Init has succeeded. Collective over MPI_COMM_WORLD.
-void begin_session();
+/// Called when MPI_Init has succeeded, with the thread level that the library gives. Collective over
+/// MPI_COMM_WORLD.
+void begin_session(int thread_level);
 
 /// Called before MPI_Finalize: writes statistics and frees what is ours.
 void end_session();

@@ -49,7 +49,7 @@ void record_call(Collective collective, std::size_t bytes, const Spec& spec, dou
   count.seconds += seconds;
 }
 
-std::string write_statistics(const std::string& file) {
+std::string statistics_text() {
   int ranks = 1;
   mpi.Comm_size(mpi.comm_world, &ranks);
   nlohmann::ordered_json report;
@@ -57,7 +57,7 @@ std::string write_statistics(const std::string& file) {
   report["library"] = library_version();
   report["ranks"] = ranks;
   report["nodes"] = session.topology.nodes;
-  report["measured_on_rank"] = 0;
+  report["measured_on_rank"] = session.world_rank;
   auto& calls = report["calls"] = nlohmann::ordered_json::array();
   {
     const std::lock_guard lock(mutex);
@@ -72,8 +72,12 @@ std::string write_statistics(const std::string& file) {
                        {"seconds", count.seconds}});
     }
   }
+  return report.dump(2) + '\n';
+}
+
+std::string write_statistics(const std::string& file) {
   std::ofstream stream(file);
-  stream << report.dump(2) << '\n';
+  stream << statistics_text();
   stream.close();
   return stream ? "" : "STRETTO_STATS=" + file + ": cannot be written";
 }

@@ -11,7 +11,10 @@ namespace stretto {
 /// Counts one call of a collective (STRETTO_STATS). Thread-safe.
 void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds);
 
-/// Writes what was counted as JSON. Returns one line that says why it could not, or an empty one.
+/// What this rank has counted, as JSON.
+std::string statistics_text();
+
+/// Writes it to a file. Returns one line that says why it could not, or an empty one.
 std::string write_statistics(const std::string& file);
 
 }  // namespace stretto

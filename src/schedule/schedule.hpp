@@ -89,6 +89,8 @@ class Schedule {
   [[nodiscard]] const std::vector<int>& scratch_shape() const { return scratch_shape_; }
   [[nodiscard]] int rounds() const { return static_cast<int>(round_ends_.size()); }
   [[nodiscard]] std::span<const Action> round(int index) const;
+  /// Those of all rounds, one after the other.
+  [[nodiscard]] std::span<const Action> actions() const { return actions_; }
 
   /// Most actions of any round, and most blocks that the recv_reduce actions of any round take in: what an
   /// executor sets aside for requests and landing buffers.

@@ -124,7 +124,7 @@ Spec choose_reproducible(const CallShape& shape) {
   return {};
 }
 
-std::size_t native_floor(Collective collective) {
+std::size_t native_floor(Collective collective, bool /*non_blocking*/) {
   return (collective == Collective::bcast ? 128 : 256) * kibibyte;
 }
 

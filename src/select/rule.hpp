@@ -27,6 +27,6 @@ Spec choose_reproducible(const CallShape& shape);
 
 /// Below this many bytes choose() says `native` whatever the rest of the shape is, so that a small call need
 /// not look at its communicator.
-std::size_t native_floor(Collective collective);
+std::size_t native_floor(Collective collective, bool non_blocking = false);
 
 }  // namespace stretto

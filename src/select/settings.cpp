@@ -2,7 +2,9 @@
 #include "select/settings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <charconv>
 #include <fstream>
 #include <string_view>
 
@@ -28,6 +30,26 @@ bool parse_switch(std::string_view name, std::string_view value, Settings& setti
   return false;
 }
 
+/// Seconds; 0 for what is empty, 0, or cannot be read.
+double parse_duration(std::string_view name, std::string_view value, Settings& settings) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  constexpr std::array<Unit, 4> units{{{"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}}};
+  if (value.empty() || value == "0") return 0;
+  double number = 0;
+  const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const std::string_view rest = value.substr(static_cast<std::size_t>(end - value.data()));
+  for (const Unit& unit : units) {
+    if (status == std::errc{} && rest == unit.name && number > 0 && number < 1e9) return number * unit.seconds;
+  }
+  settings.complaints.push_back(
+      {std::string(name), "must be a time such as 30s, 500ms or 5min, not \"" + std::string(value) + "\"",
+       "there is none"});
+  return 0;
+}
+
 void parse_forced(Collective collective, std::string_view value, Settings& settings) {
   if (value.empty() || value == "auto") return;
   try {
@@ -50,7 +72,8 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
 
 std::string known_variables() {
   std::string names =
-      "STRETTO_DISABLE, STRETTO_REPRODUCIBLE, STRETTO_STATS, STRETTO_STRICT, STRETTO_TOPOLOGY";
+      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, STRETTO_STATS, "
+      "STRETTO_STRICT, STRETTO_TOPOLOGY, STRETTO_TRACE, STRETTO_WATCHDOG";
   for (const Collective collective : collectives) names += ", " + variable_of(collective);
   return names;
 }
@@ -65,8 +88,16 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
     settings.strict = parse_switch(name, value, settings);
   } else if (name == "STRETTO_REPRODUCIBLE") {
     settings.reproducible = parse_switch(name, value, settings);
+  } else if (name == "STRETTO_PROGRESS_THREAD") {
+    settings.progress_thread = parse_switch(name, value, settings);
+  } else if (name == "STRETTO_CHECK") {
+    settings.check = parse_switch(name, value, settings);
+  } else if (name == "STRETTO_WATCHDOG") {
+    settings.watchdog_seconds = parse_duration(name, value, settings);
   } else if (name == "STRETTO_STATS") {
     settings.statistics_file = value;
+  } else if (name == "STRETTO_TRACE") {
+    settings.trace_folder = value;
   } else if (name == topology_variable) {
     parse_topology_setting(value, settings);
   } else if (!is_for_tools(name)) {

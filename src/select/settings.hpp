@@ -23,7 +23,14 @@ struct Settings {
   bool strict = false;
   /// Results of reductions depend on the input, p and the count alone.
   bool reproducible = false;
+  /// A thread of its own advances collectives that are not blocking while the program computes.
+  bool progress_thread = false;
+  /// Calls are compared across ranks before they are carried out.
+  bool check = false;
+  /// After so long, a collective that has not ended is told of; 0: never.
+  double watchdog_seconds = 0;
   std::string statistics_file;  // empty: none
+  std::string trace_folder;     // empty: none
   /// Instead of what MPI says about nodes; empty: none. Of MPI_COMM_WORLD.
   std::optional<Topology> topology;
   /// For each collective; empty: the built-in rule.

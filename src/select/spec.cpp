@@ -104,7 +104,7 @@ class Parser {
     } else if (key == "window" && spec.is_native()) {
       fail("native takes no window: all of its segments run at once");
     } else if (key == "window") {
-      pipelining.window = static_cast<int>(parse_number(key, value, 1, most_segments, false));
+      pipelining.window = static_cast<int>(parse_number(key, value, 1, Pipelining::most_window, false));
     } else if (key == "radix") {
       fail(to_string(spec.recipe) + " takes no radix here");
     } else {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/execution.hpp"
+#include "engine/schedule_execution.hpp"
 #include "mpi_check.hpp"
 
 namespace {
@@ -86,7 +86,7 @@ class Case {
               .root = root_};
     if (has_block_of_each_rank(collective_)) call.borders = borders_;
     const std::vector<Affine> before = input_;
-    STRETTO_CHECK(execution.run(call) == MPI_SUCCESS);
+    STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
     STRETTO_CHECK(std::memcmp(before.data(), input_.data(), before.size() * sizeof(Affine)) == 0);
     check_guards();
     for (std::size_t i = 0; i < output_holds_.count; ++i) {
@@ -167,7 +167,7 @@ void compare_bits(Execution& execution, MPI_Comm comm, int rank) {
   for (std::size_t i = 0; i < count; ++i)
     input[i] = 0.1F * static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 3) % 101);
   const Element element = find_element(MPI_FLOAT, MPI_SUM).value();
-  STRETTO_CHECK(execution.run(Call::whole(input.data(), output.data(), count, element)) == MPI_SUCCESS);
+  STRETTO_CHECK(run_to_end(execution, Call::whole(input.data(), output.data(), count, element)) == MPI_SUCCESS);
   std::vector<float> of_rank_0 = output;
   MPI_Bcast(of_rank_0.data(), static_cast<int>(count), MPI_FLOAT, 0, comm);
   STRETTO_CHECK(std::memcmp(of_rank_0.data(), output.data(), count * sizeof(float)) == 0);
@@ -185,7 +185,7 @@ class RecipeTest {
 
   void run(const Pipelining& wanted, const std::vector<std::size_t>& counts) {
     const bool uncut = has_block_of_each_rank(collective()) && recipe_.algorithm->moves_runs;
-    Execution execution(comm_, build(recipe_, topology_, root_, rank_), uncut ? Pipelining{} : wanted);
+    ScheduleExecution execution(comm_, nullptr, build(recipe_, topology_, root_, rank_), uncut ? Pipelining{} : wanted);
     for (const std::size_t count : counts) {
       for (const bool in_place : {false, true}) {
         Case(recipe_, topology_.ranks(), rank_, root_, count, in_place, commuting_)

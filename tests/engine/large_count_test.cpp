@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/execution.hpp"
+#include "engine/schedule_execution.hpp"
 #include "mpi_check.hpp"
 
 int main(int argc, char** argv) {
@@ -18,10 +18,10 @@ int main(int argc, char** argv) {
   std::vector<std::uint8_t> data(count);
   for (std::size_t i = 0; i < count; ++i) data[i] = value(world_rank, i);
   const Recipe ring = usual_recipe(*find_algorithm(Collective::allreduce, "ring"));
-  Execution execution(MPI_COMM_WORLD, build(ring, Topology::flat(2), 0, world_rank), Pipelining{.window = 1});
+  ScheduleExecution execution(MPI_COMM_WORLD, nullptr, build(ring, Topology::flat(2), 0, world_rank), Pipelining{.window = 1});
   Call call = Call::whole(data.data(), data.data(), count, find_element(MPI_UINT8_T, MPI_SUM).value());
   call.in_place = true;
-  STRETTO_CHECK(execution.run(call) == MPI_SUCCESS);
+  STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
   for (std::size_t i = 0; i < count; ++i) {
     STRETTO_CHECK(data[i] == static_cast<std::uint8_t>(value(0, i) + value(1, i)));
   }

@@ -5,7 +5,9 @@
 #include <cstdlib>
 
 #include "engine/element.hpp"
+#include "engine/execution.hpp"
 #include "engine/mpi.hpp"
+#include "engine/patience.hpp"
 
 namespace stretto::test {
 
@@ -27,6 +29,20 @@ inline void begin(int* argc, char*** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   if (!error.empty()) fail(__FILE__, __LINE__, error.c_str());
   load_predefined_handles();
+}
+
+/// Starts a call and waits until it has ended. Returns its MPI error code.
+inline int run_to_end(Execution& execution, const Call& call) {
+  execution.start(call, 0);
+  Patience patience;
+  while (!execution.ended()) {
+    if (execution.progress()) {
+      patience.fruitful();
+    } else {
+      patience.fruitless();
+    }
+  }
+  return execution.error();
 }
 
 inline int size_of(MPI_Comm comm) {

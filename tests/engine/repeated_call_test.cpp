@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "engine/execution.hpp"
+#include "engine/schedule_execution.hpp"
 #include "mpi_check.hpp"
 
 namespace {
@@ -45,12 +45,12 @@ int main(int argc, char** argv) {
   const Call call = Call::whole(input.data(), output.data(), count, find_element(MPI_FLOAT, MPI_SUM).value());
   const Topology topology = Topology::flat(size_of(MPI_COMM_WORLD));
   for (const Recipe& recipe : sample_recipes(Collective::allreduce)) {
-    Execution execution(MPI_COMM_WORLD, build(recipe, topology, 0, world_rank),
+    ScheduleExecution execution(MPI_COMM_WORLD, nullptr, build(recipe, topology, 0, world_rank),
                         Pipelining{.segments = 7, .window = 3});
-    STRETTO_CHECK(execution.run(call) == MPI_SUCCESS);
+    STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
     const std::size_t before = allocations;
     STRETTO_CHECK(before > 0);  // the counter counts
-    for (int i = 0; i < 10; ++i) STRETTO_CHECK(execution.run(call) == MPI_SUCCESS);
+    for (int i = 0; i < 10; ++i) STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
     STRETTO_CHECK(allocations == before);
   }
   MPI_Finalize();

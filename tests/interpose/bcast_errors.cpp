@@ -17,12 +17,12 @@ int more[64];
 
 Case bcast(const char* name, int count, MPI_Datatype type, int root) {
   return {name, [=](bool by_library, MPI_Comm comm) {
-            return (by_library ? PMPI_Bcast : MPI_Bcast)(ints, count, type, root, comm);
+            return (by_library ? LIBRARY(PMPI_Bcast) : MPI_Bcast)(ints, count, type, root, comm);
           }};
 }
 Case allgather(const char* name, void* to, int count, MPI_Datatype type) {
   return {name, [=](bool by_library, MPI_Comm comm) {
-            return (by_library ? PMPI_Allgather : MPI_Allgather)(ints, 4, MPI_INT, to, count, type, comm);
+            return (by_library ? LIBRARY(PMPI_Allgather) : MPI_Allgather)(ints, 4, MPI_INT, to, count, type, comm);
           }};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the programs of this folder share. They are plain MPI programs that know nothing of Stretto; under the
-// preload their MPI_Allreduce is Stretto's and their PMPI_Allreduce is the library's, to compare with.
+// preload their MPI_Allreduce is Stretto's, and LIBRARY(PMPI_Allreduce) is the library's, to compare with.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+
+#include "bench/library.hpp"
 
 inline int world_rank() {
   int rank = 0;

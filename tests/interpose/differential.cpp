@@ -251,7 +251,7 @@ Place place(std::string name, MPI_Comm comm) {
   result.rank = rank_in(comm);
   const int world = world_rank();
   std::vector<int> world_ranks(static_cast<std::size_t>(result.ranks));
-  PMPI_Allgather(&world, 1, MPI_INT, world_ranks.data(), 1, MPI_INT, comm);
+  LIBRARY(PMPI_Allgather)(&world, 1, MPI_INT, world_ranks.data(), 1, MPI_INT, comm);
   const Topology whole = world_topology();
   std::vector<int> nodes;
   for (const int rank : world_ranks) nodes.push_back(whole.node(rank));
@@ -348,17 +348,17 @@ Function from_stretto(const char* name) {
                                  : PMPI_##x##_(__VA_ARGS__);                         \
   }()
 #define MPI_allreduce_ MPI_Allreduce
-#define PMPI_allreduce_ PMPI_Allreduce
+#define PMPI_allreduce_ LIBRARY(PMPI_Allreduce)
 #define MPI_reduce_ MPI_Reduce
-#define PMPI_reduce_ PMPI_Reduce
+#define PMPI_reduce_ LIBRARY(PMPI_Reduce)
 #define MPI_bcast_ MPI_Bcast
-#define PMPI_bcast_ PMPI_Bcast
+#define PMPI_bcast_ LIBRARY(PMPI_Bcast)
 #define MPI_reduce_scatter_ MPI_Reduce_scatter
-#define PMPI_reduce_scatter_ PMPI_Reduce_scatter
+#define PMPI_reduce_scatter_ LIBRARY(PMPI_Reduce_scatter)
 #define MPI_reduce_scatter_block_ MPI_Reduce_scatter_block
-#define PMPI_reduce_scatter_block_ PMPI_Reduce_scatter_block
+#define PMPI_reduce_scatter_block_ LIBRARY(PMPI_Reduce_scatter_block)
 #define MPI_allgather_ MPI_Allgather
-#define PMPI_allgather_ PMPI_Allgather
+#define PMPI_allgather_ LIBRARY(PMPI_Allgather)
 
 struct Reduction {
   Form form = Form::allreduce;
@@ -659,7 +659,7 @@ class Differ {
     const auto digest = static_cast<std::int64_t>(hash(seed_, got.data(), got.size()) >> 2);
     const std::int64_t both[] = {digest, -digest};
     std::int64_t greatest[2] = {};
-    PMPI_Allreduce(both, greatest, 2, MPI_INT64_T, MPI_MAX, where.comm);
+    LIBRARY(PMPI_Allreduce)(both, greatest, 2, MPI_INT64_T, MPI_MAX, where.comm);
     if (greatest[0] != -greatest[1]) report("ranks differ");
   }
 
@@ -802,7 +802,7 @@ class Differ {
   static std::vector<std::int64_t> digests_by_rank(const Bytes& got, const Place& where) {
     const auto own = static_cast<std::int64_t>(hash(0, got.data(), got.size()));
     std::vector<std::int64_t> all(static_cast<std::size_t>(where.ranks));
-    PMPI_Allgather(&own, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, where.comm);
+    LIBRARY(PMPI_Allgather)(&own, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, where.comm);
     return all;
   }
 

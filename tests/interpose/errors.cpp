@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   for (const char* when : {"before", "after"}) {
     int errors = 0;
     for (const Case& test : all_cases()) {
-      const Outcome wanted = outcome(test, PMPI_Allreduce, comm);
+      const Outcome wanted = outcome(test, LIBRARY(PMPI_Allreduce), comm);
       const Outcome got = outcome(test, MPI_Allreduce, comm);
       if (wanted.error != MPI_SUCCESS) ++errors;
       if (got == wanted) continue;

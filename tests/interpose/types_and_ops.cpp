@@ -235,7 +235,7 @@ class Sweep {
     const void* from = in_place ? MPI_IN_PLACE : input.data() + margin;
     const int n = static_cast<int>(count);
     const int wanted =
-        PMPI_Allreduce(from, expected.data() + margin, n, type.handle, op.handle, MPI_COMM_WORLD);
+        LIBRARY(PMPI_Allreduce)(from, expected.data() + margin, n, type.handle, op.handle, MPI_COMM_WORLD);
     const int got = MPI_Allreduce(from, output.data() + margin, n, type.handle, op.handle, MPI_COMM_WORLD);
     CHECK(error_class(wanted) == error_class(got), what);
     CHECK(input == original, what);

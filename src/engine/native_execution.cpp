@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/native_pipeline.hpp"
+#include "engine/native_execution.hpp"
 
 #include <algorithm>
-
-#include "engine/patience.hpp"
+#include <utility>
 
 namespace stretto {
 namespace {
@@ -28,24 +27,46 @@ Pointer moved(Pointer base, std::size_t elements, const Element& element) {
 
 }  // namespace
 
-int NativePipeline::run(const Call& call) {
-  const std::size_t segments = pipelining_.count(call.count, static_cast<std::size_t>(call.element.size));
-  requests_.assign(segments, mpi.request_null);
-  const int started = start_segments(call);
-  // What has been started must end, also when a later segment could not be.
-  const int ended = wait_for_all();
-  for (MPI_Datatype& type : types_) mpi.Type_free(&type);
-  return started != MPI_SUCCESS ? started : ended;
+bool NativeExecution::may_block(Collective collective, const Element& element) {
+  return collective == Collective::reduce && reduces_shifted_elements_wrongly && element.kernel == nullptr;
 }
 
-int NativePipeline::start_segments(const Call& call) {
+NativeExecution::~NativeExecution() {
+  free_types();
+}
+
+void NativeExecution::start(const Call& call, int /*first_tag*/) {
+  requests_.assign(pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)),
+                   mpi.request_null);
+  under_way_ = true;
+  // What has been started must end, also when a later segment could not be.
+  start_error_ = start_segments(call);
+}
+
+bool NativeExecution::progress() {
+  int done = 0;
+  const int error =
+      mpi.Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
+  if (error == MPI_SUCCESS && done == 0) return false;
+  check(start_error_ != MPI_SUCCESS ? start_error_ : error);
+  under_way_ = false;
+  free_types();
+  packed_ = {};
+  return true;
+}
+
+void NativeExecution::free_types() {
+  for (MPI_Datatype& type : std::exchange(types_, {})) mpi.Type_free(&type);
+}
+
+int NativeExecution::start_segments(const Call& call) {
   if (collective_ == Collective::reduce_scatter) return start_reduce_scatter(call);
   if (collective_ == Collective::allgather) return start_allgather(call);
   return start_cut_segments(call, Partition(call.count, requests_.size()));
 }
 
 /// Allreduce, broadcast and reduce: a segment is a run of the message.
-int NativePipeline::start_cut_segments(const Call& call, const Partition& segments) {
+int NativeExecution::start_cut_segments(const Call& call, const Partition& segments) {
   const Element& element = call.element;
   const bool has_input = collective_ != Collective::bcast;
   const bool copy = has_input && call.in_place && copy_in_place_input;
@@ -71,7 +92,7 @@ int NativePipeline::start_cut_segments(const Call& call, const Partition& segmen
       error = mpi.Iallreduce(input, output, count, element.datatype, element.op, comm_, &requests_[i]);
     } else if (collective_ == Collective::bcast) {
       error = mpi.Ibcast(output, count, element.datatype, call.root, comm_, &requests_[i]);
-    } else if (reduces_shifted_elements_wrongly && element.kernel == nullptr) {
+    } else if (may_block(collective_, element)) {
       error = mpi.Reduce(input, output, count, element.datatype, element.op, call.root, comm_);
     } else {
       error =
@@ -83,7 +104,7 @@ int NativePipeline::start_cut_segments(const Call& call, const Partition& segmen
 }
 
 /// A segment is a part of every rank's block, which the library wants side by side: so the input is packed.
-int NativePipeline::start_reduce_scatter(const Call& call) {
+int NativeExecution::start_reduce_scatter(const Call& call) {
   const Element& element = call.element;
   const std::size_t ranks = call.borders.size() - 1;
   const std::size_t segments = requests_.size();
@@ -122,7 +143,7 @@ int NativePipeline::start_reduce_scatter(const Call& call) {
 
 /// A segment is a part of every rank's block; a type that is as long as a block, and holds the part only,
 /// puts it where it belongs. Elements are bytes here.
-int NativePipeline::start_allgather(const Call& call) {
+int NativeExecution::start_allgather(const Call& call) {
   const std::size_t block = call.borders[1] - call.borders[0];
   // No request stays null: MPICH 4.0.2 ends the process in MPI_Testall when some of a hundred are.
   requests_.resize(std::min(requests_.size(), block));
@@ -145,16 +166,6 @@ int NativePipeline::start_allgather(const Call& call) {
     if (error != MPI_SUCCESS) return error;
   }
   return MPI_SUCCESS;
-}
-
-int NativePipeline::wait_for_all() {
-  Patience patience;
-  for (int done = 0;;) {
-    const int error =
-        mpi.Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
-    if (error != MPI_SUCCESS || done != 0) return error;
-    patience.fruitless();
-  }
 }
 
 }  // namespace stretto

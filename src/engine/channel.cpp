@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/channel.hpp"
+
+#include <algorithm>
+
+namespace stretto {
+
+ChannelPool& channel_pool() {
+  static ChannelPool pool;
+  return pool;
+}
+
+std::string ChannelPool::open() {
+  mpi.Comm_rank(mpi.comm_world, &rank_);
+  mpi.Comm_size(mpi.comm_world, &ranks_);
+  MPI_Group group{};
+  mpi.Comm_group(mpi.comm_world, &group);
+  comm_ = mpi.comm_null;
+  int made = mpi.Comm_create(mpi.comm_world, group, &comm_) == MPI_SUCCESS && comm_ != mpi.comm_null ? 1 : 0;
+  mpi.Group_free(&group);
+  int made_everywhere = 0;
+  mpi.Allreduce(&made, &made_everywhere, 1, MPI_INT, MPI_MIN, mpi.comm_world);
+  if (made_everywhere == 0) return "the MPI library could not make a communicator for Stretto";
+  mpi.Comm_set_errhandler(comm_, mpi.errors_return);
+
+  int most_tag = 32767;
+  int* attribute = nullptr;
+  int found = 0;
+  if (mpi.Comm_get_attr(mpi.comm_world, MPI_TAG_UB, static_cast<void*>(&attribute), &found) == MPI_SUCCESS &&
+      found != 0) {
+    most_tag = *attribute;
+  }
+  mpi.Allreduce(MPI_IN_PLACE, &most_tag, 1, MPI_INT, MPI_MIN, mpi.comm_world);
+  // Rank r owns the channels 1 + r, 1 + r + ranks, …
+  next_ = 1 + rank_;
+  end_ = static_cast<int>((static_cast<std::int64_t>(most_tag) + 1) / tags);
+  sent_to_.assign(static_cast<std::size_t>(ranks_), 0);
+  is_open_ = true;
+  return {};
+}
+
+void ChannelPool::close() {
+  const std::lock_guard lock(mutex_);
+  is_open_ = false;
+  int expected = 0;
+  mpi.Reduce_scatter_block(sent_to_.data(), &expected, 1, MPI_INT, MPI_SUM, comm_);
+  for (; taken_in_ < expected; ++taken_in_) {
+    int channel = none;
+    mpi.Recv(&channel, 1, MPI_INT, MPI_ANY_SOURCE, release_tag, comm_, MPI_STATUS_IGNORE);
+  }
+  for (Sent& sent : sent_) mpi.Waitall(1, &sent.request, MPI_STATUSES_IGNORE);
+  sent_.clear();
+  mpi.Comm_free(&comm_);
+}
+
+ChannelPool::Offer ChannelPool::offer() {
+  const std::lock_guard lock(mutex_);
+  take_in_releases();
+  const int fresh = next_ < end_ ? (end_ - next_ + ranks_ - 1) / ranks_ : 0;
+  Offer offer{.left = fresh + static_cast<int>(returned_.size())};
+  if (!returned_.empty()) {
+    offer.channel = returned_.back();
+    returned_.pop_back();
+  } else if (fresh > 0) {
+    offer.channel = next_;
+    next_ += ranks_;
+  }
+  return offer;
+}
+
+void ChannelPool::settle(const Offer& offered, int agreed, int ranks) {
+  if (offered.channel == none) return;
+  const std::lock_guard lock(mutex_);
+  if (offered.channel == agreed) {
+    in_use_[agreed].ranks = ranks;
+  } else {
+    returned_.push_back(offered.channel);
+  }
+}
+
+void ChannelPool::release(int channel) {
+  const std::lock_guard lock(mutex_);
+  if (!is_open_) return;
+  const int owner = (channel - 1) % ranks_;
+  if (owner == rank_) {
+    count_release(channel);
+    return;
+  }
+  sent_.remove_if([](Sent& sent) {
+    int done = 0;
+    mpi.Test(&sent.request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+  });
+  Sent& sent = sent_.emplace_back(Sent{channel, mpi.request_null});
+  mpi.Isend(&sent.channel, 1, MPI_INT, owner, release_tag, comm_, &sent.request);
+  ++sent_to_[static_cast<std::size_t>(owner)];
+}
+
+void ChannelPool::take_in_releases() {
+  for (;;) {
+    int arrived = 0;
+    MPI_Status status{};
+    mpi.Iprobe(MPI_ANY_SOURCE, release_tag, comm_, &arrived, &status);
+    if (arrived == 0) return;
+    int channel = none;
+    mpi.Recv(&channel, 1, MPI_INT, status.MPI_SOURCE, release_tag, comm_, MPI_STATUS_IGNORE);
+    ++taken_in_;
+    count_release(channel);
+  }
+}
+
+void ChannelPool::count_release(int channel) {
+  // Another rank may release it before this one knows that it was agreed upon.
+  InUse& use = in_use_[channel];
+  if (++use.released != use.ranks) return;
+  in_use_.erase(channel);
+  returned_.push_back(channel);
+}
+
+Channel::Channel(MPI_Comm users, int ranks) : ranks_(ranks), offered_(channel_pool().offer()) {
+  if (mpi.Iallreduce(&offered_, &agreed_, 1, MPI_2INT, MPI_MAXLOC, users, &request_) != MPI_SUCCESS) {
+    state_ = State::refused;
+  }
+}
+
+Channel::~Channel() {
+  if (state_ == State::open) channel_pool().release(channel_);
+}
+
+Channel::State Channel::progress() {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::opening) return state_;
+  int done = 0;
+  const int error = mpi.Test(&request_, &done, MPI_STATUS_IGNORE);
+  if (error == MPI_SUCCESS && done == 0) return state_;
+  if (error == MPI_SUCCESS) channel_ = agreed_.channel;
+  channel_pool().settle(offered_, channel_, ranks_);
+  return state_ = channel_ == ChannelPool::none ? State::refused : State::open;
+}
+
+/// The tags of a call lie side by side.
+std::uint64_t Channel::first_for(std::size_t width) const {
+  const std::uint64_t in_round = next_ % ChannelPool::tags;
+  return in_round + width <= ChannelPool::tags ? next_ : next_ - in_round + ChannelPool::tags;
+}
+
+Channel::Ticket Channel::take(std::size_t width) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t first = first_for(width);
+  next_ = first + width;
+  taken_.push_back({first, false});
+  return {first, width};
+}
+
+bool Channel::may_begin(const Ticket& ticket) {
+  const std::lock_guard lock(mutex_);
+  return ticket.first + ticket.width <= taken_.front().first + ChannelPool::tags;
+}
+
+void Channel::end(const Ticket& ticket) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(taken_.begin(), taken_.end(),
+                                  [&](const Taken& taken) { return taken.first == ticket.first; });
+  if (found != taken_.end()) found->ended = true;
+  while (!taken_.empty() && taken_.front().ended) taken_.pop_front();
+}
+
+bool Channel::has_fresh(std::size_t width) {
+  const std::lock_guard lock(mutex_);
+  return first_for(width) + width <= ChannelPool::tags;
+}
+
+}  // namespace stretto

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/schedule_execution.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t round_up(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// A persistent call of more messages than this posts them anew: a library's request takes some 500 bytes.
+constexpr std::size_t most_kept_requests = 8192;
+
+}  // namespace
+
+ScheduleExecution::ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule,
+                                     const Pipelining& pipelining, Keep keep)
+    : comm_(comm),
+      peers_(std::move(peers)),
+      schedule_(std::move(schedule)),
+      pipelining_(pipelining),
+      keep_(keep),
+      width_(static_cast<std::size_t>(schedule_.widest_round())) {}
+
+ScheduleExecution::~ScheduleExecution() {
+  for (MPI_Request& request : kept_) {
+    if (request != mpi.request_null) mpi.Request_free(&request);
+  }
+}
+
+std::size_t ScheduleExecution::segments_of(const Call& call) const {
+  return pipelining_.count(call.count, static_cast<std::size_t>(call.element.size));
+}
+
+std::size_t ScheduleExecution::tags(const Call& call) const {
+  return std::min(pipelining_.in_flight(), segments_of(call));
+}
+
+void ScheduleExecution::start(const Call& call, int first_tag) {
+  call_ = call;
+  first_tag_ = first_tag;
+  segment_count_ = segments_of(call);
+  in_flight_ = tags(call);
+  reserve_memory();
+  busy_flights_ = in_flight_;
+  for (Flight& flight : std::span(flights_).first(in_flight_)) {
+    begin_segment(flight, flight.index);
+    walk(flight);
+  }
+  if (ended()) end();
+}
+
+void ScheduleExecution::end() {
+  if (output_ != nullptr && error() == MPI_SUCCESS) {
+    check(call_.element.copy(output_, call_.output, call_.output_holds.count));
+  }
+  release_memory();
+}
+
+BlockCut ScheduleExecution::cut(std::size_t segment) const {
+  if (!call_.borders.empty()) return {call_.borders, segment, segment_count_};
+  return {Partition(call_.count, segment_count_).run(segment), static_cast<std::size_t>(schedule_.blocks())};
+}
+
+void ScheduleExecution::reserve_memory() {
+  while (flights_.size() < in_flight_) {
+    flights_.emplace_back();
+    flights_.back().index = flights_.size() - 1;
+    flights_.back().first_slot = flights_.back().index * width_;
+    flights_.back().scratch_offsets.resize(schedule_.scratch_shape().size() + 1);
+  }
+  if (requests_.size() < in_flight_ * width_) {
+    requests_.resize(in_flight_ * width_, mpi.request_null);
+    transfers_.resize(requests_.size());
+    completed_.resize(requests_.size());
+  }
+  // The first segment is the longest, block by block.
+  const BlockCut longest = cut(0);
+  const Element& element = call_.element;
+  const auto bytes_for = [&](std::size_t elements, std::size_t pieces) {
+    return elements * element.distance() +
+           pieces * (static_cast<std::size_t>(element.true_extent) + alignment);
+  };
+  const std::size_t landing = landing_elements(longest);
+  std::size_t scratch = 0;
+  for (const int like : schedule_.scratch_shape())
+    scratch += longest.run(static_cast<std::size_t>(like)).count;
+  for (Flight& flight : std::span(flights_).first(in_flight_)) {
+    if (landing > 0 && flight.landing.data() == nullptr) {
+      flight.landing = PooledBuffer(bytes_for(landing, width_));
+    }
+    if (scratch > 0 && flight.scratch.data() == nullptr) {
+      flight.scratch = PooledBuffer(bytes_for(scratch, schedule_.scratch_shape().size()));
+    }
+  }
+  // A reduce-scatter in place leaves its result at the beginning of the input, which other segments still
+  // read.
+  const std::size_t result = call_.output_holds.count;
+  output_ = nullptr;
+  if (call_.in_place && result < call_.input_holds.count && segment_count_ > 1) {
+    if (apart_.data() == nullptr) apart_ = PooledBuffer(element.span(result));
+    output_ = std::exchange(call_.output, element.place(apart_.data(), result));
+    call_.in_place = false;
+  }
+  const std::size_t messages = segment_count_ * schedule_.actions().size();
+  if (keep_ == Keep::requests && messages <= most_kept_requests) kept_.resize(messages, mpi.request_null);
+}
+
+void ScheduleExecution::release_memory() {
+  const bool failed = error() != MPI_SUCCESS;
+  if (keep_ == Keep::requests && !failed) return;
+  for (Flight& flight : flights_) {
+    if (failed) {
+      flight.landing.abandon();
+      flight.scratch.abandon();
+    }
+    flight.landing = {};
+    flight.scratch = {};
+  }
+  if (failed) apart_.abandon();
+  apart_ = {};
+}
+
+/// What the recv_reduce actions of a round take in at most.
+std::size_t ScheduleExecution::landing_elements(const BlockCut& longest) const {
+  const auto blocks = static_cast<std::size_t>(schedule_.most_landing_blocks());
+  if (call_.borders.empty() || blocks == 0) return blocks * longest.run(0).count;
+  // The caller's blocks may be of any length: a bound by the longest could be p times too large.
+  const auto length = [&](const Slice& slice, int index) {
+    const int block = slice.first + index;
+    const bool own = slice.buffer != Buffer::scratch;
+    return longest
+        .run(static_cast<std::size_t>(own ? block
+                                          : schedule_.scratch_shape()[static_cast<std::size_t>(block)]))
+        .count;
+  };
+  std::size_t most = 0;
+  for (int round = 0; round < schedule_.rounds(); ++round) {
+    std::size_t elements = 0;
+    for (const Action& action : schedule_.round(round)) {
+      if (action.kind != Kind::recv_reduce) continue;
+      for (int i = 0; i < action.into.count; ++i) elements += length(action.into, i);
+    }
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
+void ScheduleExecution::begin_segment(Flight& flight, std::size_t segment) {
+  flight.segment = segment;
+  flight.blocks = cut(segment);
+  flight.round = 0;
+  place_scratch(flight);
+  if (observer_ != nullptr) observer_->segment_begins(flight.index, segment);
+}
+
+void ScheduleExecution::place_scratch(Flight& flight) {
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i + 1 < flight.scratch_offsets.size(); ++i) {
+    flight.scratch_offsets[i] = offset;
+    offset += flight.blocks.run(static_cast<std::size_t>(schedule_.scratch_shape()[i])).count;
+  }
+  flight.scratch_offsets.back() = offset;
+}
+
+/// Takes a flight as far as it gets without waiting: through the rounds of its segment, and into its next
+/// segments.
+void ScheduleExecution::walk(Flight& flight) {
+  while (error() == MPI_SUCCESS) {
+    if (flight.round == schedule_.rounds()) {
+      if (observer_ != nullptr) observer_->segment_ends(flight.index);
+      if (flight.segment + in_flight_ >= segment_count_) {
+        --busy_flights_;
+        return;
+      }
+      begin_segment(flight, flight.segment + in_flight_);
+      continue;
+    }
+    post_round(flight);
+    if (flight.posted > 0) return;
+    end_round(flight);
+  }
+}
+
+void ScheduleExecution::end_round(Flight& flight) {
+  if (observer_ != nullptr) observer_->round_ends(flight.index, flight.round);
+  ++flight.round;
+}
+
+void ScheduleExecution::post_round(Flight& flight) {
+  const auto round = schedule_.round(flight.round);
+  flight.posted = 0;
+  flight.landing_used = 0;
+  // Receives first, so that no message of this rank's partners finds nothing posted because of its own sends.
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    if (round[i].receives()) post(flight, round[i], i);
+  }
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    if (round[i].kind == Kind::send) post(flight, round[i], i);
+    if (!round[i].communicates()) compute(flight, round[i]);
+  }
+}
+
+void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t slot) {
+  const bool sends = action.kind == Kind::send;
+  const std::size_t count = elements_in(flight, sends ? action.left : action.into);
+  if (count == 0) return;  // the partner knows it too
+
+  Transfer& transfer = transfers_[flight.first_slot + slot];
+  transfer = {.action = &action, .count = count};
+  void* buffer = nullptr;
+  if (action.kind == Kind::recv_reduce) {
+    buffer = call_.element.place(flight.landing.data() + flight.landing_used, count);
+    flight.landing_used += round_up(call_.element.span(count));
+    transfer.landing = static_cast<std::byte*>(buffer);
+  } else {
+    buffer = address(flight, sends ? action.left : action.into);
+  }
+  const Message message{buffer, static_cast<int>(count), peer_of(action),
+                        first_tag_ + static_cast<int>(flight.index)};
+  MPI_Request& request = requests_[flight.first_slot + slot];
+  if (kept_.empty()) {
+    post_once(message, sends, &request);
+  } else {
+    const auto number = static_cast<std::size_t>(&action - schedule_.actions().data());
+    MPI_Request& kept = kept_[flight.segment * schedule_.actions().size() + number];
+    if (kept == mpi.request_null) set_up(message, sends, &kept);
+    request = kept;
+    check(mpi.Start(&request));
+  }
+  ++flight.posted;
+}
+
+void ScheduleExecution::post_once(const Message& message, bool sends, MPI_Request* request) {
+  const auto& [buffer, count, peer, tag] = message;
+  MPI_Datatype datatype = call_.element.datatype;
+  check(sends ? mpi.Isend(buffer, count, datatype, peer, tag, comm_, request)
+              : mpi.Irecv(buffer, count, datatype, peer, tag, comm_, request));
+}
+
+void ScheduleExecution::set_up(const Message& message, bool sends, MPI_Request* request) {
+  const auto& [buffer, count, peer, tag] = message;
+  MPI_Datatype datatype = call_.element.datatype;
+  check(sends ? mpi.Send_init(buffer, count, datatype, peer, tag, comm_, request)
+              : mpi.Recv_init(buffer, count, datatype, peer, tag, comm_, request));
+}
+
+bool ScheduleExecution::progress() {
+  if (ended()) return false;
+  int done = 0;
+  check(mpi.Testsome(static_cast<int>(in_flight_ * width_), requests_.data(), &done, completed_.data(),
+                     MPI_STATUSES_IGNORE));
+  if (done == MPI_UNDEFINED) done = 0;
+  for (int i = 0; i < done && error() == MPI_SUCCESS; ++i) {
+    const auto slot = static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]);
+    requests_[slot] = mpi.request_null;  // a kept one stays as it is
+    finish(flights_[slot / width_], transfers_[slot]);
+  }
+  if (ended()) end();
+  return done > 0;
+}
+
+std::vector<Standing> ScheduleExecution::standings() const {
+  std::vector<Standing> all;
+  if (ended()) return all;
+  for (const Flight& flight : std::span(flights_).first(in_flight_)) {
+    Standing standing{.segment = flight.segment, .round = flight.round, .receives_from = {}, .sends_to = {}};
+    for (std::size_t slot = flight.first_slot; slot < flight.first_slot + width_; ++slot) {
+      if (requests_[slot] == mpi.request_null) continue;
+      const Action& action = *transfers_[slot].action;
+      (action.receives() ? standing.receives_from : standing.sends_to).push_back(action.peer);
+    }
+    if (!standing.receives_from.empty() || !standing.sends_to.empty()) all.push_back(std::move(standing));
+  }
+  return all;
+}
+
+void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {
+  const Action& action = *transfer.action;
+  if (action.kind == Kind::recv_reduce) {
+    check(call_.element.reduce_arrived(address(flight, action.into), transfer.landing,
+                                       action.arriving == Side::left, address(flight, action.with()),
+                                       transfer.count));
+  }
+  if (--flight.posted == 0) {
+    end_round(flight);
+    walk(flight);
+  }
+}
+
+void ScheduleExecution::compute(const Flight& flight, const Action& action) {
+  const std::size_t count = elements_in(flight, action.into);
+  std::byte* into = address(flight, action.into);
+  if (action.kind == Kind::copy) {
+    check(call_.element.copy(into, address(flight, action.left), count));
+  } else {
+    check(call_.element.reduce(into, address(flight, action.left), address(flight, action.right), count));
+  }
+}
+
+std::size_t ScheduleExecution::elements_in(const Flight& flight, const Slice& slice) const {
+  const auto first = static_cast<std::size_t>(slice.first);
+  const auto count = static_cast<std::size_t>(slice.count);
+  if (slice.buffer != Buffer::scratch) return flight.blocks.run(first, count).count;
+  return flight.scratch_offsets[first + count] - flight.scratch_offsets[first];
+}
+
+std::byte* ScheduleExecution::address(const Flight& flight, const Slice& slice) const {
+  const Element& element = call_.element;
+  const auto first = static_cast<std::size_t>(slice.first);
+  if (slice.buffer == Buffer::scratch) {
+    return element.place(flight.scratch.data(), flight.scratch_offsets.back()) +
+           static_cast<std::ptrdiff_t>(flight.scratch_offsets[first]) * element.extent;
+  }
+  const bool is_output = slice.buffer == Buffer::output;
+  const std::size_t held = (is_output ? call_.output_holds : call_.input_holds).first;
+  const std::size_t element_number = flight.blocks.run(first).first - held;
+  // Nothing is ever written to the input (proven), so that one function may serve both.
+  auto* base = static_cast<std::byte*>(is_output ? call_.output : const_cast<void*>(call_.input));
+  return base + static_cast<std::ptrdiff_t>(element_number) * element.extent;
+}
+
+}  // namespace stretto

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program may free a datatype or an operation while a call that uses it is under way. MPI libraries keep it
+// until that has ended; so does Stretto, by putting the program's MPI_Type_free or MPI_Op_free off.
+#pragma once
+
+#include <vector>
+
+#include "engine/mpi.hpp"
+
+namespace stretto {
+
+/// Keeps handles that the program made alive, as long as it lives itself. Predefined ones need none of it.
+class HeldHandles {
+ public:
+  HeldHandles() = default;
+  HeldHandles(const HeldHandles&) = delete;
+  HeldHandles& operator=(const HeldHandles&) = delete;
+  ~HeldHandles();
+
+  void hold_datatype(MPI_Datatype datatype);
+  void hold_op(MPI_Op op);
+
+ private:
+  std::vector<MPI_Datatype> datatypes_;
+  std::vector<MPI_Op> ops_;
+};
+
+
+}  // namespace stretto

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/channel.hpp"
+#include "interpose/call_traits.hpp"
+#include "interpose/communicator.hpp"
+#include "interpose/device.hpp"
+#include "interpose/message.hpp"
+
+namespace stretto {
+
+/// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
+/// progress with every operation; none ever waits for another thread's turn.
+class Operation {
+ public:
+  /// `message` must outlive it. To be made in the order of calls, which is the same on all ranks. A persistent
+  /// one gets here what it keeps.
+  Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face,
+            Message& message);
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  ~Operation();
+
+  /// In the order of calls; of persistent ones in any order. Waits for nobody.
+  void start();
+
+  /// Takes it as far as it gets without waiting; whether anything happened. Thread-safe.
+  bool progress();
+
+  /// What the program gets back is there.
+  [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
+
+  /// An MPI error code, when it has ended.
+  [[nodiscard]] int error() const { return error_; }
+  /// The same, told to the handler of the program's communicator unless the library has done so.
+  int report_error() const;
+
+  [[nodiscard]] const CallTraits& traits() const { return traits_; }
+  [[nodiscard]] const Spec& spec() const { return spec_; }
+  [[nodiscard]] const Communicator& communicator() const { return *state_; }
+  /// Number of the call among those of its communicator, from 0 on.
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+  [[nodiscard]] double began() const { return began_; }
+
+  /// Where it stands, if no other thread is at it just now; without segments while it waits for its turn.
+  bool try_standings(std::vector<Standing>& standings);
+
+ private:
+  bool may_begin();
+  void begin();
+  void finish();
+  void end(int error);
+
+  std::shared_ptr<Communicator> state_;
+  CallTraits traits_;
+  Spec spec_;
+  Face face_;
+  Message& message_;
+  std::uint64_t sequence_;
+  double began_ = 0;
+
+  std::mutex mutex_;  // of all below; only ever tried, or taken by who starts
+  std::shared_ptr<Channel> channel_;
+  Channel::Ticket ticket_;
+  std::unique_ptr<Execution> execution_;
+  DeviceStaging staging_;
+  bool has_begun_ = false;
+  int error_ = MPI_SUCCESS;
+  std::atomic<bool> ended_{true};
+};
+
+}  // namespace stretto

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/progress.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "interpose/session.hpp"
+
+namespace stretto {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::mutex list_mutex;
+std::vector<std::shared_ptr<Operation>>& list() {
+  static auto& all = *new std::vector<std::shared_ptr<Operation>>;  // never destroyed: the helper may outlive it
+  return all;
+}
+std::atomic<std::size_t> outstanding{0};
+std::atomic<int> waiting_here{0};
+std::atomic<int> waiting_elsewhere{0};
+
+/// The thread that makes progress where no thread of the program does.
+class Helper {
+ public:
+  /// An operation has been started.
+  void notice() {
+    if (!session.non_blocking) return;
+    std::unique_lock lock(mutex_);
+    if (!thread_.joinable()) {
+      stopping_ = false;
+      thread_ = make_thread();
+    } else if (is_dormant_ || session.settings.progress_thread) {
+      call(lock);
+    }
+  }
+
+  /// A thread waits where nobody makes progress.
+  void call() {
+    std::unique_lock lock(mutex_);
+    call(lock);
+  }
+
+  void stop() {
+    {
+      std::unique_lock lock(mutex_);
+      if (!thread_.joinable()) return;
+      stopping_ = true;
+      call(lock);
+    }
+    thread_.join();
+    thread_ = {};
+  }
+
+ private:
+  /// How often it looks after operations while it is not called: a thread may wait where we don't know of it.
+  static constexpr auto tick = 1ms;
+  /// So many ticks after the last operation it sleeps until it is called, which costs the caller 5 µs.
+  static constexpr int ticks_until_dormant = 100;
+  /// Between fruitless looks, when it is called: from the first to the last, twice as long each.
+  static constexpr std::chrono::microseconds shortest_nap = 20us;
+  static constexpr std::chrono::microseconds longest_nap = 200us;
+
+  std::thread make_thread() {
+    // The program's signals are for the program's threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::thread thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return thread;
+  }
+
+  void call(std::unique_lock<std::mutex>& lock) {
+    called_ = true;
+    lock.unlock();
+    wake_up_.notify_one();
+  }
+
+  void run() {
+    pthread_setname_np(pthread_self(), "stretto");
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
+    std::chrono::microseconds nap = shortest_nap;
+    int idle_ticks = 0;
+    while (!stopping_) {
+      idle_ticks = has_outstanding() ? 0 : idle_ticks + 1;
+      if (idle_ticks == 0 && waiting_here == 0) {
+        if (make_progress()) {
+          nap = shortest_nap;
+          continue;
+        }
+        if (session.settings.progress_thread || waiting_elsewhere > 0) {
+          std::this_thread::sleep_for(nap);
+          nap = std::min(2 * nap, longest_nap);
+          continue;
+        }
+      }
+      sleep(idle_ticks);
+    }
+  }
+
+  void sleep(int idle_ticks) {
+    std::unique_lock lock(mutex_);
+    const auto is_called = [&] { return called_; };
+    is_dormant_ = idle_ticks >= ticks_until_dormant;
+    if (!is_dormant_) {
+      wake_up_.wait_for(lock, tick, is_called);
+    } else if (!has_outstanding()) {
+      wake_up_.wait(lock, is_called);
+    }
+    is_dormant_ = false;
+    called_ = false;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_up_;
+  std::thread thread_;
+  bool called_ = false;
+  bool is_dormant_ = false;
+  std::atomic<bool> stopping_{false};
+};
+
+Helper& helper() {
+  static auto* one = new Helper;  // never destroyed: the thread may outlive static objects
+  return *one;
+}
+
+}  // namespace
+
+void add_outstanding(std::shared_ptr<Operation> operation) {
+  {
+    const std::lock_guard lock(list_mutex);
+    list().push_back(std::move(operation));
+    outstanding.fetch_add(1, std::memory_order_release);
+  }
+  helper().notice();
+}
+
+bool has_outstanding() {
+  return outstanding.load(std::memory_order_acquire) > 0;
+}
+
+bool make_progress() {
+  if (!has_outstanding()) return false;
+  thread_local std::vector<std::shared_ptr<Operation>> now;
+  {
+    const std::lock_guard lock(list_mutex);
+    now = list();
+  }
+  bool any = false;
+  bool some_ended = false;
+  for (const auto& operation : now) {
+    any = operation->progress() || any;
+    some_ended = some_ended || operation->ended();
+  }
+  if (some_ended) {
+    const std::lock_guard lock(list_mutex);
+    const auto ended = std::erase_if(list(), [](const auto& operation) { return operation->ended(); });
+    outstanding.fetch_sub(ended, std::memory_order_release);
+  }
+  now.clear();
+  return any;
+}
+
+void drain_outstanding() {
+  wait_until([] { return !has_outstanding(); });
+  helper().stop();
+}
+
+WaitingHere::WaitingHere() {
+  waiting_here.fetch_add(1, std::memory_order_relaxed);
+}
+
+WaitingHere::~WaitingHere() {
+  waiting_here.fetch_sub(1, std::memory_order_relaxed);
+}
+
+WaitingElsewhere::WaitingElsewhere() : helped_(has_outstanding()) {
+  if (!helped_) return;
+  waiting_elsewhere.fetch_add(1, std::memory_order_relaxed);
+  helper().call();
+}
+
+WaitingElsewhere::~WaitingElsewhere() {
+  if (helped_) waiting_elsewhere.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace stretto

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who advances outstanding operations: every thread that waits in MPI; and, since a thread may wait where
+// Stretto cannot look after them meanwhile (a native collective, MPI_Win_fence, another thread's receive), a
+// helper thread, which mostly sleeps. With STRETTO_PROGRESS_THREAD=1 it advances them during computation too.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "engine/patience.hpp"
+#include "interpose/operation.hpp"
+
+namespace stretto {
+
+/// Has it advanced until it has ended.
+void add_outstanding(std::shared_ptr<Operation> operation);
+
+/// Whether there is any operation to be advanced. A few nanoseconds.
+bool has_outstanding();
+
+/// Takes every outstanding operation as far as it gets without waiting; whether anything happened.
+bool make_progress();
+
+/// Ends the helper thread when no operation is outstanding any more. No other thread may be in MPI.
+void drain_outstanding();
+
+/// For as long as this lives, its thread waits in a loop that calls make_progress(), so the helper need not.
+class WaitingHere {
+ public:
+  WaitingHere();
+  WaitingHere(const WaitingHere&) = delete;
+  WaitingHere& operator=(const WaitingHere&) = delete;
+  ~WaitingHere();
+};
+
+/// For as long as this lives, its thread may wait where nobody makes progress, so the helper must, if there is
+/// any operation outstanding at the beginning.
+class WaitingElsewhere {
+ public:
+  WaitingElsewhere();
+  WaitingElsewhere(const WaitingElsewhere&) = delete;
+  WaitingElsewhere& operator=(const WaitingElsewhere&) = delete;
+  ~WaitingElsewhere();
+
+ private:
+  bool helped_;
+};
+
+/// Waits until `done()`, which is asked again and again; it says whether to go on by returning false.
+template <typename Done>
+void wait_until(const Done& done) {
+  if (done()) return;
+  const WaitingHere here;
+  Patience patience;
+  while (!done()) {
+    if (make_progress()) {
+      patience.fruitful();
+    } else {
+      patience.fruitless();
+    }
+  }
+}
+
+}  // namespace stretto

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever completes some of a list of requests.
+#include <algorithm>
+#include <optional>
+
+#include "interpose/completion.hpp"
+#include "interpose/entry.hpp"
+#include "interpose/progress.hpp"
+
+namespace stretto {
+namespace {
+
+/// The program's array of statuses, or none.
+class Statuses {
+ public:
+  explicit Statuses(void* statuses) : statuses_(static_cast<MPI_Status*>(statuses)) {}
+  void set(std::size_t index, const MPI_Status& status) {
+    if (wanted()) statuses_[index] = status;
+  }
+  void set_none(std::size_t index, int error) {
+    if (!wanted()) return;
+    set_empty(&statuses_[index]);
+    statuses_[index].MPI_ERROR = error;
+  }
+
+ private:
+  [[nodiscard]] bool wanted() const { return statuses_ != MPI_STATUSES_IGNORE; }
+  MPI_Status* statuses_;
+};
+
+/// All of a list at once: nothing is completed unless all of it can be.
+class WholeList {
+ public:
+  WholeList(int count, void* requests, void* statuses)
+      : count_(static_cast<std::size_t>(std::max(count, 0))),
+        requests_(static_cast<MPI_Request*>(requests)),
+        list_(count, requests_),
+        statuses_(statuses) {}
+
+  /// Empty: not yet. Otherwise the result of MPI_Waitall.
+  std::optional<int> look() {
+    if (!list_.ours_are_done()) return std::nullopt;
+    std::vector<MPI_Status> of_theirs(list_.theirs.size());
+    int error = MPI_SUCCESS;
+    if (!list_.theirs.empty()) {
+      int done = 0;
+      error = mpi.Testall(list_.size_of_theirs(), list_.theirs.data(), &done, of_theirs.data());
+      if (error == MPI_SUCCESS && done == 0) return std::nullopt;
+      list_.bring_back();
+    }
+    for (std::size_t i = 0; i < count_; ++i) statuses_.set_none(i, MPI_SUCCESS);
+    for (std::size_t i = 0; i < of_theirs.size(); ++i) {
+      if (error == MPI_SUCCESS) of_theirs[i].MPI_ERROR = MPI_SUCCESS;
+      statuses_.set(list_.indices_of_theirs[i], of_theirs[i]);
+    }
+    for (const auto& [index, pending] : list_.ours) {
+      const int code = complete(&requests_[index], *pending, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS) continue;
+      statuses_.set_none(index, code);
+      error = MPI_ERR_IN_STATUS;
+    }
+    return error;
+  }
+
+  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+
+ private:
+  std::size_t count_;
+  MPI_Request* requests_;
+  RequestList list_;
+  Statuses statuses_;
+};
+
+/// One of a list: which, or MPI_UNDEFINED if none is active.
+class OneOfList {
+ public:
+  OneOfList(int count, void* requests, int* index, void* status)
+      : requests_(static_cast<MPI_Request*>(requests)),
+        list_(count, requests_),
+        index_(index),
+        status_(static_cast<MPI_Status*>(status)) {}
+
+  std::optional<int> look() {
+    for (const auto& [index, pending] : list_.ours) {
+      if (!pending->is_active || !pending->is_done()) continue;
+      *index_ = static_cast<int>(index);
+      return complete(&requests_[index], *pending, status_);
+    }
+    if (!list_.theirs.empty()) {
+      int done = 0;
+      int which = MPI_UNDEFINED;
+      const int error = mpi.Testany(list_.size_of_theirs(), list_.theirs.data(), &which, &done, status_);
+      if ((error != MPI_SUCCESS || done != 0) && which != MPI_UNDEFINED) {
+        *index_ = static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which)]);
+        list_.bring_back();
+        return error;
+      }
+      if (error != MPI_SUCCESS) return error;
+      if (done == 0) return std::nullopt;
+    }
+    if (list_.any_of_ours_is_active()) return std::nullopt;
+    *index_ = MPI_UNDEFINED;
+    set_empty(status_);
+    return MPI_SUCCESS;
+  }
+
+  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+
+ private:
+  MPI_Request* requests_;
+  RequestList list_;
+  int* index_;
+  MPI_Status* status_;
+};
+
+/// As many of a list as are done; MPI_UNDEFINED if none is active.
+class SomeOfList {
+ public:
+  SomeOfList(int count, void* requests, int* done, int* indices, void* statuses)
+      : requests_(static_cast<MPI_Request*>(requests)),
+        list_(count, requests_),
+        done_(done),
+        indices_(indices),
+        statuses_(statuses) {}
+
+  /// Empty: none is done yet, but some are active.
+  std::optional<int> look() {
+    int of_theirs = MPI_UNDEFINED;
+    int error = MPI_SUCCESS;
+    std::vector<int> which(list_.theirs.size());
+    std::vector<MPI_Status> status(list_.theirs.size());
+    if (!list_.theirs.empty()) {
+      error = mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &of_theirs, which.data(),
+                           status.data());
+      list_.bring_back();
+    }
+    const bool theirs_are_active = of_theirs != MPI_UNDEFINED;
+    std::size_t done = 0;
+    for (std::size_t i = 0; theirs_are_active && i < static_cast<std::size_t>(of_theirs); ++i) {
+      if (error == MPI_SUCCESS) status[i].MPI_ERROR = MPI_SUCCESS;
+      statuses_.set(done, status[i]);
+      indices_[done++] = static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which[i])]);
+    }
+    const bool ours_are_active = list_.any_of_ours_is_active();
+    for (const auto& [index, pending] : list_.ours) {
+      if (!pending->is_active || !pending->is_done()) continue;
+      const int code = complete(&requests_[index], *pending, MPI_STATUS_IGNORE);
+      statuses_.set_none(done, code);
+      indices_[done++] = static_cast<int>(index);
+      if (code != MPI_SUCCESS) error = MPI_ERR_IN_STATUS;
+    }
+    *done_ = theirs_are_active || ours_are_active ? static_cast<int>(done) : MPI_UNDEFINED;
+    if (done == 0 && error == MPI_SUCCESS && *done_ != MPI_UNDEFINED) return std::nullopt;
+    return error;
+  }
+
+  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+
+ private:
+  MPI_Request* requests_;
+  RequestList list_;
+  int* done_;
+  int* indices_;
+  Statuses statuses_;
+};
+
+template <typename List>
+int wait_for(List& list) {
+  std::optional<int> result;
+  wait_until([&] {
+    result = list.look();
+    return result.has_value();
+  });
+  return *result;
+}
+
+}  // namespace
+
+STRETTO_TAKE_OVER(Waitall, (int count, void* requests, void* statuses), {
+  if (is_idle() || next.was_looked_at()) return next(count, requests, statuses);
+  WholeList list(count, requests, statuses);
+  return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, statuses);
+})
+
+STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses), {
+  if (is_idle() || next.was_looked_at()) return next(count, requests, flag, statuses);
+  make_progress();
+  WholeList list(count, requests, statuses);
+  if (!list.has_ours()) return next(count, requests, flag, statuses);
+  const std::optional<int> result = list.look();
+  *flag = result ? 1 : 0;
+  return result.value_or(MPI_SUCCESS);
+})
+
+STRETTO_TAKE_OVER(Waitany, (int count, void* requests, int* index, void* status), {
+  if (is_idle() || next.was_looked_at()) return next(count, requests, index, status);
+  OneOfList list(count, requests, index, status);
+  return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, index, status);
+})
+
+STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, void* status), {
+  if (is_idle() || next.was_looked_at()) return next(count, requests, index, flag, status);
+  make_progress();
+  OneOfList list(count, requests, index, status);
+  if (!list.has_ours()) return next(count, requests, index, flag, status);
+  const std::optional<int> result = list.look();
+  *flag = result ? 1 : 0;
+  if (!result) *index = MPI_UNDEFINED;
+  return result.value_or(MPI_SUCCESS);
+})
+
+STRETTO_TAKE_OVER(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses), {
+  if (is_idle() || next.was_looked_at()) return next(count, requests, done, indices, statuses);
+  SomeOfList list(count, requests, done, indices, statuses);
+  return list.has_ours() || has_outstanding() ? wait_for(list)
+                                              : next(count, requests, done, indices, statuses);
+})
+
+STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices, void* statuses), {
+  if (is_idle() || next.was_looked_at()) return next(count, requests, done, indices, statuses);
+  make_progress();
+  SomeOfList list(count, requests, done, indices, statuses);
+  if (!list.has_ours()) return next(count, requests, done, indices, statuses);
+  return list.look().value_or(MPI_SUCCESS);
+})
+
+}  // namespace stretto

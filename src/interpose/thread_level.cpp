@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/thread_level.hpp"
+
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace stretto {
+namespace {
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+/// A collective of Stretto's that is not blocking, in the spelling of C or Fortran: MPI_Ibcast, mpi_ibcast_,
+/// mpi_ibcast_f08ts_, MPIX_Bcast_init, stretto_ibcast, …
+bool is_of_interest(std::string_view symbol) {
+  std::string name(symbol);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::string_view rest = name;
+  if (rest.starts_with("pmpi")) rest.remove_prefix(1);
+  const std::size_t end_of_prefix = rest.find('_');
+  const std::string_view prefix = rest.substr(0, end_of_prefix);
+  if (prefix != "mpi" && prefix != "mpix" && prefix != "stretto") return false;
+  rest.remove_prefix(end_of_prefix + 1);
+  const auto starts_with_collective = [](std::string_view text) {
+    constexpr std::array<std::string_view, 4> names{"allreduce", "bcast", "reduce", "allgather"};
+    return std::any_of(names.begin(), names.end(), [&](auto one) { return text.starts_with(one); });
+  };
+  if (rest.starts_with('i')) return starts_with_collective(rest.substr(1));
+  return starts_with_collective(rest) && rest.find("_init") != std::string_view::npos;
+}
+
+/// Whether an object refers to such a function that another one defines.
+class Symbols {
+ public:
+  explicit Symbols(const dl_phdr_info& object) : base_(object.dlpi_addr) {
+    for (int i = 0; i < object.dlpi_phnum; ++i) {
+      const auto& header = object.dlpi_phdr[i];
+      if (header.p_type == PT_DYNAMIC) {
+        read(reinterpret_cast<const ElfW(Dyn)*>(base_ + header.p_vaddr));
+      }
+    }
+  }
+
+  [[nodiscard]] bool refer_to_interest() const {
+    if (symbols_ == nullptr || strings_ == nullptr) return false;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (symbols_[i].st_shndx == SHN_UNDEF && is_of_interest(strings_ + symbols_[i].st_name)) return true;
+    }
+    return false;
+  }
+
+ private:
+  void read(const ElfW(Dyn) * entry) {
+    for (; entry->d_tag != DT_NULL; ++entry) {
+      // The loader has made addresses of some entries, and left others (the kernel's own object) as they are.
+      const auto value = static_cast<std::uintptr_t>(entry->d_un.d_ptr);
+      const std::uintptr_t address = value < base_ ? base_ + value : value;
+      switch (entry->d_tag) {
+        case DT_SYMTAB: symbols_ = reinterpret_cast<const ElfW(Sym)*>(address); break;
+        case DT_STRTAB: strings_ = reinterpret_cast<const char*>(address); break;
+        // Both tell where undefined symbols end: nchain counts all, and what is not defined is not hashed.
+        case DT_HASH: count_ = reinterpret_cast<const std::uint32_t*>(address)[1]; break;
+        case DT_GNU_HASH:
+          count_ = std::max<std::size_t>(count_, reinterpret_cast<const std::uint32_t*>(address)[1]);
+          break;
+        default: break;
+      }
+    }
+  }
+
+  std::uintptr_t base_;
+  const ElfW(Sym) * symbols_ = nullptr;
+  const char* strings_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+/// MPI's own objects refer to all of MPI.
+bool is_of_mpi(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("libmpi") || name.starts_with("libpmpi") || name.starts_with("libstretto") ||
+         name.starts_with("linux-vdso");
+}
+
+bool some_object_refers_to_interest() {
+  return dl_iterate_phdr(
+             [](dl_phdr_info* object, std::size_t /*size*/, void* /*data*/) {
+               const bool is_looked_at = object->dlpi_name == nullptr || !is_of_mpi(object->dlpi_name);
+               return is_looked_at && Symbols(*object).refer_to_interest() ? 1 : 0;
+             },
+             nullptr) != 0;
+}
+
+}  // namespace
+
+bool wants_helper_thread() {
+  if (is_set("STRETTO_DISABLE")) return false;
+  return is_set("STRETTO_PROGRESS_THREAD") || some_object_refers_to_interest();
+}
+
+}  // namespace stretto

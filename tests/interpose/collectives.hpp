@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// One collective as a program calls it: its buffers, all the forms in which it can be called, and a check of
+// what came out. Every number follows from a seed, so that no two calls have the same result.
+#pragma once
+
+#include <mpi.h>
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#define MPI_Bcast_init MPIX_Bcast_init
+#define MPI_Reduce_init MPIX_Reduce_init
+#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
+#define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
+#define MPI_Allgather_init MPIX_Allgather_init
+#endif
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "check.hpp"
+
+enum class Kind { allreduce, bcast, reduce, reduce_scatter, reduce_scatter_block, allgather };
+inline constexpr std::array all_kinds{
+    Kind::allreduce, Kind::bcast, Kind::reduce, Kind::reduce_scatter, Kind::reduce_scatter_block,
+    Kind::allgather};
+inline constexpr std::array kind_names{
+    "allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather"};
+inline const char* name_of(Kind kind) {
+  return kind_names.at(static_cast<std::size_t>(kind));
+}
+/// The kind of that name; all of them for "all".
+inline std::vector<Kind> kinds_named(std::string_view name) {
+  if (name == "all") return {all_kinds.begin(), all_kinds.end()};
+  for (const Kind kind : all_kinds) {
+    if (name == name_of(kind)) return {kind};
+  }
+  CHECK(false, "no collective is called " + std::string(name));
+  return {};
+}
+
+/// How often this process called each collective, a persistent one counted whenever it is started: what
+/// Stretto should have counted, too.
+inline std::array<std::atomic<long>, all_kinds.size()> calls_of{};
+inline void count_call(Kind kind) {
+  calls_of.at(static_cast<std::size_t>(kind)).fetch_add(1, std::memory_order_relaxed);
+}
+inline void print_calls() {
+  if (world_rank() != 0) return;
+  std::string line = "calls";
+  for (const Kind kind : all_kinds) {
+    line += std::string(" ") + name_of(kind) + "=" +
+            std::to_string(calls_of.at(static_cast<std::size_t>(kind)).load());
+  }
+  std::puts(line.c_str());
+}
+
+/// Elements hold whole numbers, as int or as double; `extent` bytes from one to the next.
+struct Elements {
+  MPI_Datatype type;
+  bool real;
+  std::size_t extent;
+
+  [[nodiscard]] std::size_t size() const { return real ? sizeof(double) : sizeof(int); }
+};
+inline Elements ints() {
+  return {MPI_INT, false, sizeof(int)};
+}
+inline Elements doubles() {
+  return {MPI_DOUBLE, true, sizeof(double)};
+}
+/// A committed datatype of the program's own, with a gap after each number.
+inline Elements with_gaps(const Elements& dense) {
+  Elements made{{}, dense.real, 3 * dense.size()};
+  MPI_Type_create_resized(dense.type, 0, static_cast<MPI_Aint>(made.extent), &made.type);
+  MPI_Type_commit(&made.type);
+  return made;
+}
+
+/// `add` and `compose` are the program's own operations, which can also take elements with gaps.
+enum class Combine { sum, max, add, compose };
+
+/// A number n stands for the function x → a x + b of the residues of this prime, with a = n / prime, b = n %
+/// prime, where it is composed: associative, and not commutative. Sums of a thousand such numbers fit an int.
+inline constexpr std::int64_t prime = 1009;
+inline std::int64_t combined(Combine how, std::int64_t left, std::int64_t right) {
+  switch (how) {
+    case Combine::sum:
+    case Combine::add:
+      return left + right;
+    case Combine::max:
+      return std::max(left, right);
+    case Combine::compose:
+      break;
+  }
+  const std::int64_t a = (left / prime) * (right / prime) % prime;
+  const std::int64_t b = ((left / prime) * (right % prime) + left % prime) % prime;
+  return a * prime + b;
+}
+
+template <typename Number, Combine how>
+void user_operation(void* in, void* inout, int* length, MPI_Datatype* type) {
+  MPI_Aint lower_bound = 0;
+  MPI_Aint extent = 0;
+  MPI_Type_get_extent(*type, &lower_bound, &extent);
+  for (MPI_Aint i = 0; i < *length; ++i) {
+    auto* left = reinterpret_cast<Number*>(static_cast<char*>(in) + i * extent);
+    auto* right = reinterpret_cast<Number*>(static_cast<char*>(inout) + i * extent);
+    *right = static_cast<Number>(
+        combined(how, static_cast<std::int64_t>(*left), static_cast<std::int64_t>(*right)));
+  }
+}
+
+inline MPI_Op make_op(Combine how, bool real) {
+  MPI_Op op{};
+  if (how == Combine::add) {
+    MPI_Op_create(real ? user_operation<double, Combine::add> : user_operation<int, Combine::add>, 1, &op);
+  } else {
+    CHECK(how == Combine::compose);
+    MPI_Op_create(real ? user_operation<double, Combine::compose> : user_operation<int, Combine::compose>, 0,
+                  &op);
+  }
+  return op;
+}
+/// An operation that lives as long as the program.
+inline MPI_Op op_of(Combine how, bool real) {
+  if (how == Combine::sum) return MPI_SUM;
+  if (how == Combine::max) return MPI_MAX;
+  static const std::array<MPI_Op, 4> own{make_op(Combine::add, false), make_op(Combine::add, true),
+                                         make_op(Combine::compose, false), make_op(Combine::compose, true)};
+  return own.at((how == Combine::compose ? 2U : 0U) + (real ? 1U : 0U));
+}
+
+/// What to call. `count` is the length of the whole vector; where each rank has a block of it, it is cut
+/// unevenly for reduce_scatter and rounded up to equal blocks for reduce_scatter_block and allgather.
+struct Task {
+  Kind kind;
+  MPI_Comm comm;
+  std::size_t count;
+  Elements elements = doubles();
+  Combine how = Combine::sum;
+  int root = 0;
+  bool in_place = false;
+  MPI_Op op = MPI_OP_NULL;  // in place of the one that lives as long as the program
+  // Ever larger blocks for reduce_scatter. MPICH 4.0.2's own MPI_Ireduce_scatter in place then copies a block
+  // to where it overlaps with itself, and aborts.
+  bool rising = false;
+};
+
+/// The same to be called in its blocking form. MPICH 4.0.2's own MPI_Reduce of 1000 doubles in place reads
+/// from MPI_IN_PLACE if the root is not rank 0.
+inline Task blocking(Task task) {
+#ifndef OPEN_MPI
+  if (task.kind == Kind::reduce && task.root % size_of(task.comm) != 0) task.in_place = false;
+#endif
+  return task;
+}
+
+class Call {
+ public:
+  /// So that a buffer does not grow later on.
+  void reserve(std::size_t bytes) {
+    for (std::vector<char>* buffer : {&in_, &out_}) {
+      buffer->assign(bytes, filler);
+      buffer->clear();
+    }
+  }
+
+  void prepare(const Task& task, std::uint64_t seed) {
+    task_ = task;
+    if (task_.op == MPI_OP_NULL) task_.op = op_of(task.how, task.elements.real);
+    rank_ = rank_in(task.comm);
+    ranks_ = size_of(task.comm);
+    task_.root %= ranks_;
+    const auto ranks = static_cast<std::size_t>(ranks_);
+    counts_.clear();
+    bounds_.clear();
+    std::size_t bound = 0;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      std::size_t block = (task.count + ranks - 1) / ranks;
+      if (task.kind == Kind::reduce_scatter) {
+        const auto below = [&](std::size_t n) { return task.count * n * (n + 1) / (ranks * (ranks + 1)); };
+        const std::size_t place = task.rising ? r : ranks - 1 - r;
+        block = below(place + 1) - below(place);
+      }
+      counts_.push_back(static_cast<int>(block));
+      bounds_.push_back(bound);
+      bound += block;
+    }
+#if MPI_VERSION >= 4
+    large_counts_.assign(counts_.begin(), counts_.end());
+#endif
+    const bool cut = task.kind >= Kind::reduce_scatter;
+    total_ = cut ? bound : task.count;
+    const std::size_t mine = static_cast<std::size_t>(counts_[static_cast<std::size_t>(rank_)]);
+    sent_ = task.kind == Kind::allgather ? mine : total_;
+    received_ = task.kind == Kind::reduce_scatter || task.kind == Kind::reduce_scatter_block ? mine : total_;
+    refill(seed);
+  }
+
+  /// New contents for another start of the same call, before which the buffers may be changed.
+  void refill(std::uint64_t seed) {
+    seed_ = seed;
+    // A reduce in place is so at the root; the others have no result, so no buffer for one.
+    const bool nowhere = task_.kind == Kind::reduce && task_.in_place && rank_ != task_.root;
+    const std::size_t first = task_.kind == Kind::allgather ? bounds_[static_cast<std::size_t>(rank_)] : 0;
+    out_.assign((nowhere ? 0 : one_buffer() ? total_ : received_) * task_.elements.extent, filler);
+    in_.assign((one_buffer() ? 0 : sent_) * task_.elements.extent, filler);
+    if (task_.kind == Kind::bcast && rank_ != task_.root) return;
+    for (std::size_t i = 0; i < sent_; ++i) {
+      put(one_buffer() ? out_ : in_, one_buffer() ? first + i : i, contribution(rank_, i));
+    }
+  }
+
+  int block() {
+    count_call(task_.kind);
+    switch (task_.kind) {
+      case Kind::allreduce:
+        return MPI_Allreduce(from(), out_.data(), count(), type(), task_.op, task_.comm);
+      case Kind::bcast:
+        return MPI_Bcast(out_.data(), count(), type(), task_.root, task_.comm);
+      case Kind::reduce:
+        return MPI_Reduce(from(), out_.data(), count(), type(), task_.op, task_.root, task_.comm);
+      case Kind::reduce_scatter:
+        return MPI_Reduce_scatter(from(), out_.data(), counts_.data(), type(), task_.op, task_.comm);
+      case Kind::reduce_scatter_block:
+        return MPI_Reduce_scatter_block(from(), out_.data(), counts_[0], type(), task_.op, task_.comm);
+      case Kind::allgather:
+        return MPI_Allgather(from(), counts_[0], type(), out_.data(), counts_[0], type(), task_.comm);
+    }
+    return MPI_ERR_OTHER;
+  }
+
+  int begin(MPI_Request* request) {
+    count_call(task_.kind);
+    switch (task_.kind) {
+      case Kind::allreduce:
+        return MPI_Iallreduce(from(), out_.data(), count(), type(), task_.op, task_.comm, request);
+      case Kind::bcast:
+        return MPI_Ibcast(out_.data(), count(), type(), task_.root, task_.comm, request);
+      case Kind::reduce:
+        return MPI_Ireduce(from(), out_.data(), count(), type(), task_.op, task_.root, task_.comm, request);
+      case Kind::reduce_scatter:
+        return MPI_Ireduce_scatter(from(), out_.data(), counts_.data(), type(), task_.op, task_.comm,
+                                   request);
+      case Kind::reduce_scatter_block:
+        return MPI_Ireduce_scatter_block(from(), out_.data(), counts_[0], type(), task_.op, task_.comm,
+                                         request);
+      case Kind::allgather:
+        return MPI_Iallgather(from(), counts_[0], type(), out_.data(), counts_[0], type(), task_.comm,
+                              request);
+    }
+    return MPI_ERR_OTHER;
+  }
+
+  /// A persistent call, not yet started.
+  int init(MPI_Request* request) {
+    switch (task_.kind) {
+      case Kind::allreduce:
+        return MPI_Allreduce_init(from(), out_.data(), count(), type(), task_.op, task_.comm, MPI_INFO_NULL,
+                                  request);
+      case Kind::bcast:
+        return MPI_Bcast_init(out_.data(), count(), type(), task_.root, task_.comm, MPI_INFO_NULL, request);
+      case Kind::reduce:
+        return MPI_Reduce_init(from(), out_.data(), count(), type(), task_.op, task_.root, task_.comm,
+                               MPI_INFO_NULL, request);
+      case Kind::reduce_scatter:
+        return MPI_Reduce_scatter_init(from(), out_.data(), counts_.data(), type(), task_.op, task_.comm,
+                                       MPI_INFO_NULL, request);
+      case Kind::reduce_scatter_block:
+        return MPI_Reduce_scatter_block_init(from(), out_.data(), counts_[0], type(), task_.op, task_.comm,
+                                             MPI_INFO_NULL, request);
+      case Kind::allgather:
+        return MPI_Allgather_init(from(), counts_[0], type(), out_.data(), counts_[0], type(), task_.comm,
+                                  MPI_INFO_NULL, request);
+    }
+    return MPI_ERR_OTHER;
+  }
+  int start(MPI_Request* request) const {
+    count_call(task_.kind);
+    return MPI_Start(request);
+  }
+
+#if MPI_VERSION >= 4
+  int begin_large(MPI_Request* request) {
+    count_call(task_.kind);
+    const MPI_Count n = count();
+    const MPI_Count mine = counts_[0];
+    switch (task_.kind) {
+      case Kind::allreduce:
+        return MPI_Iallreduce_c(from(), out_.data(), n, type(), task_.op, task_.comm, request);
+      case Kind::bcast:
+        return MPI_Ibcast_c(out_.data(), n, type(), task_.root, task_.comm, request);
+      case Kind::reduce:
+        return MPI_Ireduce_c(from(), out_.data(), n, type(), task_.op, task_.root, task_.comm, request);
+      case Kind::reduce_scatter:
+        return MPI_Ireduce_scatter_c(from(), out_.data(), large_counts_.data(), type(), task_.op, task_.comm,
+                                     request);
+      case Kind::reduce_scatter_block:
+        return MPI_Ireduce_scatter_block_c(from(), out_.data(), mine, type(), task_.op, task_.comm, request);
+      case Kind::allgather:
+        return MPI_Iallgather_c(from(), mine, type(), out_.data(), mine, type(), task_.comm, request);
+    }
+    return MPI_ERR_OTHER;
+  }
+  int init_large(MPI_Request* request) {
+    const MPI_Count n = count();
+    const MPI_Count mine = counts_[0];
+    switch (task_.kind) {
+      case Kind::allreduce:
+        return MPI_Allreduce_init_c(from(), out_.data(), n, type(), task_.op, task_.comm, MPI_INFO_NULL,
+                                    request);
+      case Kind::bcast:
+        return MPI_Bcast_init_c(out_.data(), n, type(), task_.root, task_.comm, MPI_INFO_NULL, request);
+      case Kind::reduce:
+        return MPI_Reduce_init_c(from(), out_.data(), n, type(), task_.op, task_.root, task_.comm,
+                                 MPI_INFO_NULL, request);
+      case Kind::reduce_scatter:
+        return MPI_Reduce_scatter_init_c(from(), out_.data(), large_counts_.data(), type(), task_.op,
+                                         task_.comm, MPI_INFO_NULL, request);
+      case Kind::reduce_scatter_block:
+        return MPI_Reduce_scatter_block_init_c(from(), out_.data(), mine, type(), task_.op, task_.comm,
+                                               MPI_INFO_NULL, request);
+      case Kind::allgather:
+        return MPI_Allgather_init_c(from(), mine, type(), out_.data(), mine, type(), task_.comm,
+                                    MPI_INFO_NULL, request);
+    }
+    return MPI_ERR_OTHER;
+  }
+#endif
+
+  /// When the call is complete: the result is right, and nothing else was written.
+  void check(const std::string& context = "") const {
+    const auto at_rank = static_cast<std::size_t>(rank_);
+    const bool everywhere = task_.kind != Kind::reduce || rank_ == task_.root;
+    if (everywhere) {
+      for (std::size_t i = 0; i < received_; ++i) {
+        std::int64_t wanted = 0;
+        if (task_.kind == Kind::bcast) {
+          wanted = contribution(task_.root, i);
+        } else if (task_.kind == Kind::allgather) {
+          const auto block = static_cast<std::size_t>(counts_[0]);
+          wanted = contribution(static_cast<int>(i / block), i % block);
+        } else {
+          wanted = reduced(task_.kind >= Kind::reduce_scatter ? bounds_[at_rank] + i : i);
+        }
+        if (get(out_, i) != wanted) wrong(context, "result", i, get(out_, i), wanted);
+        check_gap(out_, i, context);
+      }
+    } else {
+      for (const char c : out_) CHECK(c == filler, text(context) + ": written to where there is no result");
+    }
+    for (std::size_t i = 0; i < in_.size() / task_.elements.extent; ++i) {
+      if (get(in_, i) != contribution(rank_, i))
+        wrong(context, "input", i, get(in_, i), contribution(rank_, i));
+      check_gap(in_, i, context);
+    }
+  }
+
+  [[nodiscard]] std::string text(const std::string& context) const {
+    static constexpr std::array operations{"sum", "max", "add", "compose"};
+    return context + ": " + name_of(task_.kind) + " of " + std::to_string(task_.count) +
+           (task_.elements.real ? " doubles, " : " ints, ") +
+           operations.at(static_cast<std::size_t>(task_.how)) + ", root " + std::to_string(task_.root) +
+           (task_.in_place ? ", in place" : "") +
+           (task_.elements.extent > task_.elements.size() ? ", gaps" : "");
+  }
+  [[nodiscard]] const Task& task() const {
+    return task_;
+  }
+
+ private:
+  static constexpr char filler = 0x5A;
+
+  [[noreturn]] void wrong(const std::string& context, const char* what, std::size_t i, std::int64_t got,
+                          std::int64_t wanted) const {
+    fail(__FILE__, __LINE__, "right",
+         text(context) + ": " + what + " " + std::to_string(i) + " is " + std::to_string(got) + ", not " +
+             std::to_string(wanted));
+  }
+  [[nodiscard]] bool one_buffer() const {
+    return task_.kind == Kind::bcast ||
+           (task_.in_place && (task_.kind != Kind::reduce || rank_ == task_.root));
+  }
+  [[nodiscard]] const void* from() const {
+    return one_buffer() ? MPI_IN_PLACE : in_.data();
+  }
+  [[nodiscard]] int count() const {
+    return static_cast<int>(task_.count);
+  }
+  [[nodiscard]] MPI_Datatype type() const {
+    return task_.elements.type;
+  }
+
+  [[nodiscard]] std::int64_t contribution(int rank, std::size_t i) const {
+    const std::uint64_t mixed =
+        seed_ * 7919 + static_cast<std::uint64_t>(rank + 1) * 104729 + i * 31337 + (i >> 4) * 271;
+    return static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(prime * prime));
+  }
+  [[nodiscard]] std::int64_t reduced(std::size_t i) const {
+    std::int64_t all = contribution(0, i);
+    for (int rank = 1; rank < ranks_; ++rank) all = combined(task_.how, all, contribution(rank, i));
+    return all;
+  }
+  void put(std::vector<char>& buffer, std::size_t i, std::int64_t value) const {
+    char* at = buffer.data() + i * task_.elements.extent;
+    if (task_.elements.real) {
+      const auto number = static_cast<double>(value);
+      std::memcpy(at, &number, sizeof(number));
+    } else {
+      const auto number = static_cast<int>(value);
+      std::memcpy(at, &number, sizeof(number));
+    }
+  }
+  [[nodiscard]] std::int64_t get(const std::vector<char>& buffer, std::size_t i) const {
+    const char* at = buffer.data() + i * task_.elements.extent;
+    if (task_.elements.real) {
+      double number = 0;
+      std::memcpy(&number, at, sizeof(number));
+      // What was never written need not be a number.
+      if (!(number >= 0 && number < 0x1p53)) return std::numeric_limits<std::int64_t>::min();
+      return static_cast<std::int64_t>(number);
+    }
+    int number = 0;
+    std::memcpy(&number, at, sizeof(number));
+    return number;
+  }
+  void check_gap(const std::vector<char>& buffer, std::size_t i, const std::string& context) const {
+    for (std::size_t k = task_.elements.size(); k < task_.elements.extent; ++k) {
+      CHECK(buffer[i * task_.elements.extent + k] == filler,
+            text(context) + ": written to the gap after " + std::to_string(i));
+    }
+  }
+
+  Task task_{};
+  std::uint64_t seed_ = 0;
+  int rank_ = 0;
+  int ranks_ = 1;
+  std::size_t total_ = 0;     // elements of the whole vector
+  std::size_t sent_ = 0;      // of them, what this rank gives
+  std::size_t received_ = 0;  // and gets
+  std::vector<int> counts_;   // of each rank's block, and where they begin
+  std::vector<std::size_t> bounds_;
+#if MPI_VERSION >= 4
+  std::vector<MPI_Count> large_counts_;
+#endif
+  std::vector<char> in_;
+  std::vector<char> out_;
+};
