@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "engine/mpi.hpp"
 #include "kernels/reduce.hpp"
@@ -60,6 +61,11 @@ struct Element {
 /// What MPI allows to be reduced by this library: nothing for what it does not know or MPI does not define,
 /// which is for the MPI library to answer. Makes no call on a handle that is not valid.
 std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op);
+
+/// A number for each predefined operation, the same on all ranks; one for all others.
+int number_of_operation(MPI_Op op);
+/// Such as MPI_SUM.
+std::string name_of_operation(int number);
 
 /// Bytes of one element of a predefined datatype; 0 for all other handles, valid or not. Takes a few
 /// nanoseconds.

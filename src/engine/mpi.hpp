@@ -50,7 +50,7 @@ namespace stretto {
   X(Info_create) X(Info_free) X(Info_set) X(Init) X(Init_thread) X(Iprobe) X(Irecv) X(Ireduce)               \
   X(Ireduce_scatter) X(Irsend) X(Isend) X(Issend) X(Op_commutative) X(Op_free) X(Pack) X(Query_thread)       \
   X(Recv) X(Recv_init) X(Reduce) X(Reduce_local) X(Reduce_scatter_block) X(Request_free)                     \
-  X(Request_get_status) X(Send_init) X(Sendrecv) X(Start) X(Startall) X(Status_set_cancelled) X(Test)        \
+  X(Request_get_status) X(Send) X(Send_init) X(Sendrecv) X(Start) X(Startall) X(Status_set_cancelled) X(Test)        \
   X(Testall) X(Testany) X(Testsome) X(Type_commit) X(Type_contiguous) X(Type_create_resized)                 \
   X(Type_create_struct) X(Type_free) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)            \
   X(Type_get_true_extent) X(Type_size) X(Type_size_x) X(Unpack) X(Waitall)

@@ -205,6 +205,20 @@ Element byte_element() {
   return {.datatype = MPI_BYTE, .op = mpi.op_null, .size = 1, .extent = 1, .true_extent = 1};
 }
 
+int number_of_operation(MPI_Op op) {
+  const auto found = std::find_if(operations().begin(), operations().end(),
+                                  [op](const PredefinedOp& entry) { return entry.handle == op; });
+  return static_cast<int>(found - operations().begin());
+}
+
+std::string name_of_operation(int number) {
+  // In the order of the table.
+  constexpr std::array<const char*, 15> names{
+      "MPI_SUM",  "MPI_PROD", "MPI_MIN",  "MPI_MAX",    "MPI_LAND",   "MPI_LOR",     "MPI_LXOR", "MPI_BAND",
+      "MPI_BOR",  "MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP", "an operation of its own"};
+  return names.at(static_cast<std::size_t>(number));
+}
+
 std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op) {
   const Predefined* type = datatypes().find(datatype);
   const auto operation = std::find_if(operations().begin(), operations().end(),

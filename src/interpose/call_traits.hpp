@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "engine/mpi.hpp"
@@ -21,19 +22,33 @@ struct CallTraits {
   bool commutative = true;
   /// Whether Stretto knows the datatype and the operation; if not, only the library can carry it out.
   bool understood = true;
+  /// For STRETTO_CHECK: of one element (0: unknown), and by which it is reduced (engine/element.hpp).
+  std::size_t element_bytes = 0;
+  int operation = 0;
+  /// Stretto's own, that the program knows nothing of.
+  bool is_own = false;
   /// Whether the library's own non-blocking form, in segments, would have to wait for other ranks at once.
   bool blocks_in_segments = false;
 };
 
-/// How the program makes a call, and how it is to be counted if it turns out to be the library's.
+class Communicator;
+
+/// A call that the library carries out.
+struct LibraryCall {
+  CallTraits traits;
+  std::shared_ptr<Communicator> state;
+  std::uint64_t sequence = 0;
+};
+
+/// How the program makes a call, and what is to be told of it if it turns out to be the library's.
 struct Form {
   Face face = Face::blocking;
   /// Where the program wants the request of a call that is not blocking.
   MPI_Request* request = nullptr;
   /// Empty: the choice.
   std::optional<Spec> forced = std::nullopt;
-  /// Set when the library carries it out, and that is to be counted.
-  std::optional<CallTraits> counted = std::nullopt;
+  /// Set when the library carries it out, and that is to be told of (STRETTO_STATS and others).
+  std::optional<LibraryCall> told = std::nullopt;
 };
 
 }  // namespace stretto

@@ -60,6 +60,23 @@ Spec choose_by_rule(const CallTraits& traits, const Topology& topology) {
   return reproducible ? choose_reproducible(shape) : choose(shape);
 }
 
+std::optional<Spec> choose_form(Communicator& state, const CallTraits& traits, const Form& form) {
+  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
+  // on others.
+  if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
+  const bool is_blocking = form.face == Face::blocking;
+  if (!is_blocking && !session.non_blocking) return Spec{};
+  std::optional<Spec> spec = choose_for(state, traits, form.forced);
+  if (!spec || spec->is_pass_through()) return spec;
+  if (spec->is_native()) {
+    // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
+    const bool possible = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
+    return possible ? spec : Spec{};
+  }
+  if (is_blocking && !wait_for_channel(state)) return Spec{};
+  return spec;
+}
+
 }  // namespace
 
 std::optional<Spec> choose_for(const Communicator& state, const CallTraits& traits,
@@ -79,24 +96,14 @@ std::optional<Spec> choose_for(const Communicator& state, const CallTraits& trai
   return instead;
 }
 
-std::optional<Spec> choose_for(Communicator& state, const CallTraits& traits, Form& form) {
-  if (!session.settings.statistics_file.empty()) form.counted = traits;
-  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
-  // on others.
-  if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
-  const bool is_blocking = form.face == Face::blocking;
-  if (!is_blocking && !session.non_blocking) return Spec{};
-  std::optional<Spec> spec = choose_for(state, traits, form.forced);
-  if (!spec || spec->is_pass_through()) return spec;
-  if (spec->is_native()) {
-    // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
-    const bool possible = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
-    return possible ? spec : Spec{};
+std::optional<Spec> choose_for(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                               Form& form) {
+  std::optional<Spec> spec = choose_form(*state, traits, form);
+  if (spec && spec->is_pass_through() && session.tells_of_all_calls()) {
+    form.told = {.traits = traits, .state = state, .sequence = state->next_sequence()};
   }
-  if (is_blocking && !wait_for_channel(state)) return Spec{};
   return spec;
 }
-
 int report(MPI_Comm comm, int error) {
   mpi.Comm_call_errhandler(comm, error);
   return error;

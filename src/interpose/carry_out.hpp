@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "interpose/comparison.hpp"
 #include "interpose/held_handles.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/session.hpp"
@@ -19,9 +20,10 @@ namespace stretto {
 std::optional<Spec> choose_for(const Communicator& state, const CallTraits& traits,
                                const std::optional<Spec>& forced);
 
-/// The same for a call of this form; native without segments: the library's own function carries it out, which
-/// `form` is told if that is to be counted.
-std::optional<Spec> choose_for(Communicator& state, const CallTraits& traits, Form& form);
+/// The same for a call of this form; native without segments: the library's own function carries it out, and
+/// `form` says what is to be told of that.
+std::optional<Spec> choose_for(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                               Form& form);
 
 /// Tells the handler of the program's communicator.
 int report(MPI_Comm comm, int error);
@@ -63,7 +65,9 @@ template <typename MakeMessage>
 std::optional<int> carry_out(Form& form, const CallTraits& traits, const ProgramHandles& handles,
                              MPI_Comm comm, std::shared_ptr<Communicator> state,
                              const MakeMessage& make_message) {
-  std::optional<Spec> spec = choose_for(*state, traits, form);
+  std::shared_ptr<Operation> after;
+  if (session.settings.check && !state->native_only()) after = compare(state, traits, form.face);
+  std::optional<Spec> spec = choose_for(state, traits, form);
   if (!spec) return report(comm, MPI_ERR_OTHER);
   if (spec->is_pass_through()) return std::nullopt;
   try {
@@ -74,6 +78,7 @@ std::optional<int> carry_out(Form& form, const CallTraits& traits, const Program
     }
     using Own = OwnOperation<decltype(make_message())>;
     auto own = std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), form.face);
+    own->operation.begin_after(std::move(after));
     hand_over({own, &own->operation}, form.face, form.request);
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {

@@ -2,6 +2,9 @@
 #include "interpose/communicator.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -16,6 +19,18 @@ namespace {
 struct Attachment {
   std::shared_ptr<Communicator> state;
 };
+
+/// Such as 8@1f3a77c2.0: the ranks, a sum over them, and the number among communicators of these ranks.
+std::string make_label(const std::vector<int>& ranks_in_world) {
+  std::uint32_t sum = 2166136261U;  // FNV-1a
+  for (const int rank : ranks_in_world) sum = (sum ^ static_cast<std::uint32_t>(rank)) * 16777619U;
+  static std::mutex mutex;
+  static std::map<std::uint32_t, int> made;
+  const std::lock_guard lock(mutex);
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%zu@%08x.%d", ranks_in_world.size(), sum, made[sum]++);
+  return text.data();
+}
 
 std::mutex registry_mutex;
 std::set<Attachment*>& registry() {
@@ -89,6 +104,7 @@ void Communicator::find_topology(int ranks) {
     numas.push_back(session.topology.numa_of[i]);
   }
   topology_ = Topology::from_labels(nodes, sockets, numas);
+  label_ = make_label(in_world);
   ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
 }
 

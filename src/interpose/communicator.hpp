@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "engine/channel.hpp"
@@ -42,6 +43,10 @@ class Communicator {
 
   /// Calls so far.
   std::uint64_t next_sequence() { return sequence_++; }
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+  /// Tells it from other communicators, in the same way on all of its ranks (as long as each makes those of one
+  /// group in the same order).
+  [[nodiscard]] const std::string& label() const { return label_; }
 
   /// What carries out a call by a spec that is not the library's blocking call; to be given back when it is idle.
   std::unique_ptr<Execution> lease(const CallTraits& traits, const Spec& spec, bool persistent);
@@ -76,6 +81,7 @@ class Communicator {
   int rank_ = 0;
   Topology topology_;
   Peers ranks_in_world_;
+  std::string label_;
   std::uint64_t sequence_ = 0;
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<Channel> persistent_channel_;

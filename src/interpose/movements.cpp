@@ -84,7 +84,8 @@ std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_D
   const CallTraits traits{.collective = Collective::bcast,
                           .bytes = elements * element_bytes.value_or(0),
                           .root = root,
-                          .understood = element_bytes.has_value()};
+                          .understood = element_bytes.has_value(),
+                          .element_bytes = element_bytes.value_or(0)};
   return carry_out(
       form, traits, {.datatype = datatype, .other_datatype = mpi.datatype_null, .op = mpi.op_null}, comm,
       state, [&] { return Broadcast(buffer, elements, datatype, root, state->rank() == root, comm); });
@@ -114,7 +115,8 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
   const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == block;
   const CallTraits traits{.collective = Collective::allgather,
                           .bytes = bytes,
-                          .understood = element_bytes && sent_bytes && matches};
+                          .understood = element_bytes && sent_bytes && matches,
+                          .element_bytes = element_bytes.value_or(0)};
   const ProgramHandles handles{.datatype = recvtype,
                                .other_datatype = in_place ? mpi.datatype_null : sendtype,
                                .op = mpi.op_null};

@@ -1,30 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
+
 #include "interpose/call_traits.hpp"
-#include "interpose/clock.hpp"
 #include "interpose/progress.hpp"
-#include "interpose/statistics.hpp"
+#include "interpose/trace.hpp"
+#include "interpose/watchdog.hpp"
 
 namespace stretto {
 
-/// Lives while the library carries a call out, which may wait there, and counts it. Of a call that is not
-/// blocking only the start is seen.
+/// What is told of a call that the library carries out. Of one that is not blocking only the start is seen.
+class ToldCall final : public Watched {
+ public:
+  ToldCall(const LibraryCall& call, Face face);
+  ~ToldCall() override;
+  bool try_describe(std::string& text) override;
+
+ private:
+  const LibraryCall& call_;
+  double began_;
+  std::unique_ptr<TracedCall> trace_;
+};
+
+/// Lives while the library carries a call out, which may wait there.
 class NativeCall {
  public:
-  explicit NativeCall(const Form& form) : form_(form), began_(form.counted ? seconds_now() : 0) {}
-  NativeCall(const NativeCall&) = delete;
-  NativeCall& operator=(const NativeCall&) = delete;
-  ~NativeCall() {
-    if (form_.counted) {
-      record_call(form_.counted->collective, form_.counted->bytes, Spec{}, seconds_now() - began_);
-    }
+  explicit NativeCall(const Form& form) {
+    if (form.told) told_.emplace(*form.told, form.face);
   }
 
  private:
-  const Form& form_;
-  double began_;
   WaitingElsewhere elsewhere_;
+  std::optional<ToldCall> told_;
 };
 
 }  // namespace stretto

@@ -18,8 +18,8 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
       spec_(std::move(spec)),
       face_(face),
       message_(message),
-      sequence_(state_->next_sequence()),
       execution_(state_->lease(traits_, spec_, face == Face::persistent)) {
+  if (!traits_.is_own) sequence_ = state_->next_sequence();
   const std::size_t tags = execution_->tags(message_.call);
   if (tags == 0) return;
   channel_ = face == Face::persistent ? state_->channel_with_fresh(tags) : state_->channel();
@@ -27,6 +27,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
 }
 
 Operation::~Operation() {
+  if (!ended()) unwatch(*this);
   if (face_ == Face::persistent && channel_) channel_->end(ticket_);
   // What failed may still have messages under way.
   if (error_ != MPI_SUCCESS) static_cast<void>(execution_.release());
@@ -37,11 +38,16 @@ void Operation::start() {
   began_ = seconds_now();
   has_begun_ = false;
   ended_.store(false, std::memory_order_relaxed);
+  if (!traits_.is_own) {
+    trace_ = trace_call(*state_, traits_, spec_, face_, sequence_, starts_++);
+    watch(*this);
+  }
   if (may_begin()) begin();
 }
 
 /// Whether its tags are its own. The library's own calls need none, and must be made in the order of calls.
 bool Operation::may_begin() {
+  if (after_ && !after_->ended()) return false;
   if (!channel_) return true;
   switch (channel_->progress()) {
     case Channel::State::opening: return false;
@@ -61,6 +67,7 @@ void Operation::begin() {
     if (const int error = message_.begin(); error != MPI_SUCCESS) return end(error);
     Call call = message_.call;
     staging_.stage(call);
+    execution_->observe(trace_.get());
     execution_->start(call, channel_ ? channel_->tag(ticket_) : 0);
   } catch (const std::bad_alloc&) {
     return end(MPI_ERR_NO_MEM);
@@ -100,12 +107,17 @@ void Operation::finish() {
 
 void Operation::end(int error) {
   error_ = error;
+  execution_->observe(nullptr);
   if (face_ != Face::persistent) {
     if (error == MPI_SUCCESS) state_->give_back(traits_, spec_, std::move(execution_));
     if (channel_) channel_->end(ticket_);
   }
-  if (!session.settings.statistics_file.empty()) {
-    record_call(traits_.collective, traits_.bytes, spec_, seconds_now() - began_);
+  if (!traits_.is_own) {
+    if (!session.settings.statistics_file.empty()) {
+      record_call(traits_.collective, traits_.bytes, spec_, seconds_now() - began_);
+    }
+    trace_.reset();
+    unwatch(*this);
   }
   ended_.store(true, std::memory_order_release);
 }
@@ -115,11 +127,41 @@ int Operation::report_error() const {
   return error_;
 }
 
-bool Operation::try_standings(std::vector<Standing>& standings) {
+bool Operation::try_describe(std::string& text) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  standings = has_begun_ && !ended() ? execution_->standings() : std::vector<Standing>{};
+  text = describe_call(*state_, traits_, spec_, sequence_) + " has not ended: ";
+  if (ended()) return false;
+  if (!has_begun_) {
+    text += channel_ ? "other ranks have not called it, or not ended an earlier one" : "it has not begun";
+    return true;
+  }
+  const std::vector<Standing> standings = execution_->standings();
+  if (standings.empty()) text += "it is in the MPI library";
+  for (const Standing& standing : standings) {
+    text += (&standing == standings.data() ? "" : "; ") + std::string("segment ") +
+            std::to_string(standing.segment) + " is in round " + std::to_string(standing.round) + " and";
+    if (!standing.receives_from.empty()) text += " waits for rank " + in_world(standing.receives_from);
+    if (!standing.receives_from.empty() && !standing.sends_to.empty()) text += ", and";
+    if (!standing.sends_to.empty()) text += " sends to rank " + in_world(standing.sends_to);
+  }
   return true;
+}
+
+std::string Operation::in_world(const std::vector<int>& ranks) const {
+  std::string text;
+  for (const int rank : ranks) {
+    text += (text.empty() ? "" : ", ") +
+            std::to_string(state_->ranks_in_world()[static_cast<std::size_t>(rank)]);
+  }
+  return text;
+}
+
+std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
+                          std::uint64_t sequence) {
+  return std::string(name_of(traits.collective)) + " (call number " + std::to_string(sequence) +
+         " of a communicator of " + std::to_string(state.topology().ranks()) + " ranks, " +
+         std::to_string(traits.bytes) + " bytes, by " + to_string(spec) + ")";
 }
 
 }  // namespace stretto

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/channel.hpp"
@@ -13,20 +14,23 @@
 #include "interpose/communicator.hpp"
 #include "interpose/device.hpp"
 #include "interpose/message.hpp"
+#include "interpose/trace.hpp"
+#include "interpose/watchdog.hpp"
 
 namespace stretto {
 
 /// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
 /// progress with every operation; none ever waits for another thread's turn.
-class Operation {
+class Operation final : public Watched {
  public:
   /// `message` must outlive it. To be made in the order of calls, which is the same on all ranks. A persistent
   /// one gets here what it keeps.
   Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face,
             Message& message);
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
-  ~Operation();
+  ~Operation() override;
+
+  /// It waits until another one has ended.
+  void begin_after(std::shared_ptr<Operation> other) { after_ = std::move(other); }
 
   /// In the order of calls; of persistent ones in any order. Waits for nobody.
   void start();
@@ -42,38 +46,38 @@ class Operation {
   /// The same, told to the handler of the program's communicator unless the library has done so.
   int report_error() const;
 
-  [[nodiscard]] const CallTraits& traits() const { return traits_; }
-  [[nodiscard]] const Spec& spec() const { return spec_; }
-  [[nodiscard]] const Communicator& communicator() const { return *state_; }
-  /// Number of the call among those of its communicator, from 0 on.
-  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
-  [[nodiscard]] double began() const { return began_; }
-
-  /// Where it stands, if no other thread is at it just now; without segments while it waits for its turn.
-  bool try_standings(std::vector<Standing>& standings);
+  bool try_describe(std::string& text) override;
 
  private:
   bool may_begin();
   void begin();
   void finish();
   void end(int error);
+  [[nodiscard]] std::string in_world(const std::vector<int>& ranks) const;
 
   std::shared_ptr<Communicator> state_;
   CallTraits traits_;
   Spec spec_;
   Face face_;
   Message& message_;
-  std::uint64_t sequence_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t starts_ = 0;
   double began_ = 0;
 
   std::mutex mutex_;  // of all below; only ever tried, or taken by who starts
   std::shared_ptr<Channel> channel_;
   Channel::Ticket ticket_;
   std::unique_ptr<Execution> execution_;
+  std::shared_ptr<Operation> after_;
+  std::unique_ptr<TracedCall> trace_;
   DeviceStaging staging_;
   bool has_begun_ = false;
   int error_ = MPI_SUCCESS;
   std::atomic<bool> ended_{true};
 };
+
+/// For people.
+std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
+                          std::uint64_t sequence);
 
 }  // namespace stretto

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/progress.hpp"
 
-#include <pthread.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "interpose/helper_thread.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -39,7 +38,7 @@ class Helper {
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) {
       stopping_ = false;
-      thread_ = make_thread();
+      thread_ = start_helper_thread("stretto", [this] { run(); });
     } else if (is_dormant_ || session.settings.progress_thread) {
       call(lock);
     }
@@ -71,17 +70,6 @@ class Helper {
   static constexpr std::chrono::microseconds shortest_nap = 20us;
   static constexpr std::chrono::microseconds longest_nap = 200us;
 
-  std::thread make_thread() {
-    // The program's signals are for the program's threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
-  }
-
   void call(std::unique_lock<std::mutex>& lock) {
     called_ = true;
     lock.unlock();
@@ -89,7 +77,6 @@ class Helper {
   }
 
   void run() {
-    pthread_setname_np(pthread_self(), "stretto");
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
     std::chrono::microseconds nap = shortest_nap;
     int idle_ticks = 0;

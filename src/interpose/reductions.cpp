@@ -32,6 +32,8 @@ CallTraits traits_of(Collective collective, std::size_t elements, const std::opt
           .root = root,
           .commutative = !element || element->commutative,
           .understood = element.has_value(),
+          .element_bytes = element ? static_cast<std::size_t>(element->size) : predefined,
+          .operation = session.settings.check && element ? number_of_operation(element->op) : 0,
           .blocks_in_segments = element && NativeExecution::may_block(collective, *element)};
 }
 

@@ -28,47 +28,84 @@ class Statuses {
   MPI_Status* statuses_;
 };
 
-/// All of a list at once: nothing is completed unless all of it can be.
+/// All of a list. To test it completes nothing unless all can be; to wait for it completes the library's
+/// requests as they come. (MPICH 4.0.2's MPI_Testall asks a generalized request for its status each time that
+/// it looks.)
 class WholeList {
  public:
   WholeList(int count, void* requests, void* statuses)
       : count_(static_cast<std::size_t>(std::max(count, 0))),
         requests_(static_cast<MPI_Request*>(requests)),
         list_(count, requests_),
+        of_theirs_(list_.theirs.size()),
+        is_done_(list_.theirs.size(), false),
         statuses_(statuses) {}
 
-  /// Empty: not yet. Otherwise the result of MPI_Waitall.
-  std::optional<int> look() {
+  /// Empty: not yet. Otherwise the result of MPI_Testall.
+  std::optional<int> test() {
     if (!list_.ours_are_done()) return std::nullopt;
-    std::vector<MPI_Status> of_theirs(list_.theirs.size());
-    int error = MPI_SUCCESS;
     if (!list_.theirs.empty()) {
       int done = 0;
-      error = mpi.Testall(list_.size_of_theirs(), list_.theirs.data(), &done, of_theirs.data());
-      if (error == MPI_SUCCESS && done == 0) return std::nullopt;
+      error_ = mpi.Testall(list_.size_of_theirs(), list_.theirs.data(), &done, of_theirs_.data());
+      if (error_ == MPI_SUCCESS && done == 0) return std::nullopt;
       list_.bring_back();
+      is_done_.assign(is_done_.size(), true);
     }
-    for (std::size_t i = 0; i < count_; ++i) statuses_.set_none(i, MPI_SUCCESS);
-    for (std::size_t i = 0; i < of_theirs.size(); ++i) {
-      if (error == MPI_SUCCESS) of_theirs[i].MPI_ERROR = MPI_SUCCESS;
-      statuses_.set(list_.indices_of_theirs[i], of_theirs[i]);
-    }
-    for (const auto& [index, pending] : list_.ours) {
-      const int code = complete(&requests_[index], *pending, MPI_STATUS_IGNORE);
-      if (code == MPI_SUCCESS) continue;
-      statuses_.set_none(index, code);
-      error = MPI_ERR_IN_STATUS;
-    }
-    return error;
+    return complete_all();
+  }
+
+  /// The same of MPI_Waitall.
+  std::optional<int> look() {
+    if (error_ == MPI_SUCCESS && !take_in_theirs()) return std::nullopt;
+    if (!list_.ours_are_done()) return std::nullopt;
+    return complete_all();
   }
 
   [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
 
  private:
+  /// Whether that was the last of the library's, or one has failed: then others may be pending.
+  bool take_in_theirs() {
+    if (list_.theirs.empty()) return true;
+    int done = 0;
+    std::vector<int> which(list_.theirs.size());
+    std::vector<MPI_Status> status(list_.theirs.size());
+    error_ = mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &done, which.data(), status.data());
+    list_.bring_back();
+    for (std::size_t i = 0; done != MPI_UNDEFINED && i < static_cast<std::size_t>(done); ++i) {
+      if (error_ == MPI_SUCCESS) status[i].MPI_ERROR = MPI_SUCCESS;
+      of_theirs_[static_cast<std::size_t>(which[i])] = status[i];
+      is_done_[static_cast<std::size_t>(which[i])] = true;
+    }
+    return error_ != MPI_SUCCESS || done == MPI_UNDEFINED;
+  }
+
+  int complete_all() {
+    for (std::size_t i = 0; i < count_; ++i) statuses_.set_none(i, MPI_SUCCESS);
+    for (std::size_t i = 0; i < of_theirs_.size(); ++i) {
+      if (error_ == MPI_SUCCESS) of_theirs_[i].MPI_ERROR = MPI_SUCCESS;
+      if (is_done_[i]) {
+        statuses_.set(list_.indices_of_theirs[i], of_theirs_[i]);
+      } else if (error_ != MPI_SUCCESS) {
+        statuses_.set_none(list_.indices_of_theirs[i], MPI_ERR_PENDING);
+      }
+    }
+    for (const auto& [index, pending] : list_.ours) {
+      const int code = complete(&requests_[index], *pending, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS) continue;
+      statuses_.set_none(index, code);
+      error_ = MPI_ERR_IN_STATUS;
+    }
+    return error_;
+  }
+
   std::size_t count_;
   MPI_Request* requests_;
   RequestList list_;
+  std::vector<MPI_Status> of_theirs_;
+  std::vector<bool> is_done_;  // beside it
   Statuses statuses_;
+  int error_ = MPI_SUCCESS;
 };
 
 /// One of a list: which, or MPI_UNDEFINED if none is active.
@@ -187,7 +224,7 @@ STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses
   make_progress();
   WholeList list(count, requests, statuses);
   if (!list.has_ours()) return next(count, requests, flag, statuses);
-  const std::optional<int> result = list.look();
+  const std::optional<int> result = list.test();
   *flag = result ? 1 : 0;
   return result.value_or(MPI_SUCCESS);
 })

@@ -18,6 +18,8 @@
 #include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/statistics.hpp"
+#include "interpose/trace.hpp"
+#include "interpose/watchdog.hpp"
 #include "select/rule.hpp"
 
 namespace stretto {
@@ -39,7 +41,7 @@ std::string shared_settings_text() {
 /// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
 /// `native`.
 std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
-  if (!settings.statistics_file.empty() || (settings.reproducible && is_reduction(collective))) return 0;
+  if (session.tells_of_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
   if (!forced) return native_floor(collective, face != Face::blocking);
   return forced->is_pass_through() ? SIZE_MAX : 0;
@@ -76,7 +78,7 @@ void begin_session(int thread_level) {
     complain_once_on_rank_0(complaint.variable + ": " + complaint.error + "; " +
                             (session.settings.strict ? "the job ends (STRETTO_STRICT)" : complaint.instead));
   }
-  if (session.settings.strict && !session.settings.complaints.empty()) end_job();
+  if (session.settings.strict && !session.settings.complaints.empty()) end_job(session.world_rank == 0);
   if (session.settings.disabled) return;
   if (const std::string error = channel_pool().open(); !error.empty()) {
     complain_once_on_rank_0(error + "; every call goes to it");
@@ -93,6 +95,8 @@ void begin_session(int thread_level) {
     session.native_floors[0][i] = find_native_floor(session.settings, collective, Face::blocking);
     session.native_floors[1][i] = find_native_floor(session.settings, collective, Face::non_blocking);
   }
+  begin_trace();
+  begin_watchdog();
   session.active = true;
 }
 
@@ -100,6 +104,8 @@ void end_session() {
   if (!session.active) return;
   drain_outstanding();
   session.active = false;
+  end_watchdog();
+  if (const std::string error = end_trace(); !error.empty()) complain(error);
   if (!session.settings.statistics_file.empty() && session.world_rank == 0) {
     const std::string error = write_statistics(session.settings.statistics_file);
     if (!error.empty()) complain(error);
@@ -110,12 +116,13 @@ void end_session() {
   mpi.Group_free(&session.world_group);
 }
 
-void end_job() {
-  // Had another rank called MPI_Abort, the job might end before rank 0 has said why; and a launcher may end
+void end_job(bool has_spoken) {
+  // Had another rank called MPI_Abort, the job might end before this one has said why; and a launcher may end
   // it before it has passed on what it was sent just before.
-  while (session.world_rank != 0) pause();
+  while (!has_spoken) pause();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   mpi.Abort(mpi.comm_world, EXIT_FAILURE);
+  std::abort();
 }
 
 void complain(const std::string& line) {

@@ -29,6 +29,12 @@ struct Session {
   /// A call of fewer bytes is native on every communicator; of the blocking face, and of the others.
   std::array<std::array<std::size_t, collectives.size()>, 2> native_floors{};
 
+  /// Whether anybody wants to hear of each call, whoever carries it out.
+  [[nodiscard]] bool tells_of_all_calls() const {
+    return !settings.statistics_file.empty() || !settings.trace_folder.empty() || settings.check ||
+           settings.watchdog_seconds > 0;
+  }
+
   [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const {
     return native_floors[face == Face::blocking ? 0 : 1][static_cast<std::size_t>(collective)];
   }
@@ -43,8 +49,8 @@ void begin_session(int thread_level);
 /// Called before MPI_Finalize: writes statistics and frees what is ours.
 void end_session();
 
-/// Ends the job when rank 0 of MPI_COMM_WORLD has said why. All ranks of it call this, and none returns.
-void end_job();
+/// Ends the job when one rank, of those that call this, has said why. None returns.
+[[noreturn]] void end_job(bool has_spoken);
 
 /// One line on standard error.
 void complain(const std::string& line);

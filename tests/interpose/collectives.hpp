@@ -48,6 +48,11 @@ inline std::array<std::atomic<long>, all_kinds.size()> calls_of{};
 inline void count_call(Kind kind) {
   calls_of.at(static_cast<std::size_t>(kind)).fetch_add(1, std::memory_order_relaxed);
 }
+/// sums_right() of check.hpp, counted.
+inline bool counted_sum_right(MPI_Comm comm, int count) {
+  count_call(Kind::allreduce);
+  return sums_right(comm, count);
+}
 inline void print_calls() {
   if (world_rank() != 0) return;
   std::string line = "calls";
@@ -219,17 +224,17 @@ class Call {
     count_call(task_.kind);
     switch (task_.kind) {
       case Kind::allreduce:
-        return MPI_Allreduce(from(), out_.data(), count(), type(), task_.op, task_.comm);
+        return MPI_Allreduce(from(), out(), count(), type(), task_.op, task_.comm);
       case Kind::bcast:
-        return MPI_Bcast(out_.data(), count(), type(), task_.root, task_.comm);
+        return MPI_Bcast(out(), count(), type(), task_.root, task_.comm);
       case Kind::reduce:
-        return MPI_Reduce(from(), out_.data(), count(), type(), task_.op, task_.root, task_.comm);
+        return MPI_Reduce(from(), out(), count(), type(), task_.op, task_.root, task_.comm);
       case Kind::reduce_scatter:
-        return MPI_Reduce_scatter(from(), out_.data(), counts_.data(), type(), task_.op, task_.comm);
+        return MPI_Reduce_scatter(from(), out(), counts_.data(), type(), task_.op, task_.comm);
       case Kind::reduce_scatter_block:
-        return MPI_Reduce_scatter_block(from(), out_.data(), counts_[0], type(), task_.op, task_.comm);
+        return MPI_Reduce_scatter_block(from(), out(), counts_[0], type(), task_.op, task_.comm);
       case Kind::allgather:
-        return MPI_Allgather(from(), counts_[0], type(), out_.data(), counts_[0], type(), task_.comm);
+        return MPI_Allgather(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm);
     }
     return MPI_ERR_OTHER;
   }
@@ -238,20 +243,17 @@ class Call {
     count_call(task_.kind);
     switch (task_.kind) {
       case Kind::allreduce:
-        return MPI_Iallreduce(from(), out_.data(), count(), type(), task_.op, task_.comm, request);
+        return MPI_Iallreduce(from(), out(), count(), type(), task_.op, task_.comm, request);
       case Kind::bcast:
-        return MPI_Ibcast(out_.data(), count(), type(), task_.root, task_.comm, request);
+        return MPI_Ibcast(out(), count(), type(), task_.root, task_.comm, request);
       case Kind::reduce:
-        return MPI_Ireduce(from(), out_.data(), count(), type(), task_.op, task_.root, task_.comm, request);
+        return MPI_Ireduce(from(), out(), count(), type(), task_.op, task_.root, task_.comm, request);
       case Kind::reduce_scatter:
-        return MPI_Ireduce_scatter(from(), out_.data(), counts_.data(), type(), task_.op, task_.comm,
-                                   request);
+        return MPI_Ireduce_scatter(from(), out(), counts_.data(), type(), task_.op, task_.comm, request);
       case Kind::reduce_scatter_block:
-        return MPI_Ireduce_scatter_block(from(), out_.data(), counts_[0], type(), task_.op, task_.comm,
-                                         request);
+        return MPI_Ireduce_scatter_block(from(), out(), counts_[0], type(), task_.op, task_.comm, request);
       case Kind::allgather:
-        return MPI_Iallgather(from(), counts_[0], type(), out_.data(), counts_[0], type(), task_.comm,
-                              request);
+        return MPI_Iallgather(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm, request);
     }
     return MPI_ERR_OTHER;
   }
@@ -260,21 +262,21 @@ class Call {
   int init(MPI_Request* request) {
     switch (task_.kind) {
       case Kind::allreduce:
-        return MPI_Allreduce_init(from(), out_.data(), count(), type(), task_.op, task_.comm, MPI_INFO_NULL,
+        return MPI_Allreduce_init(from(), out(), count(), type(), task_.op, task_.comm, MPI_INFO_NULL,
                                   request);
       case Kind::bcast:
-        return MPI_Bcast_init(out_.data(), count(), type(), task_.root, task_.comm, MPI_INFO_NULL, request);
+        return MPI_Bcast_init(out(), count(), type(), task_.root, task_.comm, MPI_INFO_NULL, request);
       case Kind::reduce:
-        return MPI_Reduce_init(from(), out_.data(), count(), type(), task_.op, task_.root, task_.comm,
+        return MPI_Reduce_init(from(), out(), count(), type(), task_.op, task_.root, task_.comm,
                                MPI_INFO_NULL, request);
       case Kind::reduce_scatter:
-        return MPI_Reduce_scatter_init(from(), out_.data(), counts_.data(), type(), task_.op, task_.comm,
+        return MPI_Reduce_scatter_init(from(), out(), counts_.data(), type(), task_.op, task_.comm,
                                        MPI_INFO_NULL, request);
       case Kind::reduce_scatter_block:
-        return MPI_Reduce_scatter_block_init(from(), out_.data(), counts_[0], type(), task_.op, task_.comm,
+        return MPI_Reduce_scatter_block_init(from(), out(), counts_[0], type(), task_.op, task_.comm,
                                              MPI_INFO_NULL, request);
       case Kind::allgather:
-        return MPI_Allgather_init(from(), counts_[0], type(), out_.data(), counts_[0], type(), task_.comm,
+        return MPI_Allgather_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm,
                                   MPI_INFO_NULL, request);
     }
     return MPI_ERR_OTHER;
@@ -291,18 +293,18 @@ class Call {
     const MPI_Count mine = counts_[0];
     switch (task_.kind) {
       case Kind::allreduce:
-        return MPI_Iallreduce_c(from(), out_.data(), n, type(), task_.op, task_.comm, request);
+        return MPI_Iallreduce_c(from(), out(), n, type(), task_.op, task_.comm, request);
       case Kind::bcast:
-        return MPI_Ibcast_c(out_.data(), n, type(), task_.root, task_.comm, request);
+        return MPI_Ibcast_c(out(), n, type(), task_.root, task_.comm, request);
       case Kind::reduce:
-        return MPI_Ireduce_c(from(), out_.data(), n, type(), task_.op, task_.root, task_.comm, request);
+        return MPI_Ireduce_c(from(), out(), n, type(), task_.op, task_.root, task_.comm, request);
       case Kind::reduce_scatter:
-        return MPI_Ireduce_scatter_c(from(), out_.data(), large_counts_.data(), type(), task_.op, task_.comm,
+        return MPI_Ireduce_scatter_c(from(), out(), large_counts_.data(), type(), task_.op, task_.comm,
                                      request);
       case Kind::reduce_scatter_block:
-        return MPI_Ireduce_scatter_block_c(from(), out_.data(), mine, type(), task_.op, task_.comm, request);
+        return MPI_Ireduce_scatter_block_c(from(), out(), mine, type(), task_.op, task_.comm, request);
       case Kind::allgather:
-        return MPI_Iallgather_c(from(), mine, type(), out_.data(), mine, type(), task_.comm, request);
+        return MPI_Iallgather_c(from(), mine, type(), out(), mine, type(), task_.comm, request);
     }
     return MPI_ERR_OTHER;
   }
@@ -311,22 +313,21 @@ class Call {
     const MPI_Count mine = counts_[0];
     switch (task_.kind) {
       case Kind::allreduce:
-        return MPI_Allreduce_init_c(from(), out_.data(), n, type(), task_.op, task_.comm, MPI_INFO_NULL,
-                                    request);
+        return MPI_Allreduce_init_c(from(), out(), n, type(), task_.op, task_.comm, MPI_INFO_NULL, request);
       case Kind::bcast:
-        return MPI_Bcast_init_c(out_.data(), n, type(), task_.root, task_.comm, MPI_INFO_NULL, request);
+        return MPI_Bcast_init_c(out(), n, type(), task_.root, task_.comm, MPI_INFO_NULL, request);
       case Kind::reduce:
-        return MPI_Reduce_init_c(from(), out_.data(), n, type(), task_.op, task_.root, task_.comm,
-                                 MPI_INFO_NULL, request);
+        return MPI_Reduce_init_c(from(), out(), n, type(), task_.op, task_.root, task_.comm, MPI_INFO_NULL,
+                                 request);
       case Kind::reduce_scatter:
-        return MPI_Reduce_scatter_init_c(from(), out_.data(), large_counts_.data(), type(), task_.op,
-                                         task_.comm, MPI_INFO_NULL, request);
+        return MPI_Reduce_scatter_init_c(from(), out(), large_counts_.data(), type(), task_.op, task_.comm,
+                                         MPI_INFO_NULL, request);
       case Kind::reduce_scatter_block:
-        return MPI_Reduce_scatter_block_init_c(from(), out_.data(), mine, type(), task_.op, task_.comm,
+        return MPI_Reduce_scatter_block_init_c(from(), out(), mine, type(), task_.op, task_.comm,
                                                MPI_INFO_NULL, request);
       case Kind::allgather:
-        return MPI_Allgather_init_c(from(), mine, type(), out_.data(), mine, type(), task_.comm,
-                                    MPI_INFO_NULL, request);
+        return MPI_Allgather_init_c(from(), mine, type(), out(), mine, type(), task_.comm, MPI_INFO_NULL,
+                                    request);
     }
     return MPI_ERR_OTHER;
   }
@@ -385,8 +386,13 @@ class Call {
     return task_.kind == Kind::bcast ||
            (task_.in_place && (task_.kind != Kind::reduce || rank_ == task_.root));
   }
+  // Open MPI takes two buffers at no address for one and the same, which is an error.
   [[nodiscard]] const void* from() const {
-    return one_buffer() ? MPI_IN_PLACE : in_.data();
+    if (one_buffer()) return MPI_IN_PLACE;
+    return in_.empty() ? &no_input_ : in_.data();
+  }
+  void* out() {
+    return out_.empty() ? &no_output_ : out_.data();
   }
   [[nodiscard]] int count() const {
     return static_cast<int>(task_.count);
@@ -449,4 +455,6 @@ class Call {
 #endif
   std::vector<char> in_;
   std::vector<char> out_;
+  char no_input_ = 0;
+  char no_output_ = 0;
 };

@@ -2,14 +2,17 @@
 // What MPI says of non-blocking collectives and their requests: everything that waits and tests, statuses,
 // handles, all sorts of calls and any number of them at once, among the program's other requests.
 //
-//   nonblocking           what both libraries do right by themselves
-//   nonblocking threads   MPI_THREAD_MULTIPLE: requests waited for elsewhere than where they were started
-//   nonblocking errors    the program's mistakes
-//   nonblocking freed     datatypes and operations freed while a call that uses them is outstanding
-//   nonblocking orphans   communicators freed while a call on them is outstanding
-//   nonblocking rising    MPI_Ireduce_scatter in place with ever larger blocks
-//   nonblocking gaps      MPI_Ireduce_scatter_block of elements with gaps by an operation that does not
-//   commute
+//   nonblocking PART
+//
+//   most       all that is not named below
+//   threads    MPI_THREAD_MULTIPLE: requests waited for elsewhere than where they were started
+//   errors     the program's mistakes
+//   freed      datatypes and operations freed while a call that uses them is outstanding
+//   orphans    communicators freed while a call on them is outstanding
+//   rising     MPI_Ireduce_scatter in place with ever larger blocks
+//   gaps       MPI_Ireduce_scatter_block of elements with gaps by an operation that does not commute
+//
+// By Open MPI 4.1.4 itself `orphans` fails; by MPICH 4.0.2 `rising`, and `gaps` on 2 ranks.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -491,7 +494,7 @@ void communicators_freed() {
     CHECK(comm == MPI_COMM_NULL);
     // What is made now may not be taken for it, though it may have its handle.
     MPI_Comm next = dup_of(MPI_COMM_WORLD);
-    CHECK(sums_right(next, 100));
+    CHECK(counted_sum_right(next, 100));
     Call another;
     MPI_Request request{};
     another.prepare(some_task(Kind::allreduce, next, 2000, number), number + 1000);
@@ -833,7 +836,7 @@ void types_and_operations_freed() {
     CHECK(MPI_Op_free(&op) == MPI_SUCCESS && op == MPI_OP_NULL);
     Elements next = with_gaps(ints());
     MPI_Op next_op = make_op(Combine::add, false);
-    CHECK(sums_right(MPI_COMM_WORLD, 10));
+    CHECK(counted_sum_right(MPI_COMM_WORLD, 10));
     MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
     for (const Call& call : calls) call.check("type and operation freed");
     MPI_Type_free(&next.type);
@@ -952,7 +955,6 @@ void mistakes() {
     }                                                                                      \
   }
   const std::vector<Mistake> all{
-      MISTAKE("allreduce of -1", MPI_Iallreduce, in.data(), out.data(), -1, MPI_DOUBLE, MPI_SUM, comm),
       MISTAKE("allreduce by no operation", MPI_Iallreduce, in.data(), out.data(), 8, MPI_DOUBLE, MPI_OP_NULL,
               comm),
       MISTAKE("allreduce of no type", MPI_Iallreduce, in.data(), out.data(), 8, MPI_DATATYPE_NULL, MPI_SUM,
@@ -962,17 +964,20 @@ void mistakes() {
       MISTAKE("bcast from rank -5", MPI_Ibcast, out.data(), 8, MPI_DOUBLE, -5, comm),
       MISTAKE("bcast from a rank too high", MPI_Ibcast, out.data(), 8, MPI_DOUBLE, ranks, comm),
       MISTAKE("bcast of an uncommitted type", MPI_Ibcast, out.data(), 8, uncommitted, 0, comm),
-      MISTAKE("reduce of -1", MPI_Ireduce, in.data(), out.data(), -1, MPI_DOUBLE, MPI_SUM, 0, comm),
       MISTAKE("reduce to rank -5", MPI_Ireduce, in.data(), out.data(), 8, MPI_DOUBLE, MPI_SUM, -5, comm),
       MISTAKE("reduce to a rank too high", MPI_Ireduce, in.data(), out.data(), 8, MPI_DOUBLE, MPI_SUM, ranks,
               comm),
       MISTAKE("reduce_scatter of -1", MPI_Ireduce_scatter, in.data(), out.data(), negative.data(), MPI_DOUBLE,
               MPI_SUM, comm),
-      MISTAKE("reduce_scatter_block of -1", MPI_Ireduce_scatter_block, in.data(), out.data(), -1, MPI_DOUBLE,
-              MPI_SUM, comm),
       MISTAKE("allgather of -1", MPI_Iallgather, in.data(), -1, MPI_DOUBLE, out.data(), 1, MPI_DOUBLE, comm),
       MISTAKE("allgather into no type", MPI_Iallgather, in.data(), 1, MPI_DOUBLE, out.data(), 1,
               MPI_DATATYPE_NULL, comm),
+#ifdef OPEN_MPI  // MPICH 4.0.2 does not look at these counts, and crashes
+      MISTAKE("allreduce of -1", MPI_Iallreduce, in.data(), out.data(), -1, MPI_DOUBLE, MPI_SUM, comm),
+      MISTAKE("reduce of -1", MPI_Ireduce, in.data(), out.data(), -1, MPI_DOUBLE, MPI_SUM, 0, comm),
+      MISTAKE("reduce_scatter_block of -1", MPI_Ireduce_scatter_block, in.data(), out.data(), -1, MPI_DOUBLE,
+              MPI_SUM, comm),
+#endif
       MISTAKE("no communicator", MPI_Iallreduce, in.data(), out.data(), 8, MPI_DOUBLE, MPI_SUM,
               MPI_COMM_NULL),
   };
@@ -1050,28 +1055,12 @@ void error_in_status() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string_view part = argc > 1 ? argv[1] : "";
+  const std::string_view part = argc > 1 ? argv[1] : "most";
   const int level = part == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
   int provided = 0;
   MPI_Init_thread(&argc, &argv, level, &provided);
   CHECK(provided >= level);
-  if (part == "threads") {
-    handed_over();
-    while_another_waits();
-    each_its_own();
-  } else if (part == "errors") {
-    mistakes();
-    error_in_status();
-  } else if (part == "freed") {
-    types_and_operations_freed();
-  } else if (part == "orphans") {
-    communicators_freed();
-  } else if (part == "gaps") {
-    gaps();
-  } else if (part == "rising") {
-    rising();
-  } else {
-    CHECK(part.empty(), "there is no part of that name");
+  if (part == "most") {
     ways_to_wait();
     orders();
     nothing_to_wait_for();
@@ -1086,6 +1075,23 @@ int main(int argc, char** argv) {
 #if MPI_VERSION >= 4
     large_counts();
 #endif
+  } else if (part == "threads") {
+    handed_over();
+    while_another_waits();
+    each_its_own();
+  } else if (part == "errors") {
+    mistakes();
+    error_in_status();
+  } else if (part == "freed") {
+    types_and_operations_freed();
+  } else if (part == "orphans") {
+    communicators_freed();
+  } else if (part == "rising") {
+    rising();
+  } else if (part == "gaps") {
+    gaps();
+  } else {
+    CHECK(false, "no part is called " + std::string(part));
   }
   print_calls();
   MPI_Finalize();

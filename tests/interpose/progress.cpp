@@ -270,7 +270,7 @@ void split() {
 void first_allreduce() {
   MPI_Comm comm{};
   MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank(), &comm);
-  CHECK(sums_right(comm, 1000));
+  CHECK(counted_sum_right(comm, 1000));
   MPI_Comm_free(&comm);
 }
 void make_window() {
@@ -290,7 +290,7 @@ std::vector<std::pair<std::string, std::function<void()>>> all_blocks() {
       {"fence", [] { MPI_Win_fence(0, window); }},
       {"window", make_window},
       {"native", native},
-      {"allreduce", [] { CHECK(sums_right(other, 1000)); }},
+      {"allreduce", [] { CHECK(counted_sum_right(other, 1000)); }},
       {"first_allreduce", first_allreduce},
       {"ibarrier", ibarrier},
       {"dup", dup},

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/watchdog.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "interpose/clock.hpp"
+#include "interpose/helper_thread.hpp"
+#include "interpose/session.hpp"
+
+namespace stretto {
+namespace {
+
+struct Entry {
+  double since = 0;
+  bool is_told = false;
+};
+
+std::mutex mutex;
+std::condition_variable wake_up;
+bool stopping = false;
+std::thread thread;
+std::map<Watched*, Entry>& calls() {
+  static auto& all = *new std::map<Watched*, Entry>;  // never destroyed: the thread may outlive it
+  return all;
+}
+
+bool is_on() {
+  return session.settings.watchdog_seconds > 0;
+}
+
+void look() {
+  const double limit = session.settings.watchdog_seconds;
+  for (auto& [call, entry] : calls()) {
+    const double waited = seconds_now() - entry.since;
+    std::string text;
+    if (entry.is_told || waited < limit || !call->try_describe(text)) continue;
+    entry.is_told = true;
+    std::array<char, 32> seconds{};
+    std::snprintf(seconds.data(), seconds.size(), "%.1f", waited);
+    complain("rank " + std::to_string(session.world_rank) + " after " + seconds.data() + " s: " + text);
+  }
+}
+
+void run() {
+  // A look may come while another thread is at the call; the next one may not.
+  const auto tick = std::chrono::duration<double>(std::clamp(session.settings.watchdog_seconds / 8, 1e-3, 0.2));
+  std::unique_lock lock(mutex);
+  while (!wake_up.wait_for(lock, tick, [] { return stopping; })) look();
+}
+
+}  // namespace
+
+void watch(Watched& call) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex);
+  calls()[&call] = {.since = seconds_now()};
+}
+
+void unwatch(Watched& call) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex);
+  calls().erase(&call);
+}
+
+void begin_watchdog() {
+  if (!is_on()) return;
+  stopping = false;
+  thread = start_helper_thread("stretto-watch", run);
+}
+
+void end_watchdog() {
+  if (!thread.joinable()) return;
+  {
+    const std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  wake_up.notify_one();
+  thread.join();
+}
+
+}  // namespace stretto
