@@ -8,6 +8,7 @@
 #include "interpose/collectives.hpp"
 #include "interpose/entry.hpp"
 #include "interpose/native_call.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -22,6 +23,16 @@ inline int refuse_count(RawHandle comm) {
   return MPI_ERR_COUNT;
 }
 
+template <typename Next, typename... Arguments>
+int call_library(const Next& next, const Form& form, Arguments... arguments) {
+  const NativeCall native(form);
+  const int result = next(arguments...);
+  if (form.face == Face::persistent && result == MPI_SUCCESS && session.active) {
+    note_persistent_of_library(*form.request);
+  }
+  return result;
+}
+
 template <typename Next, typename Count, typename... Rest>
 int allreduce(const Next& next, Form form, const void* sendbuf, void* recvbuf, Count count,
               RawHandle datatype, RawHandle op, RawHandle comm, Rest... rest) {
@@ -31,8 +42,7 @@ int allreduce(const Next& next, Form form, const void* sendbuf, void* recvbuf, C
       return *result;
   }
   if (!next.takes(count)) return refuse_count(comm);
-  const NativeCall native(form);
-  return next(sendbuf, recvbuf, count, datatype, op, comm, rest...);
+  return call_library(next, form, sendbuf, recvbuf, count, datatype, op, comm, rest...);
 }
 
 template <typename Next, typename Count, typename... Rest>
@@ -44,8 +54,7 @@ int bcast(const Next& next, Form form, void* buffer, Count count, RawHandle data
       return *result;
   }
   if (!next.takes(count)) return refuse_count(comm);
-  const NativeCall native(form);
-  return next(buffer, count, datatype, root, comm, rest...);
+  return call_library(next, form, buffer, count, datatype, root, comm, rest...);
 }
 
 template <typename Next, typename Count, typename... Rest>
@@ -57,8 +66,7 @@ int reduce(const Next& next, Form form, const void* sendbuf, void* recvbuf, Coun
       return *result;
   }
   if (!next.takes(count)) return refuse_count(comm);
-  const NativeCall native(form);
-  return next(sendbuf, recvbuf, count, datatype, op, root, comm, rest...);
+  return call_library(next, form, sendbuf, recvbuf, count, datatype, op, root, comm, rest...);
 }
 
 template <typename Next, typename Count, typename... Rest>
@@ -71,8 +79,7 @@ int reduce_scatter(const Next& next, Form form, const void* sendbuf, void* recvb
       return *result;
   }
   if (!next.takes_lists()) return refuse_count(comm);
-  const NativeCall native(form);
-  return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, rest...);
+  return call_library(next, form, sendbuf, recvbuf, recvcounts, datatype, op, comm, rest...);
 }
 
 template <typename Next, typename Count, typename... Rest>
@@ -85,8 +92,7 @@ int reduce_scatter_block(const Next& next, Form form, const void* sendbuf, void*
       return *result;
   }
   if (!next.takes(recvcount)) return refuse_count(comm);
-  const NativeCall native(form);
-  return next(sendbuf, recvbuf, recvcount, datatype, op, comm, rest...);
+  return call_library(next, form, sendbuf, recvbuf, recvcount, datatype, op, comm, rest...);
 }
 
 template <typename Next, typename Count, typename... Rest>
@@ -99,8 +105,7 @@ int allgather(const Next& next, Form form, const void* sendbuf, Count sendcount,
       return *result;
   }
   if (!next.takes(std::max(sendcount, recvcount))) return refuse_count(comm);
-  const NativeCall native(form);
-  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, rest...);
+  return call_library(next, form, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, rest...);
 }
 
 }  // namespace stretto

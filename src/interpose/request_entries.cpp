@@ -15,7 +15,10 @@ STRETTO_TAKE_OVER(Wait, (void* request, void* status), {
     wait_until([&] { return pending->is_done(); });
     return complete(handle, *pending, its_status);
   }
-  if (!has_outstanding()) return next(request, status);
+  if (!has_outstanding() || must_library_wait_for(*handle)) {
+    const WaitingElsewhere elsewhere;
+    return next(request, status);
+  }
   int result = MPI_SUCCESS;
   wait_until([&] {
     int done = 0;
@@ -46,9 +49,10 @@ STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* statu
 })
 
 STRETTO_TAKE_OVER(Request_free, (void* request), {
-  if (!has_requests() || next.was_looked_at()) return next(request);
+  if (next.was_looked_at()) return next(request);
   auto* handle = static_cast<MPI_Request*>(request);
-  if (find_pending(*handle) == nullptr) return next(request);
+  forget_persistent_of_library(*handle);
+  if (!has_requests() || find_pending(*handle) == nullptr) return next(request);
   forget_request(*handle);
   *handle = mpi.request_null;
   return MPI_SUCCESS;

@@ -39,7 +39,9 @@ class WholeList {
         list_(count, requests_),
         of_theirs_(list_.theirs.size()),
         is_done_(list_.theirs.size(), false),
-        statuses_(statuses) {}
+        statuses_(statuses),
+        library_must_wait_(
+            std::any_of(list_.theirs.begin(), list_.theirs.end(), must_library_wait_for)) {}
 
   /// Empty: not yet. Otherwise the result of MPI_Testall.
   std::optional<int> test() {
@@ -67,6 +69,16 @@ class WholeList {
   /// Whether that was the last of the library's, or one has failed: then others may be pending.
   bool take_in_theirs() {
     if (list_.theirs.empty()) return true;
+    if (library_must_wait_) {
+      if (!list_.ours_are_done()) return false;
+      const WaitingElsewhere elsewhere;
+      error_ = mpi.Waitall(list_.size_of_theirs(), list_.theirs.data(), of_theirs_.data());
+      list_.bring_back();
+      is_done_.assign(is_done_.size(), true);
+      library_must_wait_ = false;
+      list_.theirs.clear();
+      return true;
+    }
     int done = 0;
     std::vector<int> which(list_.theirs.size());
     std::vector<MPI_Status> status(list_.theirs.size());
@@ -105,6 +117,7 @@ class WholeList {
   std::vector<MPI_Status> of_theirs_;
   std::vector<bool> is_done_;  // beside it
   Statuses statuses_;
+  bool library_must_wait_;
   int error_ = MPI_SUCCESS;
 };
 

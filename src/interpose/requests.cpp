@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
@@ -21,6 +22,17 @@ std::vector<MPI_Request>& unused() {
   return all;
 }
 std::atomic<std::size_t> count{0};
+
+#ifdef STRETTO_ABI_MPICH
+constexpr bool library_must_wait = true;
+#else
+constexpr bool library_must_wait = false;
+#endif
+std::set<MPI_Request>& persistent_of_library() {
+  static auto& all = *new std::set<MPI_Request>;
+  return all;
+}
+std::atomic<std::size_t> count_of_library{0};
 
 }  // namespace
 
@@ -58,6 +70,26 @@ void forget_request(MPI_Request request) {
   pending().erase(found);
   unused().push_back(request);
   count.fetch_sub(1, std::memory_order_release);
+}
+
+void note_persistent_of_library(MPI_Request request) {
+  if (!library_must_wait) return;
+  const std::lock_guard lock(mutex);
+  persistent_of_library().insert(request);
+  count_of_library = persistent_of_library().size();
+}
+
+bool must_library_wait_for(MPI_Request request) {
+  if (count_of_library == 0) return false;
+  const std::shared_lock lock(mutex);
+  return persistent_of_library().contains(request);
+}
+
+void forget_persistent_of_library(MPI_Request request) {
+  if (count_of_library == 0) return;
+  const std::lock_guard lock(mutex);
+  persistent_of_library().erase(request);
+  count_of_library = persistent_of_library().size();
 }
 
 void free_requests() {

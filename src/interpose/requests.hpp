@@ -36,6 +36,13 @@ Pending* find_pending(MPI_Request request);
 /// The request is gone, and its handle will serve again. An operation that is under way goes on.
 void forget_request(MPI_Request request);
 
+/// A persistent collective of the library's own. MPICH 4.0.2 completes these by MPI_Wait and MPI_Waitall only
+/// (its MPI_Test functions hang or fail), so there the library must wait for them, while the helper makes
+/// progress.
+void note_persistent_of_library(MPI_Request request);
+bool must_library_wait_for(MPI_Request request);
+void forget_persistent_of_library(MPI_Request request);
+
 /// At the end of the session.
 void free_requests();
 

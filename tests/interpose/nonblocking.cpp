@@ -120,8 +120,9 @@ class Batch {
     MPI_Ssend_init(&sent_, 1, MPI_INT, right_, tag, MPI_COMM_WORLD, &send.request);
     MPI_Start(&send.request);
 
-    std::ranges::rotate(entries_,
-                        entries_.begin() + static_cast<long>((number + at(rank) * 5) % entries_.size()));
+    std::rotate(entries_.begin(),
+                entries_.begin() + static_cast<long>((number + at(rank) * 5) % entries_.size()),
+                entries_.end());
     for (const std::unique_ptr<Entry>& entry : entries_) requests_.push_back(entry->request);
     handles_ = requests_;
   }

@@ -10,7 +10,7 @@
 // KIND is a collective or `all`. The ranks 2i and 2i+1 block on each other; a last one that is alone has
 // nothing to block on where BLOCK is between pairs.
 #include <functional>
-#include <iterator>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -210,8 +210,8 @@ void native() {
   const int root = 1;
   const std::vector<int> mine(static_cast<std::size_t>(ranks), rank);
   std::vector<int> all(static_cast<std::size_t>(ranks), -1);
-  std::vector<int> ranks_in_order;
-  for (int r = 0; r < ranks; ++r) ranks_in_order.push_back(r);
+  std::vector<int> ranks_in_order(static_cast<std::size_t>(ranks));
+  std::iota(ranks_in_order.begin(), ranks_in_order.end(), 0);
   int sum = rank;
   switch (++turn % 7) {
     case 0:

@@ -11,9 +11,8 @@
 // persistent.cpp).
 #include <unistd.h>
 
-#include <cmath>
 #include <fstream>
-#include <numeric>
+#include <memory>
 #include <thread>
 
 #include "check.hpp"
@@ -316,6 +315,7 @@ void run(std::vector<std::unique_ptr<Caller>>& callers, long calls) {
     return;
   }
   std::vector<std::thread> threads;
+  threads.reserve(callers.size());
   for (const std::unique_ptr<Caller>& caller : callers) {
     threads.emplace_back([&caller, each = calls / static_cast<long>(callers.size())] { caller->run(each); });
   }
