@@ -111,18 +111,11 @@ int report(MPI_Comm comm, int error) {
 
 int run(Operation& operation) {
   operation.start();
-  if (!operation.ended()) {
-    const WaitingHere here;
-    Patience patience;
-    while (!operation.ended()) {
-      const bool any = operation.progress();
-      if (make_progress() || any) {
-        patience.fruitful();
-      } else {
-        patience.fruitless();
-      }
-    }
-  }
+  wait_until([&] { return operation.ended(); },
+             [&] {
+               const bool any = operation.progress();
+               return make_progress() || any;
+             });
   return operation.report_error();
 }
 

@@ -35,7 +35,7 @@ Operation::~Operation() {
 
 void Operation::start() {
   const std::lock_guard lock(mutex_);
-  began_ = seconds_now();
+  if (session.tells_of_all_calls()) began_ = seconds_now();
   has_begun_ = false;
   ended_.store(false, std::memory_order_relaxed);
   if (!traits_.is_own) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -34,12 +35,13 @@ class Helper {
  public:
   /// An operation has been started.
   void notice() {
-    if (!session.non_blocking) return;
+    if (!session.non_blocking || (is_awake_ && !session.settings.progress_thread)) return;
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) {
       stopping_ = false;
+      is_awake_ = true;
       thread_ = start_helper_thread("stretto", [this] { run(); });
-    } else if (is_dormant_ || session.settings.progress_thread) {
+    } else {
       call(lock);
     }
   }
@@ -100,13 +102,14 @@ class Helper {
   void sleep(int idle_ticks) {
     std::unique_lock lock(mutex_);
     const auto is_called = [&] { return called_; };
-    is_dormant_ = idle_ticks >= ticks_until_dormant;
-    if (!is_dormant_) {
+    if (idle_ticks < ticks_until_dormant) {
       wake_up_.wait_for(lock, tick, is_called);
-    } else if (!has_outstanding()) {
-      wake_up_.wait(lock, is_called);
+    } else {
+      // Whoever starts an operation after this looks finds it asleep, and calls it.
+      is_awake_ = false;
+      if (!has_outstanding()) wake_up_.wait(lock, is_called);
+      is_awake_ = true;
     }
-    is_dormant_ = false;
     called_ = false;
   }
 
@@ -114,7 +117,7 @@ class Helper {
   std::condition_variable wake_up_;
   std::thread thread_;
   bool called_ = false;
-  bool is_dormant_ = false;
+  std::atomic<bool> is_awake_{false};
   std::atomic<bool> stopping_{false};
 };
 
@@ -129,13 +132,34 @@ void add_outstanding(std::shared_ptr<Operation> operation) {
   {
     const std::lock_guard lock(list_mutex);
     list().push_back(std::move(operation));
-    outstanding.fetch_add(1, std::memory_order_release);
+    ++outstanding;
   }
   helper().notice();
 }
 
 bool has_outstanding() {
-  return outstanding.load(std::memory_order_acquire) > 0;
+  return outstanding > 0;
+}
+
+namespace {
+
+void remove_ended() {
+  std::vector<std::shared_ptr<Operation>> ended;  // what they hold is given back when the lock is gone
+  const std::lock_guard lock(list_mutex);
+  const auto first = std::partition(list().begin(), list().end(),
+                                    [](const auto& operation) { return !operation->ended(); });
+  ended.assign(std::make_move_iterator(first), std::make_move_iterator(list().end()));
+  list().erase(first, list().end());
+  outstanding -= ended.size();
+}
+
+}  // namespace
+
+bool make_progress_for(Operation& awaited) {
+  if (outstanding > 1) return make_progress();
+  const bool any = awaited.progress();
+  if (awaited.ended()) remove_ended();
+  return any;
 }
 
 bool make_progress() {
@@ -151,11 +175,7 @@ bool make_progress() {
     any = operation->progress() || any;
     some_ended = some_ended || operation->ended();
   }
-  if (some_ended) {
-    const std::lock_guard lock(list_mutex);
-    const auto ended = std::erase_if(list(), [](const auto& operation) { return operation->ended(); });
-    outstanding.fetch_sub(ended, std::memory_order_release);
-  }
+  if (some_ended) remove_ended();
   now.clear();
   return any;
 }

@@ -21,6 +21,9 @@ bool has_outstanding();
 /// Takes every outstanding operation as far as it gets without waiting; whether anything happened.
 bool make_progress();
 
+/// The same, for a thread that waits for one of them: that one first, and without a lock if it is the only one.
+bool make_progress_for(Operation& awaited);
+
 /// Ends the helper thread when no operation is outstanding any more. No other thread may be in MPI.
 void drain_outstanding();
 
@@ -46,19 +49,24 @@ class WaitingElsewhere {
   bool helped_;
 };
 
-/// Waits until `done()`, which is asked again and again; it says whether to go on by returning false.
-template <typename Done>
-void wait_until(const Done& done) {
+/// Waits until `done()`, which is asked again and again; in between, progress() says whether anything happened.
+template <typename Done, typename Progress>
+void wait_until(const Done& done, const Progress& progress) {
   if (done()) return;
   const WaitingHere here;
   Patience patience;
   while (!done()) {
-    if (make_progress()) {
+    if (progress()) {
       patience.fruitful();
     } else {
       patience.fruitless();
     }
   }
+}
+
+template <typename Done>
+void wait_until(const Done& done) {
+  wait_until(done, make_progress);
 }
 
 }  // namespace stretto

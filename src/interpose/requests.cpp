@@ -13,8 +13,9 @@ namespace stretto {
 namespace {
 
 std::shared_mutex mutex;
-std::unordered_map<MPI_Request, std::unique_ptr<Pending>>& pending() {
-  static auto& all = *new std::unordered_map<MPI_Request, std::unique_ptr<Pending>>;  // never destroyed
+/// Of all handles that were ever given out, to serve again.
+std::unordered_map<MPI_Request, Pending>& pending() {
+  static auto& all = *new std::unordered_map<MPI_Request, Pending>;  // never destroyed
   return all;
 }
 std::vector<MPI_Request>& unused() {
@@ -45,31 +46,28 @@ MPI_Request make_request(std::shared_ptr<Operation> operation, bool is_persisten
     request = unused().back();
     unused().pop_back();
   }
-  pending()[request] =
-      std::make_unique<Pending>(Pending{std::move(operation), is_persistent, !is_persistent});
-  count.fetch_add(1, std::memory_order_release);
+  pending()[request] = {std::move(operation), is_persistent, !is_persistent};
+  ++count;
   return request;
 }
 
 bool has_requests() {
-  return count.load(std::memory_order_acquire) > 0;
+  return count > 0;
 }
 
 Pending* find_pending(MPI_Request request) {
   if (!has_requests() || request == mpi.request_null) return nullptr;
   const std::shared_lock lock(mutex);
   const auto found = pending().find(request);
-  return found == pending().end() ? nullptr : found->second.get();
+  return found == pending().end() || !found->second.operation ? nullptr : &found->second;
 }
 
 void forget_request(MPI_Request request) {
-  std::unique_ptr<Pending> forgotten;  // its operation may free memory, after the lock is gone
+  std::shared_ptr<Operation> forgotten;  // may give memory back, after the lock is gone
   const std::lock_guard lock(mutex);
-  const auto found = pending().find(request);
-  forgotten = std::move(found->second);
-  pending().erase(found);
+  forgotten = std::move(pending()[request].operation);
   unused().push_back(request);
-  count.fetch_sub(1, std::memory_order_release);
+  --count;
 }
 
 void note_persistent_of_library(MPI_Request request) {
@@ -93,11 +91,14 @@ void forget_persistent_of_library(MPI_Request request) {
 }
 
 void free_requests() {
+  // What the program has not freed is its own leak; but it holds tags and memory.
   const std::lock_guard lock(mutex);
-  for (MPI_Request& request : unused()) mpi.Request_free(&request);
-  unused().clear();
-  // What the program has not freed is its own leak; but a persistent one holds tags and memory.
+  for (const auto& entry : pending()) {
+    MPI_Request request = entry.first;
+    mpi.Request_free(&request);
+  }
   pending().clear();
+  unused().clear();
   count = 0;
 }
 

@@ -470,7 +470,7 @@ void fortran_handles() {
     }
     if (backwards) std::ranges::reverse(handles);
     for (const MPI_Fint handle : handles) {
-      MPI_Request request = MPI_Request_f2c(handle);
+      auto request = MPI_Request_f2c(handle);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
       CHECK(request == MPI_REQUEST_NULL);
     }

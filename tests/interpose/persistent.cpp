@@ -468,7 +468,7 @@ void details() {
   MPI_Info_free(&info);
   for (int turn = 0; turn < 3; ++turn) {
     sum = 0;
-    MPI_Request copy = MPI_Request_f2c(MPI_Request_c2f(request));
+    auto copy = MPI_Request_f2c(MPI_Request_c2f(request));
     CHECK(copy == request);
     MPI_Start(&copy);
     count_call(Kind::allreduce);
