@@ -24,6 +24,7 @@ function(stretto_install_c_interface)
 
   # What is installed may be moved, unless it was told to lie outside of the prefix.
   file(RELATIVE_PATH to_prefix "/${pkgconfig_dir}" "/.")
+  string(REGEX REPLACE "/$" "" to_prefix "${to_prefix}")
   set(pc_prefix "\${pcfiledir}/${to_prefix}")
   foreach(kind IN ITEMS LIBDIR INCLUDEDIR)
     set(pc_${kind} "\${prefix}/${STRETTO_INSTALL_${kind}}")
@@ -44,10 +45,8 @@ function(stretto_install_c_interface)
   install(FILES "${PROJECT_SOURCE_DIR}/include/stretto/stretto.h"
           DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}/stretto" COMPONENT stretto)
   install(EXPORT Stretto NAMESPACE Stretto:: FILE StrettoTargets.cmake DESTINATION "${config_dir}" COMPONENT stretto)
-  configure_package_config_file("${source_dir}/StrettoConfig.cmake.in" "${made}/StrettoConfig.cmake"
-                                INSTALL_DESTINATION "${config_dir}" NO_SET_AND_CHECK_MACRO)
   # Before 1.0 the second number is the one that breaks programs.
   write_basic_package_version_file("${made}/StrettoConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-  install(FILES "${made}/StrettoConfig.cmake" "${made}/StrettoConfigVersion.cmake" DESTINATION "${config_dir}"
+  install(FILES "${source_dir}/StrettoConfig.cmake" "${made}/StrettoConfigVersion.cmake" DESTINATION "${config_dir}"
           COMPONENT stretto)
 endfunction()

@@ -84,5 +84,5 @@ def compile_flags() -> list[str]:
 def link_flags(abi: str) -> list[str]:
     """What a linker needs before the MPI library, whose functions must come second."""
     folder = library(abi).parent
-    needed = f"-Wl,--push-state,--no-as-needed,-lstretto-{abi},--pop-state"
-    return [f"-L{folder}", needed, f"-Wl,-rpath,{folder}"]
+    # As in cmake/stretto.pc.in.
+    return [f"-L{folder}", f"-Wl,--no-as-needed,-lstretto-{abi}", f"-Wl,-rpath,{folder}"]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that knows nothing of Stretto: just MPI, and none of Stretto's own symbols. */
+/* For two ranks. It knows nothing of Stretto, and calls only what Stretto defines too: nothing but the way it
+ * is linked keeps either library. */
 #include <mpi.h>
 
 int solve(void);
