@@ -10,6 +10,7 @@ import typer
 
 from stretto import launch, paths
 from stretto.bench import bench
+from stretto.errors import StrettoError
 from stretto.lab_cli import lab_app
 from stretto.program_command import OneLineErrors, ProgramCommand, program_of
 from stretto.trace_cli import trace
@@ -41,6 +42,36 @@ def run(
 def lib(abi: Annotated[str, typer.Argument(help="|".join(paths.ABIS), metavar="ABI")]) -> None:
     """Print the path of the shared object to preload."""
     print(paths.library(abi))
+
+
+@app.command()
+def config(
+    cmake_dir: Annotated[
+        bool, typer.Option("--cmake-dir", help="The folder for CMake's Stretto_DIR.")
+    ] = False,
+    pkgconfig_dir: Annotated[
+        bool, typer.Option("--pkgconfig-dir", help="The folder for PKG_CONFIG_PATH.")
+    ] = False,
+    cflags: Annotated[bool, typer.Option("--cflags", help="What the compiler needs.")] = False,
+    libs: Annotated[
+        bool, typer.Option("--libs", help="What the linker needs, before the MPI library.")
+    ] = False,
+    mpi: Annotated[
+        str | None, typer.Option(metavar="|".join(paths.ABIS), help="The binary interface, for --libs.")
+    ] = None,
+) -> None:
+    """Print how to link: mpicc.mpich app.c $(stretto config --cflags --libs --mpi mpich)."""
+    if libs and mpi is None:
+        raise StrettoError(f"--libs: say for which MPI: --mpi {' or --mpi '.join(paths.ABIS)}")
+    words = [
+        *([str(paths.cmake_folder())] if cmake_dir else []),
+        *([str(paths.pkgconfig_folder())] if pkgconfig_dir else []),
+        *(paths.compile_flags() if cflags else []),
+        *(paths.link_flags(mpi) if libs and mpi else []),
+    ]
+    if not words:
+        raise StrettoError("config: say what to print: --cmake-dir, --pkgconfig-dir, --cflags or --libs")
+    print(*words)
 
 
 @app.command()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the shared objects of the installed package lie."""
+"""Where the shared objects of the installed package lie, and what other builds need of them."""
 
 from __future__ import annotations
 
@@ -53,3 +53,36 @@ def library(abi: str) -> Path:
 def bench_program(abi: str) -> Path:
     """The measuring program for one binary interface."""
     return _require(f"stretto-bench-{abi}")
+
+
+def _package_folder(name: str) -> Path:
+    """A folder of the installed package, which a build that is not installed lacks."""
+    for folder in stretto.__path__:
+        if (Path(folder) / name).is_dir():
+            return (Path(folder) / name).absolute()
+    raise StrettoError(
+        f"{Path(stretto.__path__[0]) / name} does not exist: Stretto was built without any MPI; install an "
+        f"mpicc and install Stretto again"
+    )
+
+
+def cmake_folder() -> Path:
+    """What CMake's find_package takes as Stretto_DIR."""
+    return _package_folder("lib/cmake/Stretto")
+
+
+def pkgconfig_folder() -> Path:
+    """What belongs into PKG_CONFIG_PATH."""
+    return _package_folder("lib/pkgconfig")
+
+
+def compile_flags() -> list[str]:
+    """What a compiler needs to find stretto/stretto.h."""
+    return [f"-I{_package_folder('include')}"]
+
+
+def link_flags(abi: str) -> list[str]:
+    """What a linker needs before the MPI library, whose functions must come second."""
+    folder = library(abi).parent
+    # As in cmake/stretto.pc.in.
+    return [f"-L{folder}", f"-Wl,--no-as-needed,-lstretto-{abi}", f"-Wl,-rpath,{folder}"]

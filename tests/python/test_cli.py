@@ -12,7 +12,7 @@ from stretto import paths
 from stretto.cli import app
 from stretto.errors import StrettoError
 
-COMMANDS = ["run", "lib", "doctor", "lab", "bench", "algorithms", "verify", "show"]
+COMMANDS = ["run", "lib", "config", "doctor", "lab", "bench", "algorithms", "verify", "show"]
 
 
 @pytest.fixture
@@ -42,11 +42,26 @@ def test_lib_prints_the_path(abi: str, libraries: Path) -> None:
     assert (shown.exit_code, shown.output) == (0, f"{libraries}/libstretto-{abi}.so\n")
 
 
+@pytest.mark.parametrize("abi", paths.ABIS)
+def test_config_puts_what_belongs_together_on_one_line(abi: str, libraries: Path) -> None:
+    shown = CliRunner().invoke(app, ["config", "--libs", "--mpi", abi, "--cflags"])
+    assert shown.exit_code == 0
+    assert shown.output.count("\n") == 1
+    header, folder, library, where = shown.output.split()
+    assert (Path(header.removeprefix("-I")) / "stretto" / "stretto.h").is_file()
+    assert folder == f"-L{libraries}"
+    assert f"-lstretto-{abi}" in library.split(",")
+    assert where == f"-Wl,-rpath,{libraries}"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["lib", "lam"], "no binary interface is called 'lam'; there are openmpi and mpich"),
         (["lib"], "ABI"),
+        (["config"], "say what to print: --cmake-dir, --pkgconfig-dir, --cflags or --libs"),
+        (["config", "--libs"], "--libs: say for which MPI: --mpi openmpi or --mpi mpich"),
+        (["config", "--libs", "--mpi", "lam"], "no binary interface is called 'lam'"),
         (["nonsense"], "nonsense"),
         (["--nonsense"], "--nonsense"),
         (["run", "mpirun", "-np", "2", "a"], "there is no --"),

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# Where the C interface is installed, and what other builds find it by: CMake's find_package(Stretto), pkg-config.
+#
+# STRETTO_INSTALL_LIBDIR, STRETTO_INSTALL_INCLUDEDIR   below the prefix, or below the Python package in a wheel
+# stretto_install_c_interface(ABI...)                  all of it; the targets stretto-ABI must exist
+
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+if(building_wheel)
+  # The wheel's prefix is site-packages.
+  set(STRETTO_INSTALL_LIBDIR stretto/lib)
+  set(STRETTO_INSTALL_INCLUDEDIR stretto/include)
+else()
+  set(STRETTO_INSTALL_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
+  set(STRETTO_INSTALL_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+
+function(stretto_install_c_interface)
+  set(source_dir "${PROJECT_SOURCE_DIR}/cmake")
+  set(made "${PROJECT_BINARY_DIR}/install")
+  set(config_dir "${STRETTO_INSTALL_LIBDIR}/cmake/Stretto")
+  set(pkgconfig_dir "${STRETTO_INSTALL_LIBDIR}/pkgconfig")
+
+  # What is installed may be moved, unless it was told to lie outside of the prefix.
+  file(RELATIVE_PATH to_prefix "/${pkgconfig_dir}" "/.")
+  string(REGEX REPLACE "/$" "" to_prefix "${to_prefix}")
+  set(pc_prefix "\${pcfiledir}/${to_prefix}")
+  foreach(kind IN ITEMS LIBDIR INCLUDEDIR)
+    set(pc_${kind} "\${prefix}/${STRETTO_INSTALL_${kind}}")
+    if(IS_ABSOLUTE "${STRETTO_INSTALL_${kind}}")
+      set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+      set(pc_${kind} "${STRETTO_INSTALL_${kind}}")
+    endif()
+  endforeach()
+
+  foreach(abi IN LISTS ARGN)
+    set_property(TARGET stretto-${abi} PROPERTY EXPORT_NAME ${abi})
+    install(TARGETS stretto-${abi} EXPORT Stretto LIBRARY DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto
+            INCLUDES DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}")
+    configure_file("${source_dir}/stretto.pc.in" "${made}/stretto-${abi}.pc" @ONLY)
+    install(FILES "${made}/stretto-${abi}.pc" DESTINATION "${pkgconfig_dir}" COMPONENT stretto)
+  endforeach()
+
+  install(FILES "${PROJECT_SOURCE_DIR}/include/stretto/stretto.h"
+          DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}/stretto" COMPONENT stretto)
+  install(EXPORT Stretto NAMESPACE Stretto:: FILE StrettoTargets.cmake DESTINATION "${config_dir}" COMPONENT stretto)
+  # Before 1.0 the second number is the one that breaks programs.
+  write_basic_package_version_file("${made}/StrettoConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+  install(FILES "${source_dir}/StrettoConfig.cmake" "${made}/StrettoConfigVersion.cmake" DESTINATION "${config_dir}"
+          COMPONENT stretto)
+endfunction()
