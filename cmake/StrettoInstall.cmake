@@ -38,6 +38,7 @@ function(stretto_install_c_interface)
     set_property(TARGET stretto-${abi} PROPERTY EXPORT_NAME ${abi})
     install(TARGETS stretto-${abi} EXPORT Stretto LIBRARY DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto
             INCLUDES DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}")
+    string(TOUPPER "${abi}" pc_ABI)
     configure_file("${source_dir}/stretto.pc.in" "${made}/stretto-${abi}.pc" @ONLY)
     install(FILES "${made}/stretto-${abi}.pc" DESTINATION "${pkgconfig_dir}" COMPONENT stretto)
   endforeach()

@@ -7,6 +7,14 @@
 #include <mpi.h>
 #include <stddef.h>
 
+/* Defined where CMake or pkg-config says which library is linked. */
+#if defined(STRETTO_LIBRARY_OPENMPI) && !defined(OPEN_MPI)
+#error "libstretto-openmpi is for programs that are compiled with the mpi.h of an Open MPI"
+#endif
+#if defined(STRETTO_LIBRARY_MPICH) && defined(OPEN_MPI)
+#error "libstretto-mpich is for programs that are compiled with the mpi.h of an MPICH or Intel MPI"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -103,6 +103,10 @@ STRETTO_VISIBLE const char* stretto_version(void) {
 STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec, char* text, int length) {
   const auto known = find_collective(collective == nullptr ? "" : collective);
   if (!known || spec == nullptr || length < 0) return MPI_ERR_ARG;
+  if (std::strcmp(spec, "auto") == 0) {
+    write_text(spec, text, static_cast<std::size_t>(length));
+    return MPI_SUCCESS;
+  }
   try {
     write_text(to_string(parse_spec(*known, spec)), text, static_cast<std::size_t>(length));
     return MPI_SUCCESS;

@@ -170,6 +170,15 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
     state = static_cast<Attachment*>(value)->state;
     return MPI_SUCCESS;
   }
+  // Another thread may be at it: a communicator has one state.
+  static std::mutex making;
+  const std::lock_guard one_at_a_time(making);
+  error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
+  if (error != MPI_SUCCESS) return error;
+  if (found != 0) {
+    state = static_cast<Attachment*>(value)->state;
+    return MPI_SUCCESS;
+  }
   auto made = std::make_unique<Attachment>(Attachment{std::make_shared<Communicator>(comm)});
   error = mpi.Comm_set_attr(comm, session.keyval, made.get());
   if (error != MPI_SUCCESS) return error;

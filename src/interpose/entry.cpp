@@ -3,10 +3,10 @@
 
 #include <dlfcn.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <string>
 
 #include "engine/mpi.hpp"
+#include "interpose/session.hpp"
 
 namespace stretto {
 
@@ -21,9 +21,12 @@ bool is_of_library(void* function, const char* symbol) {
   return function == any_mpi_symbol(symbol);
 }
 
-void complain_of_missing(const char* symbol) {
-  std::fputs(("stretto: the MPI library of this process has no " + std::string(symbol) + "\n").c_str(), stderr);
-  std::abort();
+int refuse_missing(const char* symbol) {
+  complain_once_on_rank_0("the MPI library of this process has no " + std::string(symbol));
+  if (mpi.Comm_call_errhandler != nullptr) {
+    mpi.Comm_call_errhandler(mpi.comm_world, MPI_ERR_UNSUPPORTED_OPERATION);
+  }
+  return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
 }  // namespace stretto

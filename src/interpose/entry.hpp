@@ -20,7 +20,8 @@ namespace stretto {
 /// The next definition of `symbol`, or of `otherwise`; nullptr if there is none.
 void* find_next(const char* symbol, const char* otherwise = nullptr);
 bool is_of_library(void* function, const char* symbol);
-[[noreturn]] void complain_of_missing(const char* symbol);
+/// For a function that the library lacks. Returns the MPI error code for that, reported.
+int refuse_missing(const char* symbol);
 
 /// This thread is in a function that is passed on to a tool behind Stretto.
 inline thread_local int passing_on __attribute__((tls_model("initial-exec"))) = 0;
@@ -60,7 +61,7 @@ class Next<int(Arguments...)> {
 
   int operator()(Arguments... arguments) const {
     if (narrowed_ != nullptr) return narrowed_(narrow(arguments)...);
-    if (function_ == nullptr) complain_of_missing(symbol_);
+    if (function_ == nullptr) return refuse_missing(symbol_);
     if (!goes_to_tool_) return function_(arguments...);
     ++passing_on;
     const int result = function_(arguments...);

@@ -23,6 +23,7 @@ bool is_set(const char* variable) {
 /// A collective of Stretto's that is not blocking, in the spelling of C or Fortran: MPI_Ibcast, mpi_ibcast_,
 /// mpi_ibcast_f08ts_, MPIX_Bcast_init, stretto_ibcast, …
 bool is_of_interest(std::string_view symbol) {
+  if (symbol.empty() || std::string_view("mMpPs").find(symbol.front()) == std::string_view::npos) return false;
   std::string name(symbol);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   std::string_view rest = name;
@@ -60,7 +61,20 @@ class Symbols {
   }
 
  private:
+  /// What is undefined and used is named by a relocation. (The hash tables need not tell how many symbols there
+  /// are: GNU's is empty in a program that defines none.)
+  void count_relocations(std::uintptr_t address, std::size_t bytes) {
+    const auto* relocations = reinterpret_cast<const ElfW(Rela)*>(address);
+    for (std::size_t i = 0; i < bytes / sizeof(ElfW(Rela)); ++i) {
+      count_ = std::max<std::size_t>(count_, (relocations[i].r_info >> symbol_shift) + 1);
+    }
+  }
+
   void read(const ElfW(Dyn) * entry) {
+    std::uintptr_t plt_relocations = 0;
+    std::uintptr_t relocations = 0;
+    std::size_t plt_bytes = 0;
+    std::size_t bytes = 0;
     for (; entry->d_tag != DT_NULL; ++entry) {
       // The loader has made addresses of some entries, and left others (the kernel's own object) as they are.
       const auto value = static_cast<std::uintptr_t>(entry->d_un.d_ptr);
@@ -68,15 +82,18 @@ class Symbols {
       switch (entry->d_tag) {
         case DT_SYMTAB: symbols_ = reinterpret_cast<const ElfW(Sym)*>(address); break;
         case DT_STRTAB: strings_ = reinterpret_cast<const char*>(address); break;
-        // Both tell where undefined symbols end: nchain counts all, and what is not defined is not hashed.
-        case DT_HASH: count_ = reinterpret_cast<const std::uint32_t*>(address)[1]; break;
-        case DT_GNU_HASH:
-          count_ = std::max<std::size_t>(count_, reinterpret_cast<const std::uint32_t*>(address)[1]);
-          break;
+        case DT_JMPREL: plt_relocations = address; break;
+        case DT_PLTRELSZ: plt_bytes = entry->d_un.d_val; break;
+        case DT_RELA: relocations = address; break;
+        case DT_RELASZ: bytes = entry->d_un.d_val; break;
         default: break;
       }
     }
+    count_relocations(plt_relocations, plt_bytes);
+    count_relocations(relocations, bytes);
   }
+
+  static constexpr int symbol_shift = sizeof(void*) == 8 ? 32 : 8;
 
   std::uintptr_t base_;
   const ElfW(Sym) * symbols_ = nullptr;
@@ -87,8 +104,9 @@ class Symbols {
 /// MPI's own objects refer to all of MPI.
 bool is_of_mpi(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("libmpi") || name.starts_with("libpmpi") || name.starts_with("libstretto") ||
-         name.starts_with("linux-vdso");
+  constexpr std::array<std::string_view, 8> stems{"libmpi.",     "libmpi_",    "libmpich",   "libmpifort",
+                                                  "libmpicxx.", "libpmpi", "libstretto", "linux-vdso"};
+  return std::any_of(stems.begin(), stems.end(), [&](auto stem) { return name.starts_with(stem); });
 }
 
 bool some_object_refers_to_interest() {
