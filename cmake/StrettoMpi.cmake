@@ -7,6 +7,7 @@
 # STRETTO_MPIRUN_ABI               the launcher that belongs to it
 # stretto_add_abi(ABI)             the targets stretto-engine-ABI, stretto-ABI and stretto-bench-ABI
 
+set(STRETTO_INTERFACES "openmpi;mpich" CACHE STRING "Binary interfaces to build for, as far as an MPI is found")
 set(STRETTO_MPICC_OPENMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI (empty: search)")
 set(STRETTO_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH or Intel MPI (empty: search)")
 
@@ -69,7 +70,7 @@ find_program(STRETTO_FOUND_MPICC NAMES mpicc)
 mark_as_advanced(STRETTO_FOUND_MPICC_OPENMPI STRETTO_FOUND_MPICC_MPICH STRETTO_FOUND_MPICC)
 
 set(STRETTO_ABIS "")
-foreach(abi IN ITEMS openmpi mpich)
+foreach(abi IN LISTS STRETTO_INTERFACES)
   string(TOUPPER "${abi}" upper)
   set(named "${STRETTO_MPICC_${upper}}")
   if(named)
