@@ -15,6 +15,26 @@ fail() {
     exit 1
 }
 
+# install_debian_packages NAME...: those that are missing.
+install_debian_packages() {
+    if ! command -v dpkg-query >/dev/null; then
+        echo "note: this is no Debian or Ubuntu; needed are the equivalents of: $*"
+        return
+    fi
+    local package missing=()
+    for package in "$@"; do
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    if ((EUID != 0)); then
+        fail "missing packages; install them by: sudo apt-get install ${missing[*]}"
+    fi
+    step "installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -qq update </dev/null
+    apt-get -qq install --yes --no-install-recommends "${missing[@]}" </dev/null
+}
+
 # The sources that are formatted and linted, each followed by a NUL.
 cpp_files() {
     find . \( -name build -o -name '.?*' \) -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print0

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def run_to_end(argv: Sequence[str], environment: dict[str, str], seconds: float)
 
 @dataclass(frozen=True)
 class LocalRanks:
-    """Python programs on ranks of this machine."""
+    """Programs on ranks of this machine."""
 
     install: Install
 
@@ -64,17 +64,17 @@ class LocalRanks:
         specs: Sequence[str] | None = None,
         topology: str | None = None,
         stats: Path | None = None,
+        settings: Mapping[str, str] | None = None,
         seconds: float = 120,
     ) -> str:
-        """The output of a Python program: under `stretto run` when specs are given, else without Stretto."""
-        environment = self.install.environment()
+        """The output of a program: under `stretto run` when specs are given, else without Stretto."""
+        environment = {**self.install.environment(), **(settings or {})}
         if topology is not None:
             environment["STRETTO_TOPOLOGY"] = topology
         options = ["-np", str(ranks)]
         if self.install.flavor.abi == "openmpi":
             options += ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
         launcher = str(self.install.launcher.path)
-        program = [sys.executable, *program]
         if specs is None:
             settings = launch.mpi4py_settings(self.install.launcher, os.environ)
             line = [launcher, *launch.rank_options(self.install.flavor, settings), *options, *program]

@@ -8,6 +8,18 @@ import json
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
+
+
+class Result(unittest.TestResult):
+    """Counts a test as skipped where the MPI library lacks the function that it is about."""
+
+    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802  unittest's name
+        """Called when a test has raised something."""
+        if issubclass(err[0], NotImplementedError):
+            self.addSkip(test, "the MPI library has no such function")
+        else:
+            super().addError(test, err)
 
 
 def main() -> None:
@@ -18,9 +30,14 @@ def main() -> None:
     from mpi4py import MPI  # noqa: PLC0415  initializes MPI, after which the suite looks at it
 
     # The suite skips by this module what it knows to be broken in an MPI library.
-    importlib.import_module("mpiunittest")
+    known: Any = importlib.import_module("mpiunittest")
+    # It leaves out all persistent collectives where there is no MPI_Barrier_init: Open MPI 4.1 has none, but
+    # under Stretto it has others.
+    disable = known.disable
+    known.disable = lambda what, why: None if why == "mpi-coll-persist" else disable(what, why)
     tests = unittest.TestSuite(unittest.defaultTestLoader.loadTestsFromName(module) for module in modules)
-    result = unittest.TextTestRunner(verbosity=0).run(tests)
+    result = Result()
+    tests.run(result)
     report = {
         "ran": result.testsRun - len(result.skipped),
         "failed": {test.id(): text for test, text in [*result.failures, *result.errors]},

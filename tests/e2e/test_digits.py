@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ def trained(
         if (name, ranks, spec) not in known:
             folder = tmp_path_factory.mktemp("digits")
             figures, stats = folder / "figures.json", folder / "stats.json"
-            script = ["examples/train_digits.py", "--steps", str(STEPS), "--json", str(figures)]
+            script = [sys.executable, "examples/train_digits.py", "--steps", str(STEPS)]
+            script += ["--json", str(figures)]
             local_ranks(name).run(ranks, script, specs=None if spec is None else [spec], stats=stats)
             known[name, ranks, spec] = json.loads(figures.read_text())
             if spec is not None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intel's benchmark program, a binary that nobody can rebuild, on the lab with Stretto under it.
+"""Intel's benchmark programs, binaries that nobody can rebuild, with Stretto under them: the one of blocking
+collectives on the lab, the one of non-blocking ones on this machine, by each MPI of its binary interface.
 
-Its prebuilt form does not check data; what is looked at here is that it runs through, measures what it was
-asked to, and that it was Stretto that carried out the calls.
+Their prebuilt forms do not check data; what is looked at here is that they run through, measure what they
+were asked to, and that it was Stretto that carried out the calls.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from stretto import mpi
 from stretto.lab import Lab
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import LocalRanks
 
 SPEC = "ring:segments=16"
 NODES = 4
@@ -60,3 +65,63 @@ def test_imb_allreduce(
     for size in SIZES:
         assert of_stretto[size]["calls"] >= 5
         assert of_stretto[size]["bytes"] == size * of_stretto[size]["calls"]
+
+
+RANKS = 3
+ITERATIONS = 5
+SHORT_SIZES = [2**power for power in range(12, 15)]
+# Whether the size that the benchmark prints is that of each rank's block.
+BY_BLOCKS = {"allreduce": False, "bcast": False, "reduce": False, "reduce_scatter": True, "allgather": True}
+FORCED = {
+    "allreduce": "ring:segments=3",
+    "bcast": "chain:segments=4",
+    "reduce": "binomial:segments=2",
+    "reduce_scatter": "pairwise",
+    "allgather": "bruck:segments=3",
+}
+TITLE = re.compile(r"^# Benchmarking (\w+) *$", re.MULTILINE)
+# bytes, repetitions, the time with computation, without, that of the computation, and the overlap in percent.
+OVERLAP_LINE = re.compile(r"^ +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) *$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["intelmpi", "mpich", "mpich5"])
+def test_imb_of_non_blocking_collectives(
+    local_ranks: Callable[[str], LocalRanks], tmp_path: Path, name: str
+) -> None:
+    stats = tmp_path / "stats.json"
+    program = mpi.find_install("intelmpi").launcher.path.with_name("IMB-NBC")
+    benchmarks = [f"I{collective}{form}" for form in ("", "_pure") for collective in FORCED]
+    options = ["-npmin", str(RANKS), "-msglog", "12:14", "-iter", str(ITERATIONS), "-iter_policy", "off"]
+    output = local_ranks(name).run(
+        RANKS,
+        [str(program), *benchmarks, *options],
+        specs=[f"{collective}/{spec}" for collective, spec in FORCED.items()],
+        stats=stats,
+        settings={"STRETTO_STRICT": "1"},
+    )
+
+    _, *parts = TITLE.split(output)
+    assert parts[::2] == benchmarks, output
+    for benchmark, table in zip(benchmarks, parts[1::2], strict=True):
+        pattern = LINE if benchmark.endswith("_pure") else OVERLAP_LINE
+        lines = [[float(cell) for cell in line] for line in pattern.findall(table)]
+        assert [line[:2] for line in lines] == [[size, ITERATIONS] for size in [0, *SHORT_SIZES]], table
+        for line in lines[1:]:
+            assert all(time > 0 for time in line[2:5]), line
+            assert all(0 <= overlap <= 100 for overlap in line[5:]), line
+    assert "stretto:" not in output
+
+    report = json.loads(stats.read_text())
+    assert report["ranks"] == RANKS
+    for collective, spec in FORCED.items():
+        calls = {
+            call["bytes"] / call["calls"]: call["calls"]
+            for call in report["calls"]
+            if (call["collective"], call["spec"]) == (collective, spec)
+        }
+        for size in SHORT_SIZES:
+            # With computation and without in one benchmark, without in the other.
+            assert calls[size * (RANKS if BY_BLOCKS[collective] else 1)] >= 3 * ITERATIONS, calls
+        # What is not one of Stretto's calls is an empty one.
+        others = [call for call in report["calls"] if call["collective"] == collective]
+        assert sum(call["bytes"] for call in others if call["spec"] != spec) == 0, others

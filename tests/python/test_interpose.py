@@ -14,7 +14,8 @@ import pytest
 
 from stretto.paths import library
 
-PROGRAMS = Path(__file__).parent.parent / "interpose"
+ROOT = Path(__file__).parent.parent.parent
+PROGRAMS = ROOT / "tests" / "interpose"
 OTHER = {"openmpi": "mpich", "mpich": "openmpi"}
 
 
@@ -39,7 +40,7 @@ class Runner:
         out = self.folder / (Path(source).stem + ".exe")
         compiler = "mpicc" if source.endswith(".c") else "mpicxx"
         if not out.exists():
-            standard = [] if source.endswith(".c") else ["-std=c++20"]
+            standard = [] if source.endswith(".c") else ["-std=c++20", "-I", str(ROOT / "src")]
             argv = [f"{compiler}.{self.abi}", *standard, str(PROGRAMS / source), "-o", str(out), *flags]
             subprocess.run(argv, check=True, capture_output=True)
         return out
