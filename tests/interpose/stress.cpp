@@ -258,7 +258,8 @@ class Caller {
       } else if (form > 84 && outstanding_.persistent() > 0) {
         outstanding_.start(below(shared_, outstanding_.persistent()), seed_);
       } else {
-        if (outstanding_.full()) outstanding_.progress(own_, true);
+        // What ends may be a persistent one, which frees no slot.
+        while (outstanding_.full()) outstanding_.progress(own_, true);
         outstanding_.begin(draw(shared_, comms_[c]), seed_);
       }
       const std::size_t eagerness = below(own_, 100);
