@@ -27,6 +27,13 @@ function(stretto_mpi_test)
     return()
   endif()
 
+  set(options "")
+  foreach(option IN ITEMS PRELOAD TIMEOUT)
+    if(arg_${option})
+      list(APPEND options ${option} ${arg_${option}})
+    endif()
+  endforeach()
+
   cmake_path(ABSOLUTE_PATH arg_SOURCE BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" NORMALIZE)
   cmake_path(GET arg_SOURCE STEM stem)
   cmake_path(GET arg_SOURCE PARENT_PATH folder)
@@ -42,7 +49,7 @@ function(stretto_mpi_test)
   endif()
 
   stretto_mpi_run(NAME ${arg_NAME} ABI ${arg_ABI} PROGRAM $<TARGET_FILE:${program}> RANKS ${arg_RANKS}
-                  PRELOAD "${arg_PRELOAD}" TIMEOUT "${arg_TIMEOUT}" ENV ${arg_ENV} ARGS ${arg_ARGS})
+                  ${options} ENV ${arg_ENV} ARGS ${arg_ARGS})
 endfunction()
 
 # stretto_mpi_run(NAME name ABI abi RANKS n... PROGRAM file [PRELOAD yes|no] [ENV NAME=VALUE...] [ARGS ...] [TIMEOUT s])

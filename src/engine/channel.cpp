@@ -6,7 +6,7 @@
 namespace stretto {
 
 ChannelPool& channel_pool() {
-  static ChannelPool pool;
+  static auto& pool = *new ChannelPool;  // never destroyed: MPI_Finalize may come after
   return pool;
 }
 

@@ -64,6 +64,7 @@ std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op);
 
 /// A number for each predefined operation, the same on all ranks; one for all others.
 int number_of_operation(MPI_Op op);
+bool is_program_operation(MPI_Op op);
 /// Such as MPI_SUM.
 std::string name_of_operation(int number);
 

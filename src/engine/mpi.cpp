@@ -98,7 +98,10 @@ std::string load_mpi() {
 
 #define STRETTO_FIND(name)                                                    \
   mpi.name = reinterpret_cast<decltype(mpi.name)>(mpi_symbol("PMPI_" #name)); \
-  if (mpi.name == nullptr) return "the MPI library of this process lacks PMPI_" #name;
+  if (mpi.name == nullptr) {                                                  \
+    library = nullptr;                                                        \
+    return "the MPI library of this process lacks PMPI_" #name;               \
+  }
   STRETTO_MPI_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND
 #ifdef STRETTO_ABI_MPICH

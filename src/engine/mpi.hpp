@@ -42,7 +42,7 @@ namespace stretto {
 
 // clang-format off
 #define STRETTO_MPI_FUNCTIONS(X)                                                                             \
-  X(Abort) X(Allgather) X(Allreduce) X(Bcast) X(Comm_call_errhandler) X(Comm_create)                         \
+  X(Abort) X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Comm_call_errhandler) X(Comm_create)                         \
   X(Comm_create_errhandler) X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr)          \
   X(Comm_get_errhandler) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size)     \
   X(Comm_split) X(Comm_split_type) X(Comm_test_inter) X(Errhandler_free) X(Finalize) X(Get_library_version)  \

@@ -5,6 +5,7 @@
 #include <array>
 #include <climits>
 
+#include "engine/channel.hpp"
 #include "engine/element.hpp"
 
 namespace stretto {
@@ -13,6 +14,12 @@ std::optional<std::size_t> signature_bytes(MPI_Datatype datatype) {
   if (const std::size_t bytes = predefined_size(datatype)) return bytes;
   MPI_Count size = 0;
   if (datatype == mpi.datatype_null || mpi.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0) {
+    return std::nullopt;
+  }
+  // Only a call that moves data tells whether it is committed.
+  std::byte nothing{};
+  int position = 0;
+  if (mpi.Pack(&nothing, 0, datatype, &nothing, 1, &position, channel_pool().comm()) != MPI_SUCCESS) {
     return std::nullopt;
   }
   return static_cast<std::size_t>(size);

@@ -35,6 +35,9 @@ class PackedElements {
   int pack(std::size_t first, std::size_t count);
   int unpack();
 
+  /// A transfer that failed may still write to the packed form.
+  void abandon() { packed_.abandon(); }
+
  private:
   [[nodiscard]] std::byte* users_element(std::size_t index) const {
     return static_cast<std::byte*>(users_) + static_cast<std::ptrdiff_t>(index) * extent_;

@@ -211,6 +211,10 @@ int number_of_operation(MPI_Op op) {
   return static_cast<int>(found - operations().begin());
 }
 
+bool is_program_operation(MPI_Op op) {
+  return number_of_operation(op) == static_cast<int>(operations().size());
+}
+
 std::string name_of_operation(int number) {
   // In the order of the table.
   constexpr std::array<const char*, 15> names{

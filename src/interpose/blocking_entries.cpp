@@ -7,6 +7,8 @@
 
 #include "interpose/entry.hpp"
 #include "interpose/progress.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/session.hpp"
 
 namespace stretto {
 namespace {
@@ -98,9 +100,10 @@ STRETTO_TAKE_OVER(
       int error = mpi.Irecv(recvbuf, recvcount, from_raw<MPI_Datatype>(recvtype), source, recvtag,
                             from_raw<MPI_Comm>(comm), &receives);
       if (error != MPI_SUCCESS) return error;
-      error = finish(mpi.Isend(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), dest, sendtag,
-                               from_raw<MPI_Comm>(comm), &sends),
-                     sends, MPI_STATUS_IGNORE);
+      const int started = mpi.Isend(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), dest, sendtag,
+                                    from_raw<MPI_Comm>(comm), &sends);
+      if (started != MPI_SUCCESS) mpi.Cancel(&receives);
+      error = finish(started, sends, MPI_STATUS_IGNORE);
       const int received = finish(MPI_SUCCESS, receives, static_cast<MPI_Status*>(status));
       return error != MPI_SUCCESS ? error : received;
     })
@@ -147,5 +150,40 @@ STRETTO_HELPED_1(Win_wait)
 STRETTO_HELPED_1(Win_complete)
 STRETTO_HELPED_2(Win_unlock)
 STRETTO_HELPED_2(Win_flush)
+
+#ifdef STRETTO_ABI_MPICH
+// Persistent collectives of which the library must be left the waiting (requests.hpp). The request comes last.
+#define STRETTO_NOTED(name, parameters, arguments, request)                              \
+  STRETTO_TAKE_OVER(name, parameters, {                                                  \
+    const int result = next arguments;                                                   \
+    if (result == MPI_SUCCESS && session.active) {                                       \
+      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(request));        \
+    }                                                                                    \
+    return result;                                                                       \
+  })
+#define STRETTO_NOTED_8(name)                                                            \
+  STRETTO_NOTED(name, (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h),  \
+                (a, b, c, d, e, f, g, h), h)
+#define STRETTO_NOTED_10(name)                                                                             \
+  STRETTO_NOTED(name, (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j),    \
+                (a, b, c, d, e, f, g, h, i, j), j)
+#define STRETTO_NOTED_11(name)                                                                                   \
+  STRETTO_NOTED(name, (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k),  \
+                (a, b, c, d, e, f, g, h, i, j, k), k)
+
+STRETTO_NOTED(Barrier_init, (Word a, Word b, Word c), (a, b, c), c)
+STRETTO_NOTED_10(Gather_init)
+STRETTO_NOTED_11(Gatherv_init)
+STRETTO_NOTED_10(Scatter_init)
+STRETTO_NOTED_11(Scatterv_init)
+STRETTO_NOTED_10(Allgatherv_init)
+STRETTO_NOTED(Alltoall_init,
+              (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i),
+              (a, b, c, d, e, f, g, h, i), i)
+STRETTO_NOTED_11(Alltoallv_init)
+STRETTO_NOTED_11(Alltoallw_init)
+STRETTO_NOTED_8(Scan_init)
+STRETTO_NOTED_8(Exscan_init)
+#endif
 
 }  // namespace stretto

@@ -25,6 +25,8 @@ struct CallTraits {
   /// For STRETTO_CHECK: of one element (0: unknown), and by which it is reduced (engine/element.hpp).
   std::size_t element_bytes = 0;
   int operation = 0;
+  /// Reduces by a function of the program's.
+  bool calls_program = false;
   /// Stretto's own, that the program knows nothing of.
   bool is_own = false;
   /// Whether the library's own non-blocking form, in segments, would have to wait for other ranks at once.

@@ -35,19 +35,6 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
   return {};
 }
 
-/// False if the communicator gets no tags: it is left to the library from now on, by all ranks in the same call.
-bool wait_for_channel(Communicator& state) {
-  const std::shared_ptr<Channel>& channel = state.channel();
-  Channel::State now = channel->progress();
-  wait_until([&] { return (now = channel->progress()) != Channel::State::opening; });
-  if (now == Channel::State::open) return true;
-  state.refuse_channel();
-  complain_once_on_rank_0(
-      "the MPI library has no tag left for the collectives of another communicator; the library's own are used "
-      "on it");
-  return false;
-}
-
 Spec choose_by_rule(const CallTraits& traits, const Topology& topology) {
   const CallShape shape{.collective = traits.collective,
                         .bytes = traits.bytes,
@@ -65,7 +52,14 @@ std::optional<Spec> choose_form(Communicator& state, const CallTraits& traits, c
   // on others.
   if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
   const bool is_blocking = form.face == Face::blocking;
-  if (!is_blocking && !session.non_blocking) return Spec{};
+  if (!is_blocking && !session.non_blocking) {
+    const std::optional<Spec>& wanted = form.forced ? form.forced : session.settings.forced_for(traits.collective);
+    if (wanted && !wanted->is_native()) {
+      complain_once_on_rank_0("calls that are not blocking are left to the MPI library: it does not give all ranks "
+                              "MPI_THREAD_MULTIPLE, or no object of the process seemed to make such calls");
+    }
+    return Spec{};
+  }
   std::optional<Spec> spec = choose_for(state, traits, form.forced);
   if (!spec || spec->is_pass_through()) return spec;
   if (spec->is_native()) {
@@ -73,11 +67,27 @@ std::optional<Spec> choose_form(Communicator& state, const CallTraits& traits, c
     const bool possible = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
     return possible ? spec : Spec{};
   }
-  if (is_blocking && !wait_for_channel(state)) return Spec{};
+  // To make a persistent collective may wait for other ranks (MPI 4.1, section 6.13).
+  if (is_blocking && !wait_for_channel(state, state.channel())) return Spec{};
+  if (form.face == Face::persistent &&
+      !wait_for_channel(state, state.channel_with_fresh(spec->pipelining.in_flight()))) {
+    return Spec{};
+  }
   return spec;
 }
 
 }  // namespace
+
+bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel) {
+  Channel::State now = channel->progress();
+  wait_until([&] { return (now = channel->progress()) != Channel::State::opening; });
+  if (now == Channel::State::open) return true;
+  state.refuse_channel();
+  complain_once_on_rank_0(
+      "the MPI library has no tag left for the collectives of another communicator; the library's own are used "
+      "on it");
+  return false;
+}
 
 std::optional<Spec> choose_for(const Communicator& state, const CallTraits& traits,
                                const std::optional<Spec>& forced) {

@@ -25,6 +25,10 @@ std::optional<Spec> choose_for(const Communicator& state, const CallTraits& trai
 std::optional<Spec> choose_for(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
                                Form& form);
 
+/// Until the ranks have agreed on tags. False if there are none: the communicator is left to the library from now
+/// on, by all ranks in the same call.
+bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel);
+
 /// Tells the handler of the program's communicator.
 int report(MPI_Comm comm, int error);
 
@@ -77,6 +81,8 @@ std::optional<int> carry_out(Form& form, const CallTraits& traits, const Program
       return run(operation);
     }
     using Own = OwnOperation<decltype(make_message())>;
+    // The library's own calls must be started in the order of calls.
+    if (spec->is_native()) after = nullptr;
     auto own = std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), form.face);
     own->operation.begin_after(std::move(after));
     hand_over({own, &own->operation}, form.face, form.request);

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "engine/native_execution.hpp"
+#include "interpose/entry.hpp"
+#include "interpose/progress.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -25,7 +27,7 @@ std::string make_label(const std::vector<int>& ranks_in_world) {
   std::uint32_t sum = 2166136261U;  // FNV-1a
   for (const int rank : ranks_in_world) sum = (sum ^ static_cast<std::uint32_t>(rank)) * 16777619U;
   static std::mutex mutex;
-  static std::map<std::uint32_t, int> made;
+  static auto& made = *new std::map<std::uint32_t, int>;
   const std::lock_guard lock(mutex);
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%zu@%08x.%d", ranks_in_world.size(), sum, made[sum]++);
@@ -34,7 +36,7 @@ std::string make_label(const std::vector<int>& ranks_in_world) {
 
 std::mutex registry_mutex;
 std::set<Attachment*>& registry() {
-  static std::set<Attachment*> all;
+  static auto& all = *new std::set<Attachment*>;  // never destroyed: MPI_Finalize may come after
   return all;
 }
 
@@ -120,6 +122,13 @@ const std::shared_ptr<Channel>& Communicator::channel_with_fresh(std::size_t tag
   return persistent_channel_;
 }
 
+bool Communicator::is_opening() const {
+  const auto opens = [](const std::shared_ptr<Channel>& channel) {
+    return channel && channel->progress() == Channel::State::opening;
+  };
+  return opens(channel_) || opens(persistent_channel_);
+}
+
 Communicator::Key Communicator::key_of(const CallTraits& traits, const Spec& spec) {
   return {traits.collective, has_root(traits.collective) ? traits.root : 0, spec};
 }
@@ -159,6 +168,21 @@ void Communicator::call_error_handler(int error) const {
   mpi.Comm_call_errhandler(is_freed_ ? mpi.comm_world : users_, error);
 }
 
+namespace {
+
+/// nullptr if it has none yet.
+std::shared_ptr<Communicator> known_communicator(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (!may_be_communicator(comm) ||
+      mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS || found == 0) {
+    return nullptr;
+  }
+  return static_cast<Attachment*>(value)->state;
+}
+
+}  // namespace
+
 int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   state = nullptr;
   if (!may_be_communicator(comm)) return MPI_SUCCESS;
@@ -187,6 +211,18 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   state = made.release()->state;
   return MPI_SUCCESS;
 }
+
+STRETTO_TAKE_OVER(Comm_free, (void* comm), {
+  // Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the library's
+  // is under way on it, as the agreement on tags is. Other ranks come here too, having called the collective.
+  auto* handle = static_cast<MPI_Comm*>(comm);
+  if (session.active && has_outstanding() && handle != nullptr && !next.was_looked_at()) {
+    if (const std::shared_ptr<Communicator> state = known_communicator(*handle)) {
+      wait_until([&] { return !state->is_opening(); });
+    }
+  }
+  return next(comm);
+})
 
 void make_communicator_keyval() {
   mpi.Comm_create_keyval(&copy_nothing, &detach, &session.keyval, nullptr);

@@ -39,6 +39,8 @@ class Communicator {
   const std::shared_ptr<Channel>& channel();
   /// One with tags for a persistent collective, which may be started in any order.
   const std::shared_ptr<Channel>& channel_with_fresh(std::size_t tags);
+  /// Whether its ranks are about to agree on tags.
+  [[nodiscard]] bool is_opening() const;
   void refuse_channel() { native_only_ = true; }
 
   /// Calls so far.

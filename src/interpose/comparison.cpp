@@ -133,6 +133,7 @@ std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, c
   const Facts own = facts_of(traits, face);
   const std::uint64_t sequence = state->sequence();
   if (face == Face::blocking) {
+    if (!wait_for_channel(*state, state->channel())) return nullptr;
     Comparison comparison(own, state, sequence);
     Operation operation(state, of_facts, bruck, Face::blocking, comparison);
     run(operation);

@@ -21,6 +21,12 @@ class DeviceStaging {
   /// Copies the result to where the program wants it. Throws std::runtime_error if the driver cannot.
   void copy_result_back();
 
+  /// A transfer that failed may still write to the host buffers.
+  void abandon() {
+    input_.abandon();
+    output_.abandon();
+  }
+
  private:
   void* users_output_ = nullptr;  // as the program gave it, if that is device memory
   void* staged_output_ = nullptr;

@@ -26,6 +26,13 @@ int refuse_missing(const char* symbol);
 /// This thread is in a function that is passed on to a tool behind Stretto.
 inline thread_local int passing_on __attribute__((tls_model("initial-exec"))) = 0;
 
+struct PassingOn {
+  PassingOn() { ++passing_on; }
+  PassingOn(const PassingOn&) = delete;
+  PassingOn& operator=(const PassingOn&) = delete;
+  ~PassingOn() { --passing_on; }
+};
+
 template <typename T>
 using Narrowed = std::conditional_t<std::is_same_v<T, RawCount>, int,
                                     std::conditional_t<std::is_same_v<T, const RawCount*>, const int*, T>>;
@@ -52,6 +59,7 @@ class Next<int(Arguments...)> {
   }
 
   /// A tool passes on what it got from Stretto.
+  [[nodiscard]] bool goes_to_tool() const { return goes_to_tool_; }
   [[nodiscard]] bool was_looked_at() const { return is_pmpi_ && passing_on > 0; }
 
   /// Large-count forms that the library lacks (MPICH 3) are served by the ones with int. A program that looks
@@ -63,10 +71,8 @@ class Next<int(Arguments...)> {
     if (narrowed_ != nullptr) return narrowed_(narrow(arguments)...);
     if (function_ == nullptr) return refuse_missing(symbol_);
     if (!goes_to_tool_) return function_(arguments...);
-    ++passing_on;
-    const int result = function_(arguments...);
-    --passing_on;
-    return result;
+    const PassingOn mark;
+    return function_(arguments...);
   }
 
  private:

@@ -26,6 +26,8 @@ class Message {
   /// code.
   virtual int begin() { return MPI_SUCCESS; }
   virtual int finish() { return MPI_SUCCESS; }
+  /// After an error, MPI may still write to what is its own.
+  virtual void abandon() {}
 
   Call call;
 

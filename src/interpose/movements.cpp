@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/channel.hpp"
 #include "engine/packing.hpp"
 #include "interpose/carry_out.hpp"
 #include "interpose/collectives.hpp"
@@ -14,8 +15,8 @@ namespace {
 /// A broadcast: packed on the root before, unpacked on the others after.
 class Broadcast final : public Message {
  public:
-  Broadcast(void* buffer, std::size_t count, MPI_Datatype datatype, int root, bool is_root, MPI_Comm comm)
-      : packed_(buffer, count, datatype, comm), count_(count), is_root_(is_root) {
+  Broadcast(void* buffer, std::size_t count, MPI_Datatype datatype, int root, bool is_root)
+      : packed_(buffer, count, datatype, channel_pool().comm()), count_(count), is_root_(is_root) {
     call = Call::whole(packed_.data(), packed_.data(), packed_.bytes(), byte_element());
     call.root = root;
     call.in_place = true;
@@ -23,6 +24,7 @@ class Broadcast final : public Message {
 
   int begin() override { return is_root_ ? packed_.pack(0, count_) : MPI_SUCCESS; }
   int finish() override { return is_root_ ? MPI_SUCCESS : packed_.unpack(); }
+  void abandon() override { packed_.abandon(); }
 
  private:
   PackedElements packed_;
@@ -40,9 +42,9 @@ struct Contribution {
 class Gathering final : public Message {
  public:
   /// Without a `sent` one (MPI_IN_PLACE) the contribution stands in its place in the receive buffer.
-  Gathering(const std::optional<Contribution>& sent, const Contribution& received, int ranks, int rank,
-            MPI_Comm comm)
-      : result_(received.buffer, received.count * static_cast<std::size_t>(ranks), received.datatype, comm),
+  Gathering(const std::optional<Contribution>& sent, const Contribution& received, int ranks, int rank)
+      : result_(received.buffer, received.count * static_cast<std::size_t>(ranks), received.datatype,
+                channel_pool().comm()),
         rank_(static_cast<std::size_t>(rank)),
         count_(sent ? sent->count : received.count) {
     const std::size_t block = result_.bytes() / static_cast<std::size_t>(ranks);
@@ -51,13 +53,17 @@ class Gathering final : public Message {
     call.borders = borders_;
     call.in_place = !sent;
     if (!sent) return;
-    own_.emplace(sent->buffer, sent->count, sent->datatype, comm);
+    own_.emplace(sent->buffer, sent->count, sent->datatype, channel_pool().comm());
     call.input = own_->data();
     call.input_holds = {borders_[rank_], block};
   }
 
   int begin() override { return own_ ? own_->pack(0, count_) : result_.pack(rank_ * count_, count_); }
   int finish() override { return result_.unpack(); }
+  void abandon() override {
+    result_.abandon();
+    if (own_) own_->abandon();
+  }
 
  private:
   PackedElements result_;
@@ -71,7 +77,7 @@ class Gathering final : public Message {
 std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
                              MPI_Comm comm) {
   const std::size_t predefined = predefined_size(datatype);
-  if (count < 0 || (buffer == nullptr && predefined != 0)) return std::nullopt;
+  if (count < 0 || (count > 0 && buffer == nullptr && predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
   if (!form.forced && predefined != 0 &&
       elements * predefined < session.native_floor(Collective::bcast, form.face)) {
@@ -88,7 +94,7 @@ std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_D
                           .element_bytes = element_bytes.value_or(0)};
   return carry_out(
       form, traits, {.datatype = datatype, .other_datatype = mpi.datatype_null, .op = mpi.op_null}, comm,
-      state, [&] { return Broadcast(buffer, elements, datatype, root, state->rank() == root, comm); });
+      state, [&] { return Broadcast(buffer, elements, datatype, root, state->rank() == root); });
 }
 
 std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t sendcount,
@@ -96,7 +102,7 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
                                  MPI_Datatype recvtype, MPI_Comm comm) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
   // Both may be MPI_BOTTOM, with datatypes of absolute addresses.
-  const bool same_buffer = sendbuf == recvbuf && recvbuf != nullptr;
+  const bool same_buffer = recvcount > 0 && sendbuf == recvbuf && recvbuf != nullptr;
   if (recvcount < 0 || (!in_place && sendcount < 0) || same_buffer || recvbuf == MPI_IN_PLACE) {
     return std::nullopt;
   }
@@ -124,8 +130,7 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
     std::optional<Contribution> sent;
     // Nothing is ever written to the input (proven).
     if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
-    return Gathering(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks, state->rank(),
-                     comm);
+    return Gathering(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks, state->rank());
   });
 }
 

@@ -29,11 +29,12 @@ class ToldCall final : public Watched {
 class NativeCall {
  public:
   explicit NativeCall(const Form& form) {
+    if (form.face == Face::blocking) elsewhere_.emplace();
     if (form.told) told_.emplace(*form.told, form.face);
   }
 
  private:
-  WaitingElsewhere elsewhere_;
+  std::optional<WaitingElsewhere> elsewhere_;
   std::optional<ToldCall> told_;
 };
 

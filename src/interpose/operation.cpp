@@ -22,8 +22,11 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
   if (!traits_.is_own) sequence_ = state_->next_sequence();
   const std::size_t tags = execution_->tags(message_.call);
   if (tags == 0) return;
-  channel_ = face == Face::persistent ? state_->channel_with_fresh(tags) : state_->channel();
-  ticket_ = channel_->take(tags);
+  const bool is_persistent = face == Face::persistent;
+  // The persistent one was asked for before, by the number that does not depend on the message.
+  const std::size_t reserved = is_persistent ? spec_.pipelining.in_flight() : tags;
+  channel_ = is_persistent ? state_->channel_with_fresh(reserved) : state_->channel();
+  ticket_ = channel_->take(reserved);
 }
 
 Operation::~Operation() {
@@ -86,9 +89,14 @@ bool Operation::progress() {
     if (may_begin()) begin();
     return has_begun_ || ended();
   }
-  const bool any = execution_->progress();
-  if (execution_->ended()) finish();
-  return any;
+  try {
+    const bool any = execution_->progress();
+    if (execution_->ended()) finish();
+    return any;
+  } catch (const std::bad_alloc&) {
+    end(MPI_ERR_NO_MEM);
+    return true;
+  }
 }
 
 void Operation::finish() {
@@ -107,6 +115,10 @@ void Operation::finish() {
 
 void Operation::end(int error) {
   error_ = error;
+  if (error != MPI_SUCCESS) {
+    message_.abandon();
+    staging_.abandon();
+  }
   execution_->observe(nullptr);
   if (face_ != Face::persistent) {
     if (error == MPI_SUCCESS) state_->give_back(traits_, spec_, std::move(execution_));

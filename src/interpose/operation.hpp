@@ -46,6 +46,10 @@ class Operation final : public Watched {
   /// The same, told to the handler of the program's communicator unless the library has done so.
   int report_error() const;
 
+  /// Another thread than the program's may not advance it while the program computes: MPI calls the program's
+  /// functions only from within MPI, unless the program asked for threads.
+  [[nodiscard]] bool calls_program() const { return traits_.calls_program; }
+
   bool try_describe(std::string& text) override;
 
  private:

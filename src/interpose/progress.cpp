@@ -9,6 +9,8 @@
 #include <condition_variable>
 #include <iterator>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -30,6 +32,39 @@ std::atomic<std::size_t> outstanding{0};
 std::atomic<int> waiting_here{0};
 std::atomic<int> waiting_elsewhere{0};
 
+void remove_ended() {
+  std::vector<std::shared_ptr<Operation>> ended;  // what they hold is given back when the lock is gone
+  const std::lock_guard lock(list_mutex);
+  const auto first = std::partition(list().begin(), list().end(),
+                                    [](const auto& operation) { return !operation->ended(); });
+  ended.assign(std::make_move_iterator(first), std::make_move_iterator(list().end()));
+  list().erase(first, list().end());
+  outstanding -= ended.size();
+}
+
+/// Takes those outstanding operations that are `eligible` as far as they get.
+template <typename Eligible>
+bool make_progress_with(const Eligible& eligible) {
+  if (!has_outstanding()) return false;
+  // Taken out, as an operation may end in a callback of the program that makes progress as well.
+  thread_local std::vector<std::shared_ptr<Operation>> memory;
+  std::vector<std::shared_ptr<Operation>> now = std::exchange(memory, {});
+  {
+    const std::lock_guard lock(list_mutex);
+    now = list();
+  }
+  bool any = false;
+  bool some_ended = false;
+  for (const auto& operation : now) {
+    if (eligible(*operation)) any = operation->progress() || any;
+    some_ended = some_ended || operation->ended();
+  }
+  if (some_ended) remove_ended();
+  now.clear();
+  memory = std::move(now);
+  return any;
+}
+
 /// The thread that makes progress where no thread of the program does.
 class Helper {
  public:
@@ -39,8 +74,12 @@ class Helper {
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) {
       stopping_ = false;
-      is_awake_ = true;
-      thread_ = start_helper_thread("stretto", [this] { run(); });
+      try {
+        thread_ = start_helper_thread("stretto", [this] { run(); });
+        is_awake_ = true;
+      } catch (const std::system_error& error) {
+        complain_once_on_rank_0(std::string("no helper thread: ") + error.what());
+      }
     } else {
       call(lock);
     }
@@ -85,7 +124,7 @@ class Helper {
     while (!stopping_) {
       idle_ticks = has_outstanding() ? 0 : idle_ticks + 1;
       if (idle_ticks == 0 && waiting_here == 0) {
-        if (make_progress()) {
+        if (help()) {
           nap = shortest_nap;
           continue;
         }
@@ -97,6 +136,13 @@ class Helper {
       }
       sleep(idle_ticks);
     }
+  }
+
+  /// While no thread of the program is known to be in MPI, its functions must not be called.
+  static bool help() {
+    const bool may_call_program = session.program_has_threads || waiting_elsewhere > 0;
+    return make_progress_with(
+        [&](const Operation& operation) { return may_call_program || !operation.calls_program(); });
   }
 
   void sleep(int idle_ticks) {
@@ -141,42 +187,14 @@ bool has_outstanding() {
   return outstanding > 0;
 }
 
-namespace {
-
-void remove_ended() {
-  std::vector<std::shared_ptr<Operation>> ended;  // what they hold is given back when the lock is gone
-  const std::lock_guard lock(list_mutex);
-  const auto first = std::partition(list().begin(), list().end(),
-                                    [](const auto& operation) { return !operation->ended(); });
-  ended.assign(std::make_move_iterator(first), std::make_move_iterator(list().end()));
-  list().erase(first, list().end());
-  outstanding -= ended.size();
+bool make_progress() {
+  return make_progress_with([](const Operation&) { return true; });
 }
-
-}  // namespace
 
 bool make_progress_for(Operation& awaited) {
   if (outstanding > 1) return make_progress();
   const bool any = awaited.progress();
   if (awaited.ended()) remove_ended();
-  return any;
-}
-
-bool make_progress() {
-  if (!has_outstanding()) return false;
-  thread_local std::vector<std::shared_ptr<Operation>> now;
-  {
-    const std::lock_guard lock(list_mutex);
-    now = list();
-  }
-  bool any = false;
-  bool some_ended = false;
-  for (const auto& operation : now) {
-    any = operation->progress() || any;
-    some_ended = some_ended || operation->ended();
-  }
-  if (some_ended) remove_ended();
-  now.clear();
   return any;
 }
 

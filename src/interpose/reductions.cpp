@@ -34,6 +34,7 @@ CallTraits traits_of(Collective collective, std::size_t elements, const std::opt
           .understood = element.has_value(),
           .element_bytes = element ? static_cast<std::size_t>(element->size) : predefined,
           .operation = session.settings.check && element ? number_of_operation(element->op) : 0,
+          .calls_program = element && element->kernel == nullptr && is_program_operation(element->op),
           .blocks_in_segments = element && NativeExecution::may_block(collective, *element)};
 }
 

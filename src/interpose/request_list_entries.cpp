@@ -39,9 +39,7 @@ class WholeList {
         list_(count, requests_),
         of_theirs_(list_.theirs.size()),
         is_done_(list_.theirs.size(), false),
-        statuses_(statuses),
-        library_must_wait_(
-            std::any_of(list_.theirs.begin(), list_.theirs.end(), must_library_wait_for)) {}
+        statuses_(statuses) {}
 
   /// Empty: not yet. Otherwise the result of MPI_Testall.
   std::optional<int> test() {
@@ -63,22 +61,25 @@ class WholeList {
     return complete_all();
   }
 
+  /// Where the library must wait for some of its requests (requests.hpp), for all of them.
+  [[nodiscard]] bool library_must_wait() const {
+    return std::any_of(list_.theirs.begin(), list_.theirs.end(), must_library_wait_for);
+  }
+  int wait_by_library() {
+    wait_until([&] { return list_.ours_are_done(); });
+    const WaitingElsewhere elsewhere;
+    error_ = mpi.Waitall(list_.size_of_theirs(), list_.theirs.data(), of_theirs_.data());
+    list_.bring_back();
+    is_done_.assign(is_done_.size(), true);
+    return complete_all();
+  }
+
   [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
 
  private:
   /// Whether that was the last of the library's, or one has failed: then others may be pending.
   bool take_in_theirs() {
     if (list_.theirs.empty()) return true;
-    if (library_must_wait_) {
-      if (!list_.ours_are_done()) return false;
-      const WaitingElsewhere elsewhere;
-      error_ = mpi.Waitall(list_.size_of_theirs(), list_.theirs.data(), of_theirs_.data());
-      list_.bring_back();
-      is_done_.assign(is_done_.size(), true);
-      library_must_wait_ = false;
-      list_.theirs.clear();
-      return true;
-    }
     int done = 0;
     std::vector<int> which(list_.theirs.size());
     std::vector<MPI_Status> status(list_.theirs.size());
@@ -117,7 +118,6 @@ class WholeList {
   std::vector<MPI_Status> of_theirs_;
   std::vector<bool> is_done_;  // beside it
   Statuses statuses_;
-  bool library_must_wait_;
   int error_ = MPI_SUCCESS;
 };
 
@@ -224,11 +224,23 @@ int wait_for(List& list) {
   return *result;
 }
 
+#ifdef STRETTO_ABI_MPICH
+/// Whether a request is complete, which stays as it is.
+bool is_complete(MPI_Request request, MPI_Status* status) {
+  set_empty(status);
+  if (request == mpi.request_null) return true;
+  if (const Pending* pending = find_pending(request)) return pending->is_done();
+  int done = 0;
+  return mpi.Request_get_status(request, &done, status) == MPI_SUCCESS && done != 0;
+}
+#endif
+
 }  // namespace
 
 STRETTO_TAKE_OVER(Waitall, (int count, void* requests, void* statuses), {
   if (is_idle() || next.was_looked_at()) return next(count, requests, statuses);
   WholeList list(count, requests, statuses);
+  if (list.library_must_wait()) return list.wait_by_library();
   return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, statuses);
 })
 
@@ -273,5 +285,59 @@ STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices,
   if (!list.has_ours()) return next(count, requests, done, indices, statuses);
   return list.look().value_or(MPI_SUCCESS);
 })
+
+#ifdef STRETTO_ABI_MPICH
+// Of MPI 4.1, which complete nothing. (Open MPI has none of them.)
+
+STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses), {
+  make_progress();
+  const auto* handles = static_cast<const MPI_Request*>(requests);
+  Statuses all(statuses);
+  *flag = 1;
+  for (int i = 0; i < count; ++i) {
+    MPI_Status status{};
+    if (!is_complete(handles[i], &status)) *flag = 0;
+    all.set(static_cast<std::size_t>(i), status);
+  }
+  return MPI_SUCCESS;
+})
+
+STRETTO_TAKE_OVER(Request_get_status_any,
+                  (int count, const void* requests, int* index, int* flag, void* status), {
+                    make_progress();
+                    const auto* handles = static_cast<const MPI_Request*>(requests);
+                    bool is_any = false;
+                    *index = MPI_UNDEFINED;
+                    for (int i = 0; i < count && *index == MPI_UNDEFINED; ++i) {
+                      const Pending* pending = find_pending(handles[i]);
+                      if (handles[i] == mpi.request_null || (pending != nullptr && !pending->is_active)) continue;
+                      is_any = true;
+                      if (is_complete(handles[i], static_cast<MPI_Status*>(status))) *index = i;
+                    }
+                    *flag = *index != MPI_UNDEFINED || !is_any ? 1 : 0;
+                    if (!is_any) set_empty(static_cast<MPI_Status*>(status));
+                    return MPI_SUCCESS;
+                  })
+
+STRETTO_TAKE_OVER(Request_get_status_some,
+                  (int count, const void* requests, int* done, int* indices, void* statuses), {
+                    make_progress();
+                    const auto* handles = static_cast<const MPI_Request*>(requests);
+                    Statuses all(statuses);
+                    bool is_any = false;
+                    *done = 0;
+                    for (int i = 0; i < count; ++i) {
+                      const Pending* pending = find_pending(handles[i]);
+                      if (handles[i] == mpi.request_null || (pending != nullptr && !pending->is_active)) continue;
+                      is_any = true;
+                      MPI_Status status{};
+                      if (!is_complete(handles[i], &status)) continue;
+                      all.set(static_cast<std::size_t>(*done), status);
+                      indices[(*done)++] = i;
+                    }
+                    if (!is_any) *done = MPI_UNDEFINED;
+                    return MPI_SUCCESS;
+                  })
+#endif
 
 }  // namespace stretto

@@ -93,10 +93,8 @@ void forget_persistent_of_library(MPI_Request request) {
 void free_requests() {
   // What the program has not freed is its own leak; but it holds tags and memory.
   const std::lock_guard lock(mutex);
-  for (const auto& entry : pending()) {
-    MPI_Request request = entry.first;
-    mpi.Request_free(&request);
-  }
+  // Handles that it still has stay: it may free them in a callback of MPI_Finalize.
+  for (MPI_Request& request : unused()) mpi.Request_free(&request);
   pending().clear();
   unused().clear();
   count = 0;

@@ -64,7 +64,7 @@ bool may_help(int thread_level) {
 
 }  // namespace
 
-void begin_session(int thread_level) {
+void begin_session(int given_level, int asked_level) {
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
     const char* strict = std::getenv("STRETTO_STRICT");
@@ -86,7 +86,8 @@ void begin_session(int thread_level) {
   }
 
   load_predefined_handles();
-  session.non_blocking = may_help(thread_level);
+  session.non_blocking = may_help(given_level);
+  session.program_has_threads = asked_level == MPI_THREAD_MULTIPLE;
   session.topology = find_topology(session.settings);
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
@@ -132,7 +133,7 @@ void complain(const std::string& line) {
 void complain_once_on_rank_0(const std::string& line) {
   if (session.world_rank != 0) return;
   static std::mutex mutex;
-  static std::set<std::string> said;
+  static auto& said = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   if (said.insert(line).second) complain(line);
 }

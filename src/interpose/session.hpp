@@ -21,6 +21,8 @@ struct Session {
   Settings settings;
   /// Whether calls that are not blocking can be carried out: only where a helper thread may call MPI.
   bool non_blocking = false;
+  /// The program asked for MPI_THREAD_MULTIPLE.
+  bool program_has_threads = false;
   int world_rank = 0;
   /// Of MPI_COMM_WORLD.
   Topology topology;
@@ -42,9 +44,9 @@ struct Session {
 
 extern Session session;
 
-/// Called when MPI_Init has succeeded, with the thread level that the library gives. Collective over
-/// MPI_COMM_WORLD.
-void begin_session(int thread_level);
+/// Called when MPI_Init has succeeded, with the thread level that the library gives and the one that the program
+/// asked for. Collective over MPI_COMM_WORLD.
+void begin_session(int given_level, int asked_level);
 
 /// Called before MPI_Finalize: writes statistics and frees what is ours.
 void end_session();

@@ -2,6 +2,8 @@
 // Where a session begins and ends, and what the program hears of threads.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <string_view>
 
 #include "interpose/entry.hpp"
 #include "interpose/session.hpp"
@@ -10,38 +12,57 @@
 namespace stretto {
 namespace {
 
-/// What the program asked for; the library may give more.
+/// What the program asked for, and what the library gives.
 std::atomic<int> asked_level{MPI_THREAD_MULTIPLE};
+std::atomic<int> given_level{MPI_THREAD_SINGLE};
 
-/// Initializes MPI by `init_thread` for at least `required`, and begins a session.
+/// Initializes MPI for at least `required`.
 template <typename InitThread>
 int initialize(const InitThread& init_thread, int* argc, char*** argv, int required, int* provided) {
   int given = MPI_THREAD_SINGLE;
   const int wanted = wants_helper_thread() ? MPI_THREAD_MULTIPLE : required;
-  asked_level = required;
   const int result = init_thread(argc, argv, wanted, &given);
-  if (provided != nullptr) *provided = wanted == required ? given : std::min(given, required);
-  if (wanted == required) asked_level = given;
-  if (result == MPI_SUCCESS) begin_session(given);
+  given_level = given;
+  asked_level = wanted == required ? given : std::min(given, required);
+  if (provided != nullptr) *provided = asked_level;
   return result;
+}
+
+/// The level of MPI_Init, which a variable may set.
+int level_of_init() {
+  for (const char* name : {"OMPI_MPI_THREAD_LEVEL", "MPIR_CVAR_DEFAULT_THREAD_LEVEL"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr) continue;
+    const std::string_view level = value;
+    if (level == "3" || level == "multiple" || level == "MPI_THREAD_MULTIPLE") return MPI_THREAD_MULTIPLE;
+  }
+  return MPI_THREAD_SINGLE;
 }
 
 }  // namespace
 
+// A tool behind Stretto gets the call as the program made it, and passes it on to PMPI: the level is raised there.
+
 STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* provided), {
-  if (next.was_looked_at()) return next(argc, argv, required, provided);
-  return initialize(next, argc, argv, required, provided);
+  if (next.was_looked_at()) return initialize(next, argc, argv, required, provided);
+  const int result = next.goes_to_tool() ? next(argc, argv, required, provided)
+                                         : initialize(next, argc, argv, required, provided);
+  if (result == MPI_SUCCESS) begin_session(given_level, required);
+  return result;
 })
 
-// Only where that is needed: a tool may know MPI_Init alone.
-#define STRETTO_TAKE_OVER_INIT(P)                                                                   \
-  STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                        \
-    static const Next<int(int*, char***, int, int*)> thread(#P "MPI_Init_thread", nullptr, nullptr); \
-    if (next.was_looked_at()) return next(argc, argv);                                              \
-    if (wants_helper_thread()) return initialize(thread, argc, argv, MPI_THREAD_SINGLE, nullptr);   \
-    const int result = next(argc, argv);                                                            \
-    if (result == MPI_SUCCESS) begin_session(MPI_THREAD_SINGLE);                                    \
-    return result;                                                                                  \
+#define STRETTO_TAKE_OVER_INIT(P)                                                                           \
+  STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                                \
+    static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr);   \
+    const auto raised = [&] { return initialize(init_thread, argc, argv, level_of_init(), nullptr); };      \
+    if (!wants_helper_thread() || next.goes_to_tool()) {                                                    \
+      const int result = next(argc, argv);                                                                  \
+      if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());      \
+      return result;                                                                                        \
+    }                                                                                                       \
+    const int result = raised();                                                                            \
+    if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());        \
+    return result;                                                                                          \
   })
 STRETTO_TAKE_OVER_INIT()
 STRETTO_TAKE_OVER_INIT(P)

@@ -55,9 +55,10 @@ constexpr int rows_of_a_call = 1000;
 constexpr std::size_t most_events = 20'000'000;
 
 std::mutex mutex;
-std::vector<Event> events;
-std::vector<CallInfo> calls;
-std::set<int> lanes_in_use;
+// Never destroyed: MPI_Finalize may come after.
+auto& events = *new std::vector<Event>;
+auto& calls = *new std::vector<CallInfo>;
+auto& lanes_in_use = *new std::set<int>;
 ClockReading first_reading;
 std::int64_t origin = 0;  // rank 0's clock when the trace began
 std::uint64_t job = 0;
@@ -213,15 +214,16 @@ TracedCall::TracedCall(const Communicator& state, const CallTraits& traits, cons
   const std::string numbered = has_own_numbers ? "/" + std::to_string(sequence) : "";
   const std::lock_guard lock(mutex);
   call_ = calls.size();
+  if (events.size() == most_events) return;  // full: nothing more is kept of it
   calls.push_back({traits, to_string(spec), state.label() + numbered, state.topology().ranks(), face,
                    has_own_numbers ? starts_before : sequence});
-  lane_ = 0;
   while (lanes_in_use.contains(lane_)) ++lane_;
   lanes_in_use.insert(lane_);
   began_ = nanoseconds_now();
 }
 
 TracedCall::~TracedCall() {
+  if (began_ == 0) return;
   add({EventKind::call, 1 + lane_ * rows_of_a_call, static_cast<std::uint32_t>(call_), began_,
        nanoseconds_now()});
   const std::lock_guard lock(mutex);

@@ -38,8 +38,8 @@ class TracedCall final : public Observer {
   };
 
   std::size_t call_;
-  int lane_;
-  std::int64_t began_;
+  int lane_ = 0;
+  std::int64_t began_ = 0;
   std::vector<Flight> flights_;
 };
 

@@ -22,10 +22,11 @@ struct Entry {
   bool is_told = false;
 };
 
-std::mutex mutex;
-std::condition_variable wake_up;
+// Never destroyed: the thread may outlive static objects.
+auto& mutex = *new std::mutex;
+auto& wake_up = *new std::condition_variable;
+auto& thread = *new std::thread;
 bool stopping = false;
-std::thread thread;
 std::map<Watched*, Entry>& calls() {
   static auto& all = *new std::map<Watched*, Entry>;  // never destroyed: the thread may outlive it
   return all;
