@@ -56,6 +56,13 @@ class LocalRanks:
 
     install: Install
 
+    def line(self, ranks: int, program: Sequence[str]) -> list[str]:
+        """The command line that runs a program without Stretto."""
+        options = ["-np", str(ranks)]
+        if self.install.flavor.abi == "openmpi":
+            options += ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
+        return [str(self.install.launcher.path), *options, *program]
+
     def run(
         self,
         ranks: int,
@@ -71,13 +78,10 @@ class LocalRanks:
         environment = {**self.install.environment(), **(settings or {})}
         if topology is not None:
             environment["STRETTO_TOPOLOGY"] = topology
-        options = ["-np", str(ranks)]
-        if self.install.flavor.abi == "openmpi":
-            options += ["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
-        launcher = str(self.install.launcher.path)
+        line = self.line(ranks, program)
         if specs is None:
-            settings = launch.mpi4py_settings(self.install.launcher, os.environ)
-            line = [launcher, *launch.rank_options(self.install.flavor, settings), *options, *program]
+            variables = launch.mpi4py_settings(self.install.launcher, os.environ)
+            line[1:1] = launch.rank_options(self.install.flavor, variables)
         else:
             ours = [
                 sys.executable,
@@ -87,7 +91,7 @@ class LocalRanks:
                 *itertools.chain.from_iterable(("--spec", spec) for spec in specs),
             ]
             ours += ["--stats", str(stats)] if stats else []
-            line = [*ours, "--", launcher, *options, *program]
+            line = [*ours, "--", *line]
         return run_to_end(line, environment, seconds)
 
 
