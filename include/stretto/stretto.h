@@ -39,9 +39,9 @@ int stretto_reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcou
 int stretto_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                       MPI_Datatype recvtype, MPI_Comm comm, const char* spec);
 
-/* The same without waiting. The request is like that of MPI_Iallreduce and its kin, and works in every function
- * that completes requests. Needs MPI_THREAD_MULTIPLE of the MPI library, which Stretto asks for by itself; where
- * that is not to be had, the MPI library's own function is used. */
+/* The same without waiting. The request is like that of MPI_Iallreduce and its kin, and works in every
+ * function that completes requests. Needs MPI_THREAD_MULTIPLE of the MPI library, which Stretto asks for by
+ * itself; where that is not to be had, the MPI library's own function is used. */
 int stretto_iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                        MPI_Comm comm, const char* spec, MPI_Request* request);
 int stretto_ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, const char* spec,
@@ -56,8 +56,8 @@ int stretto_iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype
                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm, const char* spec,
                        MPI_Request* request);
 
-/* Persistent: set up once, started by MPI_Start or MPI_Startall, in any order on each rank, and completed like
- * any other request. Where Stretto leaves a call to the MPI library that has no persistent collectives,
+/* Persistent: set up once, started by MPI_Start or MPI_Startall, in any order on each rank, and completed
+ * like any other request. Where Stretto leaves a call to the MPI library that has no persistent collectives,
  * MPI_ERR_UNSUPPORTED_OPERATION. */
 int stretto_allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                            MPI_Comm comm, MPI_Info info, const char* spec, MPI_Request* request);
@@ -68,18 +68,18 @@ int stretto_reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datat
 int stretto_reduce_scatter_init(const void* sendbuf, void* recvbuf, const int* recvcounts,
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                                 const char* spec, MPI_Request* request);
-int stretto_reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
-                                      MPI_Op op, MPI_Comm comm, MPI_Info info, const char* spec,
-                                      MPI_Request* request);
+int stretto_reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount,
+                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                      const char* spec, MPI_Request* request);
 int stretto_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                            const char* spec, MPI_Request* request);
 
-/* Below, a collective is "allreduce", "bcast", "reduce", "reduce_scatter" or "allgather", and text is written to
- * at most `length` characters, the ending zero included. Of what is no collective: MPI_ERR_ARG. */
+/* Below, a collective is "allreduce", "bcast", "reduce", "reduce_scatter" or "allgather", and text is written
+ * to at most `length` characters, the ending zero included. Of what is no collective: MPI_ERR_ARG. */
 
-/* Reads a spec and writes it as Stretto would; or writes why it cannot be read, and returns MPI_ERR_ARG. May be
- * called before MPI_Init. */
+/* Reads a spec and writes it as Stretto would; or writes why it cannot be read, and returns MPI_ERR_ARG. May
+ * be called before MPI_Init. */
 int stretto_parse_spec(const char* collective, const char* spec, char* text, int length);
 
 /* Writes the spec that a call of `collective` by a commutative operation on `comm` would take, whose whole
@@ -87,8 +87,8 @@ int stretto_parse_spec(const char* collective, const char* spec, char* text, int
 int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec, int length);
 
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set for that. Between
- * MPI_Init and MPI_Finalize. Returns the characters that all of it takes, without the ending zero; 0 if nothing
- * is counted. */
+ * MPI_Init and MPI_Finalize. Returns the characters that all of it takes, without the ending zero; 0 if
+ * nothing is counted. */
 size_t stretto_statistics(char* json, size_t length);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where Stretto's messages travel: all over one communicator of its own, a copy of MPI_COMM_WORLD that is made
-// in MPI_Init. The collectives of each of the program's communicators get a channel there, a range of tags.
+// Where Stretto's messages travel: all over one communicator of its own, a copy of MPI_COMM_WORLD that is
+// made in MPI_Init. The collectives of each of the program's communicators get a channel there, a range of
+// tags.
 //
 // Why not a communicator for each of the program's: to make one blocks (only MPI_Comm_idup does not, and it
 // calls the program's attribute callbacks), which a non-blocking collective must not; and the context ids of
@@ -21,8 +22,8 @@
 
 namespace stretto {
 
-/// The channels of this process: each rank of the world owns its share, so that no two agreements can ever come
-/// to the same one.
+/// The channels of this process: each rank of the world owns its share, so that no two agreements can ever
+/// come to the same one.
 class ChannelPool {
  public:
   /// Tags of a channel.
@@ -82,8 +83,8 @@ ChannelPool& channel_pool();
 
 /// The tags of one communicator's collectives. They are taken in the order of calls, which is the same on all
 /// ranks, and serve again when the call that had them has ended here. That is enough: whoever starts the next
-/// call with these tags has sent all messages of the former before, and messages of one pair and tag arrive in
-/// order.
+/// call with these tags has sent all messages of the former before, and messages of one pair and tag arrive
+/// in order.
 class Channel {
  public:
   enum class State : std::uint8_t { opening, open, refused };

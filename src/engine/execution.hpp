@@ -29,10 +29,10 @@ class Observer {
   virtual void segment_ends(std::size_t flight) = 0;
 };
 
-/// The one object behind the three faces of a collective: the blocking call starts it and makes progress until
-/// it has ended, the non-blocking one starts it, the persistent one keeps it and starts it again and again. It
-/// carries out one call at a time. After an error it must not be used again, and be destroyed only when MPI
-/// no longer moves its messages: best never.
+/// The one object behind the three faces of a collective: the blocking call starts it and makes progress
+/// until it has ended, the non-blocking one starts it, the persistent one keeps it and starts it again and
+/// again. It carries out one call at a time. After an error it must not be used again, and be destroyed only
+/// when MPI no longer moves its messages: best never.
 class Execution {
  public:
   Execution() = default;
@@ -40,8 +40,8 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
   virtual ~Execution() = default;
 
-  /// Tags that a call needs: so many that are no other call's, from when it starts until it has ended, on each
-  /// rank.
+  /// Tags that a call needs: so many that are no other call's, from when it starts until it has ended, on
+  /// each rank.
   [[nodiscard]] virtual std::size_t tags(const Call& call) const = 0;
 
   /// Posts the first messages. Throws std::bad_alloc, before anything is posted.

@@ -218,8 +218,9 @@ bool is_program_operation(MPI_Op op) {
 std::string name_of_operation(int number) {
   // In the order of the table.
   constexpr std::array<const char*, 15> names{
-      "MPI_SUM",  "MPI_PROD", "MPI_MIN",  "MPI_MAX",    "MPI_LAND",   "MPI_LOR",     "MPI_LXOR", "MPI_BAND",
-      "MPI_BOR",  "MPI_BXOR", "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP", "an operation of its own"};
+      "MPI_SUM",    "MPI_PROD",   "MPI_MIN",     "MPI_MAX",   "MPI_LAND",
+      "MPI_LOR",    "MPI_LXOR",   "MPI_BAND",    "MPI_BOR",   "MPI_BXOR",
+      "MPI_MINLOC", "MPI_MAXLOC", "MPI_REPLACE", "MPI_NO_OP", "an operation of its own"};
   return names.at(static_cast<std::size_t>(number));
 }
 

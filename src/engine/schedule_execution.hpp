@@ -30,8 +30,8 @@ enum class Keep : std::uint8_t {
 /// nothing.
 class ScheduleExecution final : public Execution {
  public:
-  /// `comm` is Stretto's own and returns errors. A schedule that sends runs of the caller's blocks must not be
-  /// cut: `pipelining` says nothing then.
+  /// `comm` is Stretto's own and returns errors. A schedule that sends runs of the caller's blocks must not
+  /// be cut: `pipelining` says nothing then.
   ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule, const Pipelining& pipelining,
                     Keep keep = Keep::nothing);
   ~ScheduleExecution() override;

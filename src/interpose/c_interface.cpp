@@ -41,28 +41,29 @@ void write_text(const std::string& text, char* into, std::size_t length) {
 
 // One collective in its three forms. `raw`: the types of the arguments as they are passed on.
 #define STRETTO_LIST(...) __VA_ARGS__
-#define STRETTO_INTERFACE(name, Name, Iname, iname, collective, parameters, raw, arguments)                  \
-  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                             \
-    static const Next<int(STRETTO_LIST raw)> next("MPI_" #Name, nullptr, nullptr);                            \
-    return by_spec(Collective::collective, spec, comm, {},                                                    \
-                   [&](Form form) { return name(next, std::move(form), STRETTO_LIST arguments); });           \
-  }                                                                                                           \
-  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, MPI_Request* request) {      \
-    static const Next<int(STRETTO_LIST raw, void*)> next("MPI_" #Iname, nullptr, nullptr);                    \
-    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = request},      \
-                   [&](Form form) {                                                                           \
-                     return name(next, std::move(form), STRETTO_LIST arguments, static_cast<void*>(request)); \
-                   });                                                                                        \
-  }                                                                                                           \
-  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, MPI_Info info, const char* spec,         \
-                                            MPI_Request* request) {                                           \
-    static const Next<int(STRETTO_LIST raw, RawHandle, void*)> next("MPI_" #Name "_init",                     \
-                                                                    "MPIX_" #Name "_init", nullptr);          \
-    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = request},        \
-                   [&](Form form) {                                                                           \
-                     return name(next, std::move(form), STRETTO_LIST arguments, to_raw(info),                 \
-                                 static_cast<void*>(request));                                                \
-                   });                                                                                        \
+#define STRETTO_INTERFACE(name, Name, Iname, iname, collective, parameters, raw, arguments)              \
+  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                        \
+    static const Next<int(STRETTO_LIST raw)> next("MPI_" #Name, nullptr, nullptr);                       \
+    return by_spec(Collective::collective, spec, comm, {},                                               \
+                   [&](Form form) { return name(next, std::move(form), STRETTO_LIST arguments); });      \
+  }                                                                                                      \
+  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, MPI_Request* request) { \
+    static const Next<int(STRETTO_LIST raw, void*)> next("MPI_" #Iname, nullptr, nullptr);               \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = request}, \
+                   [&](Form form) {                                                                      \
+                     return name(next, std::move(form), STRETTO_LIST arguments,                          \
+                                 static_cast<void*>(request));                                           \
+                   });                                                                                   \
+  }                                                                                                      \
+  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, MPI_Info info, const char* spec,    \
+                                            MPI_Request* request) {                                      \
+    static const Next<int(STRETTO_LIST raw, RawHandle, void*)> next("MPI_" #Name "_init",                \
+                                                                    "MPIX_" #Name "_init", nullptr);     \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = request},   \
+                   [&](Form form) {                                                                      \
+                     return name(next, std::move(form), STRETTO_LIST arguments, to_raw(info),            \
+                                 static_cast<void*>(request));                                           \
+                   });                                                                                   \
   }
 
 STRETTO_INTERFACE(allreduce, Allreduce, Iallreduce, iallreduce, allreduce,

@@ -53,10 +53,12 @@ std::optional<Spec> choose_form(Communicator& state, const CallTraits& traits, c
   if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
   const bool is_blocking = form.face == Face::blocking;
   if (!is_blocking && !session.non_blocking) {
-    const std::optional<Spec>& wanted = form.forced ? form.forced : session.settings.forced_for(traits.collective);
+    const std::optional<Spec>& wanted =
+        form.forced ? form.forced : session.settings.forced_for(traits.collective);
     if (wanted && !wanted->is_native()) {
-      complain_once_on_rank_0("calls that are not blocking are left to the MPI library: it does not give all ranks "
-                              "MPI_THREAD_MULTIPLE, or no object of the process seemed to make such calls");
+      complain_once_on_rank_0(
+          "calls that are not blocking are left to the MPI library: it does not give all ranks "
+          "MPI_THREAD_MULTIPLE, or no object of the process seemed to make such calls");
     }
     return Spec{};
   }
@@ -84,7 +86,8 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
   if (now == Channel::State::open) return true;
   state.refuse_channel();
   complain_once_on_rank_0(
-      "the MPI library has no tag left for the collectives of another communicator; the library's own are used "
+      "the MPI library has no tag left for the collectives of another communicator; the library's own are "
+      "used "
       "on it");
   return false;
 }

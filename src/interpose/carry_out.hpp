@@ -25,8 +25,8 @@ std::optional<Spec> choose_for(const Communicator& state, const CallTraits& trai
 std::optional<Spec> choose_for(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
                                Form& form);
 
-/// Until the ranks have agreed on tags. False if there are none: the communicator is left to the library from now
-/// on, by all ranks in the same call.
+/// Until the ranks have agreed on tags. False if there are none: the communicator is left to the library from
+/// now on, by all ranks in the same call.
 bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel);
 
 /// Tells the handler of the program's communicator.
@@ -63,8 +63,8 @@ struct OwnOperation {
 };
 
 /// Carries a call out by `form.forced`, or by the choice if that is empty. Empty result: the call is the
-/// library's, whose own function must be called with the arguments as they are. make_message() gives a Message,
-/// or throws.
+/// library's, whose own function must be called with the arguments as they are. make_message() gives a
+/// Message, or throws.
 template <typename MakeMessage>
 std::optional<int> carry_out(Form& form, const CallTraits& traits, const ProgramHandles& handles,
                              MPI_Comm comm, std::shared_ptr<Communicator> state,
@@ -83,7 +83,8 @@ std::optional<int> carry_out(Form& form, const CallTraits& traits, const Program
     using Own = OwnOperation<decltype(make_message())>;
     // The library's own calls must be started in the order of calls.
     if (spec->is_native()) after = nullptr;
-    auto own = std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), form.face);
+    auto own =
+        std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), form.face);
     own->operation.begin_after(std::move(after));
     hand_over({own, &own->operation}, form.face, form.request);
     return MPI_SUCCESS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective of the program, from its arguments as they come in to the library's own function. `next` is where
-// calls go on to; `rest` is what a form has beyond the blocking one: an info, a request.
+// A collective of the program, from its arguments as they come in to the library's own function. `next` is
+// where calls go on to; `rest` is what a form has beyond the blocking one: an info, a request.
 #pragma once
 
 #include <algorithm>

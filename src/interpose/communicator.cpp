@@ -175,7 +175,8 @@ std::shared_ptr<Communicator> known_communicator(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
   if (!may_be_communicator(comm) ||
-      mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS || found == 0) {
+      mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS ||
+      found == 0) {
     return nullptr;
   }
   return static_cast<Attachment*>(value)->state;
@@ -213,8 +214,9 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
 }
 
 STRETTO_TAKE_OVER(Comm_free, (void* comm), {
-  // Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the library's
-  // is under way on it, as the agreement on tags is. Other ranks come here too, having called the collective.
+  // Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the
+  // library's is under way on it, as the agreement on tags is. Other ranks come here too, having called the
+  // collective.
   auto* handle = static_cast<MPI_Comm*>(comm);
   if (session.active && has_outstanding() && handle != nullptr && !next.was_looked_at()) {
     if (const std::shared_ptr<Communicator> state = known_communicator(*handle)) {

@@ -17,9 +17,9 @@
 
 namespace stretto {
 
-/// What Stretto keeps for one of the program's communicators, as an attribute of it and as long as an operation
-/// of it is under way. One thread at a time begins a collective of a communicator (MPI requires it); any thread
-/// may end one.
+/// What Stretto keeps for one of the program's communicators, as an attribute of it and as long as an
+/// operation of it is under way. One thread at a time begins a collective of a communicator (MPI requires
+/// it); any thread may end one.
 class Communicator {
  public:
   explicit Communicator(MPI_Comm users);
@@ -46,11 +46,12 @@ class Communicator {
   /// Calls so far.
   std::uint64_t next_sequence() { return sequence_++; }
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
-  /// Tells it from other communicators, in the same way on all of its ranks (as long as each makes those of one
-  /// group in the same order).
+  /// Tells it from other communicators, in the same way on all of its ranks (as long as each makes those of
+  /// one group in the same order).
   [[nodiscard]] const std::string& label() const { return label_; }
 
-  /// What carries out a call by a spec that is not the library's blocking call; to be given back when it is idle.
+  /// What carries out a call by a spec that is not the library's blocking call; to be given back when it is
+  /// idle.
   std::unique_ptr<Execution> lease(const CallTraits& traits, const Spec& spec, bool persistent);
   void give_back(const CallTraits& traits, const Spec& spec, std::unique_ptr<Execution> execution);
 

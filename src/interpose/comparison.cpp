@@ -105,8 +105,9 @@ class Comparison final : public Message {
     const bool speaks = state_->rank() == 0;
     if (speaks) {
       complain("STRETTO_CHECK: call number " + std::to_string(sequence_) + " of a communicator of " +
-               std::to_string(all_.size()) + " ranks: rank 0 (" + in_world(0) + ") " + found.left + ", rank " +
-               std::to_string(rank) + " (" + in_world(rank) + ") " + found.right + "; the job ends");
+               std::to_string(all_.size()) + " ranks: rank 0 (" + in_world(0) + ") " + found.left +
+               ", rank " + std::to_string(rank) + " (" + in_world(rank) + ") " + found.right +
+               "; the job ends");
     }
     end_job(speaks);
   }

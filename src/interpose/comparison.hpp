@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// STRETTO_CHECK=1: before a call is carried out, the ranks of its communicator tell each other what they call.
-// Where that does not match, MPI leaves open what happens (a wrong result, a hang, a crash); here the job ends
-// with one line that names the ranks and both values.
+// STRETTO_CHECK=1: before a call is carried out, the ranks of its communicator tell each other what they
+// call. Where that does not match, MPI leaves open what happens (a wrong result, a hang, a crash); here the
+// job ends with one line that names the ranks and both values.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace stretto {
 
 class Operation;
 
-/// Compares a call across the ranks of its communicator. A blocking call waits for that; of others it goes on in
-/// the background, and the result is the operation that must end before the call may begin.
+/// Compares a call across the ranks of its communicator. A blocking call waits for that; of others it goes on
+/// in the background, and the result is the operation that must end before the call may begin.
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
                                    Face face);
 

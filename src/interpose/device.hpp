@@ -13,9 +13,9 @@ namespace stretto {
 /// ranks, so it never touches the choice of algorithm: a rank stages by itself.
 class DeviceStaging {
  public:
-  /// Replaces device buffers of `call` by host buffers and fills in the input. May be done again with the same
-  /// call, and gives the same host buffers then. Throws std::bad_alloc, and std::runtime_error if the driver
-  /// cannot copy.
+  /// Replaces device buffers of `call` by host buffers and fills in the input. May be done again with the
+  /// same call, and gives the same host buffers then. Throws std::bad_alloc, and std::runtime_error if the
+  /// driver cannot copy.
   void stage(Call& call);
 
   /// Copies the result to where the program wants it. Throws std::runtime_error if the driver cannot.

@@ -2,9 +2,9 @@
 // How a function of MPI is taken over, and where its calls go on to.
 //
 // A program reaches MPI_X here first, and what Stretto leaves alone goes on to the next object that defines
-// MPI_X, so that other tools in the same process (profilers) still see it. PMPI_X is taken over too: Open MPI's
-// Fortran layers call it, as do tools that stand before Stretto; it goes on to the MPI library. A tool behind
-// Stretto also ends in PMPI_X, with a call that has been looked at before: that one is let through.
+// MPI_X, so that other tools in the same process (profilers) still see it. PMPI_X is taken over too: Open
+// MPI's Fortran layers call it, as do tools that stand before Stretto; it goes on to the MPI library. A tool
+// behind Stretto also ends in PMPI_X, with a call that has been looked at before: that one is let through.
 #pragma once
 
 #include <climits>
@@ -51,8 +51,7 @@ class Next<int(Arguments...)> {
         is_pmpi_(std::string_view(symbol).starts_with('P')),
         function_(reinterpret_cast<Function*>(find_next(symbol, otherwise))) {
     const bool is_missing = function_ == nullptr;
-    goes_to_tool_ =
-        !is_pmpi_ && !is_missing && !is_of_library(reinterpret_cast<void*>(function_), symbol);
+    goes_to_tool_ = !is_pmpi_ && !is_missing && !is_of_library(reinterpret_cast<void*>(function_), symbol);
     if (is_missing && narrowed != nullptr) {
       narrowed_ = reinterpret_cast<NarrowedFunction*>(find_next(narrowed));
     }
@@ -99,7 +98,7 @@ class Next<int(Arguments...)> {
 
 // Defines the function that the linker sees as `symbol`. Handles come in raw, so that it has another C++ name
 // than what MPI's header declares. `parameters` in parentheses; the body may use `next`.
-#define STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, ...)                               \
+#define STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, ...)                                \
   extern "C" int entry_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
   int entry_##symbol parameters {                                                                   \
     static const Next<int parameters> next(#symbol, otherwise, narrowed);                           \
@@ -107,6 +106,6 @@ class Next<int(Arguments...)> {
   }
 
 /// The same for MPI_`name` and PMPI_`name`.
-#define STRETTO_TAKE_OVER(name, parameters, ...)                                 \
-  STRETTO_DEFINE(MPI_##name, nullptr, nullptr, parameters, __VA_ARGS__)          \
+#define STRETTO_TAKE_OVER(name, parameters, ...)                        \
+  STRETTO_DEFINE(MPI_##name, nullptr, nullptr, parameters, __VA_ARGS__) \
   STRETTO_DEFINE(PMPI_##name, nullptr, nullptr, parameters, __VA_ARGS__)

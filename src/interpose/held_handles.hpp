@@ -25,5 +25,4 @@ class HeldHandles {
   std::vector<MPI_Op> ops_;
 };
 
-
 }  // namespace stretto

@@ -9,8 +9,8 @@
 
 namespace stretto {
 
-/// The program's buffers as the engine's call. Its buffers must stay as they are while the call is under way; a
-/// persistent collective begins and finishes the same message again and again.
+/// The program's buffers as the engine's call. Its buffers must stay as they are while the call is under way;
+/// a persistent collective begins and finishes the same message again and again.
 class Message {
  public:
   explicit Message(const Call& of) : call(of) {}

@@ -53,12 +53,16 @@ bool Operation::may_begin() {
   if (after_ && !after_->ended()) return false;
   if (!channel_) return true;
   switch (channel_->progress()) {
-    case Channel::State::opening: return false;
-    case Channel::State::open: return face_ == Face::persistent || channel_->may_begin(ticket_);
-    case Channel::State::refused: break;
+    case Channel::State::opening:
+      return false;
+    case Channel::State::open:
+      return face_ == Face::persistent || channel_->may_begin(ticket_);
+    case Channel::State::refused:
+      break;
   }
   complain_once_on_rank_0(
-      "the MPI library has no tag left for the collectives of another communicator; a call that was under way "
+      "the MPI library has no tag left for the collectives of another communicator; a call that was under "
+      "way "
       "fails, others are the library's own");
   end(MPI_ERR_INTERN);
   return false;
@@ -163,8 +167,8 @@ bool Operation::try_describe(std::string& text) {
 std::string Operation::in_world(const std::vector<int>& ranks) const {
   std::string text;
   for (const int rank : ranks) {
-    text += (text.empty() ? "" : ", ") +
-            std::to_string(state_->ranks_in_world()[static_cast<std::size_t>(rank)]);
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(state_->ranks_in_world()[static_cast<std::size_t>(rank)]);
   }
   return text;
 }

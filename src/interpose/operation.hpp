@@ -23,8 +23,8 @@ namespace stretto {
 /// progress with every operation; none ever waits for another thread's turn.
 class Operation final : public Watched {
  public:
-  /// `message` must outlive it. To be made in the order of calls, which is the same on all ranks. A persistent
-  /// one gets here what it keeps.
+  /// `message` must outlive it. To be made in the order of calls, which is the same on all ranks. A
+  /// persistent one gets here what it keeps.
   Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face,
             Message& message);
   ~Operation() override;

@@ -25,7 +25,8 @@ using namespace std::chrono_literals;
 
 std::mutex list_mutex;
 std::vector<std::shared_ptr<Operation>>& list() {
-  static auto& all = *new std::vector<std::shared_ptr<Operation>>;  // never destroyed: the helper may outlive it
+  static auto& all =
+      *new std::vector<std::shared_ptr<Operation>>;  // never destroyed: the helper may outlive it
   return all;
 }
 std::atomic<std::size_t> outstanding{0};
@@ -35,8 +36,8 @@ std::atomic<int> waiting_elsewhere{0};
 void remove_ended() {
   std::vector<std::shared_ptr<Operation>> ended;  // what they hold is given back when the lock is gone
   const std::lock_guard lock(list_mutex);
-  const auto first = std::partition(list().begin(), list().end(),
-                                    [](const auto& operation) { return !operation->ended(); });
+  const auto first =
+      std::partition(list().begin(), list().end(), [](const auto& operation) { return !operation->ended(); });
   ended.assign(std::make_move_iterator(first), std::make_move_iterator(list().end()));
   list().erase(first, list().end());
   outstanding -= ended.size();

@@ -21,7 +21,8 @@ bool has_outstanding();
 /// Takes every outstanding operation as far as it gets without waiting; whether anything happened.
 bool make_progress();
 
-/// The same, for a thread that waits for one of them: that one first, and without a lock if it is the only one.
+/// The same, for a thread that waits for one of them: that one first, and without a lock if it is the only
+/// one.
 bool make_progress_for(Operation& awaited);
 
 /// Ends the helper thread when no operation is outstanding any more. No other thread may be in MPI.
@@ -36,8 +37,8 @@ class WaitingHere {
   ~WaitingHere();
 };
 
-/// For as long as this lives, its thread may wait where nobody makes progress, so the helper must, if there is
-/// any operation outstanding at the beginning.
+/// For as long as this lives, its thread may wait where nobody makes progress, so the helper must, if there
+/// is any operation outstanding at the beginning.
 class WaitingElsewhere {
  public:
   WaitingElsewhere();
@@ -49,7 +50,8 @@ class WaitingElsewhere {
   bool helped_;
 };
 
-/// Waits until `done()`, which is asked again and again; in between, progress() says whether anything happened.
+/// Waits until `done()`, which is asked again and again; in between, progress() says whether anything
+/// happened.
 template <typename Done, typename Progress>
 void wait_until(const Done& done, const Progress& progress) {
   if (done()) return;

@@ -55,7 +55,8 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
                                  MPI_Comm comm, const std::shared_ptr<Communicator>& state) {
   const std::size_t predefined = predefined_size(datatype);
   const std::size_t elements = borders.back();
-  if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined)) return std::nullopt;
+  if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined))
+    return std::nullopt;
   const auto own = static_cast<std::size_t>(state->rank());
   const Range mine{borders[own], borders[own + 1] - borders[own]};
   const auto count = static_cast<std::int64_t>(mine.count);
@@ -93,8 +94,7 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
   return carry_out(form, traits_of(Collective::allreduce, elements, element, predefined), handles_of(element),
                    comm, state, [&] {
-                     Call call =
-                         Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, element.value());
+                     Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, element.value());
                      call.in_place = sendbuf == MPI_IN_PLACE;
                      return Message(call);
                    });

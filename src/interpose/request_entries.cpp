@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever completes, starts or frees a single request. A thread that waits for one makes progress with every
-// outstanding operation; while there are none, and no requests of Stretto's, all goes straight to the library.
+// outstanding operation; while there are none, and no requests of Stretto's, all goes straight to the
+// library.
 #include "interpose/completion.hpp"
 #include "interpose/entry.hpp"
 #include "interpose/progress.hpp"

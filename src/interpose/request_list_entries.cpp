@@ -180,8 +180,8 @@ class SomeOfList {
     std::vector<int> which(list_.theirs.size());
     std::vector<MPI_Status> status(list_.theirs.size());
     if (!list_.theirs.empty()) {
-      error = mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &of_theirs, which.data(),
-                           status.data());
+      error =
+          mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &of_theirs, which.data(), status.data());
       list_.bring_back();
     }
     const bool theirs_are_active = of_theirs != MPI_UNDEFINED;
@@ -310,7 +310,8 @@ STRETTO_TAKE_OVER(Request_get_status_any,
                     *index = MPI_UNDEFINED;
                     for (int i = 0; i < count && *index == MPI_UNDEFINED; ++i) {
                       const Pending* pending = find_pending(handles[i]);
-                      if (handles[i] == mpi.request_null || (pending != nullptr && !pending->is_active)) continue;
+                      if (handles[i] == mpi.request_null || (pending != nullptr && !pending->is_active))
+                        continue;
                       is_any = true;
                       if (is_complete(handles[i], static_cast<MPI_Status*>(status))) *index = i;
                     }
@@ -328,7 +329,8 @@ STRETTO_TAKE_OVER(Request_get_status_some,
                     *done = 0;
                     for (int i = 0; i < count; ++i) {
                       const Pending* pending = find_pending(handles[i]);
-                      if (handles[i] == mpi.request_null || (pending != nullptr && !pending->is_active)) continue;
+                      if (handles[i] == mpi.request_null || (pending != nullptr && !pending->is_active))
+                        continue;
                       is_any = true;
                       MPI_Status status{};
                       if (!is_complete(handles[i], &status)) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests that the program gets for its non-blocking and persistent collectives. Each is a request of the
-// MPI library, so that it can be compared, converted and stored like any other: a persistent one to
+// The requests that the program gets for its non-blocking and persistent collectives. Each is a request of
+// the MPI library, so that it can be compared, converted and stored like any other: a persistent one to
 // MPI_PROC_NULL that is never started. Whatever completes, starts or frees requests is interposed
 // (completion.cpp), and knows them by their handles.
 #pragma once
@@ -29,8 +29,8 @@ MPI_Request make_request(std::shared_ptr<Operation> operation, bool is_persisten
 /// Whether there are any. A few nanoseconds.
 bool has_requests();
 
-/// What stands behind a request, if it is Stretto's. The program lets one thread at a time do something with a
-/// request, so the result is that thread's.
+/// What stands behind a request, if it is Stretto's. The program lets one thread at a time do something with
+/// a request, so the result is that thread's.
 Pending* find_pending(MPI_Request request);
 
 /// The request is gone, and its handle will serve again. An operation that is under way goes on.

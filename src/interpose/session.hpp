@@ -44,8 +44,8 @@ struct Session {
 
 extern Session session;
 
-/// Called when MPI_Init has succeeded, with the thread level that the library gives and the one that the program
-/// asked for. Collective over MPI_COMM_WORLD.
+/// Called when MPI_Init has succeeded, with the thread level that the library gives and the one that the
+/// program asked for. Collective over MPI_COMM_WORLD.
 void begin_session(int given_level, int asked_level);
 
 /// Called before MPI_Finalize: writes statistics and frees what is ours.

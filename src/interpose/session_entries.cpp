@@ -41,7 +41,8 @@ int level_of_init() {
 
 }  // namespace
 
-// A tool behind Stretto gets the call as the program made it, and passes it on to PMPI: the level is raised there.
+// A tool behind Stretto gets the call as the program made it, and passes it on to PMPI: the level is raised
+// there.
 
 STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* provided), {
   if (next.was_looked_at()) return initialize(next, argc, argv, required, provided);
@@ -51,18 +52,18 @@ STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* prov
   return result;
 })
 
-#define STRETTO_TAKE_OVER_INIT(P)                                                                           \
-  STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                                \
-    static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr);   \
-    const auto raised = [&] { return initialize(init_thread, argc, argv, level_of_init(), nullptr); };      \
-    if (!wants_helper_thread() || next.goes_to_tool()) {                                                    \
-      const int result = next(argc, argv);                                                                  \
-      if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());      \
-      return result;                                                                                        \
-    }                                                                                                       \
-    const int result = raised();                                                                            \
-    if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());        \
-    return result;                                                                                          \
+#define STRETTO_TAKE_OVER_INIT(P)                                                                         \
+  STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                              \
+    static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr); \
+    const auto raised = [&] { return initialize(init_thread, argc, argv, level_of_init(), nullptr); };    \
+    if (!wants_helper_thread() || next.goes_to_tool()) {                                                  \
+      const int result = next(argc, argv);                                                                \
+      if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());    \
+      return result;                                                                                      \
+    }                                                                                                     \
+    const int result = raised();                                                                          \
+    if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());      \
+    return result;                                                                                        \
   })
 STRETTO_TAKE_OVER_INIT()
 STRETTO_TAKE_OVER_INIT(P)

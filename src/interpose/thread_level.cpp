@@ -23,7 +23,8 @@ bool is_set(const char* variable) {
 /// A collective of Stretto's that is not blocking, in the spelling of C or Fortran: MPI_Ibcast, mpi_ibcast_,
 /// mpi_ibcast_f08ts_, MPIX_Bcast_init, stretto_ibcast, …
 bool is_of_interest(std::string_view symbol) {
-  if (symbol.empty() || std::string_view("mMpPs").find(symbol.front()) == std::string_view::npos) return false;
+  if (symbol.empty() || std::string_view("mMpPs").find(symbol.front()) == std::string_view::npos)
+    return false;
   std::string name(symbol);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   std::string_view rest = name;
@@ -61,8 +62,8 @@ class Symbols {
   }
 
  private:
-  /// What is undefined and used is named by a relocation. (The hash tables need not tell how many symbols there
-  /// are: GNU's is empty in a program that defines none.)
+  /// What is undefined and used is named by a relocation. (The hash tables need not tell how many symbols
+  /// there are: GNU's is empty in a program that defines none.)
   void count_relocations(std::uintptr_t address, std::size_t bytes) {
     const auto* relocations = reinterpret_cast<const ElfW(Rela)*>(address);
     for (std::size_t i = 0; i < bytes / sizeof(ElfW(Rela)); ++i) {
@@ -80,13 +81,26 @@ class Symbols {
       const auto value = static_cast<std::uintptr_t>(entry->d_un.d_ptr);
       const std::uintptr_t address = value < base_ ? base_ + value : value;
       switch (entry->d_tag) {
-        case DT_SYMTAB: symbols_ = reinterpret_cast<const ElfW(Sym)*>(address); break;
-        case DT_STRTAB: strings_ = reinterpret_cast<const char*>(address); break;
-        case DT_JMPREL: plt_relocations = address; break;
-        case DT_PLTRELSZ: plt_bytes = entry->d_un.d_val; break;
-        case DT_RELA: relocations = address; break;
-        case DT_RELASZ: bytes = entry->d_un.d_val; break;
-        default: break;
+        case DT_SYMTAB:
+          symbols_ = reinterpret_cast<const ElfW(Sym)*>(address);
+          break;
+        case DT_STRTAB:
+          strings_ = reinterpret_cast<const char*>(address);
+          break;
+        case DT_JMPREL:
+          plt_relocations = address;
+          break;
+        case DT_PLTRELSZ:
+          plt_bytes = entry->d_un.d_val;
+          break;
+        case DT_RELA:
+          relocations = address;
+          break;
+        case DT_RELASZ:
+          bytes = entry->d_un.d_val;
+          break;
+        default:
+          break;
       }
     }
     count_relocations(plt_relocations, plt_bytes);
@@ -104,7 +118,7 @@ class Symbols {
 /// MPI's own objects refer to all of MPI.
 bool is_of_mpi(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  constexpr std::array<std::string_view, 8> stems{"libmpi.",     "libmpi_",    "libmpich",   "libmpifort",
+  constexpr std::array<std::string_view, 8> stems{"libmpi.",    "libmpi_", "libmpich",   "libmpifort",
                                                   "libmpicxx.", "libpmpi", "libstretto", "linux-vdso"};
   return std::any_of(stems.begin(), stems.end(), [&](auto stem) { return name.starts_with(stem); });
 }

@@ -27,7 +27,7 @@ enum class EventKind : std::uint8_t { call, segment, round };
 
 struct Event {
   EventKind kind;
-  int row;             // tid
+  int row;               // tid
   std::uint32_t number;  // of the call, segment or round
   std::int64_t begin;    // on this rank's clock
   std::int64_t end;
@@ -102,9 +102,12 @@ std::string file_name() {
 
 const char* name_of_face(Face face) {
   switch (face) {
-    case Face::blocking: return "blocking";
-    case Face::non_blocking: return "non-blocking";
-    case Face::persistent: return "persistent";
+    case Face::blocking:
+      return "blocking";
+    case Face::non_blocking:
+      return "non-blocking";
+    case Face::persistent:
+      return "persistent";
   }
   return "";
 }
@@ -125,25 +128,27 @@ class Writer {
   void write() {
     const int pid = session.world_rank + 1;
     const int node = session.topology.node_of[static_cast<std::size_t>(session.world_rank)];
-    nlohmann::ordered_json other{{"stretto", STRETTO_VERSION},
-                                 {"job", std::to_string(job)},
-                                 {"rank", session.world_rank},
-                                 {"ranks", session.topology.ranks()},
-                                 {"node", node},
-                                 {"clock_error_us",
-                                  static_cast<double>(std::max(first_reading.error, last_.error)) * 1e-3},
-                                 {"complete", events.size() < most_events}};
+    nlohmann::ordered_json other{
+        {"stretto", STRETTO_VERSION},
+        {"job", std::to_string(job)},
+        {"rank", session.world_rank},
+        {"ranks", session.topology.ranks()},
+        {"node", node},
+        {"clock_error_us", static_cast<double>(std::max(first_reading.error, last_.error)) * 1e-3},
+        {"complete", events.size() < most_events}};
     stream_ << "{\"displayTimeUnit\":\"ms\",\n\"otherData\":" << other.dump() << ",\n\"traceEvents\":[\n";
-    const std::string name = "rank " + std::to_string(session.world_rank) + " (node " + std::to_string(node) + ")";
+    const std::string name =
+        "rank " + std::to_string(session.world_rank) + " (node " + std::to_string(node) + ")";
     write_name("process_name", pid, 1, name);
-    stream_ << R"(,{"ph":"M","name":"process_sort_index","pid":)" << pid << R"(,"tid":1,"args":{"sort_index":)"
-            << session.world_rank << "}}\n";
+    stream_ << R"(,{"ph":"M","name":"process_sort_index","pid":)" << pid
+            << R"(,"tid":1,"args":{"sort_index":)" << session.world_rank << "}}\n";
     std::set<int> rows;
     for (const Event& event : events) rows.insert(event.row);
     for (const int row : rows) {
       const int flight = (row - 1) % rows_of_a_call;
       stream_ << ',';
-      write_name("thread_name", pid, row, flight == 0 ? "collectives" : "flight " + std::to_string(flight - 1));
+      write_name("thread_name", pid, row,
+                 flight == 0 ? "collectives" : "flight " + std::to_string(flight - 1));
     }
     for (const Event& event : events) write(event, pid);
     stream_ << "]}\n";
@@ -163,8 +168,8 @@ class Writer {
     if (event.kind == EventKind::call) {
       const CallInfo& call = calls[event.number];
       stream_ << R"(collective","name":")" << name_of(call.traits.collective) << '"';
-      arguments = {{"spec", call.spec},         {"bytes", call.traits.bytes}, {"communicator", call.communicator},
-                   {"ranks", call.ranks},       {"sequence", call.sequence},  {"form", name_of_face(call.face)}};
+      arguments = {{"spec", call.spec},   {"bytes", call.traits.bytes}, {"communicator", call.communicator},
+                   {"ranks", call.ranks}, {"sequence", call.sequence},  {"form", name_of_face(call.face)}};
     } else {
       const char* kind = event.kind == EventKind::segment ? "segment" : "round";
       stream_ << kind << R"(","name":")" << kind << ' ' << event.number << '"';
@@ -205,7 +210,9 @@ std::string end_trace() {
   std::ofstream stream(file_name());
   Writer(stream, last).write();
   stream.close();
-  return stream ? "" : "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written";
+  return stream
+             ? ""
+             : "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written";
 }
 
 TracedCall::TracedCall(const Communicator& state, const CallTraits& traits, const Spec& spec, Face face,
@@ -238,8 +245,8 @@ void TracedCall::segment_begins(std::size_t flight, std::size_t segment) {
 
 void TracedCall::round_ends(std::size_t flight, int round) {
   const std::int64_t now = nanoseconds_now();
-  add({EventKind::round, 2 + lane_ * rows_of_a_call + static_cast<int>(flight), static_cast<std::uint32_t>(round),
-       flights_[flight].round_began, now});
+  add({EventKind::round, 2 + lane_ * rows_of_a_call + static_cast<int>(flight),
+       static_cast<std::uint32_t>(round), flights_[flight].round_began, now});
   flights_[flight].round_began = now;
 }
 

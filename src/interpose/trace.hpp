@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// STRETTO_TRACE=DIR: every rank writes DIR/rank-N.json, which Perfetto and chrome://tracing open: when it was in
-// which collective, segment and round. Times are on rank 0's clock.
+// STRETTO_TRACE=DIR: every rank writes DIR/rank-N.json, which Perfetto and chrome://tracing open: when it was
+// in which collective, segment and round. Times are on rank 0's clock.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ void begin_trace();
 /// The same, and writes the file. Returns one line that says why it could not, or an empty one.
 std::string end_trace();
 
-/// One call in the trace, as long as this lives. Calls that overlap lie side by side. A persistent collective has
-/// its own numbers, from its first start on, since ranks may start several in any order.
+/// One call in the trace, as long as this lives. Calls that overlap lie side by side. A persistent collective
+/// has its own numbers, from its first start on, since ranks may start several in any order.
 class TracedCall final : public Observer {
  public:
   TracedCall(const Communicator& state, const CallTraits& traits, const Spec& spec, Face face,
@@ -45,7 +45,6 @@ class TracedCall final : public Observer {
 
 /// nullptr where nothing is traced.
 std::unique_ptr<TracedCall> trace_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
-                                       Face face, std::uint64_t sequence,
-                                       std::uint64_t starts_before = 0);
+                                       Face face, std::uint64_t sequence, std::uint64_t starts_before = 0);
 
 }  // namespace stretto

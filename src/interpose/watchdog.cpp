@@ -51,7 +51,8 @@ void look() {
 
 void run() {
   // A look may come while another thread is at the call; the next one may not.
-  const auto tick = std::chrono::duration<double>(std::clamp(session.settings.watchdog_seconds / 8, 1e-3, 0.2));
+  const auto tick =
+      std::chrono::duration<double>(std::clamp(session.settings.watchdog_seconds / 8, 1e-3, 0.2));
   std::unique_lock lock(mutex);
   while (!wake_up.wait_for(lock, tick, [] { return stopping; })) look();
 }

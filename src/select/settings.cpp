@@ -42,7 +42,8 @@ double parse_duration(std::string_view name, std::string_view value, Settings& s
   const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
   const std::string_view rest = value.substr(static_cast<std::size_t>(end - value.data()));
   for (const Unit& unit : units) {
-    if (status == std::errc{} && rest == unit.name && number > 0 && number < 1e9) return number * unit.seconds;
+    if (status == std::errc{} && rest == unit.name && number > 0 && number < 1e9)
+      return number * unit.seconds;
   }
   settings.complaints.push_back(
       {std::string(name), "must be a time such as 30s, 500ms or 5min, not \"" + std::string(value) + "\"",

@@ -167,7 +167,8 @@ void compare_bits(Execution& execution, MPI_Comm comm, int rank) {
   for (std::size_t i = 0; i < count; ++i)
     input[i] = 0.1F * static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 3) % 101);
   const Element element = find_element(MPI_FLOAT, MPI_SUM).value();
-  STRETTO_CHECK(run_to_end(execution, Call::whole(input.data(), output.data(), count, element)) == MPI_SUCCESS);
+  STRETTO_CHECK(run_to_end(execution, Call::whole(input.data(), output.data(), count, element)) ==
+                MPI_SUCCESS);
   std::vector<float> of_rank_0 = output;
   MPI_Bcast(of_rank_0.data(), static_cast<int>(count), MPI_FLOAT, 0, comm);
   STRETTO_CHECK(std::memcmp(of_rank_0.data(), output.data(), count * sizeof(float)) == 0);
@@ -185,7 +186,8 @@ class RecipeTest {
 
   void run(const Pipelining& wanted, const std::vector<std::size_t>& counts) {
     const bool uncut = has_block_of_each_rank(collective()) && recipe_.algorithm->moves_runs;
-    ScheduleExecution execution(comm_, nullptr, build(recipe_, topology_, root_, rank_), uncut ? Pipelining{} : wanted);
+    ScheduleExecution execution(comm_, nullptr, build(recipe_, topology_, root_, rank_),
+                                uncut ? Pipelining{} : wanted);
     for (const std::size_t count : counts) {
       for (const bool in_place : {false, true}) {
         Case(recipe_, topology_.ranks(), rank_, root_, count, in_place, commuting_)

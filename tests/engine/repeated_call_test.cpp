@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   const Topology topology = Topology::flat(size_of(MPI_COMM_WORLD));
   for (const Recipe& recipe : sample_recipes(Collective::allreduce)) {
     ScheduleExecution execution(MPI_COMM_WORLD, nullptr, build(recipe, topology, 0, world_rank),
-                        Pipelining{.segments = 7, .window = 3});
+                                Pipelining{.segments = 7, .window = 3});
     STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
     const std::size_t before = allocations;
     STRETTO_CHECK(before > 0);  // the counter counts

@@ -22,7 +22,8 @@ Case bcast(const char* name, int count, MPI_Datatype type, int root) {
 }
 Case allgather(const char* name, void* to, int count, MPI_Datatype type) {
   return {name, [=](bool by_library, MPI_Comm comm) {
-            return (by_library ? LIBRARY(PMPI_Allgather) : MPI_Allgather)(ints, 4, MPI_INT, to, count, type, comm);
+            return (by_library ? LIBRARY(PMPI_Allgather) : MPI_Allgather)(ints, 4, MPI_INT, to, count, type,
+                                                                          comm);
           }};
 }
 
