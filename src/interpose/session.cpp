@@ -120,7 +120,9 @@ void end_session() {
 void end_job(bool has_spoken) {
   // Had another rank called MPI_Abort, the job might end before this one has said why; and a launcher may end
   // it before it has passed on what it was sent just before.
-  while (!has_spoken) pause();
+  if (!has_spoken) {
+    for (;;) pause();
+  }
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   mpi.Abort(mpi.comm_world, EXIT_FAILURE);
   std::abort();

@@ -180,7 +180,7 @@ class Writer {
 
   /// Clocks drift: between the readings the difference goes evenly from one to the other.
   [[nodiscard]] std::int64_t on_clock_of_rank_0(std::int64_t here) const {
-    const double whole = static_cast<double>(last_.at - first_reading.at);
+    const auto whole = static_cast<double>(last_.at - first_reading.at);
     const double part = whole > 0 ? static_cast<double>(here - first_reading.at) / whole : 0;
     const auto drift = static_cast<double>(last_.ahead - first_reading.ahead);
     return std::max<std::int64_t>(
