@@ -2,7 +2,7 @@
 // The requests that the program gets for its non-blocking and persistent collectives. Each is a request of
 // the MPI library, so that it can be compared, converted and stored like any other: a persistent one to
 // MPI_PROC_NULL that is never started. Whatever completes, starts or frees requests is interposed
-// (completion.cpp), and knows them by their handles.
+// (request_entries.cpp, request_list_entries.cpp), and knows them by their handles.
 #pragma once
 
 #include <cstddef>
