@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from importlib import metadata, util
@@ -160,13 +160,23 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
     for name, value in sorted(environment.items()):
         if not name.startswith("STRETTO_") or name in launch.TOOL_VARIABLES:
             continue
-        wrong = _wrong_file(value) if name == "STRETTO_STATS" else "; ".join(_core.complaints(name, value))
+        if name in _FOLDER_OF and value:
+            wrong = _wrong_folder(_FOLDER_OF[name](Path(value).absolute()))
+        else:
+            wrong = "; ".join(_core.complaints(name, value))
         yield Finding(Verdict.BAD if wrong else Verdict.GOOD, f"{name}={value}", wrong)
 
 
-def _wrong_file(value: str) -> str:
-    folder = Path(value).absolute().parent
-    return "" if os.access(folder, os.W_OK) else f"{folder} is no folder that can be written to"
+# Where the library writes what a variable names.
+_FOLDER_OF: dict[str, Callable[[Path], Path]] = {
+    "STRETTO_STATS": lambda file: file.parent,
+    "STRETTO_TRACE": lambda folder: folder,
+}
+
+
+def _wrong_folder(folder: Path) -> str:
+    good = folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+    return "" if good else f"{folder} is no folder that can be written to"
 
 
 def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:

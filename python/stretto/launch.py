@@ -19,6 +19,8 @@ from stretto.mpi import Flavor, Launcher
 
 # STRETTO_ variables that are for the command line, not for the ranks.
 TOOL_VARIABLES = frozenset({"STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
+# Those that name what ranks write: a rank may run in another folder than the one where the name was written.
+_WRITTEN = ("STRETTO_STATS", "STRETTO_TRACE")
 
 
 class UnknownLauncherError(StrettoError):
@@ -81,9 +83,9 @@ def settings(
     result |= forced(specs)
     if stats is not None:
         result["STRETTO_STATS"] = str(stats)
-    if "STRETTO_STATS" in result:
-        # A rank may run in another folder than the one where the name was written.
-        result["STRETTO_STATS"] = str(Path(result["STRETTO_STATS"]).absolute())
+    for name in _WRITTEN:
+        if result.get(name):
+            result[name] = str(Path(result[name]).absolute())
     if strict:
         result["STRETTO_STRICT"] = "1"
     return result

@@ -3,9 +3,9 @@
 //
 //   lost FORM RANK SIGNAL REDUCTION
 //
-// All ranks make three allreduces, then one by an operation of this program's; FORM: blocking or non-blocking. In
-// it RANK is lost when it is about to reduce for the REDUCTION-th time; 0: before it makes the call, -1: before it
-// makes the first one. Where that rank comes back, rank 0 prints "right" in the end.
+// All ranks make three allreduces, then one by an operation of this program's; FORM: blocking or
+// non-blocking. In it RANK is lost when it is about to reduce for the REDUCTION-th time; 0: before it makes
+// the call, -1: before it makes the first one. Where that rank comes back, rank 0 prints "right" in the end.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

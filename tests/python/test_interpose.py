@@ -7,80 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from stretto.paths import library
 
-ROOT = Path(__file__).parent.parent.parent
-PROGRAMS = ROOT / "tests" / "interpose"
+if TYPE_CHECKING:
+    from tests.python.conftest import Runner
+
 OTHER = {"openmpi": "mpich", "mpich": "openmpi"}
-
-
-@dataclass(frozen=True)
-class Ran:
-    code: int
-    output: str
-    lines: list[str]  # of Stretto
-
-    @property
-    def right(self) -> bool:
-        return self.code == 0 and "right" in self.output.splitlines()
-
-
-@dataclass(frozen=True)
-class Runner:
-    abi: str
-    folder: Path
-
-    def compiled(self, source: str, *flags: str) -> Path:
-        """A program or a shared object; made once."""
-        out = self.folder / (Path(source).stem + ".exe")
-        compiler = "mpicc" if source.endswith(".c") else "mpicxx"
-        if not out.exists():
-            standard = [] if source.endswith(".c") else ["-std=c++20", "-I", str(ROOT / "src")]
-            argv = [f"{compiler}.{self.abi}", *standard, str(PROGRAMS / source), "-o", str(out), *flags]
-            subprocess.run(argv, check=True, capture_output=True)
-        return out
-
-    def variables(self, values: dict[str, str]) -> list[str]:
-        if self.abi == "openmpi":
-            return [word for name, value in values.items() for word in ("-x", f"{name}={value}")]
-        return [word for name, value in values.items() for word in ("-env", name, value)]
-
-    def run(
-        self,
-        program: list[str] | None = None,
-        preload: Path | str | None = None,
-        ranks: int = 2,
-        second: dict[str, str] | None = None,
-        more: dict[str, str] | None = None,
-        **settings: str,
-    ) -> Ran:
-        """Runs the probe, or another program. `second`: what is different on rank 1."""
-        program = program or [str(self.compiled("probe.cpp"))]
-        values = {"LD_PRELOAD": str(preload or library(self.abi)), **settings, **(more or {})}
-        argv = [f"mpirun.{self.abi}"]
-        if self.abi == "openmpi":
-            argv += ["--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]
-            argv += ["--mca", "mpi_yield_when_idle", "1"]
-        if second is None:
-            argv += [*self.variables(values), "-n", str(ranks), *program]
-        else:
-            argv += [*self.variables(values), "-n", "1", *program, ":"]
-            argv += [*self.variables({**values, **second}), "-n", str(ranks - 1), *program]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO_")}
-        ended = subprocess.run(argv, capture_output=True, text=True, timeout=100, env=clean, errors="replace")
-        output = ended.stdout + ended.stderr
-        lines = [line for line in output.splitlines() if line.startswith("stretto: ")]
-        return Ran(ended.returncode, output, lines)
-
-
-@pytest.fixture(scope="module", params=["openmpi", "mpich"])
-def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runner:
-    return Runner(request.param, tmp_path_factory.mktemp(request.param))
 
 
 def calls(file: Path) -> list[tuple[str, int, int]]:
@@ -179,11 +116,33 @@ def test_an_unknown_setting(mpi: Runner, name: str) -> None:
     assert "STRETTO_ALLREDUCE" in ran.lines[0]
 
 
-def test_a_switch_that_is_no_switch(mpi: Runner) -> None:
-    ran = mpi.run(STRETTO_DISABLE="yes")
+@pytest.mark.parametrize("name", ["STRETTO_DISABLE", "STRETTO_CHECK", "STRETTO_PROGRESS_THREAD"])
+def test_a_switch_that_is_no_switch(mpi: Runner, name: str) -> None:
+    ran = mpi.run(more={name: "yes"})
     assert ran.right, ran.output
     assert len(ran.lines) == 1
-    assert 'STRETTO_DISABLE: must be 0 or 1, not "yes"' in ran.lines[0]
+    assert f'{name}: must be 0 or 1, not "yes"' in ran.lines[0]
+
+
+@pytest.mark.parametrize("value", ["30", "-1s", "soon"])
+def test_a_time_that_is_none(mpi: Runner, value: str) -> None:
+    ran = mpi.run(STRETTO_WATCHDOG=value)
+    assert ran.right, ran.output
+    assert len(ran.lines) == 1
+    assert f'STRETTO_WATCHDOG: must be a time such as 30s, 500ms or 5min, not "{value}"' in ran.lines[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("STRETTO_CHECK", "on"), ("STRETTO_PROGRESS_THREAD", "2"), ("STRETTO_WATCHDOG", "0s")],
+)
+def test_a_bad_value_when_strict(mpi: Runner, name: str, value: str) -> None:
+    ran = mpi.run(STRETTO_STRICT="1", more={name: value})
+    assert ran.code != 0
+    assert "right" not in ran.output.splitlines()
+    assert len(ran.lines) == 1, ran.output
+    assert f"{name}: must be" in ran.lines[0]
+    assert f'not "{value}"' in ran.lines[0]
 
 
 @pytest.mark.parametrize("other", ["rabenseifner", "native", "rnig"])
@@ -226,20 +185,116 @@ def test_the_wrong_interface_when_strict(mpi: Runner) -> None:
     assert len(ran.lines) == 1, ran.output
 
 
-@pytest.mark.parametrize(("spec", "seen"), [("native", 5), ("ring", 0), ("native:segments=2", 0)])
-def test_another_tool_sees_what_the_library_does(mpi: Runner, spec: str, seen: int) -> None:
-    tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
-    ran = mpi.run(preload=f"{library(mpi.abi)}:{tool}", STRETTO_ALLREDUCE=spec)
-    assert ran.right, ran.output
-    assert f"the tool saw {seen}\n" in ran.output
+# Of traced.c, on rank 0, by how the program called them: allreduces, and what is waited for by MPI_Wait and
+# MPI_Waitall (once for three).
+CALLS = {"MPI_Allreduce": 3, "MPI_Iallreduce": 2, "MPI_Bcast": 2, "MPI_Ibcast": 1, "MPI_Reduce": 1}
+WAITS = {"MPI_Start": 6, "MPI_Wait": 6, "MPI_Waitall": 1}
+BY_LIBRARY = ["STRETTO_ALLREDUCE", "STRETTO_BCAST", "STRETTO_REDUCE"]
 
 
-def test_a_tool_before_stretto(mpi: Runner) -> None:
-    # It calls PMPI itself, so that Stretto sees no allreduce and no end; that must do no harm.
+def seen_by_tool(output: str) -> dict[str, int]:
+    """How often the tool saw each function on rank 0."""
+    words = [line.split() for line in output.splitlines() if line.startswith("the tool saw ")]
+    return {name: int(count) for _, _, _, name, count in words}
+
+
+def counted(file: Path) -> dict[tuple[str, str], int]:
+    """How often each collective was called by each spec, on rank 0."""
+    calls = json.loads(file.read_text())["calls"]
+    return {(call["collective"], call["spec"]): call["calls"] for call in calls}
+
+
+@pytest.mark.parametrize("stats", [False, True], ids=["", "counted"])
+def test_a_tool_behind_stretto_sees_what_the_library_does(mpi: Runner, tmp_path: Path, stats: bool) -> None:
     tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
-    ran = mpi.run(preload=f"{tool}:{library(mpi.abi)}", STRETTO_ALLREDUCE="ring")
+    file = tmp_path / "stats.json"
+    more = dict.fromkeys(BY_LIBRARY, "native") | ({"STRETTO_STATS": str(file)} if stats else {})
+    ran = mpi.run([str(mpi.compiled("traced.c"))], preload=f"{library(mpi.abi)}:{tool}", ranks=3, more=more)
     assert ran.right, ran.output
-    assert "the tool saw 5\n" in ran.output
+    assert seen_by_tool(ran.output) == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
+    if stats:
+        # Of persistent calls that the library carries out only the making is seen.
+        assert counted(file) == {("allreduce", "native"): 7, ("bcast", "native"): 3, ("reduce", "native"): 1}
+
+
+@pytest.mark.parametrize("spec", ["ring", "native:segments=2"])
+def test_a_tool_behind_stretto_sees_nothing_of_strettos_calls(mpi: Runner, tmp_path: Path, spec: str) -> None:
+    tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
+    file = tmp_path / "stats.json"
+    ran = mpi.run(
+        [str(mpi.compiled("traced.c"))],
+        preload=f"{library(mpi.abi)}:{tool}",
+        ranks=3,
+        STRETTO_ALLREDUCE=spec,
+        STRETTO_STATS=str(file),
+    )
+    assert ran.right, ran.output
+    seen = seen_by_tool(ran.output)
+    assert seen["MPI_Allreduce"] == seen["MPI_Iallreduce"] == 0
+    assert (seen["MPI_Bcast"], seen["MPI_Ibcast"], seen["MPI_Reduce"]) == (2, 1, 1)
+    if spec == "ring":
+        assert seen["MPI_Allreduce_init"] == 0
+        assert counted(file)["allreduce", spec] == 11
+    else:
+        # The library's persistent calls are never cut.
+        assert seen["MPI_Allreduce_init"] == 2
+        assert (counted(file)["allreduce", spec], counted(file)["allreduce", "native"]) == (5, 2)
+
+
+@pytest.mark.parametrize(("spec", "count"), [("native", 7), ("ring", 11)])
+def test_a_tool_before_stretto_sees_every_call(mpi: Runner, tmp_path: Path, spec: str, count: int) -> None:
+    # It calls PMPI itself, which is Stretto's too.
+    tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
+    file = tmp_path / "stats.json"
+    ran = mpi.run(
+        [str(mpi.compiled("traced.c"))],
+        preload=f"{tool}:{library(mpi.abi)}",
+        ranks=3,
+        STRETTO_ALLREDUCE=spec,
+        STRETTO_STATS=str(file),
+    )
+    assert ran.right, ran.output
+    assert seen_by_tool(ran.output) == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
+    assert counted(file) == {("allreduce", spec): count, ("bcast", "native"): 3, ("reduce", "native"): 1}
+
+
+def levels(mpi: Runner, asked: str, flags: list[str], stretto: bool, **settings: str) -> dict[str, str]:
+    """What a program hears that asks for a level of threads ("none": by MPI_Init), and what reaches MPI."""
+    tool = str(mpi.compiled("level_tool.c", "-shared", "-fPIC"))
+    preload = f"{library(mpi.abi)}:{tool}" if stretto else tool
+    ran = mpi.run([str(mpi.compiled("levels.c", *flags)), asked], preload=preload, more=settings)
+    assert ran.right, ran.output
+    assert ran.lines == []
+    words = [line.split() for line in ran.output.splitlines() if line != "right"]
+    return {line[-2]: line[-1] for line in words}
+
+
+@pytest.mark.parametrize("asked", ["none", "single", "funneled", "serialized", "multiple"])
+def test_threads_of_a_program_without_non_blocking_collectives(mpi: Runner, asked: str) -> None:
+    natively = levels(mpi, asked, [], stretto=False)
+    assert natively["saw"] == asked
+    assert levels(mpi, asked, [], stretto=True) == natively
+
+
+@pytest.mark.parametrize("asked", ["none", "single", "funneled", "serialized", "multiple"])
+def test_threads_of_a_program_with_non_blocking_collectives(mpi: Runner, asked: str) -> None:
+    natively = levels(mpi, asked, ["-DNON_BLOCKING"], stretto=False)
+    # Stretto's helper thread calls MPI; the program need not know.
+    expected = {**natively, "saw": "multiple"}
+    assert levels(mpi, asked, ["-DNON_BLOCKING"], stretto=True) == expected
+
+
+def test_threads_where_a_progress_thread_is_asked_for(mpi: Runner) -> None:
+    natively = levels(mpi, "funneled", [], stretto=False)
+    assert levels(mpi, "funneled", [], stretto=True, STRETTO_PROGRESS_THREAD="1") == {
+        **natively,
+        "saw": "multiple",
+    }
+
+
+def test_threads_where_stretto_is_disabled(mpi: Runner) -> None:
+    natively = levels(mpi, "none", ["-DNON_BLOCKING"], stretto=False)
+    assert levels(mpi, "none", ["-DNON_BLOCKING"], stretto=True, STRETTO_DISABLE="1") == natively
 
 
 @pytest.mark.parametrize(
@@ -294,10 +349,15 @@ def test_what_the_shared_object_shows_and_needs(mpi: Runner) -> None:
     ).stdout
     names = {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
     assert {"MPI_Allreduce", "MPI_Init", "MPI_Init_thread", "MPI_Finalize"} <= names
+    assert {"MPI_Iallreduce", "MPI_Allreduce_init", "MPI_Start", "MPI_Waitall"} <= names
+    # Fortran's layers and tools before Stretto call PMPI.
+    of_mpi = {name for name in names if name.startswith(("MPI_", "MPIX_"))}
+    assert {name for name in names if name.startswith("P")} == {f"P{name}" for name in of_mpi}
     # Where the library has none of it, a program must not find it either.
     assert ("MPI_Allreduce_c" in names) == (mpi.abi == "mpich")
+    assert ("MPIX_Allreduce_init" in names) == (mpi.abi == "openmpi")
     assert {"stretto_allreduce", "stretto_choice", "stretto_version"} <= names
-    assert {name for name in names if not name.startswith(("MPI_", "stretto_"))} == set()
+    assert {name for name in names if not name.lstrip("P").startswith(("MPI", "stretto_"))} == set()
     needed = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True).stdout
     libraries = [line for line in needed.splitlines() if "NEEDED" in line]
     assert libraries

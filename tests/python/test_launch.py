@@ -85,14 +85,23 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     environment = {
         "STRETTO_ALLREDUCE": "native",
+        "STRETTO_CHECK": "1",
         "STRETTO_STATS": "calls.json",
+        "STRETTO_TRACE": "traces",
+        "STRETTO_WATCHDOG": "30s",
         "STRETTO_LIB_DIR": "/x",
         "STRETTO_MPI_PREFIXES": "/y",
         "HOME": "/root",
     }
+    others = {
+        "STRETTO_CHECK": "1",
+        "STRETTO_TRACE": str(tmp_path / "traces"),
+        "STRETTO_WATCHDOG": "30s",
+    }
     assert launch.settings(environment) == {
         "STRETTO_ALLREDUCE": "native",
         "STRETTO_STATS": str(tmp_path / "calls.json"),
+        **others,
     }
     assert launch.settings(
         environment, specs=["ring", "bcast/chain:segments=4"], stats=Path("b.json"), strict=True
@@ -101,6 +110,12 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "STRETTO_BCAST": "chain:segments=4",
         "STRETTO_STATS": str(tmp_path / "b.json"),
         "STRETTO_STRICT": "1",
+        **others,
+    }
+    # What is set to nothing is not set.
+    assert launch.settings({"STRETTO_TRACE": "", "STRETTO_STATS": ""}) == {
+        "STRETTO_TRACE": "",
+        "STRETTO_STATS": "",
     }
 
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How tests run the small programs of tests/interpose, by each MPI, with Stretto under them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stretto.paths import library
+
+ROOT = Path(__file__).parent.parent.parent
+PROGRAMS = ROOT / "tests" / "interpose"
+SECONDS = 100
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    output: str
+    lines: list[str]  # of Stretto
+
+    @property
+    def right(self) -> bool:
+        return self.code == 0 and "right" in self.output.splitlines()
+
+
+@dataclass(frozen=True)
+class Runner:
+    abi: str
+    folder: Path
+
+    def compiled(self, source: str, *flags: str) -> Path:
+        """A program or a shared object; made once."""
+        out = self.folder / ("".join([Path(source).stem, *flags]).replace("/", "_") + ".exe")
+        compiler = "mpicc" if source.endswith(".c") else "mpicxx"
+        if not out.exists():
+            standard = [] if source.endswith(".c") else ["-std=c++20", "-I", str(ROOT / "src")]
+            argv = [f"{compiler}.{self.abi}", *standard, str(PROGRAMS / source), "-o", str(out), *flags]
+            subprocess.run(argv, check=True, capture_output=True)
+        return out
+
+    def variables(self, values: dict[str, str]) -> list[str]:
+        if self.abi == "openmpi":
+            return [word for name, value in values.items() for word in ("-x", f"{name}={value}")]
+        return [word for name, value in values.items() for word in ("-env", name, value)]
+
+    def run(
+        self,
+        program: list[str] | None = None,
+        preload: Path | str | None = None,
+        ranks: int = 2,
+        second: dict[str, str] | None = None,
+        more: dict[str, str] | None = None,
+        **settings: str,
+    ) -> Ran:
+        """Runs the probe, or another program. `second`: what is different on rank 1."""
+        program = program or [str(self.compiled("probe.cpp"))]
+        values = {"LD_PRELOAD": str(preload or library(self.abi)), **settings, **(more or {})}
+        argv = [f"mpirun.{self.abi}"]
+        if self.abi == "openmpi":
+            argv += ["--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]
+            argv += ["--mca", "mpi_yield_when_idle", "1"]
+        if second is None:
+            argv += [*self.variables(values), "-n", str(ranks), *program]
+        else:
+            argv += [*self.variables(values), "-n", "1", *program, ":"]
+            argv += [*self.variables({**values, **second}), "-n", str(ranks - 1), *program]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO_")}
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=clean,
+        )
+        try:
+            output = "".join(process.communicate(timeout=SECONDS))
+        except subprocess.TimeoutExpired:
+            # Asked politely, a launcher ends its ranks.
+            process.terminate()
+            output = "".join(process.communicate())
+            pytest.fail(f"{' '.join(argv)} took more than {SECONDS} s:\n{output[-4000:]}")
+        lines = [line for line in output.splitlines() if line.startswith("stretto: ")]
+        return Ran(process.returncode, output, lines)
+
+
+@pytest.fixture(scope="module", params=["openmpi", "mpich"])
+def mpi(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    return Runner(request.param, tmp_path_factory.mktemp(request.param))
