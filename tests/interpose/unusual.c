@@ -62,8 +62,12 @@ static void one_rank_after_the_other(MPI_Comm comm) {
   CHECK(is_sum(out));
 }
 
-// Of two communicators each has its own order.
-static void two_communicators(MPI_Comm first, MPI_Comm second) {
+// Of two communicators each has its own order, from the first call on.
+static void two_communicators(void) {
+  MPI_Comm first;
+  MPI_Comm second;
+  MPI_Comm_dup(MPI_COMM_WORLD, &first);
+  MPI_Comm_dup(MPI_COMM_WORLD, &second);
   int in[count];
   int sums[count];
   int data[count];
@@ -88,6 +92,8 @@ static void two_communicators(MPI_Comm first, MPI_Comm second) {
   if (rank % 2 != 0) MPI_Iallreduce(in, sums, count, MPI_INT, MPI_SUM, first, &requests[0]);
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
   CHECK(is_sum(sums) && is_sum(more));
+  MPI_Comm_free(&first);
+  MPI_Comm_free(&second);
 }
 
 // Persistent collectives are made in one order, and started in any.
@@ -197,23 +203,20 @@ static void arguments_of_one_rank(MPI_Comm comm) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm comm;
-  MPI_Comm second;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
-  MPI_Comm_dup(MPI_COMM_WORLD, &second);
   for (int turn = 0; turn < 3; ++turn) {
     if (strcmp(argv[1], "datatypes") == 0) {
       different_datatypes(comm);
       continue;
     }
     one_rank_after_the_other(comm);
-    two_communicators(comm, second);
+    two_communicators();
     persistent_ones(comm);
     arguments_of_one_rank(comm);
   }
   MPI_Comm_free(&comm);
-  MPI_Comm_free(&second);
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("right\n");
   MPI_Finalize();

@@ -99,8 +99,6 @@ def test_a_program_that_is_unusual_but_right(mpi: Runner, what: str) -> None:
 
 @pytest.mark.parametrize("what", ["order", "datatypes"])
 def test_an_unusual_program_that_the_library_carries_out(mpi: Runner, what: str) -> None:
-    if (mpi.abi, what) == ("mpich", "order"):
-        pytest.xfail("MPICH's MPI_Testsome is wrong for its own persistent collectives, MPI_Waitall is not")
     ran = mpi.run([str(mpi.compiled("unusual.c")), what], ranks=RANKS, STRETTO_CHECK="1")
     assert ran.right, ran.output
     assert ran.lines == []

@@ -278,6 +278,12 @@ def test_clocks_that_cannot_be_right(name: str, size: int, ended: float, contrad
     assert sum_up(join(calls), [1, 2]).contradictions == contradicts
 
 
+@pytest.mark.parametrize(("spec", "contradicts"), [("native", False), ("native:segments=2", True)])
+def test_of_the_librarys_own_background_calls_the_end_is_not_known(spec: str, contradicts: bool) -> None:
+    calls = [call(rank, begin, begin + 1, spec=spec, form="non-blocking") for rank, begin in ((1, 0), (2, 9))]
+    assert Collective.of(calls).contradicts_clocks == contradicts
+
+
 @pytest.mark.parametrize(
     ("other", "message"),
     [
