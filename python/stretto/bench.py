@@ -24,8 +24,8 @@ from stretto.bench_targets import Target, lab_target, local_target, measure, own
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Terminated
 from stretto.launch import check_spec
-from stretto.results import Run, summarize, to_json, write_csv
-from stretto.units import format_bytes, parse_rate, parse_sizes, split_list
+from stretto.results import BLOCKING, FORMS, NON_BLOCKING, Run, summarize, to_json, write_csv
+from stretto.units import format_bytes, parse_rate, parse_seconds, parse_sizes, split_list
 
 
 class InPlace(StrEnum):
@@ -54,6 +54,21 @@ def bench(
         str,
         typer.Option(help="Ways to carry it out, with commas between: 'native,auto,smp(ring):segments=4'"),
     ] = "native,auto",
+    forms: Annotated[
+        str,
+        typer.Option(
+            help="How each spec is called, with commas between: blocking, non-blocking (start and MPI_Wait), "
+            "persistent (MPI_Start and MPI_Wait). blocking unless given; with --overlap, non-blocking.",
+            show_default=False,
+        ),
+    ] = "",
+    overlap: Annotated[
+        bool, typer.Option("--overlap", help="Measure how much of the calls a computation hides.")
+    ] = False,
+    test_every: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="With --overlap, call MPI_Test every so often: 1ms"),
+    ] = None,
     sizes: Annotated[
         str,
         typer.Option(
@@ -89,11 +104,15 @@ def bench(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the order in which the specs run.")] = 1,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write samples and figures here.")] = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line per result here.")] = None,
-    png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
+    png_file: Annotated[
+        Path | None, typer.Option("--png", help="Draw throughput, or overlap, over size here.")
+    ] = None,
 ) -> None:
     """Measure a collective by several specs, interleaved in one run, and check every result."""
     what = _find_collective(collective)
     _check_call(what, root, in_place)
+    if test_every and not overlap:
+        raise StrettoError("--test-every is for --overlap")
     if launch and lab:
         raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
     arguments = [
@@ -108,6 +127,9 @@ def bench(
         "--max-seconds", str(max_seconds),
         "--warmup", str(warmup),
         "--seed", str(seed),
+        "--forms", ",".join(_parse_forms(forms or (NON_BLOCKING if overlap else BLOCKING), overlap)),
+        "--overlap", "yes" if overlap else "no",
+        "--test-every", str(parse_seconds(test_every) if test_every else 0),
     ]  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
     _check_files([json_file, csv_file, png_file])
@@ -145,6 +167,16 @@ def _parse_specs(text: str, collective: Collective) -> list[str]:
     for spec in specs:
         check_spec(collective.algorithms, spec)
     return specs
+
+
+def _parse_forms(text: str, overlap: bool) -> list[str]:
+    forms = list(dict.fromkeys(form.strip() for form in text.split(",")))
+    for form in forms:
+        if form not in FORMS:
+            raise StrettoError(f"--forms {text}: expected some of {', '.join(FORMS)}, with commas between")
+    if overlap and BLOCKING in forms:
+        raise StrettoError("--overlap: nothing overlaps with a blocking call; expected other --forms")
+    return forms
 
 
 def _check_files(files: list[Path | None]) -> None:
@@ -192,11 +224,11 @@ def _report(
         with csv_file.open("w", encoding="utf-8", newline="") as file:
             write_csv(run, rows, file)
     if png_file:
-        plots.plot_throughput(run, rows, bound, png_file)
+        plots.plot_run(run, rows, bound, png_file)
     wrong = [series for series in run.series if not series.correct]
     if wrong:
         what = [
-            f"{series.spec} at {format_bytes(series.bytes)}{' in place' if series.in_place else ''}"
+            f"{series.label} at {format_bytes(series.bytes)}{' in place' if series.in_place else ''}"
             for series in wrong
         ]
         raise StrettoError(f"WRONG RESULTS of {', '.join(what)}")

@@ -11,9 +11,16 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from stretto.bench_collectives import LinkBound
-from stretto.results import Row, Run
+from stretto.results import BLOCKING, Overlap, Row, Run
 from stretto.statistics import Estimate
-from stretto.units import format_bandwidth, format_bytes, format_rate, seconds_unit, three_digits
+from stretto.units import (
+    format_bandwidth,
+    format_bytes,
+    format_rate,
+    format_seconds,
+    seconds_unit,
+    three_digits,
+)
 
 
 @dataclass(frozen=True)
@@ -42,20 +49,44 @@ def _chosen(row: Row) -> str:
 
 
 def _versus_native(row: Row) -> str:
-    return _interval(row.speedup) if row.speedup and row.series.spec != "native" else ""
+    return _interval(row.speedup) if row.speedup and row.native is not row.series else ""
+
+
+def _overlap_columns() -> list[_Column]:
+    def of(cell: Callable[[Overlap], str]) -> Callable[[Row], str]:
+        return lambda row: cell(row.overlap) if row.overlap else ""
+
+    return [
+        _Column("t_pure (95 %)", lambda row: _time(row.seconds)),
+        _Column("t_CPU (95 %)", of(lambda overlap: _time(overlap.computation))),
+        _Column("t_ovrl (95 %)", of(lambda overlap: _time(overlap.overlapped))),
+        _Column("hidden (95 %)", of(lambda overlap: f"{_interval(overlap.hidden, 0.01)} %")),
+    ]
 
 
 def _columns(rows: list[Row]) -> list[_Column]:
     return [
+        *_case_columns(rows),
+        *(_overlap_columns() if any(row.overlap for row in rows) else _speed_columns(rows)),
+    ]
+
+
+def _case_columns(rows: list[Row]) -> list[_Column]:
+    return [
         _Column("size", lambda row: format_bytes(row.series.bytes)),
         _Column("in place", lambda row: "yes" if row.series.in_place else "no", justify_right=False),
-        _Column("spec", lambda row: row.series.spec, justify_right=False),
+        _Column("spec", lambda row: row.series.label, justify_right=False),
         _Column(
             "chosen",
             _chosen,
             justify_right=False,
             shown=any(map(_chosen, rows)),
         ),
+    ]
+
+
+def _speed_columns(rows: list[Row]) -> list[_Column]:
+    return [
         _Column("time (95 %)", lambda row: _time(row.seconds)),
         _Column("MB/s", lambda row: format_bandwidth(row.bandwidth.median)),
         _Column(
@@ -72,7 +103,7 @@ def _columns(rows: list[Row]) -> list[_Column]:
 
 
 def results_table(rows: list[Row]) -> Table:
-    """A line per size, place and spec."""
+    """A line per size, place, spec and form."""
     columns = [column for column in _columns(rows) if column.shown]
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for column in columns:
@@ -97,24 +128,42 @@ def _call(run: Run) -> str:
     return f"{collective.function} with root {run.root}" if collective.has_root else collective.function
 
 
+def _speed_note(run: Run) -> str:
+    first = next((series.label for series in run.series if series.spec == "native"), "native")
+    return (
+        f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time; "
+        f"speedup: how many times faster than {first}"
+    )
+
+
+def _overlap_note(run: Run) -> str:
+    tests = f"; MPI_Test every {format_seconds(run.test_every)} of the computation" if run.test_every else ""
+    return (
+        "t_pure: start and MPI_Wait; t_CPU: a computation alone; t_ovrl: start, computation, MPI_Wait; "
+        f"hidden: t_pure + t_CPU - t_ovrl by the shorter of the first two, from 0 to 100 %{tests}"
+    )
+
+
 def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     """Lines to print below the table."""
     nodes = "one node" if run.nodes == 1 else f"{run.nodes} nodes"
+    thread = "STRETTO_PROGRESS_THREAD=1" if run.progress_thread else "no STRETTO_PROGRESS_THREAD"
+    only_blocking = run.forms == [BLOCKING]
     lines = [
         f"{_call(run)} of {run.type}, {run.library}, {run.ranks} ranks on {nodes}, Stretto {run.stretto}"
+        + ("" if only_blocking and not run.progress_thread else f", {thread}")
     ]
     counts = [len(series.seconds) for series in run.series]
     few, many = min(counts, default=0), max(counts, default=0)
     lines.append(
         f"medians of {few if few == many else f'{few} to {many}'} repetitions, each the slowest rank's; "
-        f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time; "
-        "speedup: how many times faster than native"
+        + (_overlap_note(run) if run.overlaps else _speed_note(run))
     )
     if any(series.with_barrier for series in run.series):
         lines.append("each call is timed with a barrier after it, as ranks could run ahead of it otherwise")
     if few < 6:
         lines.append("fewer than 6 repetitions: the intervals are the whole range and hold less than 95 %")
-    if bound:
+    if bound and not run.overlaps:
         least = f", for {format_bytes(bound.least_bytes)} and more" if bound.least_bytes else ""
         lines.append(f"bound: links of {format_rate(bound.rate)} · {bound.formula}{least}")
     cores = len(os.sched_getaffinity(0))

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The throughput plot of a benchmark run, as the papers draw it."""
+"""The plots of a benchmark run, as the papers draw them: throughput, or overlap, over message size."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.bench_collectives import LinkBound
-from stretto.results import Row, Run
+from stretto.results import BLOCKING, Row, Run, Series
+from stretto.statistics import Estimate
 from stretto.units import format_bytes, format_rate
 
 if TYPE_CHECKING:
@@ -19,16 +22,45 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _NATIVE_COLOUR = "#333333"
 _MARKERS = "osD^vP"
 _SPEC_LABELS = {"native": "native (AUTO)", "auto": "Stretto (auto)"}
+_LINESTYLES = ("-", "--", "-.")
 _MOST_SIZE_LABELS = 9
 
 
-def plot_throughput(run: Run, rows: list[Row], bound: LinkBound | None, file: Path) -> None:
-    """Write algorithm bandwidth over message size, in a panel each for out of place and in place."""
-    throughput_figure(run, rows, bound).savefig(file, dpi=150)
+@dataclass(frozen=True)
+class _Quantity:
+    label: str
+    estimate: Callable[[Row], Estimate | None]
+    unit: float
+
+
+_THROUGHPUT = _Quantity("algorithm bandwidth (MB/s)", lambda row: row.bandwidth, 1e6)
+_HIDDEN = _Quantity("hidden (%)", lambda row: row.overlap.hidden if row.overlap else None, 0.01)
+
+
+def plot_run(run: Run, rows: list[Row], bound: LinkBound | None, file: Path) -> None:
+    """Write what the run measured over message size, in a panel each for out of place and in place."""
+    figure = overlap_figure(run, rows) if run.overlaps else throughput_figure(run, rows, bound)
+    figure.savefig(file, dpi=150)
 
 
 def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Figure:
-    """The figure that plot_throughput writes."""
+    """Algorithm bandwidth over message size."""
+    figure = _figure(run, rows, _THROUGHPUT, bound)
+    for axes in figure.axes:
+        axes.set_yscale("log")
+        axes.grid(which="minor", axis="y", alpha=0.12)
+    _label_bandwidths(figure.axes[0])
+    return figure
+
+
+def overlap_figure(run: Run, rows: list[Row]) -> Figure:
+    """How much was hidden, over message size."""
+    figure = _figure(run, rows, _HIDDEN, None)
+    figure.axes[0].set_ylim(-3, 103)
+    return figure
+
+
+def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
 
     places = sorted({row.series.in_place for row in rows})
@@ -37,13 +69,12 @@ def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Fig
     panels = figure.subplots(1, len(places), sharey=True, squeeze=False)
     sizes = sorted({row.series.bytes for row in rows})
     for axes, in_place in zip(panels[0], places, strict=True):
-        _draw_panel(axes, [row for row in rows if row.series.in_place == in_place], bound)
+        _draw_panel(axes, [row for row in rows if row.series.in_place == in_place], quantity, bound)
         axes.set_xlabel(f"message size ({run.collective.message})")
         _label_sizes(axes, sizes)
         if len(places) > 1:
             axes.set_title("in place" if in_place else "out of place", fontsize=11)
-    panels[0][0].set_ylabel("algorithm bandwidth (MB/s)")
-    _label_bandwidths(panels[0][0])
+    panels[0][0].set_ylabel(quantity.label)
     handles, labels = panels[0][0].get_legend_handles_labels()
     # A column is as wide as the longest label, at about 0.08 inches a letter, and its line.
     columns = max(1, int(width / (0.7 + 0.08 * max(map(len, labels)))))
@@ -64,32 +95,42 @@ def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Fig
 def _title(run: Run, places: list[bool]) -> str:
     where = f"{run.ranks} ranks on {run.nodes} nodes" if run.nodes > 1 else f"{run.ranks} ranks on one node"
     place = ", in place" if places == [True] else ""
-    return f"{run.collective.function} of {run.type}{place}, {run.library}, {where}"
+    thread = ", progress thread" if run.progress_thread else ""
+    return f"{run.collective.function} of {run.type}{place}, {run.library}, {where}{thread}"
 
 
-def _draw_panel(axes: Axes, rows: list[Row], bound: LinkBound | None) -> None:
-    specs = list(dict.fromkeys(row.series.spec for row in rows))
-    others = [spec for spec in specs if spec != "native"]
-    for spec in specs:
-        line = sorted((row for row in rows if row.series.spec == spec), key=lambda row: row.series.bytes)
+def _label(series: Series) -> str:
+    form = "" if series.form == BLOCKING else f", {series.form}"
+    return f"{_SPEC_LABELS.get(series.spec, series.spec)}{form}"
+
+
+def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> None:
+    forms = list(dict.fromkeys(row.series.form for row in rows))
+    others = list(dict.fromkeys(row.series.spec for row in rows if row.series.spec != "native"))
+    for spec, form in dict.fromkeys((row.series.spec, row.series.form) for row in rows):
+        line = sorted(
+            (row for row in rows if (row.series.spec, row.series.form) == (spec, form)),
+            key=lambda row: row.series.bytes,
+        )
         sizes = [row.series.bytes for row in line]
+        estimates = [estimate for row in line if (estimate := quantity.estimate(row))]
         native = spec == "native"
         index = 0 if native else others.index(spec)
         colour = _NATIVE_COLOUR if native else _COLOURS[index % len(_COLOURS)]
         axes.plot(
             sizes,
-            [row.bandwidth.median / 1e6 for row in line],
+            [estimate.median / quantity.unit for estimate in estimates],
             color=colour,
             marker="x" if native else _MARKERS[index % len(_MARKERS)],
-            linestyle="-" if index < len(_COLOURS) else ":",
+            linestyle=_LINESTYLES[forms.index(form)] if index < len(_COLOURS) else ":",
             markersize=5,
             linewidth=1.6,
-            label=_SPEC_LABELS.get(spec, spec),
+            label=_label(line[0].series),
         )
         axes.fill_between(
             sizes,
-            [row.bandwidth.low / 1e6 for row in line],
-            [row.bandwidth.high / 1e6 for row in line],
+            [estimate.low / quantity.unit for estimate in estimates],
+            [estimate.high / quantity.unit for estimate in estimates],
             color=colour,
             alpha=0.2,
             linewidth=0,
@@ -108,9 +149,7 @@ def _draw_panel(axes: Axes, rows: list[Row], bound: LinkBound | None) -> None:
                 label=f"bound of {format_rate(bound.rate)} links",
             )
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
     axes.grid(which="major", alpha=0.35)
-    axes.grid(which="minor", axis="y", alpha=0.12)
 
 
 def _label_sizes(axes: Axes, sizes: list[int]) -> None:

@@ -15,12 +15,16 @@ from typing import Any, TextIO
 
 from stretto.bench_collectives import COLLECTIVES, Collective, LinkBound
 from stretto.errors import StrettoError
-from stretto.statistics import Estimate, estimate_median, speedup
+from stretto.statistics import Estimate, estimate_median, hidden, speedup
+
+BLOCKING = "blocking"
+NON_BLOCKING = "non-blocking"
+FORMS = (BLOCKING, NON_BLOCKING, "persistent")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The samples of one spec at one message size; those of one size and place pair up by index."""
+    """The samples of one spec and form at one message size; those of one size and place pair up by index."""
 
     bytes: int
     in_place: bool
@@ -31,6 +35,17 @@ class Series:
     correct: bool
     with_barrier: bool = False
     """A barrier after each call is part of the times."""
+    form: str = BLOCKING
+    """How it is called: blocking, non-blocking or persistent."""
+    computation: list[float] = field(default_factory=list)
+    """Seconds of a computation alone, if overlap was measured."""
+    overlapped: list[float] = field(default_factory=list)
+    """Seconds of the call with that computation between its start and its end."""
+
+    @property
+    def label(self) -> str:
+        """Spec and form, as people read them."""
+        return self.spec if self.form == BLOCKING else f"{self.spec} ({self.form})"
 
 
 @dataclass(slots=True)
@@ -46,13 +61,39 @@ class Run:
     ppn: list[int] = field(default_factory=list)
     type: str = ""
     series: list[Series] = field(default_factory=list)
+    progress_thread: bool = False
+    """STRETTO_PROGRESS_THREAD=1 was set where rank 0 ran."""
+    test_every: float = 0.0
+    """Seconds of computation between two MPI_Test; 0: none."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether it measured how much of the calls a computation hides."""
+        return any(series.overlapped for series in self.series)
+
+    @property
+    def forms(self) -> list[str]:
+        """The forms of the calls, in the order of measuring."""
+        return list(dict.fromkeys(series.form for series in self.series))
 
     def native(self, like: Series) -> Series | None:
-        """The MPI library's own collective in the same case."""
+        """The MPI library's own collective in the same case, in the first form that was measured."""
         for other in self.series:
             if (other.bytes, other.in_place, other.spec) == (like.bytes, like.in_place, "native"):
                 return other
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """A call with a computation between its start and its end."""
+
+    computation: Estimate
+    """Seconds of the computation alone."""
+    overlapped: Estimate
+    """Seconds of both."""
+    hidden: Estimate
+    """Part of the shorter of the two that the other hid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +104,13 @@ class Row:
     seconds: Estimate
     bandwidth: Estimate
     """Algorithm bandwidth: bytes of the message per second."""
+    native: Series | None
+    """What it is compared to."""
     speedup: Estimate | None
     """Times faster than `native`, paired by repetition; None when `native` was not measured."""
     bound_share: float | None
     """Part of the link bound that the median bandwidth reaches."""
+    overlap: Overlap | None = None
 
 
 def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) -> Run:
@@ -79,6 +123,8 @@ def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) 
                 run.collective, run.root = COLLECTIVES[event["collective"]], event["root"]
                 run.library, run.stretto, run.type = event["library"], event["stretto"], event["type"]
                 run.ranks, run.nodes, run.ppn = event["ranks"], event["nodes"], event["ppn"]
+                run.progress_thread = event.get("progress_thread", False)
+                run.test_every = event.get("test_every", 0.0)
             case "progress":
                 progress(event["done"], event["total"])
             case "result":
@@ -114,11 +160,21 @@ def summarize(run: Run, bound: LinkBound | None) -> list[Row]:
                 series,
                 seconds,
                 seconds.map_decreasing(lambda value, size=size: size / value),  # type: ignore[misc]
+                native,
                 speedup(native.seconds, series.seconds) if native else None,
                 size / seconds.median / limit if limit else None,
+                _overlap(series) if series.overlapped else None,
             )
         )
     return rows
+
+
+def _overlap(series: Series) -> Overlap:
+    return Overlap(
+        estimate_median(series.computation),
+        estimate_median(series.overlapped),
+        hidden(series.seconds, series.computation, series.overlapped),
+    )
 
 
 def describe_machine() -> dict[str, Any]:
@@ -153,6 +209,18 @@ def _estimate_json(estimate: Estimate | None) -> dict[str, float] | None:
     }
 
 
+def _overlap_json(row: Row) -> dict[str, Any] | None:
+    if row.overlap is None:
+        return None
+    return {
+        "computation_time": _estimate_json(row.overlap.computation),
+        "overlapped_time": _estimate_json(row.overlap.overlapped),
+        "hidden": _estimate_json(row.overlap.hidden),
+        "computation_seconds": row.series.computation,
+        "overlapped_seconds": row.series.overlapped,
+    }
+
+
 def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[str]) -> dict[str, Any]:
     """Everything, the samples too."""
     return {
@@ -168,12 +236,15 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
         "nodes": run.nodes,
         "ppn": run.ppn,
         "type": run.type,
+        "progress_thread": run.progress_thread,
+        "test_every": run.test_every or None,
         "link_bytes_per_second": bound.rate if bound else None,
         "results": [
             {
                 "bytes": row.series.bytes,
                 "in_place": row.series.in_place,
                 "spec": row.series.spec,
+                "form": row.series.form,
                 "chosen": row.series.chosen,
                 "correct": row.series.correct,
                 "inner": row.series.inner,
@@ -184,6 +255,7 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
                 "bound_bandwidth": bound.bandwidth(row.series.bytes) if bound else None,
                 "bound_share": row.bound_share,
                 "seconds": row.series.seconds,
+                "overlap": _overlap_json(row),
             }
             for row in rows
         ],
@@ -191,28 +263,38 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
 
 
 _CSV_COLUMNS = (
-    "collective", "bytes", "in_place", "spec", "chosen", "correct", "repetitions", "inner",
+    "collective", "bytes", "in_place", "spec", "form", "chosen", "correct", "repetitions", "inner",
     "seconds", "seconds_low", "seconds_high", "bandwidth_mb_s",
     "speedup", "speedup_low", "speedup_high", "bound_share",
+    "computation_seconds", "overlapped_seconds", "hidden", "hidden_low", "hidden_high",
 )  # fmt: skip
 
 
+def _cells(estimate: Estimate | None) -> list[str]:
+    if estimate is None:
+        return [""] * 3
+    return [f"{value:.6g}" for value in (estimate.median, estimate.low, estimate.high)]
+
+
 def write_csv(run: Run, rows: list[Row], file: TextIO) -> None:
-    """A line per size, place and spec; the cells of what is not known are empty."""
+    """A line per size, place, spec and form; the cells of what is not known are empty."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
     for row in rows:
-        ratio = row.speedup
-        ratios = [f"{value:.6g}" for value in (ratio.median, ratio.low, ratio.high)] if ratio else [""] * 3
+        overlap = row.overlap
         series = row.series
         writer.writerow(
             [
                 run.collective.name,
-                series.bytes, "yes" if series.in_place else "no", series.spec, series.chosen,
+                series.bytes, "yes" if series.in_place else "no", series.spec, series.form,
+                series.chosen,
                 "yes" if series.correct else "no", len(series.seconds), series.inner,
                 f"{row.seconds.median:.9g}", f"{row.seconds.low:.9g}", f"{row.seconds.high:.9g}",
                 f"{row.bandwidth.median / 1e6:.6g}",
-                *ratios,
+                *_cells(row.speedup),
                 "" if row.bound_share is None else f"{row.bound_share:.4f}",
+                f"{overlap.computation.median:.9g}" if overlap else "",
+                f"{overlap.overlapped.median:.9g}" if overlap else "",
+                *_cells(overlap.hidden if overlap else None),
             ]
         )  # fmt: skip

@@ -74,3 +74,16 @@ def speedup(native: Sequence[float], seconds: Sequence[float]) -> Estimate:
 def slowdown(native: Sequence[float], seconds: Sequence[float]) -> Estimate:
     """How many times slower than `native`: what a choice must keep at 1 or below."""
     return estimate_ratio(seconds, native)
+
+
+def hidden(call: Sequence[float], computation: Sequence[float], overlapped: Sequence[float]) -> Estimate:
+    """The part of the shorter of a call and a computation that the other hid, when both went on at once.
+
+    From 0 to 1; as IMB-NBC of the Intel MPI Benchmarks has it, but for each repetition by itself.
+    """
+    return estimate_median(
+        [
+            min(1.0, max(0.0, (one + other - both) / min(one, other)))
+            for one, other, both in zip(call, computation, overlapped, strict=True)
+        ]
+    )

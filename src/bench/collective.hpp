@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -18,6 +19,22 @@ enum class Collective : std::uint8_t {
   reduce_scatter_block,
   allgather
 };
+
+/// How a program makes such a call: all at once, start and MPI_Wait, or MPI_Start and MPI_Wait on a request
+/// that it made before.
+enum class Form : std::uint8_t { blocking, non_blocking, persistent };
+
+constexpr std::array<std::string_view, 3> form_names{"blocking", "non-blocking", "persistent"};
+
+constexpr std::string_view name_of(Form form) {
+  return form_names.at(static_cast<std::size_t>(form));
+}
+
+constexpr std::optional<Form> find_form(std::string_view name) {
+  const auto* const found = std::find(form_names.begin(), form_names.end(), name);
+  return found == form_names.end() ? std::nullopt
+                                   : std::optional(static_cast<Form>(found - form_names.begin()));
+}
 
 struct CollectiveName {
   Collective collective;

@@ -21,9 +21,9 @@ namespace {
 using namespace stretto::bench;
 
 /// Returns whether all results were right.
-bool run(int argc, char** argv, const Placement& placement) {
+bool run(const Options& options, const Placement& placement) {
   const bool speaks = placement.rank == 0;
-  const Options options = parse_options(argc, argv, placement.ranks);
+  check_options(options, placement.ranks);
   const Element element = find_element(options.type);
   const std::vector<Case> cases = list_cases(options, element, placement.ranks);
   Measurement measurement(options, element, placement.rank, placement.ranks);
@@ -47,12 +47,29 @@ bool run(int argc, char** argv, const Placement& placement) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  Options options;
+  std::exception_ptr wrong;
+  try {
+    options = parse_options(argc, argv);
+  } catch (const std::invalid_argument&) {
+    wrong = std::current_exception();
+  }
+  // As Stretto does for a program whose symbols show calls that are not blocking; here they are found at run
+  // time.
+  const int wanted = options.only_blocking() ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, wanted, &provided);
   PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const Placement placement = find_placement();
   int status = 1;
   try {
-    status = run(argc, argv, placement) ? 0 : 1;
+    if (wrong) std::rethrow_exception(wrong);
+    if (provided < wanted) {
+      throw std::invalid_argument(
+          "--forms: Stretto leaves calls that are not blocking to this MPI library, which gives no "
+          "MPI_THREAD_MULTIPLE");
+    }
+    status = run(options, placement) ? 0 : 1;
   } catch (const std::invalid_argument& error) {
     // Wrong arguments are wrong on all ranks: an orderly end, as a launcher may drop what an aborting rank
     // wrote.

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
-#include <stdexcept>
+#include <utility>
 
 #include "buffers.hpp"
 #include "calls.hpp"
@@ -22,19 +23,15 @@ constexpr double sample_seconds = 200e-6;     // a sample is at least about this
 constexpr double warmup_seconds = 0.5;        // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t least_repetitions = 5;  // also when the time is up
 constexpr std::size_t most_repetitions = 10000;
-
-[[noreturn]] void fail(const std::string& spec, int code) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  PMPI_Error_string(code, text.data(), &length);
-  throw std::runtime_error("spec " + spec + ": " +
-                           std::string(text.data(), static_cast<std::size_t>(length)));
-}
+constexpr std::size_t most_pairs = 1024;
+// Each pair has a persistent request; were they many, none would be in a cache, as a program's few are.
+constexpr std::size_t most_requests = 64;
 
 /// The largest value of any rank. All ranks get the same, so decisions taken from it are the same on all.
 template <std::size_t count>
 std::array<double, count> largest(std::array<double, count> values) {
-  LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, values.data(), static_cast<int>(count), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  auto* const allreduce = LIBRARY(PMPI_Allreduce);
+  allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(count), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return values;
 }
 
@@ -47,7 +44,39 @@ std::string choice(Collective collective, std::size_t bytes) {
   return text.data();
 }
 
+/// Seconds of this rank, from a start that all have in common.
+template <typename Work>
+double timed(const Work& work) {
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const double begin = PMPI_Wtime();
+  work();
+  return PMPI_Wtime() - begin;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Of a computation that all ranks do at once, with no call under way.
+double measure_unit(Computation& computation) {
+  constexpr std::size_t units = 100'000;  // longer than a slice of a core that ranks share
+  std::vector<double> seconds(7);
+  for (double& one : seconds) one = largest<1>({timed([&] { computation.run(units); })})[0];
+  return median(seconds) / static_cast<double>(units);
+}
+
 }  // namespace
+
+/// One spec in one form.
+struct Measurement::Subject {
+  explicit Subject(Call its_call) : call(std::move(its_call)) {}
+
+  Call call;
+  Result result;
+  std::size_t units = 0;  // of the computation
+};
 
 /// What one case needs while it is measured.
 class Measurement::Trial {
@@ -57,25 +86,52 @@ class Measurement::Trial {
         role_{owner.options_.collective, one.count,   one.in_place,
               owner.options_.root,       owner.rank_, owner.ranks_},
         buffers_(one.bytes, role_.input_count() * owner.element_.size,
-                 role_.output_count() * owner.element_.size) {}
+                 role_.output_count() * owner.element_.size,
+                 owner.options_.has(Form::persistent) ? most_requests : most_pairs) {}
+
+  Call make_call(const std::string& spec, Form form) {
+    return {role_, owner_.element_, spec, form, buffers_};
+  }
 
   /// A first call with a full check, then some to settle. Returns the seconds of a call.
-  double warm_up(Result& result) {
-    double call = measure(result, 1, [this] { return holds_all(); });
+  double warm_up(Subject& subject) {
+    double call = measure(subject, 1, [this] { return holds_all(); });
     double spent = 0;
     for (std::size_t done = 0; done < owner_.options_.warmup && spent < warmup_seconds; ++done) {
-      call = measure(result, 1, unchecked);
+      call = measure(subject, 1, unchecked);
       spent += call;
     }
     if (call >= sample_seconds) return call;
     // One short call says little about itself: ask for a row of them, as they will be measured.
-    return measure(result, std::min<std::size_t>(buffers_.pairs(), 16), unchecked);
+    return measure(subject, std::min<std::size_t>(buffers_.pairs(), 16), unchecked);
   }
 
-  /// Takes one sample of a spec.
-  void sample(Result& result) {
-    result.seconds.push_back(
-        measure(result, result.inner, [this, inner = result.inner] { return holds_sampled(inner); }));
+  /// Chooses the computation that takes as long as the call.
+  void calibrate(Subject& subject) {
+    const std::size_t inner = subject.result.inner;
+    std::vector<double> calls;
+    std::vector<double> computations;
+    double spent = 0;
+    for (int round = 0; round < 3 || (round < 9 && spent < warmup_seconds); ++round) {
+      calls.push_back(measure(subject, inner, unchecked));
+      if (round == 0) subject.units = owner_.units_in(calls[0]);
+      computations.push_back(measure_computation(subject));
+      spent += (calls.back() + computations.back()) * static_cast<double>(inner);
+    }
+    // What a unit takes changes, as ranks that share a core or others' work on it do.
+    const double units = static_cast<double>(subject.units) * median(calls) / median(computations);
+    subject.units = static_cast<std::size_t>(std::max(1.0, std::round(units)));
+  }
+
+  /// Takes one sample.
+  void sample(Subject& subject) {
+    const std::size_t inner = subject.result.inner;
+    const auto holds = [&] { return holds_sampled(inner); };
+    subject.result.seconds.push_back(measure(subject, inner, holds));
+    if (!owner_.options_.overlap) return;
+    subject.result.computation.push_back(measure_computation(subject));
+    subject.result.overlapped.push_back(
+        measure(subject, inner, holds, [&](std::size_t pair) { compute(subject, pair); }));
   }
 
   bool with_barrier() const { return role_.ranks_run_ahead(); }
@@ -83,47 +139,65 @@ class Measurement::Trial {
 
  private:
   static bool unchecked() { return true; }
+  static constexpr auto nothing = [](std::size_t /*pair*/) {};
 
-  /// Makes `inner` calls. Returns the seconds of a call, the slowest rank's, and notes wrong results.
-  template <typename Check>
-  double measure(Result& result, std::size_t inner, Check holds) {
-    prepare(inner);
-    const double local = timed(result.spec, inner);
-    const auto [seconds, wrong] = largest<2>({local, holds() ? 0.0 : 1.0});
-    result.correct = result.correct && wrong == 0.0;
-    return seconds / static_cast<double>(inner);
-  }
-
-  /// New data for the next `inner` calls. Each has a pair of its own, so that calls in place find input too.
-  void prepare(std::size_t inner) {
-    ++owner_.generation_;
-    first_ = next_;
-    next_ = (next_ + inner) % buffers_.pairs();
-    const Holdings before = holdings_before(role_, owner_.generation_);
-    for (std::size_t call = 0; call < inner; ++call) {
-      buffers_.renew_guards(pair(call));
-      fill(owner_.pattern_, before.input, input(call));
-      fill(owner_.pattern_, before.output, output(call));
-    }
-  }
-
-  /// Seconds of `inner` calls on this rank, from a common start.
+  /// Makes as many calls as a sample has, with `between(pair)` between start and end of each. Returns the
+  /// seconds of a call, the slowest rank's, and notes wrong results.
   ///
   /// Where a rank may end its call before others began theirs, as a broadcasting root does, a barrier after
   /// each call is part of the time, for every spec alike. Without it the calls of a row would overlap as in
   /// no program; and a call alone would seem to take no time to whoever leaves the first barrier last, since
   /// by then its message is there.
-  double timed(const std::string& spec, std::size_t inner) {
-    const Call call(role_, owner_.element_, spec);
-    const bool with_barrier = role_.ranks_run_ahead();
-    PMPI_Barrier(MPI_COMM_WORLD);
-    const double begin = PMPI_Wtime();
-    for (std::size_t at = 0; at < inner; ++at) {
-      const int code = call(input(at), output(at));
-      if (code != MPI_SUCCESS) fail(spec, code);
-      if (with_barrier) PMPI_Barrier(MPI_COMM_WORLD);
+  template <typename Check, typename Between = decltype(nothing)>
+  double measure(Subject& subject, std::size_t inner, const Check& holds, const Between& between = nothing) {
+    prepare(subject.call, inner);
+    const bool barrier = with_barrier();
+    const double local = timed([&] {
+      for (std::size_t at = 0; at < inner; ++at) {
+        const std::size_t its_pair = pair(at);
+        subject.call.start(its_pair);
+        between(its_pair);
+        subject.call.wait(its_pair);
+        if (barrier) PMPI_Barrier(MPI_COMM_WORLD);
+      }
+    });
+    const auto [seconds, wrong] = largest<2>({local, holds() ? 0.0 : 1.0});
+    subject.result.correct = subject.result.correct && wrong == 0.0;
+    return seconds / static_cast<double>(inner);
+  }
+
+  double measure_computation(const Subject& subject) {
+    const double local = timed([&] {
+      for (std::size_t at = 0; at < subject.result.inner; ++at) owner_.computation_.run(subject.units);
+    });
+    return largest<1>({local})[0] / static_cast<double>(subject.result.inner);
+  }
+
+  /// As a program does that computes while its call is under way.
+  void compute(Subject& subject, std::size_t pair) {
+    const double every = owner_.options_.test_every;
+    const std::size_t most = every > 0 ? owner_.units_in(every) : SIZE_MAX;
+    bool ended = false;
+    for (std::size_t left = subject.units; left > 0;) {
+      const std::size_t now = std::min(left, most);
+      owner_.computation_.run(now);
+      left -= now;
+      if (left > 0 && !ended) ended = subject.call.test(pair);
     }
-    return PMPI_Wtime() - begin;
+  }
+
+  /// New data for the next `inner` calls. Each has a pair of its own, so that calls in place find input too.
+  void prepare(Call& its_call, std::size_t inner) {
+    ++owner_.generation_;
+    first_ = next_;
+    next_ = (next_ + inner) % buffers_.pairs();
+    const Holdings before = holdings_before(role_, owner_.generation_);
+    for (std::size_t call = 0; call < inner; ++call) {
+      its_call.prepare(pair(call));
+      buffers_.renew_guards(pair(call));
+      fill(owner_.pattern_, before.input, input(call));
+      fill(owner_.pattern_, before.output, output(call));
+    }
   }
 
   bool holds_all() {
@@ -157,32 +231,44 @@ Measurement::Measurement(const Options& options, const Element& element, int ran
       pattern_(element, ranks),
       rank_(rank),
       ranks_(ranks),
-      random_(options.seed) {}
+      random_(options.seed) {
+  if (options.overlap) unit_seconds_ = measure_unit(computation_);
+}
+
+std::size_t Measurement::units_in(double seconds) const {
+  return static_cast<std::size_t>(std::max(1.0, std::round(seconds / unit_seconds_)));
+}
 
 std::vector<Result> Measurement::run(const Case& one, const Progress& progress) {
   Trial trial(*this, one);
-  std::vector<Result> results;
+  std::vector<Subject> subjects;
   double fastest = INFINITY;
   for (const std::string& spec : options_.specs) {
-    Result& result = results.emplace_back();
-    result.spec = spec;
-    result.with_barrier = trial.with_barrier();
-    result.chosen = spec == "auto" ? choice(options_.collective, one.bytes) : spec;
-    fastest = std::min(fastest, trial.warm_up(result));
+    for (const Form form : options_.forms) {
+      Subject& subject = subjects.emplace_back(trial.make_call(spec, form));
+      subject.result.spec = spec;
+      subject.result.form = form;
+      subject.result.with_barrier = trial.with_barrier();
+      subject.result.chosen = spec == "auto" ? choice(options_.collective, one.bytes) : spec;
+      fastest = std::min(fastest, trial.warm_up(subject));
+    }
   }
-  // All specs get the same number of calls: the common start then weighs the same in all their samples.
+  // All get the same number of calls: the common start then weighs the same in all their samples.
   const double wanted = std::ceil(sample_seconds / std::max(fastest, 1e-9));
   const auto inner =
       static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_inner())));
-  for (Result& result : results) result.inner = inner;
+  for (Subject& subject : subjects) {
+    subject.result.inner = inner;
+    if (options_.overlap) trial.calibrate(subject);
+  }
 
-  std::vector<std::size_t> order(results.size());
+  std::vector<std::size_t> order(subjects.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const double begin = PMPI_Wtime();
   const std::size_t enough = options_.repetitions;
   for (std::size_t done = 0; done < most_repetitions;) {
     std::shuffle(order.begin(), order.end(), random_);
-    for (const std::size_t index : order) trial.sample(results[index]);
+    for (const std::size_t index : order) trial.sample(subjects[index]);
     ++done;
     const double elapsed = largest<1>({PMPI_Wtime() - begin})[0];
     if (rank_ == 0) {
@@ -194,6 +280,9 @@ std::vector<Result> Measurement::run(const Case& one, const Progress& progress) 
     if (done >= enough && elapsed >= options_.min_seconds) break;
     if (done >= std::min(enough, least_repetitions) && elapsed >= options_.max_seconds) break;
   }
+  std::vector<Result> results(subjects.size());
+  std::transform(subjects.begin(), subjects.end(), results.begin(),
+                 [](Subject& subject) { return std::move(subject.result); });
   return results;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "computation.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
 
@@ -16,28 +17,37 @@ namespace stretto::bench {
 
 struct Result {
   std::string spec;
+  Form form = Form::blocking;
   std::string chosen;
-  std::size_t inner = 1;        // calls in one sample
-  std::vector<double> seconds;  // of one call, a sample each: the slowest rank's
-  bool with_barrier = false;    // a barrier after each call is part of its time
-  bool correct = true;          // on all ranks
+  std::size_t inner = 1;  // calls in one sample
+  // Of one call, a sample each: the slowest rank's.
+  std::vector<double> seconds;      // from its start to its end, with nothing between
+  std::vector<double> computation;  // of a computation alone that is to take as long
+  std::vector<double> overlapped;   // of both, the computation between start and end
+  bool with_barrier = false;        // a barrier after each call is part of its time
+  bool correct = true;              // on all ranks
 };
 
-/// Measures all specs of a case interleaved: every repetition runs each spec once, in an order that is
-/// shuffled alike on all ranks, so that what disturbs the machine disturbs all of them, and results pair up
-/// by repetition.
+/// Measures all specs of a case in all forms interleaved: every repetition runs each once, in an order that
+/// is shuffled alike on all ranks, so that what disturbs the machine disturbs all of them, and results pair
+/// up by repetition.
 class Measurement {
  public:
   /// Told how much of a case is done, from 0 to 1, on rank 0 only.
   using Progress = std::function<void(double)>;
 
+  /// Collective over MPI_COMM_WORLD.
   Measurement(const Options& options, const Element& element, int rank, int ranks);
 
   /// Collective over MPI_COMM_WORLD. Throws std::runtime_error when a call fails.
   std::vector<Result> run(const Case& one, const Progress& progress);
 
  private:
+  struct Subject;
   class Trial;
+
+  /// Of the computation, what takes so long; at least one.
+  std::size_t units_in(double seconds) const;
 
   const Options& options_;
   Element element_;
@@ -46,6 +56,8 @@ class Measurement {
   int ranks_;
   std::mt19937_64 random_;
   std::uint64_t generation_ = 0;
+  Computation computation_;
+  double unit_seconds_ = 0.0;  // of the computation, the slowest rank's
 };
 
 }  // namespace stretto::bench

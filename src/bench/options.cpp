@@ -62,8 +62,24 @@ std::vector<bool> parse_in_place(std::string_view option, std::string_view text)
   refuse(option, text, "no, yes or both");
 }
 
-/// What the options say together.
-void check(const Options& options, int ranks) {
+std::vector<Form> parse_forms(std::string_view option, std::string_view text) {
+  std::vector<Form> forms;
+  for (const std::string& part : split(option, text)) {
+    const auto form = find_form(part);
+    if (!form) refuse(option, part, "blocking, non-blocking or persistent");
+    forms.push_back(*form);
+  }
+  return forms;
+}
+
+bool parse_flag(std::string_view option, std::string_view text) {
+  if (text != "no" && text != "yes") refuse(option, text, "no or yes");
+  return text == "yes";
+}
+
+}  // namespace
+
+void check_options(const Options& options, int ranks) {
   const std::string collective(names_of(options.collective).name);
   if (options.specs.empty()) throw std::invalid_argument("--specs is missing, e.g. --specs native,ring");
   if (options.sizes.empty()) throw std::invalid_argument("--sizes is missing, e.g. --sizes 1024,1048576");
@@ -79,15 +95,17 @@ void check(const Options& options, int ranks) {
   if (in_place && options.collective == Collective::bcast) {
     throw std::invalid_argument("--in-place: bcast has no form in place");
   }
+  if (options.overlap && options.has(Form::blocking)) {
+    throw std::invalid_argument("--overlap: nothing overlaps with a blocking call; expected other --forms");
+  }
 }
 
-}  // namespace
-
-Options parse_options(int argc, char** argv, int ranks) {
+Options parse_options(int argc, char** argv) {
   Options options;
   const std::map<std::string_view, std::function<void(std::string_view, std::string_view)>> setters = {
       {"--collective", [&](auto name, auto value) { options.collective = parse_collective(name, value); }},
       {"--specs", [&](auto name, auto value) { options.specs = split(name, value); }},
+      {"--forms", [&](auto name, auto value) { options.forms = parse_forms(name, value); }},
       {"--sizes",
        [&](auto name, auto value) {
          for (const std::string& size : split(name, value)) {
@@ -105,6 +123,9 @@ Options parse_options(int argc, char** argv, int ranks) {
       {"--max-seconds",
        [&](auto name, auto value) { options.max_seconds = parse_number<double>(name, value); }},
       {"--seed", [&](auto name, auto value) { options.seed = parse_number<std::uint64_t>(name, value); }},
+      {"--overlap", [&](auto name, auto value) { options.overlap = parse_flag(name, value); }},
+      {"--test-every",
+       [&](auto name, auto value) { options.test_every = parse_number<double>(name, value); }},
   };
   for (int at = 1; at < argc; at += 2) {
     const auto setter = setters.find(argv[at]);
@@ -116,7 +137,6 @@ Options parse_options(int argc, char** argv, int ranks) {
     if (at + 1 >= argc) throw std::invalid_argument(argv[at] + " needs a value"s);
     setter->second(argv[at], argv[at + 1]);
   }
-  check(options, ranks);
   return options;
 }
 

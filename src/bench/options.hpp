@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,7 +15,8 @@ namespace stretto::bench {
 struct Options {
   Collective collective = Collective::allreduce;
   std::vector<std::string> specs;
-  std::vector<std::size_t> sizes;  // bytes of a message
+  std::vector<Form> forms = {Form::blocking};  // of each spec
+  std::vector<std::size_t> sizes;              // bytes of a message
   std::vector<bool> in_place = {false};
   int root = 0;  // of a collective that has one
   std::string type = "float";
@@ -23,9 +25,16 @@ struct Options {
   double min_seconds = 0.0;
   double max_seconds = 30.0;
   std::uint64_t seed = 1;
+  bool overlap = false;     // with a computation
+  double test_every = 0.0;  // seconds of it between two MPI_Test; 0: none
+
+  bool has(Form form) const { return std::find(forms.begin(), forms.end(), form) != forms.end(); }
+  bool only_blocking() const { return !has(Form::non_blocking) && !has(Form::persistent); }
 };
 
 /// Throws std::invalid_argument with one line that names the value and what would be right.
-Options parse_options(int argc, char** argv, int ranks);
+Options parse_options(int argc, char** argv);
+/// The same for what the options say together, and of so many ranks.
+void check_options(const Options& options, int ranks);
 
 }  // namespace stretto::bench

@@ -9,8 +9,10 @@
 #include <cctype>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace stretto::bench {
 namespace {
@@ -62,6 +64,9 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
   for (const Case& one : cases) {
     if (std::find(sizes.begin(), sizes.end(), one.bytes) == sizes.end()) sizes.push_back(one.bytes);
   }
+  std::vector<std::string_view> forms;
+  for (const Form form : options.forms) forms.push_back(name_of(form));
+  const char* const progress_thread = std::getenv("STRETTO_PROGRESS_THREAD");
   print({{"event", "start"},
          {"collective", names_of(options.collective).name},
          {"root", options.root},
@@ -70,6 +75,9 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
          {"nodes", placement.ppn.size()},
          {"ppn", placement.ppn},
          {"specs", options.specs},
+         {"forms", forms},
+         {"progress_thread", progress_thread != nullptr && std::string_view(progress_thread) == "1"},
+         {"test_every", options.test_every},
          {"sizes", sizes},
          {"type", options.type},
          {"stretto", stretto_version()}});
@@ -89,10 +97,13 @@ void report_result(const Case& one, const Result& result) {
          {"bytes", one.bytes},
          {"in_place", one.in_place},
          {"spec", result.spec},
+         {"form", name_of(result.form)},
          {"chosen", result.chosen},
          {"inner", result.inner},
          {"with_barrier", result.with_barrier},
          {"seconds", result.seconds},
+         {"computation", result.computation},
+         {"overlapped", result.overlapped},
          {"correct", result.correct}});
 }
 

@@ -19,7 +19,8 @@ from stretto import bench, bench_targets, mpi, paths
 from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.bench_table import notes, results_table
 from stretto.errors import StrettoError
-from stretto.results import Run, Series, read_events, summarize
+from stretto.results import FORMS, Run, Series, read_events, summarize
+from stretto.statistics import hidden
 
 ALLREDUCE = COLLECTIVES["allreduce"]
 START = {
@@ -49,6 +50,9 @@ def ignore(_done: float, _total: float) -> None:
 NATIVE = result("native", [2.4, 2.5, 2.6, 2.5, 2.5, 2.5])
 RING = result("ring", [1.2, 1.25, 1.3, 1.25, 1.25, 1.25])
 BAD = result("ring", [1.25] * 6, correct=False)
+OVERLAPPED = result(
+    "native", [1.0] * 6, form="non-blocking", computation=[1.0] * 6, overlapped=[1.25] * 6
+)  # fmt: skip
 
 
 def test_events_become_a_run() -> None:
@@ -84,6 +88,44 @@ def test_the_figures_of_a_run() -> None:
     assert ring.bound_share == pytest.approx((16 << 20) / 1.25 / 13.66e6, rel=1e-3)
     assert native.speedup is not None
     assert native.speedup.median == 1
+
+
+def test_the_first_form_of_native_is_what_all_are_compared_to() -> None:
+    forms = [
+        result(spec, [seconds] * 6, form=form)
+        for spec, seconds in (("native", 2.0), ("ring", 1.0))
+        for form in ("non-blocking", "persistent")
+    ]
+    run = read_events(lines_of(START, *forms, END), ignore)
+    rows = summarize(run, None)
+    assert run.forms == ["non-blocking", "persistent"]
+    assert [row.series.label for row in rows][:2] == ["native (non-blocking)", "native (persistent)"]
+    assert [row.speedup.median for row in rows if row.speedup] == [1, 1, 2, 2]
+    lines = text_of(run, None)
+    assert lines[2] == "16 MiB no native (non-blocking) 2.00 (2.00-2.00) s 8.39"
+    assert lines[-1] == "16 MiB no ring (persistent) 1.00 (1.00-1.00) s 16.8 2.00 (2.00-2.00)"
+    assert any("faster than native (non-blocking)" in line for line in notes(run, None, emulated=False))
+
+
+@pytest.mark.parametrize(
+    ("call", "computation", "overlapped", "part"),
+    [
+        (1.0, 1.0, 1.0, 1.0),
+        (1.0, 1.0, 2.0, 0.0),
+        (1.0, 1.0, 1.25, 0.75),
+        (2.0, 1.0, 2.5, 0.5),  # of the shorter
+        (1.0, 2.0, 2.5, 0.5),
+        (1.0, 1.0, 0.9, 1.0),
+        (1.0, 1.0, 2.5, 0.0),
+    ],
+)
+def test_how_much_is_hidden(call: float, computation: float, overlapped: float, part: float) -> None:
+    assert hidden([call] * 6, [computation] * 6, [overlapped] * 6).median == pytest.approx(part)
+
+
+def test_what_is_hidden_pairs_up_by_repetition() -> None:
+    estimate = hidden([1, 10, 1], [1, 10, 1], [1.5, 15, 1.6])
+    assert (estimate.median, estimate.low, estimate.high) == pytest.approx((0.5, 0.4, 0.5))
 
 
 def test_the_link_bound() -> None:
@@ -138,6 +180,21 @@ def test_the_table() -> None:
 def test_the_table_leaves_out_what_nobody_measured() -> None:
     run = read_events(lines_of(START, RING, END), ignore)
     assert text_of(run, None)[0] == "size in place spec time (95 %) MB/s"
+
+
+def test_the_table_of_an_overlap() -> None:
+    run = read_events(lines_of(START | {"test_every": 1e-3}, OVERLAPPED, END), ignore)
+    header, _, line = text_of(run, None)
+    assert header == "size in place spec t_pure (95 %) t_CPU (95 %) t_ovrl (95 %) hidden (95 %)"
+    times = "1.00 (1.00-1.00) s 1.00 (1.00-1.00) s 1.25 (1.25-1.25) s"
+    assert line == f"16 MiB no native (non-blocking) {times} 75.0 (75.0-75.0) %"
+    assert "MPI_Test every 1 ms" in "\n".join(notes(run, None, emulated=False))
+
+
+@pytest.mark.parametrize(("is_set", "text"), [(True, "STRETTO_PROGRESS_THREAD=1"), (False, "no STRETTO_PRO")])
+def test_the_report_says_whether_there_was_a_progress_thread(is_set: bool, text: str) -> None:
+    run = read_events(lines_of(START | {"progress_thread": is_set}, OVERLAPPED, END), ignore)
+    assert f", {text}" in notes(run, None, emulated=False)[0]
 
 
 def test_notes_say_what_weighs_on_the_figures() -> None:
@@ -222,6 +279,27 @@ def test_all_outputs_of_one_run(program: Path, tmp_path: Path) -> None:
     assert Path(files[2]).read_bytes().startswith(b"\x89PNG")
 
 
+def test_all_outputs_of_an_overlap(program: Path, tmp_path: Path) -> None:
+    let_print(program, START | {"progress_thread": True, "test_every": 1e-3}, OVERLAPPED, END)
+    files = [str(tmp_path / name) for name in ("a.json", "a.csv", "a.png")]
+    outputs = ("--json", files[0], "--csv", files[1], "--png", files[2])
+    invoke("--overlap", "--test-every", "1ms", "--specs", "native", *outputs, *OWN)
+    arguments = Path(f"{program}.arguments").read_text()
+    assert "--forms non-blocking --overlap yes --test-every 0.001" in arguments
+
+    report = json.loads(Path(files[0]).read_text())
+    assert (report["progress_thread"], report["test_every"]) == (True, 1e-3)
+    (only,) = report["results"]
+    assert only["form"] == "non-blocking"
+    assert only["overlap"]["hidden"]["median"] == pytest.approx(0.75)
+    assert only["overlap"]["overlapped_seconds"] == OVERLAPPED["overlapped"]
+
+    with Path(files[1]).open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["form"], row["computation_seconds"], row["hidden"]) == ("non-blocking", "1", "0.75")
+    assert Path(files[2]).read_bytes().startswith(b"\x89PNG")
+
+
 def test_the_program_gets_the_options_and_no_other_choice(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,6 +314,7 @@ def test_the_program_gets_the_options_and_no_other_choice(
     assert "--collective allreduce --specs native,ring --sizes 8,1024,4096 " in arguments
     assert "--in-place both --root 0 --type double " in arguments
     assert "--repetitions 20 " in arguments
+    assert "--forms blocking --overlap no --test-every 0" in arguments
     environment = Path(f"{program}.environment").read_text()
     assert "RANKS=8" in environment
     assert not [variable for variable in variables if f"{variable}=" in environment]
@@ -311,6 +390,11 @@ def test_a_library_that_does_not_end_is_stopped(
         (["--sizes", "4x"], "'4x' is no size"),
         (["--specs", "native,,ring"], "single commas"),
         (["--specs", "native,rong"], "rong"),
+        (["--forms", "blocking,,persistent"], "expected some of blocking, non-blocking, persistent"),
+        (["--forms", "eager"], "expected some of blocking, non-blocking, persistent"),
+        (["--overlap", "--forms", "persistent,blocking"], "nothing overlaps with a blocking call"),
+        (["--overlap", "--test-every", "1"], "'1' is no time"),
+        (["--test-every", "1ms"], "--test-every is for --overlap"),
         (["--json", "/nowhere/a.json"], "there is no folder /nowhere"),
         (["--link-rate", "fast"], "'fast' is no link rate"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
@@ -365,6 +449,44 @@ def test_the_measuring_program_checks_every_collective(name: str, collective: st
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_the_measuring_program_checks_every_form(name: str, collective: str, tmp_path: Path) -> None:
+    # From its second start on, MPICH 4.0.2's persistent allgather gives nothing of the other ranks.
+    forms = FORMS[:2] if (name, collective) == ("mpich", "allgather") else FORMS
+    in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
+    spec = "chain:segments=2" if COLLECTIVES[collective].has_root else "ring:segments=2"
+    options = ("--specs", f"native,auto,{spec}", "--forms", ",".join(forms), "--in-place", in_place)
+    file = tmp_path / "a.json"
+    measured = ("--sizes", "8,30000", "--json", str(file), "--repetitions", "3", "--warmup", "1")
+    text = invoke("--mpi", name, *options, *measured, collective=collective)
+    assert "no STRETTO_PROGRESS_THREAD" in text
+    results = json.loads(file.read_text())["results"]
+    assert [result["form"] for result in results] == [*forms] * (12 if in_place == "both" else 6)
+    assert all(result["correct"] for result in results)
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_the_measuring_program_overlaps(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRETTO_PROGRESS_THREAD", "1")
+    file = tmp_path / "a.json"
+    options = ("--overlap", "--test-every", "20us", "--specs", "native,ring", "--warmup", "1")
+    measured = ("--sizes", "64KiB", "--forms", "non-blocking,persistent", "--repetitions", "3")
+    invoke("--mpi", name, *options, *measured, "--json", str(file))
+    report = json.loads(file.read_text())
+    assert report["progress_thread"] is True
+    assert report["test_every"] == pytest.approx(20e-6)
+    for result in report["results"]:
+        assert result["correct"]
+        assert 0 <= result["overlap"]["hidden"]["low"] <= result["overlap"]["hidden"]["high"] <= 1
+        samples = [
+            result["seconds"],
+            *(result["overlap"][f"{one}_seconds"] for one in ("computation", "overlapped")),
+        ]
+        assert {len(one) for one in samples} == {3}
+        assert all(0 < second < 10 for one in samples for second in one)
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
     target = bench_targets.local_target(name, 2)
     for arguments, message in [
@@ -375,6 +497,7 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
             "--type real: expected float, double or int32",
         ),
         (["--specs", "native", "--sizes", "8", "--fast", "1"], "unknown option --fast"),
+        (["--specs", "native", "--sizes", "8", "--forms", "eager"], "--forms eager: expected blocking, non-"),
         (["--specs", "native", "--sizes", "8", "--collective", "scan"], "expected one of allreduce, bcast"),
         (["--specs", "native", "--sizes", "8", "--root", "1"], "--root 1: allreduce has no root"),
         (["--specs", "native", "--sizes", "8", "--collective", "reduce", "--root", "2"], "from 0 to 1"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,28 @@ def test_the_plot_says_which_collective_it_shows() -> None:
     assert np.allclose(limit, 25 * 1448 / 1514 * 8 / 7)
 
 
+def test_a_plot_of_what_was_hidden() -> None:
+    run = make_run([1024, 4096], ["native", "auto"], [False])
+    run.progress_thread = True
+    run.series = [
+        replace(one, form=form, computation=one.seconds, overlapped=[1.5 * second for second in one.seconds])
+        for one in run.series
+        for form in ("non-blocking", "persistent")
+    ]
+    figure = plots.overlap_figure(run, summarize(run, None))
+    (axes,) = figure.axes
+    assert (axes.get_ylabel(), axes.get_yscale()) == ("hidden (%)", "linear")
+    assert figure.get_suptitle().endswith(", progress thread")
+    lines = axes.get_lines()
+    assert [line.get_label() for line in lines] == [
+        f"{spec}, {form}"
+        for spec in ("native (AUTO)", "Stretto (auto)")
+        for form in ("non-blocking", "persistent")
+    ]
+    assert [line.get_linestyle() for line in lines] == ["-", "--", "-", "--"]
+    assert all(np.allclose(np.asarray(line.get_ydata()), 50) for line in lines)
+
+
 def test_many_specs_stay_apart_and_the_legend_stays_inside(tmp_path: Path) -> None:
     specs = ["native", *(f"ring:segments={count}:window=8" for count in range(1, 10))]
     run = make_run([1024, 4096], specs, [False])
@@ -76,5 +99,5 @@ def test_many_specs_stay_apart_and_the_legend_stays_inside(tmp_path: Path) -> No
     assert frame.x0 >= 0
     assert frame.x1 <= figure.bbox.x1
 
-    plots.plot_throughput(run, rows, None, tmp_path / "b.png")
+    plots.plot_run(run, rows, None, tmp_path / "b.png")
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")

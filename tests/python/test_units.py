@@ -100,6 +100,21 @@ def test_seconds_unit(seconds: float, factor: float, unit: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "seconds", "again"),
+    [("1ms", 1e-3, "1 ms"), ("0.25 ms", 250e-6, "250 µs"), ("100us", 1e-4, "100 µs"), ("1.5s", 1.5, "1.5 s")],
+)
+def test_seconds(text: str, seconds: float, again: str) -> None:
+    assert units.parse_seconds(text) == pytest.approx(seconds)
+    assert units.format_seconds(seconds) == again
+
+
+@pytest.mark.parametrize("text", ["", "1", "ms", "0ms", "-1ms", "1m"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(StrettoError, match="is no time"):
+        units.parse_seconds(text)
+
+
+@pytest.mark.parametrize(
     ("number", "text"),
     [(0.5, "0.50"), (9.994, "9.99"), (9.996, "10.0"), (99.94, "99.9"), (99.96, "100"), (1234, "1234")],
 )
