@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from stretto import lab_jobs, mpi, paths
+from stretto import lab_jobs, launch, mpi, paths
 from stretto.bench_collectives import COLLECTIVES
 from stretto.errors import StrettoError
 from stretto.lab import Lab
@@ -81,7 +81,9 @@ def lab_target(lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int
     install = mpi.find_install(mpi_name)
 
     def start(program: list[str]) -> AbstractContextManager[Process]:
-        job = lab_jobs.Job(program, ppn=ppn, np=ranks, provider=provider)
+        # Open MPI hands the environment to no other node.
+        variables = launch.settings(os.environ)
+        job = lab_jobs.Job(program, ppn=ppn, np=ranks, provider=provider, variables=variables)
         return lab_jobs.start(lab, install, job, stdout=subprocess.PIPE)
 
     return Target(install.flavor.abi, start, rate, install.flavor)

@@ -8,6 +8,7 @@ import shlex
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from stretto import bench, bench_targets, mpi, paths
+from stretto import bench, bench_targets, lab_jobs, mpi, paths
 from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.bench_table import notes, results_table
 from stretto.errors import StrettoError
@@ -298,6 +299,17 @@ def test_all_outputs_of_an_overlap(program: Path, tmp_path: Path) -> None:
         (row,) = csv.DictReader(file)
     assert (row["form"], row["computation_seconds"], row["hidden"]) == ("non-blocking", "1", "0.75")
     assert Path(files[2]).read_bytes().startswith(b"\x89PNG")
+
+
+def test_settings_reach_the_ranks_on_all_nodes_of_a_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = SimpleNamespace(rate="200mbit")
+    monkeypatch.setattr(bench_targets, "Lab", lambda _: SimpleNamespace(require=lambda: state))
+    jobs: list[lab_jobs.Job] = []
+    monkeypatch.setattr(lab_jobs, "start", lambda _lab, _install, job, **_: jobs.append(job))
+    monkeypatch.setenv("STRETTO_PROGRESS_THREAD", "1")
+    bench_targets.lab_target("any", "openmpi", "ucx", 1, None).start(["program"])
+    assert jobs[0].variables["STRETTO_PROGRESS_THREAD"] == "1"
+    assert "STRETTO_LIB_DIR" not in jobs[0].variables
 
 
 def test_the_program_gets_the_options_and_no_other_choice(
