@@ -13,7 +13,8 @@ class Buffers {
  public:
   /// As many pairs as would fit were both of them whole messages: ranks must make the same number of calls,
   /// whatever their own buffers hold.
-  Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t output_bytes);
+  Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t output_bytes,
+          std::size_t most_pairs);
 
   std::size_t pairs() const noexcept { return pairs_; }
   std::byte* input(std::size_t pair) noexcept {

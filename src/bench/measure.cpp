@@ -23,6 +23,9 @@ constexpr double sample_seconds = 200e-6;     // a sample is at least about this
 constexpr double warmup_seconds = 0.5;        // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t least_repetitions = 5;  // also when the time is up
 constexpr std::size_t most_repetitions = 10000;
+constexpr std::size_t most_pairs = 1024;
+// Each pair has a persistent request; were they many, none would be in a cache, as a program's few are.
+constexpr std::size_t most_requests = 64;
 
 /// The largest value of any rank. All ranks get the same, so decisions taken from it are the same on all.
 template <std::size_t count>
@@ -83,7 +86,8 @@ class Measurement::Trial {
         role_{owner.options_.collective, one.count,   one.in_place,
               owner.options_.root,       owner.rank_, owner.ranks_},
         buffers_(one.bytes, role_.input_count() * owner.element_.size,
-                 role_.output_count() * owner.element_.size) {}
+                 role_.output_count() * owner.element_.size,
+                 owner.options_.has(Form::persistent) ? most_requests : most_pairs) {}
 
   Call make_call(const std::string& spec, Form form) {
     return {role_, owner_.element_, spec, form, buffers_};

@@ -95,7 +95,7 @@ void check_options(const Options& options, int ranks) {
   if (in_place && options.collective == Collective::bcast) {
     throw std::invalid_argument("--in-place: bcast has no form in place");
   }
-  if (options.overlap && std::count(options.forms.begin(), options.forms.end(), Form::blocking) > 0) {
+  if (options.overlap && options.has(Form::blocking)) {
     throw std::invalid_argument("--overlap: nothing overlaps with a blocking call; expected other --forms");
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,7 +28,8 @@ struct Options {
   bool overlap = false;     // with a computation
   double test_every = 0.0;  // seconds of it between two MPI_Test; 0: none
 
-  bool only_blocking() const { return forms == std::vector{Form::blocking}; }
+  bool has(Form form) const { return std::find(forms.begin(), forms.end(), form) != forms.end(); }
+  bool only_blocking() const { return !has(Form::non_blocking) && !has(Form::persistent); }
 };
 
 /// Throws std::invalid_argument with one line that names the value and what would be right.

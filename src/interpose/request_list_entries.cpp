@@ -225,9 +225,14 @@ int wait_for(List& list) {
 }
 
 #ifdef STRETTO_ABI_MPICH
+void set_empty_without_error(MPI_Status* status) {
+  set_empty(status);
+  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
+}
+
 /// Whether a request is complete, which stays as it is.
 bool is_complete(MPI_Request request, MPI_Status* status) {
-  set_empty(status);
+  set_empty_without_error(status);
   if (request == mpi.request_null) return true;
   if (const Pending* pending = find_pending(request)) return pending->is_done();
   int done = 0;
@@ -316,7 +321,7 @@ STRETTO_TAKE_OVER(Request_get_status_any,
                       if (is_complete(handles[i], static_cast<MPI_Status*>(status))) *index = i;
                     }
                     *flag = *index != MPI_UNDEFINED || !is_any ? 1 : 0;
-                    if (!is_any) set_empty(static_cast<MPI_Status*>(status));
+                    if (!is_any) set_empty_without_error(static_cast<MPI_Status*>(status));
                     return MPI_SUCCESS;
                   })
 
