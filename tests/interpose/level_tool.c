@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody else's PMPI tool: it tells by which function and for which level of threads MPI is initialized.
+// Somebody else's PMPI tool: it tells for which level of threads MPI has been initialized.
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 
@@ -11,20 +13,31 @@ static const char* name_of(int level) {
                                           : "unknown";
 }
 
-static void tell(const char* what) {
+/* What the library itself says: Stretto takes PMPI_Query_thread over. */
+static int level_of_library(void) {
+  Dl_info mpi;
+  int level = -1;
+  dladdr((void*)&PMPI_Get_version, &mpi);
+  void* library = dlopen(mpi.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  int (*query)(int*) = (int (*)(int*))dlsym(library, "PMPI_Query_thread");
+  query(&level);
+  return level;
+}
+
+static void tell(void) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) printf("the tool saw %s\n", what);
+  if (rank == 0) printf("the tool saw %s\n", name_of(level_of_library()));
 }
 
 int MPI_Init(int* argc, char*** argv) {
   const int result = PMPI_Init(argc, argv);
-  tell("none");
+  tell();
   return result;
 }
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   const int result = PMPI_Init_thread(argc, argv, required, provided);
-  tell(name_of(required));
+  tell();
   return result;
 }
