@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 
 namespace stretto {
@@ -26,7 +27,7 @@ BufferPool::~BufferPool() {
 std::byte* BufferPool::take(std::size_t bytes) {
   const std::size_t index = size_class(bytes);
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard guard(lock_);
     if (!idle_.at(index).empty()) {
       std::byte* buffer = idle_.at(index).back();
       idle_.at(index).pop_back();
@@ -42,7 +43,7 @@ std::byte* BufferPool::take(std::size_t bytes) {
 void BufferPool::give_back(std::byte* buffer, std::size_t bytes) noexcept {
   const std::size_t index = size_class(bytes);
   const std::size_t size = std::size_t{1} << index;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(lock_);
   if (idle_bytes_ + size > most_idle_bytes) {
     std::free(buffer);
     return;

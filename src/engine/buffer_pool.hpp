@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstddef>
-#include <mutex>
+#include <utility>
 #include <vector>
+
+#include "engine/spin_lock.hpp"
 
 namespace stretto {
 
@@ -26,7 +28,7 @@ class BufferPool {
   void give_back(std::byte* buffer, std::size_t bytes) noexcept;
 
  private:
-  std::mutex mutex_;
+  SpinLock lock_;
   std::array<std::vector<std::byte*>, 64> idle_;  // by the logarithm of the size
   std::size_t idle_bytes_ = 0;
 };

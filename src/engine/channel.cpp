@@ -128,8 +128,9 @@ Channel::~Channel() {
 }
 
 Channel::State Channel::progress() {
-  const std::lock_guard lock(mutex_);
-  if (state_ != State::opening) return state_;
+  if (const State now = state_.load(std::memory_order_acquire); now != State::opening) return now;
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard.owns_lock() || state_ != State::opening) return state_;
   int done = 0;
   const int error = mpi.Test(&request_, &done, MPI_STATUS_IGNORE);
   if (error == MPI_SUCCESS && done == 0) return state_;
@@ -145,20 +146,27 @@ std::uint64_t Channel::first_for(std::size_t width) const {
 }
 
 Channel::Ticket Channel::take(std::size_t width) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(lock_);
   const std::uint64_t first = first_for(width);
   next_ = first + width;
   taken_.push_back({first, false});
-  return {first, width};
+  Ticket ticket{.first = first, .width = width};
+  ticket.may_begin = is_free(ticket);
+  return ticket;
 }
 
-bool Channel::may_begin(const Ticket& ticket) {
-  const std::lock_guard lock(mutex_);
+bool Channel::is_free(const Ticket& ticket) const {
   return ticket.first + ticket.width <= taken_.front().first + ChannelPool::tags;
 }
 
+bool Channel::may_begin(Ticket& ticket) {
+  if (ticket.may_begin) return true;
+  const std::lock_guard guard(lock_);
+  return ticket.may_begin = is_free(ticket);
+}
+
 void Channel::end(const Ticket& ticket) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(lock_);
   const auto found = std::find_if(taken_.begin(), taken_.end(),
                                   [&](const Taken& taken) { return taken.first == ticket.first; });
   if (found != taken_.end()) found->ended = true;
@@ -166,7 +174,7 @@ void Channel::end(const Ticket& ticket) {
 }
 
 bool Channel::has_fresh(std::size_t width) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(lock_);
   return first_for(width) + width <= ChannelPool::tags;
 }
 

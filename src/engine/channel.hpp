@@ -9,6 +9,7 @@
 // bytes, at the first collective of a communicator.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "engine/mpi.hpp"
+#include "engine/spin_lock.hpp"
 
 namespace stretto {
 
@@ -102,10 +104,11 @@ class Channel {
   struct Ticket {
     std::uint64_t first = 0;
     std::size_t width = 0;
+    bool may_begin = false;
   };
   Ticket take(std::size_t width);
   /// Whether no earlier call has these tags any more.
-  [[nodiscard]] bool may_begin(const Ticket& ticket);
+  [[nodiscard]] bool may_begin(Ticket& ticket);
   [[nodiscard]] int tag(const Ticket& ticket) const {
     return channel_ * ChannelPool::tags + static_cast<int>(ticket.first % ChannelPool::tags);
   }
@@ -114,14 +117,15 @@ class Channel {
   [[nodiscard]] bool has_fresh(std::size_t width);
 
  private:
-  std::uint64_t first_for(std::size_t width) const;
+  [[nodiscard]] std::uint64_t first_for(std::size_t width) const;
+  [[nodiscard]] bool is_free(const Ticket& ticket) const;
 
-  std::mutex mutex_;
+  SpinLock lock_;
   int ranks_;
   ChannelPool::Offer offered_;
   ChannelPool::Offer agreed_;
   MPI_Request request_{};
-  State state_ = State::opening;
+  std::atomic<State> state_{State::opening};
   int channel_ = ChannelPool::none;
   std::uint64_t next_ = 0;
   struct Taken {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -139,7 +140,7 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
   }
   const Key key = key_of(traits, spec);
   if (!persistent) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard guard(lock_);
     const auto found =
         std::find_if(idle_.begin(), idle_.end(), [&](const IdleExecution& idle) { return idle.key == key; });
     if (found != idle_.end()) {
@@ -159,7 +160,7 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
 void Communicator::give_back(const CallTraits& traits, const Spec& spec,
                              std::unique_ptr<Execution> execution) {
   if (spec.is_native()) return;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(lock_);
   idle_.push_front({key_of(traits, spec), std::move(execution)});
   if (idle_.size() > most_idle) idle_.pop_back();
 }

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "engine/channel.hpp"
 #include "engine/schedule_execution.hpp"
+#include "engine/spin_lock.hpp"
 #include "interpose/call_traits.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"
@@ -88,7 +88,7 @@ class Communicator {
   std::uint64_t sequence_ = 0;
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<Channel> persistent_channel_;
-  std::mutex mutex_;
+  SpinLock lock_;                  // of idle_
   std::list<IdleExecution> idle_;  // last used first
 };
 

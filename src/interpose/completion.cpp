@@ -37,7 +37,7 @@ int complete(MPI_Request* request, Pending& pending, MPI_Status* status) {
   if (pending.is_persistent) {
     pending.is_active = false;
   } else {
-    forget_request(*request);
+    forget_request(pending);
     *request = mpi.request_null;
   }
   return error;

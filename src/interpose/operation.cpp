@@ -2,6 +2,7 @@
 #include "interpose/operation.hpp"
 
 #include <exception>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -37,9 +38,10 @@ Operation::~Operation() {
 }
 
 void Operation::start() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard guard(lock_);
   if (session.tells_of_all_calls()) began_ = seconds_now();
   has_begun_ = false;
+  has_been_seen_.store(false, std::memory_order_relaxed);
   ended_.store(false, std::memory_order_relaxed);
   if (!traits_.is_own) {
     trace_ = trace_call(*state_, traits_, spec_, face_, sequence_, starts_++);
@@ -87,8 +89,8 @@ void Operation::begin() {
 
 bool Operation::progress() {
   if (ended()) return false;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || ended()) return false;
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard.owns_lock() || ended()) return false;
   if (!has_begun_) {
     if (may_begin()) begin();
     return has_begun_ || ended();
@@ -144,8 +146,8 @@ int Operation::report_error() const {
 }
 
 bool Operation::try_describe(std::string& text) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return false;
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard.owns_lock()) return false;
   text = describe_call(*state_, traits_, spec_, sequence_) + " has not ended: ";
   if (ended()) return false;
   if (!has_begun_) {

@@ -4,12 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/channel.hpp"
+#include "engine/spin_lock.hpp"
 #include "interpose/call_traits.hpp"
 #include "interpose/communicator.hpp"
 #include "interpose/device.hpp"
@@ -50,6 +50,11 @@ class Operation final : public Watched {
   /// functions only from within MPI, unless the program asked for threads.
   [[nodiscard]] bool calls_program() const { return traits_.calls_program; }
 
+  [[nodiscard]] std::size_t bytes() const { return traits_.bytes; }
+
+  /// Whether the helper thread has looked at it before, since it was started.
+  bool has_been_seen() { return has_been_seen_.exchange(true, std::memory_order_relaxed); }
+
   bool try_describe(std::string& text) override;
 
  private:
@@ -68,7 +73,7 @@ class Operation final : public Watched {
   std::uint64_t starts_ = 0;
   double began_ = 0;
 
-  std::mutex mutex_;  // of all below; only ever tried, or taken by who starts
+  SpinLock lock_;  // of all below; only ever tried, or taken by who starts
   std::shared_ptr<Channel> channel_;
   Channel::Ticket ticket_;
   std::unique_ptr<Execution> execution_;
@@ -78,6 +83,7 @@ class Operation final : public Watched {
   bool has_begun_ = false;
   int error_ = MPI_SUCCESS;
   std::atomic<bool> ended_{true};
+  std::atomic<bool> has_been_seen_{false};
 };
 
 /// For people.

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <iterator>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -23,24 +22,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::mutex list_mutex;
+SpinLock list_lock;
 std::vector<std::shared_ptr<Operation>>& list() {
   static auto& all =
       *new std::vector<std::shared_ptr<Operation>>;  // never destroyed: the helper may outlive it
   return all;
 }
-std::atomic<std::size_t> outstanding{0};
+std::atomic<std::size_t> outstanding{0};  // changed under the lock
 std::atomic<int> waiting_here{0};
 std::atomic<int> waiting_elsewhere{0};
 
+/// None is destroyed by this: the thread under which one ended still has it when it comes here.
 void remove_ended() {
-  std::vector<std::shared_ptr<Operation>> ended;  // what they hold is given back when the lock is gone
-  const std::lock_guard lock(list_mutex);
-  const auto first =
-      std::partition(list().begin(), list().end(), [](const auto& operation) { return !operation->ended(); });
-  ended.assign(std::make_move_iterator(first), std::make_move_iterator(list().end()));
-  list().erase(first, list().end());
-  outstanding -= ended.size();
+  const std::lock_guard guard(list_lock);
+  std::erase_if(list(), [](const auto& operation) { return operation->ended(); });
+  outstanding.store(list().size(), std::memory_order_relaxed);
 }
 
 /// Takes those outstanding operations that are `eligible` as far as they get.
@@ -51,7 +47,7 @@ bool make_progress_with(const Eligible& eligible) {
   thread_local std::vector<std::shared_ptr<Operation>> memory;
   std::vector<std::shared_ptr<Operation>> now = std::exchange(memory, {});
   {
-    const std::lock_guard lock(list_mutex);
+    const std::lock_guard guard(list_lock);
     now = list();
   }
   bool any = false;
@@ -70,8 +66,10 @@ bool make_progress_with(const Eligible& eligible) {
 class Helper {
  public:
   /// An operation has been started.
-  void notice() {
-    if (!session.non_blocking || (is_awake_ && !session.settings.progress_thread)) return;
+  void notice(std::size_t bytes) {
+    if (!session.non_blocking) return;
+    const bool at_once = session.settings.progress_thread && bytes >= least_urgent_bytes;
+    if (is_awake_ && !at_once) return;
     std::unique_lock lock(mutex_);
     if (!thread_.joinable()) {
       stopping_ = false;
@@ -104,13 +102,19 @@ class Helper {
   }
 
  private:
-  /// How often it looks after operations while it is not called: a thread may wait where we don't know of it.
-  static constexpr auto tick = 1ms;
-  /// So many ticks after the last operation it sleeps until it is called, which costs the caller 5 µs.
-  static constexpr int ticks_until_dormant = 100;
-  /// Between fruitless looks, when it is called: from the first to the last, twice as long each.
+  /// Between looks at operations that it takes further. It comes closer to the time between two messages by
+  /// what it finds; a shorter one costs a computation that shares the core more than it hides.
   static constexpr std::chrono::microseconds shortest_nap = 20us;
   static constexpr std::chrono::microseconds longest_nap = 200us;
+  /// How often it looks whether a thread waits where we don't know of it.
+  static constexpr std::chrono::microseconds tick = 1ms;
+  /// So many ticks after the last operation it sleeps until it is called, which costs the caller some 5 µs.
+  static constexpr int ticks_until_dormant = 100;
+  /// With STRETTO_PROGRESS_THREAD=1 it is called for operations of this size, which take longer than to be
+  /// called does. A shorter one is left alone at the first look: it is often waited for at once.
+  static constexpr std::size_t least_urgent_bytes = std::size_t{512} << 10;
+
+  enum class Look : std::uint8_t { needless, fruitless, fruitful };
 
   void call(std::unique_lock<std::mutex>& lock) {
     called_ = true;
@@ -124,39 +128,49 @@ class Helper {
     int idle_ticks = 0;
     while (!stopping_) {
       idle_ticks = has_outstanding() ? 0 : idle_ticks + 1;
-      if (idle_ticks == 0 && waiting_here == 0) {
-        if (help()) {
-          nap = shortest_nap;
-          continue;
-        }
-        if (session.settings.progress_thread || waiting_elsewhere > 0) {
-          std::this_thread::sleep_for(nap);
-          nap = std::min(2 * nap, longest_nap);
-          continue;
-        }
+      const Look found = idle_ticks > 0 || waiting_here > 0 ? Look::needless : look();
+      if (found == Look::fruitful) {
+        nap = std::max(nap / 4, shortest_nap);
+      } else if (idle_ticks >= ticks_until_dormant) {
+        sleep_until_called();
+      } else if (sleep(found == Look::fruitless ? nap : tick)) {
+        nap = shortest_nap;
+      } else if (found == Look::fruitless) {
+        nap = std::min(2 * nap, longest_nap);
       }
-      sleep(idle_ticks);
     }
   }
 
-  /// While no thread of the program is known to be in MPI, its functions must not be called.
-  static bool help() {
-    const bool may_call_program = session.program_has_threads || waiting_elsewhere > 0;
-    return make_progress_with(
-        [&](const Operation& operation) { return may_call_program || !operation.calls_program(); });
+  static Look look() {
+    const bool must_help = waiting_elsewhere > 0;
+    bool helps = must_help;
+    const bool any = make_progress_with([&](Operation& operation) {
+      if (must_help) return true;
+      // While no thread of the program is known to be in MPI, its functions must not be called.
+      if (operation.calls_program() && !session.program_has_threads) return false;
+      const bool was_seen = operation.has_been_seen();
+      const bool is_eligible =
+          !session.settings.progress_thread || was_seen || operation.bytes() >= least_urgent_bytes;
+      helps = helps || (is_eligible && session.settings.progress_thread);
+      return is_eligible;
+    });
+    if (any) return Look::fruitful;
+    return helps ? Look::fruitless : Look::needless;
   }
 
-  void sleep(int idle_ticks) {
+  /// Whether it was called meanwhile.
+  bool sleep(std::chrono::microseconds time) {
     std::unique_lock lock(mutex_);
-    const auto is_called = [&] { return called_; };
-    if (idle_ticks < ticks_until_dormant) {
-      wake_up_.wait_for(lock, tick, is_called);
-    } else {
-      // Whoever starts an operation after this looks finds it asleep, and calls it.
-      is_awake_ = false;
-      if (!has_outstanding()) wake_up_.wait(lock, is_called);
-      is_awake_ = true;
-    }
+    wake_up_.wait_for(lock, time, [&] { return called_; });
+    return std::exchange(called_, false);
+  }
+
+  void sleep_until_called() {
+    std::unique_lock lock(mutex_);
+    // Whoever starts an operation after this looks finds it asleep, and calls it.
+    is_awake_ = false;
+    if (!has_outstanding()) wake_up_.wait(lock, [&] { return called_; });
+    is_awake_ = true;
     called_ = false;
   }
 
@@ -176,12 +190,13 @@ Helper& helper() {
 }  // namespace
 
 void add_outstanding(std::shared_ptr<Operation> operation) {
+  const std::size_t bytes = operation->bytes();
   {
-    const std::lock_guard lock(list_mutex);
+    const std::lock_guard guard(list_lock);
     list().push_back(std::move(operation));
-    ++outstanding;
+    outstanding = list().size();
   }
-  helper().notice();
+  helper().notice(bytes);
 }
 
 bool has_outstanding() {
@@ -189,7 +204,7 @@ bool has_outstanding() {
 }
 
 bool make_progress() {
-  return make_progress_with([](const Operation&) { return true; });
+  return make_progress_with([](const Operation& /*operation*/) { return true; });
 }
 
 bool make_progress_for(Operation& awaited) {

@@ -56,8 +56,9 @@ STRETTO_TAKE_OVER(Request_free, (void* request), {
   if (next.was_looked_at()) return next(request);
   auto* handle = static_cast<MPI_Request*>(request);
   forget_persistent_of_library(*handle);
-  if (!has_requests() || find_pending(*handle) == nullptr) return next(request);
-  forget_request(*handle);
+  Pending* pending = find_pending(*handle);
+  if (pending == nullptr) return next(request);
+  forget_request(*pending);
   *handle = mpi.request_null;
   return MPI_SUCCESS;
 })

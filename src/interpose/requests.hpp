@@ -15,7 +15,8 @@ namespace stretto {
 
 /// What stands behind one of Stretto's requests.
 struct Pending {
-  std::shared_ptr<Operation> operation;
+  MPI_Request request{};
+  std::shared_ptr<Operation> operation;  // nullptr: the request waits to serve again
   bool is_persistent = false;
   bool is_active = true;  // a persistent one is not before it is started, and after it has been completed
 
@@ -34,7 +35,7 @@ bool has_requests();
 Pending* find_pending(MPI_Request request);
 
 /// The request is gone, and its handle will serve again. An operation that is under way goes on.
-void forget_request(MPI_Request request);
+void forget_request(Pending& pending);
 
 /// A persistent collective of the library's own. MPICH 4.0.2 completes these by MPI_Wait and MPI_Waitall only
 /// (its MPI_Test functions hang or fail), so there the library must wait for them, while the helper makes
