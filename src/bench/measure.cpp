@@ -23,7 +23,8 @@ constexpr double sample_seconds = 200e-6;     // a sample is at least about this
 constexpr double warmup_seconds = 0.5;        // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t least_repetitions = 5;  // also when the time is up
 constexpr std::size_t most_repetitions = 10000;
-constexpr std::size_t most_pairs = 1024;
+constexpr std::size_t most_calls = 1024;      // in a sample
+constexpr std::size_t most_pairs = most_calls;
 // Each pair has a persistent request; were they many, none would be in a cache, as a program's few are.
 constexpr std::size_t most_requests = 64;
 
@@ -87,7 +88,8 @@ class Measurement::Trial {
               owner.options_.root,       owner.rank_, owner.ranks_},
         buffers_(one.bytes, role_.input_count() * owner.element_.size,
                  role_.output_count() * owner.element_.size,
-                 owner.options_.has(Form::persistent) ? most_requests : most_pairs) {}
+                 owner.options_.has(Form::persistent) ? most_requests : most_pairs),
+        in_place_(one.in_place) {}
 
   Call make_call(const std::string& spec, Form form) {
     return {role_, owner_.element_, spec, form, buffers_};
@@ -135,7 +137,8 @@ class Measurement::Trial {
   }
 
   bool with_barrier() const { return role_.ranks_run_ahead(); }
-  std::size_t most_inner() const { return buffers_.pairs(); }
+  /// A call in place finds no input where another one has been.
+  std::size_t most_calls_in_sample() const { return in_place_ ? buffers_.pairs() : most_calls; }
 
  private:
   static bool unchecked() { return true; }
@@ -186,13 +189,14 @@ class Measurement::Trial {
     }
   }
 
-  /// New data for the next `inner` calls. Each has a pair of its own, so that calls in place find input too.
+  /// New data for the next `inner` calls. There are as many pairs if they are in place; else calls take turns,
+  /// as they find what they read unchanged.
   void prepare(Call& its_call, std::size_t inner) {
     ++owner_.generation_;
     first_ = next_;
     next_ = (next_ + inner) % buffers_.pairs();
     const Holdings before = holdings_before(role_, owner_.generation_);
-    for (std::size_t call = 0; call < inner; ++call) {
+    for (std::size_t call = 0; call < std::min(inner, buffers_.pairs()); ++call) {
       its_call.prepare(pair(call));
       buffers_.renew_guards(pair(call));
       fill(owner_.pattern_, before.input, input(call));
@@ -221,6 +225,7 @@ class Measurement::Trial {
   Measurement& owner_;
   Role role_;
   Buffers buffers_;
+  bool in_place_;
   std::size_t first_ = 0;
   std::size_t next_ = 0;
 };
@@ -256,7 +261,7 @@ std::vector<Result> Measurement::run(const Case& one, const Progress& progress) 
   // All get the same number of calls: the common start then weighs the same in all their samples.
   const double wanted = std::ceil(sample_seconds / std::max(fastest, 1e-9));
   const auto inner =
-      static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_inner())));
+      static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_calls_in_sample())));
   for (Subject& subject : subjects) {
     subject.result.inner = inner;
     if (options_.overlap) trial.calibrate(subject);
