@@ -83,7 +83,8 @@ int stretto_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype send
 int stretto_parse_spec(const char* collective, const char* spec, char* text, int length);
 
 /* Writes the spec that a call of `collective` by a commutative operation on `comm` would take, whose whole
- * message has `bytes` bytes (of all ranks' blocks together). */
+ * message has `bytes` bytes (of all ranks' blocks together). Of the other forms of a call: "iallreduce",
+ * "allreduce_init". */
 int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec, int length);
 
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set for that. Between

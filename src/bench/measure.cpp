@@ -23,7 +23,7 @@ constexpr double sample_seconds = 200e-6;     // a sample is at least about this
 constexpr double warmup_seconds = 0.5;        // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t least_repetitions = 5;  // also when the time is up
 constexpr std::size_t most_repetitions = 10000;
-constexpr std::size_t most_calls = 1024;      // in a sample
+constexpr std::size_t most_calls = 1024;  // in a sample
 constexpr std::size_t most_pairs = most_calls;
 // Each pair has a persistent request; were they many, none would be in a cache, as a program's few are.
 constexpr std::size_t most_requests = 64;
@@ -36,9 +36,11 @@ std::array<double, count> largest(std::array<double, count> values) {
   return values;
 }
 
-std::string choice(Collective collective, std::size_t bytes) {
+std::string choice(Collective collective, Form form, std::size_t bytes) {
   std::array<char, 256> text{};
-  const std::string name(names_of(collective).algorithms);
+  std::string name(names_of(collective).algorithms);
+  if (form == Form::non_blocking) name = "i" + name;
+  if (form == Form::persistent) name += "_init";
   const int code =
       stretto_choice(name.c_str(), MPI_COMM_WORLD, bytes, text.data(), static_cast<int>(text.size()));
   if (code != MPI_SUCCESS) fail("auto", code);
@@ -189,8 +191,8 @@ class Measurement::Trial {
     }
   }
 
-  /// New data for the next `inner` calls. There are as many pairs if they are in place; else calls take turns,
-  /// as they find what they read unchanged.
+  /// New data for the next `inner` calls. There are as many pairs if they are in place; else calls take
+  /// turns, as they find what they read unchanged.
   void prepare(Call& its_call, std::size_t inner) {
     ++owner_.generation_;
     first_ = next_;
@@ -254,7 +256,7 @@ std::vector<Result> Measurement::run(const Case& one, const Progress& progress) 
       subject.result.spec = spec;
       subject.result.form = form;
       subject.result.with_barrier = trial.with_barrier();
-      subject.result.chosen = spec == "auto" ? choice(options_.collective, one.bytes) : spec;
+      subject.result.chosen = spec == "auto" ? choice(options_.collective, form, one.bytes) : spec;
       fastest = std::min(fastest, trial.warm_up(subject));
     }
   }

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <new>
 
+#include "engine/immortal.hpp"
+
 namespace stretto {
 namespace {
 
@@ -57,9 +59,8 @@ void BufferPool::give_back(std::byte* buffer, std::size_t bytes) noexcept {
 }
 
 BufferPool& buffer_pool() {
-  // Never destroyed: a tool may still free communicators while the process ends.
-  static auto* pool = new BufferPool;
-  return *pool;
+  static auto& pool = make_immortal<BufferPool>();
+  return pool;
 }
 
 }  // namespace stretto

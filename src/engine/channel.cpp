@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "engine/immortal.hpp"
+
 namespace stretto {
 
 ChannelPool& channel_pool() {
-  static auto& pool = *new ChannelPool;  // never destroyed: MPI_Finalize may come after
+  static auto& pool = make_immortal<ChannelPool>();
   return pool;
 }
 

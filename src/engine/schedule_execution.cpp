@@ -224,30 +224,30 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
   } else {
     buffer = address(flight, sends ? action.left : action.into);
   }
-  const Message message{buffer, static_cast<int>(count), peer_of(action),
+  const Posting posting{buffer, static_cast<int>(count), peer_of(action),
                         first_tag_ + static_cast<int>(flight.index)};
   MPI_Request& request = requests_[flight.first_slot + slot];
   if (kept_.empty() || count * static_cast<std::size_t>(call_.element.size) < least_kept_bytes) {
-    post_once(message, sends, &request);
+    post_once(posting, sends, &request);
   } else {
     const auto number = static_cast<std::size_t>(&action - schedule_.actions().data());
     MPI_Request& kept = kept_[flight.segment * schedule_.actions().size() + number];
-    if (kept == mpi.request_null) set_up(message, sends, &kept);
+    if (kept == mpi.request_null) set_up(posting, sends, &kept);
     request = kept;
     check(mpi.Start(&request));
   }
   ++flight.posted;
 }
 
-void ScheduleExecution::post_once(const Message& message, bool sends, MPI_Request* request) {
-  const auto& [buffer, count, peer, tag] = message;
+void ScheduleExecution::post_once(const Posting& posting, bool sends, MPI_Request* request) {
+  const auto& [buffer, count, peer, tag] = posting;
   MPI_Datatype datatype = call_.element.datatype;
   check(sends ? mpi.Isend(buffer, count, datatype, peer, tag, comm_, request)
               : mpi.Irecv(buffer, count, datatype, peer, tag, comm_, request));
 }
 
-void ScheduleExecution::set_up(const Message& message, bool sends, MPI_Request* request) {
-  const auto& [buffer, count, peer, tag] = message;
+void ScheduleExecution::set_up(const Posting& posting, bool sends, MPI_Request* request) {
+  const auto& [buffer, count, peer, tag] = posting;
   MPI_Datatype datatype = call_.element.datatype;
   check(sends ? mpi.Send_init(buffer, count, datatype, peer, tag, comm_, request)
               : mpi.Recv_init(buffer, count, datatype, peer, tag, comm_, request));

@@ -45,7 +45,7 @@ class ScheduleExecution final : public Execution {
 
  private:
   /// What MPI is told of a communication.
-  struct Message {
+  struct Posting {
     void* buffer;
     int count;
     int peer;
@@ -80,8 +80,8 @@ class ScheduleExecution final : public Execution {
   void end_round(Flight& flight);
   void post_round(Flight& flight);
   void post(Flight& flight, const Action& action, std::size_t slot);
-  void post_once(const Message& message, bool sends, MPI_Request* request);
-  void set_up(const Message& message, bool sends, MPI_Request* request);
+  void post_once(const Posting& posting, bool sends, MPI_Request* request);
+  void set_up(const Posting& posting, bool sends, MPI_Request* request);
   void finish(Flight& flight, const Transfer& transfer);
   void compute(const Flight& flight, const Action& action);
   void place_scratch(Flight& flight);

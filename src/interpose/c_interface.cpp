@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "interpose/carry_out.hpp"
 #include "interpose/collective_forms.hpp"
@@ -29,6 +31,27 @@ int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, c
   return make_call(std::move(form));
 }
 
+struct NamedForm {
+  Collective collective;
+  Face face;
+};
+
+/// Of "allreduce", "iallreduce" or "allreduce_init".
+std::optional<NamedForm> find_form(std::string_view name) {
+  constexpr std::string_view init = "_init";
+  Face face = Face::blocking;
+  std::optional<Collective> collective = find_collective(name);
+  if (!collective && name.ends_with(init)) {
+    face = Face::persistent;
+    collective = find_collective(name.substr(0, name.size() - init.size()));
+  } else if (!collective && name.starts_with('i')) {
+    face = Face::non_blocking;
+    collective = find_collective(name.substr(1));
+  }
+  if (!collective) return std::nullopt;
+  return NamedForm{*collective, face};
+}
+
 /// What fits of a text, with an ending zero.
 void write_text(const std::string& text, char* into, std::size_t length) {
   if (into == nullptr || length == 0) return;
@@ -40,7 +63,6 @@ void write_text(const std::string& text, char* into, std::size_t length) {
 }  // namespace
 
 // One collective in its three forms. `raw`: the types of the arguments as they are passed on.
-#define STRETTO_LIST(...) __VA_ARGS__
 #define STRETTO_INTERFACE(name, Name, Iname, iname, collective, parameters, raw, arguments)              \
   STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                        \
     static const Next<int(STRETTO_LIST raw)> next("MPI_" #Name, nullptr, nullptr);                       \
@@ -119,13 +141,14 @@ STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec,
 
 STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec,
                                    int length) {
-  const auto known = find_collective(collective == nullptr ? "" : collective);
+  const auto known = find_form(collective == nullptr ? "" : collective);
   if (!known || spec == nullptr || length < 1) return MPI_ERR_ARG;
   Spec chosen;
   std::shared_ptr<Communicator> state;
   if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
       !state->native_only()) {
-    chosen = choose_for(*state, {.collective = *known, .bytes = bytes}, std::nullopt).value_or(Spec{});
+    const CallTraits traits{.collective = known->collective, .bytes = bytes};
+    chosen = choose_spec(*state, traits, known->face, std::nullopt).value_or(Spec{});
   }
   write_text(to_string(chosen), spec, static_cast<std::size_t>(length));
   return MPI_SUCCESS;

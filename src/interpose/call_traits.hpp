@@ -7,12 +7,10 @@
 #include <optional>
 
 #include "engine/mpi.hpp"
+#include "select/rule.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
-
-/// The three faces of a collective.
-enum class Face : std::uint8_t { blocking, non_blocking, persistent };
 
 /// What of a call decides how it is carried out: equal on all ranks.
 struct CallTraits {

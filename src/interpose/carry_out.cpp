@@ -35,19 +35,20 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
   return {};
 }
 
-Spec choose_by_rule(const CallTraits& traits, const Topology& topology) {
+Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face face) {
   const CallShape shape{.collective = traits.collective,
                         .bytes = traits.bytes,
                         .ranks = topology.ranks(),
                         .nodes = topology.nodes,
                         .min_ppn = topology.min_ppn,
                         .max_ppn = topology.max_ppn,
-                        .commutative = traits.commutative};
+                        .commutative = traits.commutative,
+                        .face = face};
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   return reproducible ? choose_reproducible(shape) : choose(shape);
 }
 
-std::optional<Spec> choose_form(Communicator& state, const CallTraits& traits, const Form& form) {
+std::optional<Spec> prepare(Communicator& state, const CallTraits& traits, const Form& form) {
   // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
   // on others.
   if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
@@ -62,7 +63,7 @@ std::optional<Spec> choose_form(Communicator& state, const CallTraits& traits, c
     }
     return Spec{};
   }
-  std::optional<Spec> spec = choose_for(state, traits, form.forced);
+  std::optional<Spec> spec = choose_spec(state, traits, form.face, form.forced);
   if (!spec || spec->is_pass_through()) return spec;
   if (spec->is_native()) {
     // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
@@ -92,15 +93,15 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
   return false;
 }
 
-std::optional<Spec> choose_for(const Communicator& state, const CallTraits& traits,
-                               const std::optional<Spec>& forced) {
+std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
+                                const std::optional<Spec>& forced) {
   const std::optional<Spec>& wanted = forced ? forced : session.settings.forced_for(traits.collective);
   const Topology& topology = state.topology();
-  if (!wanted) return choose_by_rule(traits, topology);
+  if (!wanted) return choose_by_rule(traits, topology, face);
   const std::string misfit = find_misfit(*wanted, traits, topology);
   if (misfit.empty()) return wanted;
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
-  const Spec instead = reproducible ? choose_by_rule(traits, topology) : Spec{};
+  const Spec instead = reproducible ? choose_by_rule(traits, topology, face) : Spec{};
   complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
                           (session.settings.strict ? "the call fails (STRETTO_STRICT)"
                            : reproducible          ? to_string(instead) + " is used"
@@ -109,14 +110,15 @@ std::optional<Spec> choose_for(const Communicator& state, const CallTraits& trai
   return instead;
 }
 
-std::optional<Spec> choose_for(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                               Form& form) {
-  std::optional<Spec> spec = choose_form(*state, traits, form);
+std::optional<Spec> prepare_spec(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                 Form& form) {
+  std::optional<Spec> spec = prepare(*state, traits, form);
   if (spec && spec->is_pass_through() && session.tells_of_all_calls()) {
     form.told = {.traits = traits, .state = state, .sequence = state->next_sequence()};
   }
   return spec;
 }
+
 int report(MPI_Comm comm, int error) {
   mpi.Comm_call_errhandler(comm, error);
   return error;

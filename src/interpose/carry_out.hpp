@@ -15,15 +15,15 @@
 
 namespace stretto {
 
-/// The spec for a call on this communicator. A forced one that does not fit gives way to what is sound, on
-/// all ranks alike; in strict mode nothing is returned.
-std::optional<Spec> choose_for(const Communicator& state, const CallTraits& traits,
-                               const std::optional<Spec>& forced);
+/// The spec for a call on this communicator: the forced one, or else what the rule says. A forced one that
+/// does not fit gives way to what is sound, on all ranks alike; in strict mode nothing is returned.
+std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
+                                const std::optional<Spec>& forced);
 
-/// The same for a call of this form; native without segments: the library's own function carries it out, and
-/// `form` says what is to be told of that.
-std::optional<Spec> choose_for(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                               Form& form);
+/// The same, and has all that the call needs of the communicator. Native without segments: the library's own
+/// function carries it out, and `form` says what is to be told of that.
+std::optional<Spec> prepare_spec(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                 Form& form);
 
 /// Until the ranks have agreed on tags. False if there are none: the communicator is left to the library from
 /// now on, by all ranks in the same call.
@@ -71,7 +71,7 @@ std::optional<int> carry_out(Form& form, const CallTraits& traits, const Program
                              const MakeMessage& make_message) {
   std::shared_ptr<Operation> after;
   if (session.settings.check && !state->native_only()) after = compare(state, traits, form.face);
-  std::optional<Spec> spec = choose_for(state, traits, form);
+  std::optional<Spec> spec = prepare_spec(state, traits, form);
   if (!spec) return report(comm, MPI_ERR_OTHER);
   if (spec->is_pass_through()) return std::nullopt;
   try {

@@ -17,7 +17,6 @@ Form persistent(void* request) {
 }  // namespace
 
 // One collective in its three forms. MPI_X_init was spelt MPIX_X_init before MPI 4.
-#define STRETTO_LIST(...) __VA_ARGS__
 #define STRETTO_NARROWED(suffix, name) (sizeof(#suffix) > 1 ? name : nullptr)
 #define STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)                   \
   STRETTO_DEFINE(P##MPI_##Name##suffix, nullptr, STRETTO_NARROWED(suffix, #P "MPI_" #Name),         \

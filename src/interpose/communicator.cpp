@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/immortal.hpp"
 #include "engine/native_execution.hpp"
 #include "interpose/entry.hpp"
 #include "interpose/progress.hpp"
@@ -28,7 +29,7 @@ std::string make_label(const std::vector<int>& ranks_in_world) {
   std::uint32_t sum = 2166136261U;  // FNV-1a
   for (const int rank : ranks_in_world) sum = (sum ^ static_cast<std::uint32_t>(rank)) * 16777619U;
   static std::mutex mutex;
-  static auto& made = *new std::map<std::uint32_t, int>;
+  static auto& made = make_immortal<std::map<std::uint32_t, int>>();
   const std::lock_guard lock(mutex);
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%zu@%08x.%d", ranks_in_world.size(), sum, made[sum]++);
@@ -37,7 +38,7 @@ std::string make_label(const std::vector<int>& ranks_in_world) {
 
 std::mutex registry_mutex;
 std::set<Attachment*>& registry() {
-  static auto& all = *new std::set<Attachment*>;  // never destroyed: MPI_Finalize may come after
+  static auto& all = make_immortal<std::set<Attachment*>>();
   return all;
 }
 

@@ -96,6 +96,9 @@ class Next<int(Arguments...)> {
 
 }  // namespace stretto
 
+/// Takes the parentheses of an argument away.
+#define STRETTO_LIST(...) __VA_ARGS__
+
 // Defines the function that the linker sees as `symbol`. Handles come in raw, so that it has another C++ name
 // than what MPI's header declares. `parameters` in parentheses; the body may use `next`.
 #define STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, ...)                                \

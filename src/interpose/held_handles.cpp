@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "engine/element.hpp"
+#include "engine/immortal.hpp"
 #include "interpose/entry.hpp"
 
 namespace stretto {
@@ -21,7 +22,7 @@ std::atomic<int> all_held{0};
 
 template <typename Handle>
 std::map<Handle, Held>& held() {
-  static auto& all = *new std::map<Handle, Held>;  // never destroyed: the helper may outlive it
+  static auto& all = make_immortal<std::map<Handle, Held>>();
   return all;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/immortal.hpp"
 #include "interpose/helper_thread.hpp"
 #include "interpose/session.hpp"
 
@@ -24,8 +25,7 @@ using namespace std::chrono_literals;
 
 SpinLock list_lock;
 std::vector<std::shared_ptr<Operation>>& list() {
-  static auto& all =
-      *new std::vector<std::shared_ptr<Operation>>;  // never destroyed: the helper may outlive it
+  static auto& all = make_immortal<std::vector<std::shared_ptr<Operation>>>();
   return all;
 }
 std::atomic<std::size_t> outstanding{0};  // changed under the lock
@@ -183,8 +183,8 @@ class Helper {
 };
 
 Helper& helper() {
-  static auto* one = new Helper;  // never destroyed: the thread may outlive static objects
-  return *one;
+  static auto& one = make_immortal<Helper>();
+  return one;
 }
 
 }  // namespace

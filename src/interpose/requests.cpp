@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/immortal.hpp"
 #include "engine/spin_lock.hpp"
 
 namespace stretto {
@@ -16,11 +17,11 @@ namespace {
 SpinLock lock;
 /// Of all handles that were ever given out. They stay where they are.
 std::unordered_map<MPI_Request, Pending>& pending() {
-  static auto& all = *new std::unordered_map<MPI_Request, Pending>;  // never destroyed
+  static auto& all = make_immortal<std::unordered_map<MPI_Request, Pending>>();
   return all;
 }
 std::vector<Pending*>& unused() {
-  static auto& all = *new std::vector<Pending*>;
+  static auto& all = make_immortal<std::vector<Pending*>>();
   return all;
 }
 std::atomic<std::size_t> count{0};  // changed under the lock
@@ -31,7 +32,7 @@ constexpr bool library_must_wait = true;
 constexpr bool library_must_wait = false;
 #endif
 std::set<MPI_Request>& persistent_of_library() {
-  static auto& all = *new std::set<MPI_Request>;
+  static auto& all = make_immortal<std::set<MPI_Request>>();
   return all;
 }
 std::atomic<std::size_t> count_of_library{0};

@@ -13,6 +13,7 @@
 
 #include "engine/channel.hpp"
 #include "engine/element.hpp"
+#include "engine/immortal.hpp"
 #include "interpose/communicator.hpp"
 #include "interpose/find_topology.hpp"
 #include "interpose/progress.hpp"
@@ -43,7 +44,7 @@ std::string shared_settings_text() {
 std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
   if (session.tells_of_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
-  if (!forced) return native_floor(collective, face != Face::blocking);
+  if (!forced) return native_floor(collective, face);
   return forced->is_pass_through() ? SIZE_MAX : 0;
 }
 
@@ -93,8 +94,10 @@ void begin_session(int given_level, int asked_level) {
   make_communicator_keyval();
   for (const Collective collective : collectives) {
     const auto i = static_cast<std::size_t>(collective);
-    session.native_floors[0][i] = find_native_floor(session.settings, collective, Face::blocking);
-    session.native_floors[1][i] = find_native_floor(session.settings, collective, Face::non_blocking);
+    for (const Face face : {Face::blocking, Face::non_blocking, Face::persistent}) {
+      session.native_floors[static_cast<std::size_t>(face)][i] =
+          find_native_floor(session.settings, collective, face);
+    }
   }
   begin_trace();
   begin_watchdog();
@@ -135,7 +138,7 @@ void complain(const std::string& line) {
 void complain_once_on_rank_0(const std::string& line) {
   if (session.world_rank != 0) return;
   static std::mutex mutex;
-  static auto& said = *new std::set<std::string>;
+  static auto& said = make_immortal<std::set<std::string>>();
   const std::lock_guard lock(mutex);
   if (said.insert(line).second) complain(line);
 }

@@ -28,8 +28,8 @@ struct Session {
   Topology topology;
   MPI_Group world_group{};
   int keyval = 0;
-  /// A call of fewer bytes is native on every communicator; of the blocking face, and of the others.
-  std::array<std::array<std::size_t, collectives.size()>, 2> native_floors{};
+  /// A call of fewer bytes is native on every communicator; by its face.
+  std::array<std::array<std::size_t, collectives.size()>, 3> native_floors{};
 
   /// Whether anybody wants to hear of each call, whoever carries it out.
   [[nodiscard]] bool tells_of_all_calls() const {
@@ -38,7 +38,7 @@ struct Session {
   }
 
   [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const {
-    return native_floors[face == Face::blocking ? 0 : 1][static_cast<std::size_t>(collective)];
+    return native_floors[static_cast<std::size_t>(face)][static_cast<std::size_t>(collective)];
   }
 };
 

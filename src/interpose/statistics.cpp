@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "engine/immortal.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -26,7 +27,7 @@ using Key = std::tuple<Collective, std::size_t, std::string>;
 
 std::mutex mutex;
 std::map<Key, Count>& counts() {
-  static auto& all = *new std::map<Key, Count>;  // never destroyed: MPI_Finalize may come after
+  static auto& all = make_immortal<std::map<Key, Count>>();
   return all;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/channel.hpp"
+#include "engine/immortal.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -55,10 +56,9 @@ constexpr int rows_of_a_call = 1000;
 constexpr std::size_t most_events = 20'000'000;
 
 std::mutex mutex;
-// Never destroyed: MPI_Finalize may come after.
-auto& events = *new std::vector<Event>;
-auto& calls = *new std::vector<CallInfo>;
-auto& lanes_in_use = *new std::set<int>;
+auto& events = make_immortal<std::vector<Event>>();
+auto& calls = make_immortal<std::vector<CallInfo>>();
+auto& lanes_in_use = make_immortal<std::set<int>>();
 ClockReading first_reading;
 std::int64_t origin = 0;  // rank 0's clock when the trace began
 std::uint64_t job = 0;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/immortal.hpp"
 #include "interpose/clock.hpp"
 #include "interpose/helper_thread.hpp"
 #include "interpose/session.hpp"
@@ -22,13 +23,12 @@ struct Entry {
   bool is_told = false;
 };
 
-// Never destroyed: the thread may outlive static objects.
-auto& mutex = *new std::mutex;
-auto& wake_up = *new std::condition_variable;
-auto& thread = *new std::thread;
+auto& mutex = make_immortal<std::mutex>();
+auto& wake_up = make_immortal<std::condition_variable>();
+auto& thread = make_immortal<std::thread>();
 bool stopping = false;
 std::map<Watched*, Entry>& calls() {
-  static auto& all = *new std::map<Watched*, Entry>;  // never destroyed: the thread may outlive it
+  static auto& all = make_immortal<std::map<Watched*, Entry>>();
   return all;
 }
 

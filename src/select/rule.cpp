@@ -2,6 +2,7 @@
 #include "select/rule.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace stretto {
@@ -16,8 +17,12 @@ constexpr std::size_t mebibyte = 1024 * kibibyte;
 constexpr std::size_t message_bytes = 32 * kibibyte;
 constexpr std::size_t least_message_bytes = 8 * kibibyte;
 
-Recipe recipe_of(Collective collective, std::string_view name) {
-  return usual_recipe(*find_algorithm(collective, name));
+Recipe recipe_of(Collective collective, std::string_view text) {
+  return parse_spec(collective, text).recipe;
+}
+
+Spec whole(const Recipe& recipe) {
+  return {.recipe = recipe, .pipelining = {}};
 }
 
 Spec pipelined(const Recipe& recipe, std::size_t segment_bytes) {
@@ -34,7 +39,7 @@ std::size_t segment_of_blocks(const CallShape& shape) {
   return message_bytes * static_cast<std::size_t>(shape.ranks);
 }
 
-Spec choose_allreduce(const CallShape& shape) {
+Spec choose_blocking_allreduce(const CallShape& shape) {
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
   static const Recipe lanes = recipe_of(Collective::allreduce, "multilane");
   // Inside a node the library's shared memory is at its best, until the message leaves the caches: from there
@@ -53,18 +58,33 @@ Spec choose_allreduce(const CallShape& shape) {
   return pipelined(shape.min_ppn > 1 ? lanes : ring, segment_bytes);
 }
 
+const Recipe& chain_of(Collective collective) {
+  static const Recipe bcast = recipe_of(Collective::bcast, "chain");
+  static const Recipe reduce = recipe_of(Collective::reduce, "chain");
+  return collective == Collective::bcast ? bcast : reduce;
+}
+
 /// A chain sends the message over each link once; it takes as long as the link needs, and the time until the
 /// last rank gets its first segment. So there must be many segments, two a rank at least: then that is 1.5
 /// times the message's time, and less than in a tree of any more than two rounds.
-Spec choose_chain(const CallShape& shape) {
-  static const Recipe bcast = recipe_of(Collective::bcast, "chain");
-  static const Recipe reduce = recipe_of(Collective::reduce, "chain");
+Spec choose_blocking_chain(const CallShape& shape) {
   const auto ranks = static_cast<std::size_t>(shape.ranks);
   const std::size_t enough = std::max(native_floor(shape.collective), 2 * ranks * least_message_bytes);
   // Two ranks have one link between them, which any message fills.
   if (shape.bytes < enough || shape.nodes < 2 || shape.ranks == 2) return {};
   const std::size_t segment = std::clamp(shape.bytes / (16 * ranks), least_message_bytes, message_bytes);
-  return pipelined(shape.collective == Collective::bcast ? bcast : reduce, std::bit_floor(segment));
+  return pipelined(chain_of(shape.collective), std::bit_floor(segment));
+}
+
+/// Reduce-scatter and allgather: every block crosses the links once.
+Spec blocks_over_links(const CallShape& shape) {
+  static const std::array rings = {recipe_of(Collective::reduce_scatter, "ring"),
+                                   recipe_of(Collective::allgather, "ring")};
+  static const std::array lanes = {recipe_of(Collective::reduce_scatter, "multilane"),
+                                   recipe_of(Collective::allgather, "multilane")};
+  const bool has_lanes = shape.max_ppn > 1 && shape.nodes > 1;
+  return pipelined((has_lanes ? lanes : rings).at(shape.collective == Collective::allgather ? 1 : 0),
+                   segment_of_blocks(shape));
 }
 
 /// From where on it is measured to gain.
@@ -77,28 +97,106 @@ std::size_t enough_for_blocks(const CallShape& shape) {
   return native_floor(shape.collective);
 }
 
-/// Reduce-scatter and allgather: every block crosses the links once.
-Spec choose_blocks(const CallShape& shape) {
+Spec choose_blocking_blocks(const CallShape& shape) {
   if (shape.bytes < enough_for_blocks(shape) || shape.nodes < 2) return {};
-  return pipelined(recipe_of(shape.collective, shape.max_ppn > 1 ? "multilane" : "ring"),
-                   segment_of_blocks(shape));
+  return blocks_over_links(shape);
+}
+
+Spec choose_blocking(const CallShape& shape) {
+  switch (shape.collective) {
+    case Collective::allreduce:
+      return choose_blocking_allreduce(shape);
+    case Collective::bcast:
+    case Collective::reduce:
+      return choose_blocking_chain(shape);
+    case Collective::reduce_scatter:
+    case Collective::allgather:
+      return choose_blocking_blocks(shape);
+  }
+  return {};
+}
+
+// Calls that are not blocking. For these the libraries take simpler algorithms, and know no nodes; so
+// Stretto's gain from much shorter messages on. Where one ends below, the blocking rule's begins. Measured:
+// docs/performance.md.
+
+Spec choose_background_allreduce(const CallShape& shape) {
+  static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
+  static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
+  static const Recipe ring = recipe_of(Collective::allreduce, "ring");
+  static const Recipe lanes = recipe_of(Collective::allreduce, "multilane(rabenseifner)");
+  if (shape.nodes == 1 && shape.ranks == 2) {
+    return shape.bytes < 32 * kibibyte ? whole(doubling) : pipelined(ring, 256 * kibibyte);
+  }
+  if (shape.nodes == 1) {
+    return shape.bytes < 256 * kibibyte ? Spec{} : pipelined(halving, mebibyte);
+  }
+  if (shape.bytes < 8 * kibibyte) return shape.max_ppn == 1 ? whole(doubling) : Spec{};
+  if (shape.min_ppn > 1) return pipelined(lanes, mebibyte);
+  return is_power_of_two(shape.ranks) ? pipelined(halving, mebibyte)
+                                      : pipelined(ring, segment_of_blocks(shape));
+}
+
+/// Between nodes a chain is faster than a tree from so many segments on that the time of its p-2 further
+/// rounds is less than that of the tree's log p messages.
+Spec choose_background_tree(const CallShape& shape) {
+  static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
+  static const Recipe reduce = recipe_of(Collective::reduce, "binomial");
+  static const Recipe halving = recipe_of(Collective::reduce, "rabenseifner");
+  const bool reduces = shape.collective == Collective::reduce;
+  if (shape.nodes == 1) {
+    return reduces && shape.bytes >= 64 * kibibyte ? pipelined(halving, mebibyte) : Spec{};
+  }
+  if (shape.bytes < native_floor(shape.collective, shape.face) || shape.ranks == 2) return {};
+  const auto ranks = static_cast<std::size_t>(shape.ranks);
+  const std::size_t segments = (ranks - 2) / static_cast<std::size_t>(std::bit_width(ranks - 1));
+  if (shape.bytes >= std::max<std::size_t>(segments, 1) * least_message_bytes) {
+    return pipelined(chain_of(shape.collective), least_message_bytes);
+  }
+  return whole(reduces ? reduce : bcast);
+}
+
+Spec choose_background_reduce_scatter(const CallShape& shape) {
+  static const Recipe ring = recipe_of(Collective::reduce_scatter, "ring");
+  if (shape.nodes == 1) {
+    const std::size_t enough = (shape.ranks == 2 ? 1 : 256) * kibibyte;
+    return shape.bytes < enough ? Spec{} : pipelined(ring, 256 * kibibyte);
+  }
+  return shape.bytes < (shape.max_ppn > 1 ? 32 : 8) * kibibyte ? Spec{} : blocks_over_links(shape);
+}
+
+Spec choose_background_allgather(const CallShape& shape) {
+  static const Recipe doubling = recipe_of(Collective::allgather, "recursive_doubling");
+  static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
+  // The library's own is the best inside a node. But from the second start on the result of MPICH 4.0.2's
+  // persistent one is wrong.
+  if (shape.nodes == 1 && shape.face != Face::persistent) return {};
+  const bool has_lanes = shape.max_ppn > 1 && shape.nodes > 1;
+  if (shape.bytes >= (has_lanes ? 8 : 64) * kibibyte) return blocks_over_links(shape);
+  return whole(is_power_of_two(shape.ranks) ? doubling : bruck);
+}
+
+Spec choose_background(const CallShape& shape) {
+  switch (shape.collective) {
+    case Collective::allreduce:
+      return choose_background_allreduce(shape);
+    case Collective::bcast:
+    case Collective::reduce:
+      return choose_background_tree(shape);
+    case Collective::reduce_scatter:
+      return choose_background_reduce_scatter(shape);
+    case Collective::allgather:
+      return choose_background_allgather(shape);
+  }
+  return {};
 }
 
 }  // namespace
 
 Spec choose(const CallShape& shape) {
-  if (!shape.commutative) return {};
-  switch (shape.collective) {
-    case Collective::allreduce:
-      return choose_allreduce(shape);
-    case Collective::bcast:
-    case Collective::reduce:
-      return choose_chain(shape);
-    case Collective::reduce_scatter:
-    case Collective::allgather:
-      return choose_blocks(shape);
-  }
-  return {};
+  if (!shape.commutative || shape.ranks == 1) return {};
+  const Spec blocking = choose_blocking(shape);
+  return shape.face == Face::blocking || !blocking.is_native() ? blocking : choose_background(shape);
 }
 
 Spec choose_reproducible(const CallShape& shape) {
@@ -124,8 +222,20 @@ Spec choose_reproducible(const CallShape& shape) {
   return {};
 }
 
-std::size_t native_floor(Collective collective, bool /*non_blocking*/) {
-  return (collective == Collective::bcast ? 128 : 256) * kibibyte;
+std::size_t native_floor(Collective collective, Face face) {
+  if (face == Face::blocking) return (collective == Collective::bcast ? 128 : 256) * kibibyte;
+  switch (collective) {
+    case Collective::allreduce:
+    case Collective::allgather:
+      return 0;
+    case Collective::bcast:
+      return 8 * kibibyte;
+    case Collective::reduce:
+      return 512;
+    case Collective::reduce_scatter:
+      return 1 * kibibyte;
+  }
+  return 0;
 }
 
 }  // namespace stretto

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "select/spec.hpp"
 
 namespace stretto {
+
+/// The three faces of a collective.
+enum class Face : std::uint8_t { blocking, non_blocking, persistent };
 
 /// What the choice may depend on: only what MPI guarantees to be equal on all ranks.
 struct CallShape {
@@ -16,6 +20,7 @@ struct CallShape {
   int min_ppn = 1;
   int max_ppn = 1;
   bool commutative = true;
+  Face face = Face::blocking;
 };
 
 /// The built-in rule, for when no tuning table speaks.
@@ -27,6 +32,6 @@ Spec choose_reproducible(const CallShape& shape);
 
 /// Below this many bytes choose() says `native` whatever the rest of the shape is, so that a small call need
 /// not look at its communicator.
-std::size_t native_floor(Collective collective, bool non_blocking = false);
+std::size_t native_floor(Collective collective, Face face = Face::blocking);
 
 }  // namespace stretto

@@ -3,36 +3,75 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
+#include <vector>
 
 #include "../algorithms/topologies.hpp"
 
 namespace stretto {
 namespace {
 
-CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology) {
+constexpr std::array faces = {Face::blocking, Face::non_blocking, Face::persistent};
+
+CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology,
+                   Face face = Face::blocking) {
   return {.collective = collective,
           .bytes = bytes,
           .ranks = topology.ranks(),
           .nodes = topology.nodes,
           .min_ppn = topology.min_ppn,
-          .max_ppn = topology.max_ppn};
+          .max_ppn = topology.max_ppn,
+          .face = face};
+}
+
+/// What is tried with: few of very many ranks, and all small ones.
+std::vector<Topology> topologies() {
+  std::mt19937 random(1);
+  std::vector<Topology> all;
+  for (int nodes = 1; nodes <= 20; ++nodes) {
+    all.push_back(Topology::flat(nodes));
+    all.push_back(equal_nodes(nodes, 3));
+    all.push_back(equal_nodes(1, nodes));
+    all.push_back(ragged_nodes(random, nodes, 1, 4));
+  }
+  all.push_back(equal_nodes(100, 10));
+  return all;
 }
 
 TEST(Rule, ASmallCallIsNativeWhateverItsShape) {
-  for (const Collective collective : collectives) {
-    for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, native_floor(collective) - 1}) {
-      for (const int ranks : {1, 2, 7, 64, 1000}) {
-        for (const int ppn : {1, 2, ranks}) {
-          const CallShape shape{.collective = collective,
-                                .bytes = bytes,
-                                .ranks = ranks,
-                                .nodes = (ranks + ppn - 1) / ppn,
-                                .min_ppn = ppn,
-                                .max_ppn = ppn};
-          EXPECT_TRUE(choose(shape).is_pass_through()) << name_of(collective);
+  for (const Face face : faces) {
+    for (const Collective collective : collectives) {
+      const std::size_t floor = native_floor(collective, face);
+      for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, floor - 1}) {
+        if (bytes >= floor) continue;
+        for (const Topology& topology : topologies()) {
+          EXPECT_TRUE(choose(shape_of(collective, bytes, topology, face)).is_pass_through())
+              << name_of(collective);
         }
       }
+    }
+  }
+}
+
+TEST(Rule, WhatGainsInABlockingCallGainsInOthers) {
+  for (const Collective collective : collectives) {
+    for (const Topology& topology : topologies()) {
+      for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 2) {
+        const Spec blocking = choose(shape_of(collective, bytes, topology));
+        if (blocking.is_native()) continue;
+        EXPECT_EQ(choose(shape_of(collective, bytes, topology, Face::non_blocking)), blocking);
+        EXPECT_EQ(choose(shape_of(collective, bytes, topology, Face::persistent)), blocking);
+      }
+    }
+  }
+}
+
+TEST(Rule, APersistentAllgatherIsNeverTheLibrarysOwn) {
+  for (const Topology& topology : topologies()) {
+    if (topology.ranks() == 1) continue;
+    for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 2) {
+      EXPECT_FALSE(choose(shape_of(Collective::allgather, bytes, topology, Face::persistent)).is_native());
     }
   }
 }
@@ -41,9 +80,12 @@ TEST(Rule, WhatDoesNotCommuteKeepsOrder) {
   for (const Collective collective : collectives) {
     for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
       for (const int nodes : {1, 2, 3, 8, 9, 100}) {
-        const Spec spec = choose(
-            {.collective = collective, .bytes = bytes, .ranks = nodes, .nodes = nodes, .commutative = false});
-        EXPECT_TRUE(spec.is_native() || keeps_order(spec.recipe, Topology::flat(nodes)));
+        for (const Face face : faces) {
+          CallShape shape = shape_of(collective, bytes, Topology::flat(nodes), face);
+          shape.commutative = false;
+          const Spec spec = choose(shape);
+          EXPECT_TRUE(spec.is_native() || keeps_order(spec.recipe, Topology::flat(nodes)));
+        }
       }
     }
   }
@@ -77,13 +119,11 @@ TEST(Rule, AChainHasTwoSegmentsARankAtLeast) {
 }
 
 TEST(Rule, WhatItChoosesIsOfUseThere) {
-  std::mt19937 random(1);
-  for (int nodes = 1; nodes <= 20; ++nodes) {
-    for (const Topology& topology :
-         {Topology::flat(nodes), equal_nodes(nodes, 3), ragged_nodes(random, nodes, 1, 4)}) {
-      for (const Collective collective : collectives) {
+  for (const Topology& topology : topologies()) {
+    for (const Collective collective : collectives) {
+      for (const Face face : faces) {
         for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
-          const Spec spec = choose(shape_of(collective, bytes, topology));
+          const Spec spec = choose(shape_of(collective, bytes, topology, face));
           if (spec.is_native()) continue;
           EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "")
               << to_string(spec) << " on " << topology.nodes << " nodes, " << topology.ranks() << " ranks";
