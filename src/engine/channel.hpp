@@ -113,6 +113,8 @@ class Channel {
     return channel_ * ChannelPool::tags + static_cast<int>(ticket.first % ChannelPool::tags);
   }
   void end(const Ticket& ticket);
+  /// When it is open: of all open ones, on all ranks alike.
+  [[nodiscard]] int number() const { return channel_; }
   /// Whether so many tags are left that were never taken: for calls that keep theirs, as persistent ones do.
   [[nodiscard]] bool has_fresh(std::size_t width);
 

@@ -45,10 +45,13 @@ Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face fac
                         .commutative = traits.commutative,
                         .face = face};
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
-  return reproducible ? choose_reproducible(shape) : choose(shape);
+  if (reproducible) return choose_reproducible(shape);
+  return session.must_be_own(face) ? choose_own(shape) : choose(shape);
 }
 
-std::optional<Spec> prepare(Communicator& state, const CallTraits& traits, const Form& form) {
+}  // namespace
+
+std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form) {
   // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
   // on others.
   if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
@@ -64,25 +67,28 @@ std::optional<Spec> prepare(Communicator& state, const CallTraits& traits, const
     return Spec{};
   }
   std::optional<Spec> spec = choose_spec(state, traits, form.face, form.forced);
-  if (!spec || spec->is_pass_through()) return spec;
-  if (spec->is_native()) {
-    // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
-    const bool possible = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
-    return possible ? spec : Spec{};
-  }
-  // To make a persistent collective may wait for other ranks (MPI 4.1, section 6.13).
-  if (is_blocking && !wait_for_channel(state, state.channel())) return Spec{};
-  if (form.face == Face::persistent &&
-      !wait_for_channel(state, state.channel_with_fresh(spec->pipelining.in_flight()))) {
-    return Spec{};
-  }
-  return spec;
+  if (!spec || !spec->is_native()) return spec;
+  // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
+  const bool may_be_cut = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
+  return may_be_cut ? spec : Spec{};
 }
 
-}  // namespace
+bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face) {
+  if (state.native_only()) return false;
+  // Its number names a communicator in a trace.
+  if (!session.settings.trace_folder.empty()) state.channel();
+  if (spec.is_native()) return true;
+  if (face == Face::blocking) return wait_for_channel(state, state.channel(), traits, spec);
+  // To make a persistent collective may wait for other ranks (MPI 4.1, section 6.13).
+  return face == Face::non_blocking ||
+         wait_for_channel(state, state.channel_with_fresh(spec.pipelining.in_flight()), traits, spec);
+}
 
-bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel) {
+bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel, const CallTraits& traits,
+                      const Spec& spec) {
   Channel::State now = channel->progress();
+  if (now == Channel::State::open) return true;
+  const AwaitedCall awaited(state, traits, spec);
   wait_until([&] { return (now = channel->progress()) != Channel::State::opening; });
   if (now == Channel::State::open) return true;
   state.refuse_channel();
@@ -108,15 +114,6 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
                                                    : "the MPI library's own is used"));
   if (session.settings.strict) return std::nullopt;
   return instead;
-}
-
-std::optional<Spec> prepare_spec(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                 Form& form) {
-  std::optional<Spec> spec = prepare(*state, traits, form);
-  if (spec && spec->is_pass_through() && session.tells_of_all_calls()) {
-    form.told = {.traits = traits, .state = state, .sequence = state->next_sequence()};
-  }
-  return spec;
 }
 
 int report(MPI_Comm comm, int error) {

@@ -20,14 +20,17 @@ namespace stretto {
 std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
                                 const std::optional<Spec>& forced);
 
-/// The same, and has all that the call needs of the communicator. Native without segments: the library's own
-/// function carries it out, and `form` says what is to be told of that.
-std::optional<Spec> prepare_spec(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                 Form& form);
+/// The same for a call of this form. Native without segments: the library's own function carries it out.
+std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form);
 
-/// Until the ranks have agreed on tags. False if there are none: the communicator is left to the library from
-/// now on, by all ranks in the same call.
-bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel);
+/// Has all that a call by `spec` needs of the communicator, waiting for other ranks where the call may;
+/// false: it cannot be had, on all ranks alike.
+bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face);
+
+/// Until the ranks have agreed on tags for a call, which is told of meanwhile. False if there are none: the
+/// communicator is left to the library from now on, by all ranks in the same call.
+bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel, const CallTraits& traits,
+                      const Spec& spec);
 
 /// Tells the handler of the program's communicator.
 int report(MPI_Comm comm, int error);
@@ -69,11 +72,15 @@ template <typename MakeMessage>
 std::optional<int> carry_out(Form& form, const CallTraits& traits, const ProgramHandles& handles,
                              MPI_Comm comm, std::shared_ptr<Communicator> state,
                              const MakeMessage& make_message) {
-  std::shared_ptr<Operation> after;
-  if (session.settings.check && !state->native_only()) after = compare(state, traits, form.face);
-  std::optional<Spec> spec = prepare_spec(state, traits, form);
+  std::optional<Spec> spec = choose_for_form(*state, traits, form);
   if (!spec) return report(comm, MPI_ERR_OTHER);
-  if (spec->is_pass_through()) return std::nullopt;
+  std::shared_ptr<Operation> after;
+  if (session.settings.check && !state->native_only()) after = compare(state, traits, *spec, form.face);
+  if (!prepare(*state, traits, *spec, form.face)) spec = Spec{};
+  if (spec->is_pass_through()) {
+    if (session.tells_of_all_calls()) form.told = {traits, state, state->next_sequence()};
+    return std::nullopt;
+  }
   try {
     if (form.face == Face::blocking) {
       auto message = make_message();

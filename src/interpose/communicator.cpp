@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <map>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -24,15 +23,12 @@ struct Attachment {
   std::shared_ptr<Communicator> state;
 };
 
-/// Such as 8@1f3a77c2.0: the ranks, a sum over them, and the number among communicators of these ranks.
+/// Such as 8@1f3a77c2: the ranks, and a sum over them.
 std::string make_label(const std::vector<int>& ranks_in_world) {
   std::uint32_t sum = 2166136261U;  // FNV-1a
   for (const int rank : ranks_in_world) sum = (sum ^ static_cast<std::uint32_t>(rank)) * 16777619U;
-  static std::mutex mutex;
-  static auto& made = make_immortal<std::map<std::uint32_t, int>>();
-  const std::lock_guard lock(mutex);
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%zu@%08x.%d", ranks_in_world.size(), sum, made[sum]++);
+  std::snprintf(text.data(), text.size(), "%zu@%08x", ranks_in_world.size(), sum);
   return text.data();
 }
 
@@ -131,6 +127,11 @@ bool Communicator::is_opening() const {
   return opens(channel_) || opens(persistent_channel_);
 }
 
+std::string Communicator::label() const {
+  const bool has_number = channel_ && channel_->progress() == Channel::State::open;
+  return label_ + (has_number ? "." + std::to_string(channel_->number()) : "");
+}
+
 Communicator::Key Communicator::key_of(const CallTraits& traits, const Spec& spec) {
   return {traits.collective, has_root(traits.collective) ? traits.root : 0, spec};
 }
@@ -220,7 +221,8 @@ STRETTO_TAKE_OVER(Comm_free, (void* comm), {
   // library's is under way on it, as the agreement on tags is. Other ranks come here too, having called the
   // collective.
   auto* handle = static_cast<MPI_Comm*>(comm);
-  if (session.active && has_outstanding() && handle != nullptr && !next.was_looked_at()) {
+  const bool may_be_opening = has_outstanding() || !session.settings.trace_folder.empty();
+  if (session.active && may_be_opening && handle != nullptr && !next.was_looked_at()) {
     if (const std::shared_ptr<Communicator> state = known_communicator(*handle)) {
       wait_until([&] { return !state->is_opening(); });
     }

@@ -46,9 +46,8 @@ class Communicator {
   /// Calls so far.
   std::uint64_t next_sequence() { return sequence_++; }
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
-  /// Tells it from other communicators, in the same way on all of its ranks (as long as each makes those of
-  /// one group in the same order).
-  [[nodiscard]] const std::string& label() const { return label_; }
+  /// Tells it from other communicators, in the same way on all of its ranks, once they have agreed on tags.
+  [[nodiscard]] std::string label() const;
 
   /// What carries out a call by a spec that is not the library's blocking call; to be given back when it is
   /// idle.

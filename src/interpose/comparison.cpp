@@ -125,7 +125,7 @@ class Comparison final : public Message {
 }  // namespace
 
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                   Face face) {
+                                   const Spec& spec, Face face) {
   static const Spec bruck{.recipe = usual_recipe(*find_algorithm(Collective::allgather, "bruck")),
                           .pipelining = {}};
   CallTraits of_facts{.collective = Collective::allgather,
@@ -134,9 +134,10 @@ std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, c
   const Facts own = facts_of(traits, face);
   const std::uint64_t sequence = state->sequence();
   if (face == Face::blocking) {
-    if (!wait_for_channel(*state, state->channel())) return nullptr;
+    if (!wait_for_channel(*state, state->channel(), traits, spec)) return nullptr;
     Comparison comparison(own, state, sequence);
     Operation operation(state, of_facts, bruck, Face::blocking, comparison);
+    const AwaitedCall awaited(*state, traits, spec, &operation);
     run(operation);
     return nullptr;
   }

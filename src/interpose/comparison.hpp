@@ -15,7 +15,8 @@ class Operation;
 
 /// Compares a call across the ranks of its communicator. A blocking call waits for that; of others it goes on
 /// in the background, and the result is the operation that must end before the call may begin.
+/// `spec` is what the call will be carried out by: for the watchdog.
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                   Face face);
+                                   const Spec& spec, Face face);
 
 }  // namespace stretto

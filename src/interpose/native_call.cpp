@@ -11,7 +11,7 @@ ToldCall::ToldCall(const LibraryCall& call, Face face)
     : call_(call),
       began_(seconds_now()),
       trace_(call.state->native_only() ? nullptr
-                                       : trace_call(*call.state, call.traits, Spec{}, face, call.sequence)) {
+                                       : trace_call(call.state, call.traits, Spec{}, face, call.sequence)) {
   watch(*this);
 }
 

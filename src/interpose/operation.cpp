@@ -44,7 +44,7 @@ void Operation::start() {
   has_been_seen_.store(false, std::memory_order_relaxed);
   ended_.store(false, std::memory_order_relaxed);
   if (!traits_.is_own) {
-    trace_ = trace_call(*state_, traits_, spec_, face_, sequence_, starts_++);
+    trace_ = trace_call(state_, traits_, spec_, face_, sequence_, starts_++);
     watch(*this);
   }
   if (may_begin()) begin();
@@ -146,16 +146,21 @@ int Operation::report_error() const {
 }
 
 bool Operation::try_describe(std::string& text) {
+  std::string standing;
+  if (!try_tell_standing(standing)) return false;
+  text = describe_call(*state_, traits_, spec_, sequence_) + " has not ended: " + standing;
+  return true;
+}
+
+bool Operation::try_tell_standing(std::string& text) {
   const std::unique_lock guard(lock_, std::try_to_lock);
-  if (!guard.owns_lock()) return false;
-  text = describe_call(*state_, traits_, spec_, sequence_) + " has not ended: ";
-  if (ended()) return false;
+  if (!guard.owns_lock() || ended()) return false;
   if (!has_begun_) {
-    text += channel_ ? "other ranks have not called it, or not ended an earlier one" : "it has not begun";
+    text = channel_ ? "other ranks have not called it, or not ended an earlier one" : "it has not begun";
     return true;
   }
   const std::vector<Standing> standings = execution_->standings();
-  if (standings.empty()) text += "it is in the MPI library";
+  text = standings.empty() ? "it is in the MPI library" : "";
   for (const Standing& standing : standings) {
     text += (&standing == standings.data() ? "" : "; ") + std::string("segment ") +
             std::to_string(standing.segment) + " is in round " + std::to_string(standing.round) + " and";
@@ -163,6 +168,19 @@ bool Operation::try_describe(std::string& text) {
     if (!standing.receives_from.empty() && !standing.sends_to.empty()) text += ", and";
     if (!standing.sends_to.empty()) text += " sends to rank " + in_world(standing.sends_to);
   }
+  return true;
+}
+
+bool AwaitedCall::try_describe(std::string& text) {
+  std::string standing;
+  if (comparison_ == nullptr) {
+    standing = "other ranks have not called it";
+  } else if (comparison_->try_tell_standing(standing)) {
+    standing = "of its comparison, " + standing;
+  } else {
+    return false;
+  }
+  text = describe_call(state_, traits_, spec_, state_.sequence()) + " has not ended: " + standing;
   return true;
 }
 

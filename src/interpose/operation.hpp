@@ -56,6 +56,8 @@ class Operation final : public Watched {
   bool has_been_seen() { return has_been_seen_.exchange(true, std::memory_order_relaxed); }
 
   bool try_describe(std::string& text) override;
+  /// Where it stands, and for whom it waits; false: not to be found out just now.
+  bool try_tell_standing(std::string& text);
 
  private:
   bool may_begin();
@@ -84,6 +86,25 @@ class Operation final : public Watched {
   int error_ = MPI_SUCCESS;
   std::atomic<bool> ended_{true};
   std::atomic<bool> has_been_seen_{false};
+};
+
+/// A blocking call that waits for other ranks before it can begin, as long as this lives: for the watchdog.
+class AwaitedCall final : public Watched {
+ public:
+  /// `comparison` is what it waits for, if that is known.
+  AwaitedCall(const Communicator& state, const CallTraits& traits, const Spec& spec,
+              Operation* comparison = nullptr)
+      : state_(state), traits_(traits), spec_(spec), comparison_(comparison) {
+    watch(*this);
+  }
+  ~AwaitedCall() override { unwatch(*this); }
+  bool try_describe(std::string& text) override;
+
+ private:
+  const Communicator& state_;
+  const CallTraits& traits_;
+  const Spec& spec_;
+  Operation* comparison_;
 };
 
 /// For people.

@@ -44,7 +44,7 @@ std::string shared_settings_text() {
 std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
   if (session.tells_of_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
-  if (!forced) return native_floor(collective, face);
+  if (!forced) return session.must_be_own(face) ? 0 : native_floor(collective, face);
   return forced->is_pass_through() ? SIZE_MAX : 0;
 }
 

@@ -37,6 +37,16 @@ struct Session {
            settings.watchdog_seconds > 0;
   }
 
+  /// Whether the rule must not leave a call to the library: one that is not blocking could not wait for its
+  /// comparison; and MPICH 4.0.2's persistent collectives end in no MPI_Test, and are wrong when started
+  /// again (MPI_Allgather_init).
+  [[nodiscard]] bool must_be_own(Face face) const {
+#ifdef STRETTO_ABI_MPICH
+    if (face == Face::persistent) return non_blocking;
+#endif
+    return settings.check && non_blocking && face != Face::blocking;
+  }
+
   [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const {
     return native_floors[static_cast<std::size_t>(face)][static_cast<std::size_t>(collective)];
   }

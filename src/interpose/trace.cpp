@@ -13,6 +13,7 @@
 
 #include "engine/channel.hpp"
 #include "engine/immortal.hpp"
+#include "interpose/progress.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -37,8 +38,8 @@ struct Event {
 struct CallInfo {
   CallTraits traits;
   std::string spec;
-  std::string communicator;
-  int ranks;
+  std::shared_ptr<Communicator> state;  // to the end, so that no other one gets its number
+  std::string numbered;
   Face face;
   std::uint64_t sequence;
 };
@@ -168,8 +169,12 @@ class Writer {
     if (event.kind == EventKind::call) {
       const CallInfo& call = calls[event.number];
       stream_ << R"(collective","name":")" << name_of(call.traits.collective) << '"';
-      arguments = {{"spec", call.spec},   {"bytes", call.traits.bytes}, {"communicator", call.communicator},
-                   {"ranks", call.ranks}, {"sequence", call.sequence},  {"form", name_of_face(call.face)}};
+      arguments = {{"spec", call.spec},
+                   {"bytes", call.traits.bytes},
+                   {"communicator", call.state->label() + call.numbered},
+                   {"ranks", call.state->topology().ranks()},
+                   {"sequence", call.sequence},
+                   {"form", name_of_face(call.face)}};
     } else {
       const char* kind = event.kind == EventKind::segment ? "segment" : "round";
       stream_ << kind << R"(","name":")" << kind << ' ' << event.number << '"';
@@ -205,25 +210,30 @@ void begin_trace() {
 
 std::string end_trace() {
   if (session.settings.trace_folder.empty()) return {};
+  for (const CallInfo& call : calls) {
+    wait_until([&] { return !call.state->is_opening(); });
+  }
   const ClockReading last = compare_clocks();
-  const std::lock_guard lock(mutex);
   std::ofstream stream(file_name());
   Writer(stream, last).write();
   stream.close();
-  return stream
-             ? ""
-             : "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written";
+  calls.clear();
+  // Of the ranks that fail, often all for the same reason, one says so.
+  int speaker = stream ? session.topology.ranks() : session.world_rank;
+  mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
+  if (speaker != session.world_rank) return {};
+  return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written";
 }
 
-TracedCall::TracedCall(const Communicator& state, const CallTraits& traits, const Spec& spec, Face face,
-                       std::uint64_t sequence, std::uint64_t starts_before) {
+TracedCall::TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
+                       Face face, std::uint64_t sequence, std::uint64_t starts_before) {
   const bool has_own_numbers = face == Face::persistent;
   const std::string numbered = has_own_numbers ? "/" + std::to_string(sequence) : "";
   const std::lock_guard lock(mutex);
   call_ = calls.size();
   if (events.size() == most_events) return;  // full: nothing more is kept of it
-  calls.push_back({traits, to_string(spec), state.label() + numbered, state.topology().ranks(), face,
-                   has_own_numbers ? starts_before : sequence});
+  calls.push_back(
+      {traits, to_string(spec), state, numbered, face, has_own_numbers ? starts_before : sequence});
   while (lanes_in_use.contains(lane_)) ++lane_;
   lanes_in_use.insert(lane_);
   began_ = nanoseconds_now();
@@ -256,8 +266,9 @@ void TracedCall::segment_ends(std::size_t flight) {
        nanoseconds_now()});
 }
 
-std::unique_ptr<TracedCall> trace_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
-                                       Face face, std::uint64_t sequence, std::uint64_t starts_before) {
+std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                       const Spec& spec, Face face, std::uint64_t sequence,
+                                       std::uint64_t starts_before) {
   if (session.settings.trace_folder.empty()) return nullptr;
   return std::make_unique<TracedCall>(state, traits, spec, face, sequence, starts_before);
 }

@@ -22,8 +22,8 @@ std::string end_trace();
 /// has its own numbers, from its first start on, since ranks may start several in any order.
 class TracedCall final : public Observer {
  public:
-  TracedCall(const Communicator& state, const CallTraits& traits, const Spec& spec, Face face,
-             std::uint64_t sequence, std::uint64_t starts_before);
+  TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
+             Face face, std::uint64_t sequence, std::uint64_t starts_before);
   ~TracedCall() override;
 
   void segment_begins(std::size_t flight, std::size_t segment) override;
@@ -44,7 +44,8 @@ class TracedCall final : public Observer {
 };
 
 /// nullptr where nothing is traced.
-std::unique_ptr<TracedCall> trace_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
-                                       Face face, std::uint64_t sequence, std::uint64_t starts_before = 0);
+std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                       const Spec& spec, Face face, std::uint64_t sequence,
+                                       std::uint64_t starts_before = 0);
 
 }  // namespace stretto

@@ -82,8 +82,7 @@ Spec blocks_over_links(const CallShape& shape) {
                                    recipe_of(Collective::allgather, "ring")};
   static const std::array lanes = {recipe_of(Collective::reduce_scatter, "multilane"),
                                    recipe_of(Collective::allgather, "multilane")};
-  const bool has_lanes = shape.max_ppn > 1 && shape.nodes > 1;
-  return pipelined((has_lanes ? lanes : rings).at(shape.collective == Collective::allgather ? 1 : 0),
+  return pipelined((shape.max_ppn > 1 ? lanes : rings).at(shape.collective == Collective::allgather ? 1 : 0),
                    segment_of_blocks(shape));
 }
 
@@ -168,11 +167,8 @@ Spec choose_background_reduce_scatter(const CallShape& shape) {
 Spec choose_background_allgather(const CallShape& shape) {
   static const Recipe doubling = recipe_of(Collective::allgather, "recursive_doubling");
   static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
-  // The library's own is the best inside a node. But from the second start on the result of MPICH 4.0.2's
-  // persistent one is wrong.
-  if (shape.nodes == 1 && shape.face != Face::persistent) return {};
-  const bool has_lanes = shape.max_ppn > 1 && shape.nodes > 1;
-  if (shape.bytes >= (has_lanes ? 8 : 64) * kibibyte) return blocks_over_links(shape);
+  if (shape.nodes == 1) return {};
+  if (shape.bytes >= (shape.max_ppn > 1 ? 8 : 64) * kibibyte) return blocks_over_links(shape);
   return whole(is_power_of_two(shape.ranks) ? doubling : bruck);
 }
 
@@ -197,6 +193,14 @@ Spec choose(const CallShape& shape) {
   if (!shape.commutative || shape.ranks == 1) return {};
   const Spec blocking = choose_blocking(shape);
   return shape.face == Face::blocking || !blocking.is_native() ? blocking : choose_background(shape);
+}
+
+Spec choose_own(const CallShape& shape) {
+  static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
+  static const Recipe allgather = recipe_of(Collective::allgather, "bruck");
+  if (const Spec spec = choose(shape); !spec.is_native()) return spec;
+  if (is_reduction(shape.collective)) return choose_reproducible(shape);
+  return whole(shape.collective == Collective::bcast ? bcast : allgather);
 }
 
 Spec choose_reproducible(const CallShape& shape) {

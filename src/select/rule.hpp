@@ -26,6 +26,9 @@ struct CallShape {
 /// The built-in rule, for when no tuning table speaks.
 Spec choose(const CallShape& shape);
 
+/// For calls that must not be the library's own: never native, and keeps rank order.
+Spec choose_own(const CallShape& shape);
+
 /// The rule of STRETTO_REPRODUCIBLE: only what computes the fixed tree (algorithms/fixed_tree.hpp). For
 /// reductions.
 Spec choose_reproducible(const CallShape& shape);

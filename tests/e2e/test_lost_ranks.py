@@ -246,20 +246,14 @@ def test_a_rank_is_stopped_before_a_collective_of_the_library(loser: Loser, spec
     assert {line[7] for line in told.values()} == {"it is in the MPI library"}
 
 
-FORMS_OF_WHICH_ONE_IS_SILENT = [
-    pytest.param("blocking", marks=pytest.mark.xfail(reason="the watchdog is not told of it yet", run=False)),
-    "non-blocking",
-]
-
-
-@pytest.mark.parametrize("form", FORMS_OF_WHICH_ONE_IS_SILENT)
+@pytest.mark.parametrize("form", ["blocking", "non-blocking"])
 def test_a_rank_is_stopped_before_its_first_collective(loser: Loser, form: str) -> None:
     told = stopped(loser, form, -1, {"STRETTO_ALLREDUCE": SPEC}, 0)
     check_told(told, SPEC)
     assert all("other ranks have not called it" in line[7] for line in told.values())
 
 
-@pytest.mark.parametrize("form", FORMS_OF_WHICH_ONE_IS_SILENT)
+@pytest.mark.parametrize("form", ["blocking", "non-blocking"])
 def test_a_rank_is_stopped_while_calls_are_compared(loser: Loser, form: str) -> None:
     settings = {"STRETTO_ALLREDUCE": SPEC, "STRETTO_CHECK": "1"}
     check_told(stopped(loser, form, 0, settings, CALLS_BEFORE), SPEC)

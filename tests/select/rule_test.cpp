@@ -67,11 +67,21 @@ TEST(Rule, WhatGainsInABlockingCallGainsInOthers) {
   }
 }
 
-TEST(Rule, APersistentAllgatherIsNeverTheLibrarysOwn) {
-  for (const Topology& topology : topologies()) {
-    if (topology.ranks() == 1) continue;
-    for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 2) {
-      EXPECT_FALSE(choose(shape_of(Collective::allgather, bytes, topology, Face::persistent)).is_native());
+TEST(Rule, WhatMustNotBeNativeIsNot) {
+  for (const Collective collective : collectives) {
+    for (const Topology& topology : topologies()) {
+      for (const Face face : faces) {
+        for (const bool commutative : {true, false}) {
+          for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 4) {
+            CallShape shape = shape_of(collective, bytes, topology, face);
+            shape.commutative = commutative;
+            const Spec spec = choose_own(shape);
+            ASSERT_FALSE(spec.is_native()) << name_of(collective);
+            EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "");
+            EXPECT_TRUE(commutative || keeps_order(spec.recipe, topology)) << to_string(spec);
+          }
+        }
+      }
     }
   }
 }
