@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "interpose/entry.hpp"
+
 namespace stretto {
 namespace {
 
@@ -20,28 +22,40 @@ bool is_set(const char* variable) {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// A collective of Stretto's that is not blocking, in the spelling of C or Fortran: MPI_Ibcast, mpi_ibcast_,
-/// mpi_ibcast_f08ts_, MPIX_Bcast_init, stretto_ibcast, …
-bool is_of_interest(std::string_view symbol) {
-  if (symbol.empty() || std::string_view("mMpPs").find(symbol.front()) == std::string_view::npos)
-    return false;
+/// Of a function of MPI or of Stretto in the spelling of C or Fortran what follows MPI_, in small letters:
+/// "ibcast" of MPI_Ibcast, "ibcast_" of mpi_ibcast_, "ibcast_f08ts_", "bcast_init" of MPIX_Bcast_init.
+std::string find_stem(std::string_view symbol) {
+  if (symbol.empty() || std::string_view("mMpPs").find(symbol.front()) == std::string_view::npos) return {};
   std::string name(symbol);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  std::string_view rest = name;
-  if (rest.starts_with("pmpi")) rest.remove_prefix(1);
-  const std::size_t end_of_prefix = rest.find('_');
-  const std::string_view prefix = rest.substr(0, end_of_prefix);
-  if (prefix != "mpi" && prefix != "mpix" && prefix != "stretto") return false;
-  rest.remove_prefix(end_of_prefix + 1);
+  if (name.starts_with("pmpi")) name.erase(0, 1);
+  for (const std::string_view prefix : {"mpi_", "mpix_", "stretto_"}) {
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  }
+  return {};
+}
+
+/// A collective of Stretto's that is not blocking.
+bool is_in_background(std::string_view stem) {
   const auto starts_with_collective = [](std::string_view text) {
     constexpr std::array<std::string_view, 4> names{"allreduce", "bcast", "reduce", "allgather"};
     return std::any_of(names.begin(), names.end(), [&](auto one) { return text.starts_with(one); });
   };
-  if (rest.starts_with('i')) return starts_with_collective(rest.substr(1));
-  return starts_with_collective(rest) && rest.find("_init") != std::string_view::npos;
+  if (stem.starts_with('i')) return starts_with_collective(stem.substr(1));
+  return starts_with_collective(stem) && stem.find("_init") != std::string_view::npos;
 }
 
-/// Whether an object refers to such a function that another one defines.
+/// What makes a window that need not lie in memory shared by all.
+bool makes_windows(std::string_view stem) {
+  if (!stem.starts_with("win_create") && !stem.starts_with("win_allocate")) return false;
+  constexpr std::array<std::string_view, 3> others{"_keyval", "_errhandler", "_shared"};
+  return std::none_of(others.begin(), others.end(),
+                      [&](auto other) { return stem.find(other) != std::string_view::npos; });
+}
+
+using Predicate = bool (*)(std::string_view stem);
+
+/// The functions of others that an object refers to.
 class Symbols {
  public:
   explicit Symbols(const dl_phdr_info& object) : base_(object.dlpi_addr) {
@@ -53,10 +67,11 @@ class Symbols {
     }
   }
 
-  [[nodiscard]] bool refer_to_interest() const {
+  [[nodiscard]] bool refer_to(Predicate is_wanted) const {
     if (symbols_ == nullptr || strings_ == nullptr) return false;
     for (std::size_t i = 0; i < count_; ++i) {
-      if (symbols_[i].st_shndx == SHN_UNDEF && is_of_interest(strings_ + symbols_[i].st_name)) return true;
+      if (symbols_[i].st_shndx == SHN_UNDEF && is_wanted(find_stem(strings_ + symbols_[i].st_name)))
+        return true;
     }
     return false;
   }
@@ -123,20 +138,35 @@ bool is_of_mpi(std::string_view path) {
   return std::any_of(stems.begin(), stems.end(), [&](auto stem) { return name.starts_with(stem); });
 }
 
-bool some_object_refers_to_interest() {
+bool some_object_refers_to(Predicate is_wanted) {
   return dl_iterate_phdr(
-             [](dl_phdr_info* object, std::size_t /*size*/, void* /*data*/) {
+             [](dl_phdr_info* object, std::size_t /*size*/, void* data) {
                const bool is_looked_at = object->dlpi_name == nullptr || !is_of_mpi(object->dlpi_name);
-               return is_looked_at && Symbols(*object).refer_to_interest() ? 1 : 0;
+               return is_looked_at && Symbols(*object).refer_to(*static_cast<Predicate*>(data)) ? 1 : 0;
              },
-             nullptr) != 0;
+             static_cast<void*>(&is_wanted)) != 0;
+}
+
+/// Open MPI 4 makes no windows over TCP under MPI_THREAD_MULTIPLE ("The OSC pt2pt component does not support
+/// MPI_THREAD_MULTIPLE in this release").
+bool may_refuse_windows() {
+  using GetLibraryVersion = int(char*, int*);
+  auto* const get_version = reinterpret_cast<GetLibraryVersion*>(find_next("PMPI_Get_library_version"));
+  if (get_version == nullptr) return false;
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  get_version(text.data(), &length);
+  constexpr std::string_view open_mpi = "Open MPI v";
+  return std::string_view(text.data()).starts_with(open_mpi) && std::atoi(&text[open_mpi.size()]) < 5;
 }
 
 }  // namespace
 
 bool wants_helper_thread() {
   if (is_set("STRETTO_DISABLE")) return false;
-  return is_set("STRETTO_PROGRESS_THREAD") || some_object_refers_to_interest();
+  if (is_set("STRETTO_PROGRESS_THREAD")) return true;
+  return some_object_refers_to(is_in_background) &&
+         !(may_refuse_windows() && some_object_refers_to(makes_windows));
 }
 
 }  // namespace stretto

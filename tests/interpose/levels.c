@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program hears of threads: asks for the level that its argument names ("none": MPI_Init), and prints
-// on rank 0 what it got. With -DNON_BLOCKING it refers to a non-blocking collective, else to none.
+// on rank 0 what it got. With -DNON_BLOCKING it refers to a non-blocking collective, else to none; with
+// -DWINDOW it makes a window.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,12 @@ int main(int argc, char** argv) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 #else
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+#endif
+#ifdef WINDOW
+  int* memory;
+  MPI_Win window;
+  MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+  MPI_Win_free(&window);
 #endif
   if (rank == 0) printf("provided %s\nqueried %s\nright\n", name_of(provided), name_of(queried));
   MPI_Finalize();

@@ -292,6 +292,16 @@ def test_threads_where_a_progress_thread_is_asked_for(mpi: Runner) -> None:
     }
 
 
+def test_threads_of_a_program_that_makes_windows(mpi: Runner) -> None:
+    # Open MPI 4 refuses windows over TCP at a raised level.
+    flags = ["-DNON_BLOCKING", "-DWINDOW"]
+    natively = levels(mpi, "none", flags, stretto=False)
+    expected = natively if mpi.abi == "openmpi" else {**natively, "saw": "multiple"}
+    assert levels(mpi, "none", flags, stretto=True) == expected
+    raised = levels(mpi, "none", flags, stretto=True, STRETTO_PROGRESS_THREAD="1")
+    assert raised == {**natively, "saw": "multiple"}
+
+
 def test_threads_where_stretto_is_disabled(mpi: Runner) -> None:
     natively = levels(mpi, "none", ["-DNON_BLOCKING"], stretto=False)
     assert levels(mpi, "none", ["-DNON_BLOCKING"], stretto=True, STRETTO_DISABLE="1") == natively
