@@ -198,7 +198,7 @@ Spec choose(const CallShape& shape) {
 Spec choose_own(const CallShape& shape) {
   static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
   static const Recipe allgather = recipe_of(Collective::allgather, "bruck");
-  if (const Spec spec = choose(shape); !spec.is_native()) return spec;
+  if (Spec spec = choose(shape); !spec.is_native()) return spec;
   if (is_reduction(shape.collective)) return choose_reproducible(shape);
   return whole(shape.collective == Collective::bcast ? bcast : allgather);
 }
