@@ -12,8 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pytest
-
 from stretto.trace import join
 from stretto.trace_files import read_folder
 
