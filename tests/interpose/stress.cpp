@@ -351,7 +351,9 @@ int main(int argc, char** argv) {
   for (const std::unique_ptr<Caller>& caller : callers) caller->end();
   if (world_rank() == 0) {
     std::printf("resident memory: %.1f MB after 10 %%, %.1f MB at the end\n", early, late);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these keep memory themselves
     CHECK(late - early < 16 + 4 * static_cast<double>(calls) / 100000);
+#endif
   }
   print_calls();
   MPI_Finalize();

@@ -193,6 +193,36 @@ def test_the_header_compiles_without_a_warning(abi: str, language: str, tmp_path
     )
 
 
+CHOICES = r"""
+#include <stdio.h>
+#include <stretto/stretto.h>
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 1; i < argc; ++i) {
+    char spec[256];
+    const int code = stretto_choice(argv[i], MPI_COMM_WORLD, 1 << 20, spec, (int)sizeof spec);
+    if (rank == 0) puts(code == MPI_SUCCESS ? spec : code == MPI_ERR_ARG ? "no collective" : "?");
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@both
+def test_the_choice_depends_on_the_form(abi: str, tmp_path: Path) -> None:
+    source = tmp_path / "choices.c"
+    source.write_text(CHOICES)
+    flags = [*paths.compile_flags(), *paths.link_flags(abi)]
+    output_of([f"mpicc.{abi}", source, *flags, "-o", tmp_path / "choices"])
+    names = ["allreduce", "iallreduce", "allreduce_init", "ibcast", "init", "i", "_init", "iallreduce_init"]
+    chosen = output_of(on_two_ranks(abi, tmp_path / "choices", *names)).splitlines()
+    ring = "ring:segment_bytes=256KiB"
+    assert chosen == ["native", ring, ring, "native", *["no collective"] * 4]
+
+
 @both
 def test_the_library_has_what_the_header_declares_and_no_more(abi: str) -> None:
     listed = output_of(["nm", "-D", "--defined-only", paths.library(abi)])
