@@ -34,9 +34,14 @@ bool is_power_of_two(int ranks) {
   return std::has_single_bit(static_cast<unsigned>(ranks));
 }
 
-/// As many blocks as there are ranks, each a message.
+/// As many blocks as there are ranks. What takes a round for each block must have long ones.
+std::size_t bytes_of_blocks(const CallShape& shape, std::size_t block_bytes) {
+  return block_bytes * static_cast<std::size_t>(shape.ranks);
+}
+
+/// Each block a message.
 std::size_t segment_of_blocks(const CallShape& shape) {
-  return message_bytes * static_cast<std::size_t>(shape.ranks);
+  return bytes_of_blocks(shape, message_bytes);
 }
 
 Spec choose_blocking_allreduce(const CallShape& shape) {
@@ -132,8 +137,9 @@ Spec choose_background_allreduce(const CallShape& shape) {
   }
   if (shape.bytes < 8 * kibibyte) return shape.max_ppn == 1 ? whole(doubling) : Spec{};
   if (shape.min_ppn > 1) return pipelined(lanes, mebibyte);
-  return is_power_of_two(shape.ranks) ? pipelined(halving, mebibyte)
-                                      : pipelined(ring, segment_of_blocks(shape));
+  const bool short_blocks = shape.bytes < bytes_of_blocks(shape, kibibyte);
+  return short_blocks || is_power_of_two(shape.ranks) ? pipelined(halving, mebibyte)
+                                                      : pipelined(ring, segment_of_blocks(shape));
 }
 
 /// Between nodes a chain is faster than a tree from so many segments on that the time of its p-2 further
@@ -161,14 +167,16 @@ Spec choose_background_reduce_scatter(const CallShape& shape) {
     const std::size_t enough = (shape.ranks == 2 ? 1 : 256) * kibibyte;
     return shape.bytes < enough ? Spec{} : pipelined(ring, 256 * kibibyte);
   }
-  return shape.bytes < (shape.max_ppn > 1 ? 32 : 8) * kibibyte ? Spec{} : blocks_over_links(shape);
+  const std::size_t enough = bytes_of_blocks(shape, (shape.max_ppn > 1 ? 2 : 1) * kibibyte);
+  return shape.bytes < std::max(enough, 8 * kibibyte) ? Spec{} : blocks_over_links(shape);
 }
 
 Spec choose_background_allgather(const CallShape& shape) {
   static const Recipe doubling = recipe_of(Collective::allgather, "recursive_doubling");
   static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
   if (shape.nodes == 1) return {};
-  if (shape.bytes >= (shape.max_ppn > 1 ? 8 : 64) * kibibyte) return blocks_over_links(shape);
+  const std::size_t enough = bytes_of_blocks(shape, shape.max_ppn > 1 ? 512 : 8 * kibibyte);
+  if (shape.bytes >= enough) return blocks_over_links(shape);
   return whole(is_power_of_two(shape.ranks) ? doubling : bruck);
 }
 
@@ -197,10 +205,13 @@ Spec choose(const CallShape& shape) {
 
 Spec choose_own(const CallShape& shape) {
   static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
-  static const Recipe allgather = recipe_of(Collective::allgather, "bruck");
+  static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
+  static const Recipe ring = recipe_of(Collective::allgather, "ring");
   if (Spec spec = choose(shape); !spec.is_native()) return spec;
   if (is_reduction(shape.collective)) return choose_reproducible(shape);
-  return whole(shape.collective == Collective::bcast ? bcast : allgather);
+  if (shape.collective == Collective::bcast) return whole(bcast);
+  return shape.bytes < bytes_of_blocks(shape, 8 * kibibyte) ? whole(bruck)
+                                                            : pipelined(ring, segment_of_blocks(shape));
 }
 
 Spec choose_reproducible(const CallShape& shape) {

@@ -78,6 +78,9 @@ TEST(Rule, WhatMustNotBeNativeIsNot) {
             const Spec spec = choose_own(shape);
             ASSERT_FALSE(spec.is_native()) << name_of(collective);
             EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "");
+            EXPECT_TRUE(!has_block_of_each_rank(collective) || !spec.recipe.algorithm->moves_runs ||
+                        bytes <= Pipelining::most_segment_bytes)
+                << to_string(spec);
             EXPECT_TRUE(commutative || keeps_order(spec.recipe, topology)) << to_string(spec);
           }
         }
