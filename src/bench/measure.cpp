@@ -24,7 +24,6 @@ constexpr double warmup_seconds = 0.5;        // a spec's warm-up stops after th
 constexpr std::size_t least_repetitions = 5;  // also when the time is up
 constexpr std::size_t most_repetitions = 10000;
 constexpr std::size_t most_calls = 1024;  // in a sample
-constexpr std::size_t most_pairs = most_calls;
 // Each pair has a persistent request; were they many, none would be in a cache, as a program's few are.
 constexpr std::size_t most_requests = 64;
 
@@ -90,8 +89,7 @@ class Measurement::Trial {
               owner.options_.root,       owner.rank_, owner.ranks_},
         buffers_(one.bytes, role_.input_count() * owner.element_.size,
                  role_.output_count() * owner.element_.size,
-                 owner.options_.has(Form::persistent) ? most_requests : most_pairs),
-        in_place_(one.in_place) {}
+                 owner.options_.has(Form::persistent) ? most_requests : most_calls) {}
 
   Call make_call(const std::string& spec, Form form) {
     return {role_, owner_.element_, spec, form, buffers_};
@@ -140,7 +138,7 @@ class Measurement::Trial {
 
   bool with_barrier() const { return role_.ranks_run_ahead(); }
   /// A call in place finds no input where another one has been.
-  std::size_t most_calls_in_sample() const { return in_place_ ? buffers_.pairs() : most_calls; }
+  std::size_t most_calls_in_sample() const { return role_.in_place ? buffers_.pairs() : most_calls; }
 
  private:
   static bool unchecked() { return true; }
@@ -227,7 +225,6 @@ class Measurement::Trial {
   Measurement& owner_;
   Role role_;
   Buffers buffers_;
-  bool in_place_;
   std::size_t first_ = 0;
   std::size_t next_ = 0;
 };

@@ -48,8 +48,8 @@ namespace stretto {
   X(Get_library_version) X(Group_free) X(Group_translate_ranks) X(Iallgather) X(Iallreduce) X(Ibcast)        \
   X(Improbe) X(Imrecv) X(Info_create) X(Info_free) X(Info_set) X(Iprobe) X(Irecv) X(Ireduce)                 \
   X(Ireduce_scatter) X(Irsend) X(Isend) X(Issend) X(Op_commutative) X(Op_free) X(Pack) X(Recv) X(Recv_init)  \
-  X(Reduce) X(Reduce_local) X(Reduce_scatter_block) X(Request_free) X(Request_get_status) X(Send) X(Send_init)         \
-  X(Sendrecv) X(Start) X(Startall) X(Test) X(Testall) X(Testany) X(Testsome) X(Type_commit)                  \
+  X(Reduce) X(Reduce_local) X(Reduce_scatter_block) X(Request_free) X(Request_get_status) X(Send)            \
+  X(Send_init) X(Sendrecv) X(Start) X(Startall) X(Test) X(Testall) X(Testany) X(Testsome) X(Type_commit)     \
   X(Type_contiguous) X(Type_create_resized) X(Type_create_struct) X(Type_free) X(Type_get_contents)          \
   X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_size) X(Type_size_x) X(Unpack)      \
   X(Waitall)

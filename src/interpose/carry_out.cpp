@@ -94,8 +94,7 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
   state.refuse_channel();
   complain_once_on_rank_0(
       "the MPI library has no tag left for the collectives of another communicator; the library's own are "
-      "used "
-      "on it");
+      "used on it");
   return false;
 }
 

@@ -64,8 +64,7 @@ bool Operation::may_begin() {
   }
   complain_once_on_rank_0(
       "the MPI library has no tag left for the collectives of another communicator; a call that was under "
-      "way "
-      "fails, others are the library's own");
+      "way fails, others are the library's own");
   end(MPI_ERR_INTERN);
   return false;
 }

@@ -55,13 +55,9 @@ STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* prov
 #define STRETTO_TAKE_OVER_INIT(P)                                                                         \
   STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                              \
     static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr); \
-    const auto raised = [&] { return initialize(init_thread, argc, argv, level_of_init(), nullptr); };    \
-    if (!wants_helper_thread() || next.goes_to_tool()) {                                                  \
-      const int result = next(argc, argv);                                                                \
-      if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());    \
-      return result;                                                                                      \
-    }                                                                                                     \
-    const int result = raised();                                                                          \
+    const bool raises = wants_helper_thread() && !next.goes_to_tool();                                    \
+    const int result =                                                                                    \
+        raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv);        \
     if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());      \
     return result;                                                                                        \
   })

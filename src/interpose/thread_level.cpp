@@ -165,8 +165,10 @@ bool may_refuse_windows() {
 bool wants_helper_thread() {
   if (is_set("STRETTO_DISABLE")) return false;
   if (is_set("STRETTO_PROGRESS_THREAD")) return true;
-  return some_object_refers_to(is_in_background) &&
-         !(may_refuse_windows() && some_object_refers_to(makes_windows));
+  // MPI_Init asks more than once, and a process may hold hundreds of objects.
+  static const bool is_seen_to_want = some_object_refers_to(is_in_background) &&
+                                      !(may_refuse_windows() && some_object_refers_to(makes_windows));
+  return is_seen_to_want;
 }
 
 }  // namespace stretto

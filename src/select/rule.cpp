@@ -17,6 +17,7 @@ constexpr std::size_t mebibyte = 1024 * kibibyte;
 constexpr std::size_t message_bytes = 32 * kibibyte;
 constexpr std::size_t least_message_bytes = 8 * kibibyte;
 
+/// Reads a text, so not to be done for each call.
 Recipe recipe_of(Collective collective, std::string_view text) {
   return parse_spec(collective, text).recipe;
 }
@@ -215,21 +216,25 @@ Spec choose_own(const CallShape& shape) {
 }
 
 Spec choose_reproducible(const CallShape& shape) {
+  static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
+  static const Recipe pairwise = recipe_of(Collective::allreduce, "pairwise");
+  static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
+  static const Recipe tree = recipe_of(Collective::reduce, "binomial");
+  static const Recipe halving_to_root = recipe_of(Collective::reduce, "rabenseifner");
+  static const Recipe pairwise_blocks = recipe_of(Collective::reduce_scatter, "pairwise");
   const bool small = shape.bytes < 8 * kibibyte;
   switch (shape.collective) {
     case Collective::allreduce: {
-      if (small) return {.recipe = recipe_of(Collective::allreduce, "recursive_doubling"), .pipelining = {}};
+      if (small) return whole(doubling);
       // Pairwise sends the least bytes for any p, in many rounds; but of several ranks a node each sends
       // these over its link.
-      const bool pairwise = shape.bytes >= native_floor(shape.collective) && shape.max_ppn == 1;
-      return pipelined(recipe_of(Collective::allreduce, pairwise ? "pairwise" : "rabenseifner"),
-                       segment_of_blocks(shape));
+      const bool long_and_alone = shape.bytes >= native_floor(shape.collective) && shape.max_ppn == 1;
+      return pipelined(long_and_alone ? pairwise : halving, segment_of_blocks(shape));
     }
     case Collective::reduce:
-      if (small) return {.recipe = recipe_of(Collective::reduce, "binomial"), .pipelining = {}};
-      return pipelined(recipe_of(Collective::reduce, "rabenseifner"), segment_of_blocks(shape));
+      return small ? whole(tree) : pipelined(halving_to_root, segment_of_blocks(shape));
     case Collective::reduce_scatter:
-      return pipelined(recipe_of(Collective::reduce_scatter, "pairwise"), segment_of_blocks(shape));
+      return pipelined(pairwise_blocks, segment_of_blocks(shape));
     case Collective::bcast:
     case Collective::allgather:
       break;

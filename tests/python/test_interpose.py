@@ -204,14 +204,21 @@ def counted(file: Path) -> dict[tuple[str, str], int]:
     return {(call["collective"], call["spec"]): call["calls"] for call in calls}
 
 
+def traced_with(mpi: Runner, *preload: Path, **settings: str) -> dict[str, int]:
+    """What the tool saw of a program that ends well, with these objects under it, the first one on top."""
+    objects = ":".join(map(str, preload))
+    ran = mpi.run([str(mpi.compiled("traced.c"))], preload=objects, ranks=3, more=settings)
+    assert ran.right, ran.output
+    return seen_by_tool(ran.output)
+
+
 @pytest.mark.parametrize("stats", [False, True], ids=["", "counted"])
 def test_a_tool_behind_stretto_sees_what_the_library_does(mpi: Runner, tmp_path: Path, stats: bool) -> None:
     tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
     file = tmp_path / "stats.json"
-    more = dict.fromkeys(BY_LIBRARY, "native") | ({"STRETTO_STATS": str(file)} if stats else {})
-    ran = mpi.run([str(mpi.compiled("traced.c"))], preload=f"{library(mpi.abi)}:{tool}", ranks=3, more=more)
-    assert ran.right, ran.output
-    assert seen_by_tool(ran.output) == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
+    settings = dict.fromkeys(BY_LIBRARY, "native") | ({"STRETTO_STATS": str(file)} if stats else {})
+    seen = traced_with(mpi, library(mpi.abi), tool, **settings)
+    assert seen == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
     if stats:
         # Of persistent calls that the library carries out only the making is seen.
         assert counted(file) == {("allreduce", "native"): 7, ("bcast", "native"): 3, ("reduce", "native"): 1}
@@ -221,15 +228,8 @@ def test_a_tool_behind_stretto_sees_what_the_library_does(mpi: Runner, tmp_path:
 def test_a_tool_behind_stretto_sees_nothing_of_strettos_calls(mpi: Runner, tmp_path: Path, spec: str) -> None:
     tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
     file = tmp_path / "stats.json"
-    ran = mpi.run(
-        [str(mpi.compiled("traced.c"))],
-        preload=f"{library(mpi.abi)}:{tool}",
-        ranks=3,
-        STRETTO_ALLREDUCE=spec,
-        STRETTO_STATS=str(file),
-    )
-    assert ran.right, ran.output
-    seen = seen_by_tool(ran.output)
+    settings = {"STRETTO_ALLREDUCE": spec, "STRETTO_STATS": str(file)}
+    seen = traced_with(mpi, library(mpi.abi), tool, **settings)
     assert seen["MPI_Allreduce"] == seen["MPI_Iallreduce"] == 0
     assert (seen["MPI_Bcast"], seen["MPI_Ibcast"], seen["MPI_Reduce"]) == (2, 1, 1)
     if spec == "ring":
@@ -246,15 +246,9 @@ def test_a_tool_before_stretto_sees_every_call(mpi: Runner, tmp_path: Path, spec
     # It calls PMPI itself, which is Stretto's too.
     tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
     file = tmp_path / "stats.json"
-    ran = mpi.run(
-        [str(mpi.compiled("traced.c"))],
-        preload=f"{tool}:{library(mpi.abi)}",
-        ranks=3,
-        STRETTO_ALLREDUCE=spec,
-        STRETTO_STATS=str(file),
-    )
-    assert ran.right, ran.output
-    assert seen_by_tool(ran.output) == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
+    settings = {"STRETTO_ALLREDUCE": spec, "STRETTO_STATS": str(file)}
+    seen = traced_with(mpi, tool, library(mpi.abi), **settings)
+    assert seen == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
     assert counted(file) == {("allreduce", spec): count, ("bcast", "native"): 3, ("reduce", "native"): 1}
 
 
