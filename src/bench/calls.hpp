@@ -9,25 +9,32 @@
 
 #include "buffers.hpp"
 #include "cases.hpp"
+#include "library_algorithms.hpp"
 #include "pattern.hpp"
 
 namespace stretto::bench {
 
-/// Throws std::runtime_error that says what of a measurement failed, and why.
-[[noreturn]] void fail(const std::string& what, int code);
+/// What of a measurement failed, and why, in a line.
+std::string failure(const std::string& what, int code);
 
 /// A collective on MPI_COMM_WORLD by one spec in one form, as a program would call it: by `native` the
 /// library's own, by `auto` the one in front of it, both without the work of reading a spec. Each buffer pair
-/// has a request of its own, where the form has any.
+/// has a request of its own, where the form has any. With an algorithm of the library, `spec` is
+/// native(NAME).
 class Call {
  public:
-  /// Throws std::invalid_argument if the library has no such form.
-  Call(const Role& role, Element element, std::string spec, Form form, Buffers& buffers);
+  /// Throws std::invalid_argument if the library has no such form. The other functions throw
+  /// std::runtime_error when MPI fails; std::invalid_argument when the library refuses its algorithm.
+  Call(const Role& role, Element element, std::string spec, Form form, Buffers& buffers,
+       const LibraryAlgorithm* algorithm);
   Call(Call&&) = default;
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   Call& operator=(Call&&) = delete;
   ~Call();
+
+  /// Of the library; nullptr: it chooses by itself. To be forced while the other functions are called.
+  const LibraryAlgorithm* algorithm() const noexcept { return algorithm_; }
 
   /// What a program does once, before its calls: makes the request of a persistent one. It is used once,
   /// since the first start may still set things up.
@@ -49,6 +56,8 @@ class Call {
   std::string spec_;
   Form form_;
   Buffers& buffers_;
+  const LibraryAlgorithm* algorithm_;
+  bool is_native_;
   bool by_name_;  // native or auto
   void* function_;
   decltype(&MPI_Start) start_;

@@ -2,31 +2,39 @@
 // The measuring program: times collectives by several specs in one run, checks their results, and prints
 // events (report.hpp) for `stretto bench` to read. Its own traffic uses PMPI, so that nothing changes what it
 // counts with.
+//
+// With --serve yes one job makes many measurements: each line of standard input has the options of one, like
+// the command line, whose own are the usual ones. Each is answered by events from `start` to `end`, or by an
+// `error`, after which the job goes on. It ends with standard input, or the line `end`.
 #include <mpi.h>
 
 #include <chrono>
 #include <exception>
 #include <iostream>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "cases.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
 #include "report.hpp"
+#include "serve.hpp"
 
 namespace {
 
 using namespace stretto::bench;
 
 /// Returns whether all results were right.
-bool run(const Options& options, const Placement& placement) {
+bool run(const Options& options, const Placement& placement, Job& job) {
   const bool speaks = placement.rank == 0;
   check_options(options, placement.ranks);
   const Element element = find_element(options.type);
   const std::vector<Case> cases = list_cases(options, element, placement.ranks);
-  Measurement measurement(options, element, placement.rank, placement.ranks);
+  Measurement measurement(options, element, placement.rank, placement.ranks, job);
 
   if (speaks) report_start(options, cases, placement);
   const auto total = static_cast<double>(cases.size());
@@ -44,13 +52,39 @@ bool run(const Options& options, const Placement& placement) {
   return correct;
 }
 
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream text(line);
+  return {std::istream_iterator<std::string>(text), {}};
+}
+
+/// Returns whether all results were right.
+bool serve(const Options& usual, const Placement& placement, Job& job) {
+  const bool speaks = placement.rank == 0;
+  bool correct = true;
+  if (speaks) report_ready(usual, placement);
+  while (const auto line = next_request(placement.rank)) {
+    try {
+      const Options options = parse_options(words_of(*line), usual);
+      if (!options.only_blocking() && usual.only_blocking()) {
+        throw std::invalid_argument(
+            "--forms: the job was started for calls that block, without other --forms");
+      }
+      correct = run(options, placement, job) && correct;
+    } catch (const std::invalid_argument& error) {
+      // Wrong on all ranks.
+      if (speaks) report_error(error.what());
+    }
+  }
+  return correct;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
   std::exception_ptr wrong;
   try {
-    options = parse_options(argc, argv);
+    options = parse_options({argv + 1, argv + argc});
   } catch (const std::invalid_argument&) {
     wrong = std::current_exception();
   }
@@ -69,7 +103,8 @@ int main(int argc, char** argv) {
           "--forms: Stretto leaves calls that are not blocking to this MPI library, which gives no "
           "MPI_THREAD_MULTIPLE");
     }
-    status = run(options, placement) ? 0 : 1;
+    Job job;
+    status = (options.serve ? serve(options, placement, job) : run(options, placement, job)) ? 0 : 1;
   } catch (const std::invalid_argument& error) {
     // Wrong arguments are wrong on all ranks: an orderly end, as a launcher may drop what an aborting rank
     // wrote.

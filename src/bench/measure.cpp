@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "buffers.hpp"
@@ -42,7 +43,7 @@ std::string choice(Collective collective, Form form, std::size_t bytes) {
   if (form == Form::persistent) name += "_init";
   const int code =
       stretto_choice(name.c_str(), MPI_COMM_WORLD, bytes, text.data(), static_cast<int>(text.size()));
-  if (code != MPI_SUCCESS) fail("auto", code);
+  if (code != MPI_SUCCESS) throw std::runtime_error(failure("auto", code));
   return text.data();
 }
 
@@ -59,6 +60,12 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+/// What a spec is warmed up for, beside its form and case.
+std::string warm_key(const Options& options, const std::string& spec) {
+  std::string key(names_of(options.collective).name);
+  return key + " " + std::to_string(options.root) + " " + options.type + " " + spec;
 }
 
 /// Of a computation that all ranks do at once, with no call under way.
@@ -92,7 +99,10 @@ class Measurement::Trial {
                  owner.options_.has(Form::persistent) ? most_requests : most_calls) {}
 
   Call make_call(const std::string& spec, Form form) {
-    return {role_, owner_.element_, spec, form, buffers_};
+    const std::string name(LibraryAlgorithms::name_in(spec));
+    const LibraryAlgorithm* const algorithm =
+        name.empty() ? nullptr : owner_.job_.algorithms.find(role_.collective, form, name);
+    return {role_, owner_.element_, spec, form, buffers_, algorithm};
   }
 
   /// A first call with a full check, then some to settle. Returns the seconds of a call.
@@ -153,6 +163,7 @@ class Measurement::Trial {
   /// by then its message is there.
   template <typename Check, typename Between = decltype(nothing)>
   double measure(Subject& subject, std::size_t inner, const Check& holds, const Between& between = nothing) {
+    const Forced forced(subject.call.algorithm());
     prepare(subject.call, inner);
     const bool barrier = with_barrier();
     const double local = timed([&] {
@@ -229,8 +240,9 @@ class Measurement::Trial {
   std::size_t next_ = 0;
 };
 
-Measurement::Measurement(const Options& options, const Element& element, int rank, int ranks)
+Measurement::Measurement(const Options& options, const Element& element, int rank, int ranks, Job& job)
     : options_(options),
+      job_(job),
       element_(element),
       pattern_(element, ranks),
       rank_(rank),
@@ -254,7 +266,10 @@ std::vector<Result> Measurement::run(const Case& one, const Progress& progress) 
       subject.result.form = form;
       subject.result.with_barrier = trial.with_barrier();
       subject.result.chosen = spec == "auto" ? choice(options_.collective, form, one.bytes) : spec;
-      fastest = std::min(fastest, trial.warm_up(subject));
+      const auto [known, is_new] =
+          job_.warm.try_emplace({warm_key(options_, spec), form, one.count, one.in_place});
+      if (is_new) known->second = trial.warm_up(subject);
+      fastest = std::min(fastest, known->second);
     }
   }
   // All get the same number of calls: the common start then weighs the same in all their samples.

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cases.hpp"
 #include "computation.hpp"
+#include "library_algorithms.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
 
@@ -28,6 +31,13 @@ struct Result {
   bool correct = true;              // on all ranks
 };
 
+/// What outlasts a measurement, where one job makes several.
+struct Job {
+  LibraryAlgorithms algorithms;
+  /// Seconds of a call as it was found when a spec was warmed up in a case: that is not done again.
+  std::map<std::tuple<std::string, Form, std::size_t, bool>, double> warm;
+};
+
 /// Measures all specs of a case in all forms interleaved: every repetition runs each once, in an order that
 /// is shuffled alike on all ranks, so that what disturbs the machine disturbs all of them, and results pair
 /// up by repetition.
@@ -37,7 +47,7 @@ class Measurement {
   using Progress = std::function<void(double)>;
 
   /// Collective over MPI_COMM_WORLD.
-  Measurement(const Options& options, const Element& element, int rank, int ranks);
+  Measurement(const Options& options, const Element& element, int rank, int ranks, Job& job);
 
   /// Collective over MPI_COMM_WORLD. Throws std::runtime_error when a call fails.
   std::vector<Result> run(const Case& one, const Progress& progress);
@@ -50,6 +60,7 @@ class Measurement {
   std::size_t units_in(double seconds) const;
 
   const Options& options_;
+  Job& job_;
   Element element_;
   Pattern pattern_;
   int rank_;

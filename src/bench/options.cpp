@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <stretto/stretto.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <map>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
+
+#include "library_algorithms.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -77,11 +83,23 @@ bool parse_flag(std::string_view option, std::string_view text) {
   return text == "yes";
 }
 
+/// An algorithm of the library is looked for when it is used.
+void check_spec(Collective collective, const std::string& spec) {
+  if (!LibraryAlgorithms::name_in(spec).empty()) return;
+  const std::string algorithms(names_of(collective).algorithms);
+  std::array<char, 1024> text{};
+  const int length = static_cast<int>(text.size());
+  if (stretto_parse_spec(algorithms.c_str(), spec.c_str(), text.data(), length) != MPI_SUCCESS) {
+    throw std::invalid_argument(text.data());
+  }
+}
+
 }  // namespace
 
 void check_options(const Options& options, int ranks) {
   const std::string collective(names_of(options.collective).name);
   if (options.specs.empty()) throw std::invalid_argument("--specs is missing, e.g. --specs native,ring");
+  for (const std::string& spec : options.specs) check_spec(options.collective, spec);
   if (options.sizes.empty()) throw std::invalid_argument("--sizes is missing, e.g. --sizes 1024,1048576");
   if (options.repetitions == 0) refuse("--repetitions", "0", "at least 1");
   if (options.root != 0 && !has_root(options.collective)) {
@@ -100,14 +118,16 @@ void check_options(const Options& options, int ranks) {
   }
 }
 
-Options parse_options(int argc, char** argv) {
-  Options options;
+Options parse_options(const std::vector<std::string>& words, Options usual) {
+  Options options = std::move(usual);
   const std::map<std::string_view, std::function<void(std::string_view, std::string_view)>> setters = {
+      {"--serve", [&](auto name, auto value) { options.serve = parse_flag(name, value); }},
       {"--collective", [&](auto name, auto value) { options.collective = parse_collective(name, value); }},
       {"--specs", [&](auto name, auto value) { options.specs = split(name, value); }},
       {"--forms", [&](auto name, auto value) { options.forms = parse_forms(name, value); }},
       {"--sizes",
        [&](auto name, auto value) {
+         options.sizes.clear();
          for (const std::string& size : split(name, value)) {
            options.sizes.push_back(parse_number<std::size_t>(name, size));
          }
@@ -127,15 +147,15 @@ Options parse_options(int argc, char** argv) {
       {"--test-every",
        [&](auto name, auto value) { options.test_every = parse_number<double>(name, value); }},
   };
-  for (int at = 1; at < argc; at += 2) {
-    const auto setter = setters.find(argv[at]);
+  for (std::size_t at = 0; at < words.size(); at += 2) {
+    const auto setter = setters.find(words[at]);
     if (setter == setters.end()) {
       std::string known;
       for (const auto& [name, unused] : setters) known += " "s + std::string(name);
-      throw std::invalid_argument("unknown option "s + argv[at] + "; known are" + known);
+      throw std::invalid_argument("unknown option " + words[at] + "; known are" + known);
     }
-    if (at + 1 >= argc) throw std::invalid_argument(argv[at] + " needs a value"s);
-    setter->second(argv[at], argv[at + 1]);
+    if (at + 1 >= words.size()) throw std::invalid_argument(words[at] + " needs a value");
+    setter->second(words[at], words[at + 1]);
   }
   return options;
 }

@@ -13,6 +13,7 @@ namespace stretto::bench {
 
 /// What one run measures, as the command line says it.
 struct Options {
+  bool serve = false;  // requests from standard input instead (serve.hpp), of which the rest is the usual
   Collective collective = Collective::allreduce;
   std::vector<std::string> specs;
   std::vector<Form> forms = {Form::blocking};  // of each spec
@@ -33,7 +34,7 @@ struct Options {
 };
 
 /// Throws std::invalid_argument with one line that names the value and what would be right.
-Options parse_options(int argc, char** argv);
+Options parse_options(const std::vector<std::string>& words, Options usual = {});
 /// The same for what the options say together, and of so many ranks.
 void check_options(const Options& options, int ranks);
 

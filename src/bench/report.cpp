@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "library_algorithms.hpp"
+
 namespace stretto::bench {
 namespace {
 
@@ -57,6 +59,24 @@ Placement find_placement() {
   PMPI_Gather(&counted, 1, MPI_INT, placement.ppn.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
   std::erase(placement.ppn, 0);
   return placement;
+}
+
+void report_ready(const Options& usual, const Placement& placement) {
+  Json names = Json::object();
+  for (const CollectiveName& one : collective_names) {
+    for (const Form form : usual.forms) {
+      names[std::string(one.name)][std::string(name_of(form))] =
+          LibraryAlgorithms::names(one.collective, form);
+    }
+  }
+  print({{"event", "ready"},
+         {"library", library_version()},
+         {"ranks", placement.ranks},
+         {"nodes", placement.ppn.size()},
+         {"ppn", placement.ppn},
+         {"algorithms", names},
+         {"by_launch", LibraryAlgorithms::by_launch()},
+         {"stretto", stretto_version()}});
 }
 
 void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement) {

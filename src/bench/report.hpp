@@ -21,6 +21,8 @@ struct Placement {
 Placement find_placement();
 
 /// Events on standard output, a JSON object a line, each flushed at once. Only rank 0 may call these.
+/// Of a job that serves: the library's own algorithms for each collective, in the forms that it measures.
+void report_ready(const Options& usual, const Placement& placement);
 void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement);
 void report_progress(double done, double total);
 void report_result(const Case& one, const Result& result);
