@@ -79,14 +79,12 @@ class Walker {
         engine_message_(options.engine ? machine.engine_message : 0),
         engine_round_(options.engine ? machine.engine_round : 0),
         reduction_(options.arithmetic ? machine.reduction_seconds(call.bytes) : 0),
-        duplex_(options.overlap == Overlap::full   ? 1
-                : options.overlap == Overlap::none ? 0
-                                                   : machine.duplex),
         cores_(ranks()),
         network_ports_(ranks()),
         node_ports_(ranks()),
         links_(static_cast<std::size_t>(plan.topology().nodes)),
         memories_(links_.size()),
+        pairs_(plan.pairs()),
         flights_(ranks() * in_flight_),
         meetings_(plan.steps() * cut_.segments(), nobody) {}
 
@@ -279,13 +277,17 @@ class Walker {
 
   [[nodiscard]] bool is_limited() const { return options_.model == CostModel::max_rate; }
 
-  /// Through a port at the speed of the level; as far as the rank cannot do both at once, the other direction
-  /// has to wait.
-  Passage through(Server& port, Server& other, const Passage& passage, double bytes, double bandwidth,
-                  int rank) {
-    const Limit speed{.bandwidth = bandwidth, .message_rate = 0, .burst = 0};
-    Passage result = port.pass(passage, bytes, speed, rank);
-    if (duplex_ < 1) other.occupy(result.begin, (1 - duplex_) * bytes / bandwidth, rank);
+  /// Through a port, or what a pair of ranks has between them, at the speed of the level. As far as both
+  /// directions do not go at once, the other one has to wait.
+  Passage through(Ports& port, bool out, const Passage& passage, double bytes, const Protocol& cost,
+                  double both, int rank) {
+    const Limit speed{.bandwidth = cost.bandwidth, .message_rate = 0, .burst = 0};
+    Passage result = (out ? port.out : port.in).pass(passage, bytes, speed, rank);
+    if (options_.overlap == Overlap::full) return result;
+    if (options_.overlap == Overlap::none) both = 0;
+    if (both < 1) {
+      (out ? port.in : port.out).occupy(result.begin, (1 - both) * bytes / cost.bandwidth, rank);
+    }
     return result;
   }
 
@@ -297,8 +299,13 @@ class Walker {
     Message& message = messages_[index];
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
-    Ports& own = ports(send.rank, by_network);
-    Passage passage = through(own.out, own.in, message.passage, message.bytes, cost.bandwidth, send.rank);
+    Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes, cost,
+                              cost.duplex, send.rank);
+    if (cost.exchange < 1) {
+      const bool up = send.rank < send.peer;
+      passage = through(pairs_[send.pair], up, passage, message.bytes, cost, cost.exchange,
+                        std::min(send.rank, send.peer));
+    }
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {
       passage = links_[node].out.pass(passage, message.bytes, machine_.node, send.rank);
@@ -320,8 +327,8 @@ class Walker {
       message.passage = fabric_.pass(message.passage, message.bytes, machine_.fabric, send.rank);
       message.passage = links_[node].in.pass(message.passage, message.bytes, machine_.node, send.rank);
     }
-    Ports& own = ports(send.peer, by_network);
-    message.passage = through(own.in, own.out, message.passage, message.bytes, cost.bandwidth, send.peer);
+    message.passage = through(ports(send.peer, by_network), false, message.passage, message.bytes, cost,
+                              cost.duplex, send.peer);
     std::uint32_t& there = meeting(send.partner, message.segment);
     if (cost.synchronous || there == posted) {
       schedule(message.passage.end.at(), index, Stage::is_there);
@@ -347,13 +354,13 @@ class Walker {
   double engine_message_;
   double engine_round_;
   double reduction_;  // seconds of a byte
-  double duplex_;
 
   std::vector<Instant> cores_;  // [rank] until when it is busy
   std::vector<Ports> network_ports_;
   std::vector<Ports> node_ports_;
   std::vector<Ports> links_;      // [node]
   std::vector<Server> memories_;  // [node]
+  std::vector<Ports> pairs_;      // in: from the higher rank to the lower one
   Server fabric_;
 
   std::vector<Flight> flights_;
