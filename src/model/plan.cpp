@@ -86,8 +86,12 @@ void Plan::number_pairs() {
   for (std::uint32_t i = 0; i < steps_.size(); ++i) {
     if (steps_[i].peer >= 0) messages.push_back(i);
   }
-  const auto pair_of = [this](std::uint32_t step) {
-    return std::minmax(steps_[step].rank, steps_[step].peer);
+  const auto pair_of = [this](std::uint32_t index) {
+    const Step& step = steps_[index];
+    const int node = topology_->node(step.rank);
+    const int other = topology_->node(step.peer);
+    return node == other ? std::tuple(true, std::min(step.rank, step.peer), std::max(step.rank, step.peer))
+                         : std::tuple(false, std::min(node, other), std::max(node, other));
   };
   std::sort(messages.begin(), messages.end(),
             [&](std::uint32_t one, std::uint32_t other) { return pair_of(one) < pair_of(other); });

@@ -28,7 +28,7 @@ class Plan {
     Run run;
     /// Of a send: which step of the peer receives it. Of a receive: which one of the peer sends it.
     std::uint32_t partner = 0;
-    /// Messages of a pair of ranks, in either direction, have one number.
+    /// Messages between two nodes, in either direction, have one number, as do those of two ranks of a node.
     std::uint32_t pair = 0;
   };
 

@@ -277,17 +277,15 @@ class Walker {
 
   [[nodiscard]] bool is_limited() const { return options_.model == CostModel::max_rate; }
 
-  /// Through a port, or what a pair of ranks has between them, at the speed of the level. As far as both
-  /// directions do not go at once, the other one has to wait.
-  Passage through(Ports& port, bool out, const Passage& passage, double bytes, const Protocol& cost,
-                  double both, int rank) {
-    const Limit speed{.bandwidth = cost.bandwidth, .message_rate = 0, .burst = 0};
+  /// Through a port, or what two ranks or nodes have between them. As far as both directions do not go at
+  /// once, the other one has to wait.
+  Passage through(Ports& port, bool out, const Passage& passage, double bytes, double bandwidth, double both,
+                  int rank) {
+    const Limit speed{.bandwidth = bandwidth, .message_rate = 0, .burst = 0};
     Passage result = (out ? port.out : port.in).pass(passage, bytes, speed, rank);
     if (options_.overlap == Overlap::full) return result;
     if (options_.overlap == Overlap::none) both = 0;
-    if (both < 1) {
-      (out ? port.in : port.out).occupy(result.begin, (1 - both) * bytes / cost.bandwidth, rank);
-    }
+    if (both < 1) (out ? port.in : port.out).occupy(result.begin, (1 - both) * bytes / bandwidth, rank);
     return result;
   }
 
@@ -295,17 +293,26 @@ class Walker {
     return (by_network ? network_ports_ : node_ports_)[static_cast<std::size_t>(rank)];
   }
 
+  /// Between nodes, the ranks of a node share what the two have between them.
+  Passage exchange(const Plan::Step& send, const Message& message, const Protocol& cost, bool by_network,
+                   const Passage& passage) {
+    const double bandwidth =
+        by_network && is_limited() ? std::max(cost.bandwidth, machine_.node.bandwidth) : cost.bandwidth;
+    const Topology& topology = plan_.topology();
+    const int from = by_network ? topology.node(send.rank) : send.rank;
+    const int to = by_network ? topology.node(send.peer) : send.peer;
+    // One owner: what is in the way is the exchange itself, whoever's message it is.
+    return through(pairs_[send.pair], from < to, passage, message.bytes, bandwidth, cost.exchange,
+                   static_cast<int>(send.pair));
+  }
+
   void leave(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
-    Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes, cost,
-                              cost.duplex, send.rank);
-    if (cost.exchange < 1) {
-      const bool up = send.rank < send.peer;
-      passage = through(pairs_[send.pair], up, passage, message.bytes, cost, cost.exchange,
-                        std::min(send.rank, send.peer));
-    }
+    Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes,
+                              cost.bandwidth, cost.duplex, send.rank);
+    if (cost.exchange < 1) passage = exchange(send, message, cost, by_network, passage);
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {
       passage = links_[node].out.pass(passage, message.bytes, machine_.node, send.rank);
@@ -327,8 +334,8 @@ class Walker {
       message.passage = fabric_.pass(message.passage, message.bytes, machine_.fabric, send.rank);
       message.passage = links_[node].in.pass(message.passage, message.bytes, machine_.node, send.rank);
     }
-    message.passage = through(ports(send.peer, by_network), false, message.passage, message.bytes, cost,
-                              cost.duplex, send.peer);
+    message.passage = through(ports(send.peer, by_network), false, message.passage, message.bytes,
+                              cost.bandwidth, cost.duplex, send.peer);
     std::uint32_t& there = meeting(send.partner, message.segment);
     if (cost.synchronous || there == posted) {
       schedule(message.passage.end.at(), index, Stage::is_there);
