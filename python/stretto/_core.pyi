@@ -223,7 +223,7 @@ class ClosedForm:
         """As the papers call it: RNG."""
     @property
     def source(self) -> str: ...
-    def seconds(self, bytes: float, nodes: int, ppn: int, segments: int, machine: Machine) -> float: ...
+    def seconds(self, message_bytes: float, nodes: int, ppn: int, segments: int, machine: Machine) -> float: ...
 
 def closed_forms() -> list[ClosedForm]: ...
 
@@ -245,7 +245,7 @@ class Predictor:
     def predict(
         self,
         spec: str,
-        bytes: int,
+        message_bytes: int,
         machine: Machine,
         model: str = "max_rate",
         overlap: str = "measured",

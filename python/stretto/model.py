@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from stretto._core import Machine, Prediction, Predictor, misfit, parse_spec
+from stretto._core import Machine, Prediction, Predictor, algorithms, misfit, parse_spec
+from stretto.bench_collectives import COLLECTIVES
 from stretto.errors import StrettoError
 from stretto.topologies import parse_topology
 
@@ -20,6 +22,14 @@ _TEXTBOOK = {
     "reduce_scatter": ("recursive_halving", "pairwise"),
     "allgather": ("recursive_doubling", "bruck", "ring"),
 }
+
+_PIPELINING = (
+    "segments=4",
+    "segments=16",
+    "segment_bytes=256KiB",
+    "segment_bytes=1MiB",
+    "segment_bytes=4MiB",
+)
 
 
 def machine_names() -> list[str]:
@@ -84,7 +94,7 @@ class Model:
         try:
             recipe = parse_spec(spec, call.collective).recipe
             if recipe == "native":
-                return self._native(call, model, arithmetic)
+                return self._native(call, model, overlap, arithmetic)
             predictor = self._predictor(call, recipe)
             return predictor.predict(spec, call.bytes, self.machine, model, overlap, arithmetic, engine)
         except ValueError as error:
@@ -95,14 +105,11 @@ class Model:
         recipe = parse_spec(spec, call.collective).recipe
         return recipe == "native" or not misfit(call.collective, recipe, parse_topology(call.topology))
 
-    def _native(self, call: Call, model: str, arithmetic: bool) -> Prediction:
-        """The library's own: no engine, and no overlap, which is what its rounds are measured to have.
-
-        The CNN-training paper (Fig. 3) finds the same: real libraries are closer to NOVL than to OVLP.
-        """
+    def _native(self, call: Call, model: str, overlap: str, arithmetic: bool) -> Prediction:
+        """The library's own: the best textbook algorithm, whole messages, and nothing of our engine."""
         candidates = [
             self._predictor(call, recipe).predict(
-                recipe, call.bytes, self.machine, model, "none", arithmetic, False
+                recipe, call.bytes, self.machine, model, overlap, arithmetic, False
             )
             for recipe in _TEXTBOOK[call.collective]
             if self.fits(call, recipe)
@@ -114,3 +121,29 @@ class Model:
         if key not in self._predictors:
             self._predictors[key] = Predictor(call.collective, recipe, parse_topology(call.topology))
         return self._predictors[key]
+
+
+def link_seconds(call: Call, machine: Machine) -> float | None:
+    """What the busiest node's link needs at least, whatever the algorithm; None on one node.
+
+    Without an injection limit a node is taken to be as fast as its ranks are together.
+    """
+    topology = parse_topology(call.topology)
+    if topology.nodes < 2:
+        return None
+    ppn = Counter(topology.node_of)
+    fastest = max(one.bandwidth for one in machine.protocols("network"))
+    bandwidth = machine.node_bandwidth or fastest * max(ppn.values())
+    return COLLECTIVES[call.collective].link_part(list(ppn.values())) * call.bytes / bandwidth
+
+
+def candidates(collective: str, topology: str) -> list[str]:
+    """Specs that are worth predicting: what fits the topology, whole and in segments."""
+    where = parse_topology(topology)
+    specs = ["native"]
+    for algorithm in algorithms():
+        if algorithm.collective != collective or misfit(collective, algorithm.usual, where):
+            continue
+        specs.append(algorithm.usual)
+        specs += [f"{algorithm.usual}:{pipelining}" for pipelining in _PIPELINING]
+    return specs

@@ -126,7 +126,7 @@ void bind_models(nb::module_& module) {
       .def_prop_ro("algorithm", [](const ClosedForm& f) { return std::string(f.algorithm); })
       .def_prop_ro("label", [](const ClosedForm& f) { return std::string(f.label); })
       .def_prop_ro("source", [](const ClosedForm& f) { return std::string(f.source); })
-      .def("seconds", &formula_seconds, nb::arg("bytes"), nb::arg("nodes"), nb::arg("ppn"),
+      .def("seconds", &formula_seconds, nb::arg("message_bytes"), nb::arg("nodes"), nb::arg("ppn"),
            nb::arg("segments"), nb::arg("machine"));
   module.def("closed_forms",
              [] { return std::vector<ClosedForm>(closed_forms().begin(), closed_forms().end()); });
@@ -138,7 +138,7 @@ void bind_models(nb::module_& module) {
   nb::class_<BoundPredictor>(module, "Predictor")
       .def(nb::init<const std::string&, const std::string&, const Topology&, int>(), nb::arg("collective"),
            nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0)
-      .def("predict", &BoundPredictor::predict, nb::arg("spec"), nb::arg("bytes"), nb::arg("machine"),
+      .def("predict", &BoundPredictor::predict, nb::arg("spec"), nb::arg("message_bytes"), nb::arg("machine"),
            nb::arg("model") = "max_rate", nb::arg("overlap") = "measured", nb::arg("arithmetic") = true,
            nb::arg("engine") = true);
 }
