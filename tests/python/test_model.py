@@ -93,11 +93,18 @@ def test_a_machine_file_that_is_wrong(tmp_path: Path) -> None:
 
 def test_predict_draws_and_writes(tmp_path: Path) -> None:
     png, out = tmp_path / "p.png", tmp_path / "p.json"
-    result = CliRunner().invoke(
-        app,
-        ["predict", "allreduce", "--nodes", "8", "--sizes", "1KiB..16MiB:16", "--formulas"]
-        + ["--png", str(png), "--json", str(out)],
-    )
+    options = [
+        "--nodes",
+        "8",
+        "--sizes",
+        "1KiB..16MiB:16",
+        "--formulas",
+        "--png",
+        str(png),
+        "--json",
+        str(out),
+    ]
+    result = CliRunner().invoke(app, ["predict", "allreduce", *options])
     assert result.exit_code == 0, result.output
     assert png.read_bytes().startswith(b"\x89PNG")
     rows = json.loads(out.read_text())["predictions"]
