@@ -321,6 +321,7 @@ void JsonObject::finish() const {
     if (std::ranges::find(asked_, key) != asked_.end()) continue;
     std::string known;
     for (const std::string& asked : asked_) known += (known.empty() ? "" : ", ") + asked;
+    if (place_.path().empty()) known += ", " + std::string(unread_key);
     JsonValue(value, joined(place_.path(), key)).fail("there is no such key; there are " + known);
   }
 }
