@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "bindings/bindings.hpp"
 #include "select/settings.hpp"
 #include "select/spec.hpp"
 #include "select/topology_text.hpp"
@@ -281,6 +282,7 @@ NB_MODULE(_core, module) {
   bind_schedules(module);
   bind_proof(module);
   bind_settings(module);
+  bind_tables(module);
 }
 
 }  // namespace stretto

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python's view of tuning tables.
-#include "tables.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/bindings.hpp"
 #include "select/library_name.hpp"
 #include "select/table.hpp"
 #include "select/table_file.hpp"
@@ -24,7 +23,8 @@ namespace {
 
 NamedCall call_named(const std::string& name) {
   if (const auto call = find_call(name)) return *call;
-  throw std::invalid_argument("there is no call \"" + name + "\"; there are allreduce, iallreduce, allreduce_init, …");
+  throw std::invalid_argument("there is no call \"" + name +
+                              "\"; there are allreduce, iallreduce, allreduce_init, …");
 }
 
 std::vector<Table::Row> rows_of(const Table::Shape& shape, const std::string& call) {
@@ -47,7 +47,7 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
 
 void bind_tables(nb::module_& module) {
   nb::class_<Table::Row>(module, "TableRow")
-      .def_ro("start", &Table::Row::from)
+      .def_ro("from_bytes", &Table::Row::from)
       .def_prop_ro("spec", [](const Table::Row& row) { return to_string(row.spec); })
       .def_ro("library", &Table::Row::library)
       .def_prop_ro("gain", [](const Table::Row& row) {
@@ -98,7 +98,9 @@ void bind_tables(nb::module_& module) {
         return row == nullptr ? std::nullopt : std::optional(to_string(row->spec));
       },
       nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"));
-  module.def("default_table_path", &default_table_path, nb::arg("family"));
+  module.def(
+      "default_table_path", [](const std::string& family) { return default_table_path(family); },
+      nb::arg("family"));
   module.def(
       "parse_library_name",
       [](const std::string& text) -> std::optional<std::pair<std::string, std::string>> {

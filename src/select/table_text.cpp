@@ -24,10 +24,17 @@ Spec read_spec(const JsonValue& value, Collective collective) {
   }
 }
 
-Table::Row read_row(const JsonValue& value, Collective collective) {
+Table::Row read_row(const JsonValue& value, Collective collective, const Table::Row* before) {
   JsonObject object = value.object();
   Table::Row row;
-  row.from = object.required("from").bytes();
+  const JsonValue from = object.required("from");
+  row.from = from.bytes();
+  if (before == nullptr && row.from != 0)
+    from.fail("expected 0 in the first row, not " + size_text(row.from));
+  if (before != nullptr && row.from <= before->from) {
+    from.fail("expected more than " + size_text(before->from) + ", of the row before, not " +
+              size_text(row.from));
+  }
   row.spec = read_spec(object.required("spec"), collective);
   if (const auto library = object.optional("library")) {
     row.library = library->text(most_text);
@@ -41,17 +48,9 @@ Table::Row read_row(const JsonValue& value, Collective collective) {
 std::vector<Table::Row> read_rows(const JsonValue& list, Collective collective) {
   std::vector<Table::Row> rows;
   for (const JsonValue& value : list.items(most_rows)) {
-    rows.push_back(read_row(value, collective));
-    const std::size_t from = rows.back().from;
-    if (rows.size() == 1 && from != 0) {
-      value.fail("the first row must be from 0, not from " + size_text(from));
-    }
-    if (rows.size() > 1 && from <= rows[rows.size() - 2].from) {
-      value.fail("rows must ascend: from " + size_text(from) + " comes after from " +
-                 size_text(rows[rows.size() - 2].from));
-    }
+    rows.push_back(read_row(value, collective, rows.empty() ? nullptr : &rows.back()));
   }
-  if (rows.empty()) list.fail("is empty; there must be a row from 0, or no such list");
+  if (rows.empty()) list.fail("expected at least one row, or no such list");
   return rows;
 }
 
@@ -84,7 +83,7 @@ void check_is_new(const Table::Shape& shape, const std::vector<Table::Shape>& ot
   for (std::size_t i = 0; i < others.size(); ++i) {
     const Table::Shape& other = others[i];
     if (shape.nodes == other.nodes && shape.ppn == other.ppn && shape.min_ppn == other.min_ppn) {
-      value.fail("has the nodes and ppn of shapes[" + std::to_string(i) + "]; each may stand once");
+      value.fail("has the nodes and ppn of shapes[" + std::to_string(i) + "]; expected each once");
     }
   }
 }

@@ -119,19 +119,19 @@ TEST(Table, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
           .starts_with("shapes[1].alreduce: there is no such key; there are nodes, ppn, min_ppn, modelled, "
                        "allreduce, bcast, "));
   EXPECT_EQ(error_with("/shapes/1", whole_table()["shapes"][0]),
-            "shapes[1]: has the nodes and ppn of shapes[0]; each may stand once");
+            "shapes[1]: has the nodes and ppn of shapes[0]; expected each once");
 }
 
 TEST(Table, SaysWhatIsWrongWithARow) {
   const std::string list = "/shapes/0/allreduce";
   EXPECT_EQ(error_with(list, json::array()),
-            "shapes[0].allreduce: is empty; there must be a row from 0, or no such list");
+            "shapes[0].allreduce: expected at least one row, or no such list");
   EXPECT_EQ(error_with(list + "/0", "native"),
             "shapes[0].allreduce[0]: expected an object {...}, not \"native\"");
   EXPECT_EQ(error_with(list + "/0/from", 8),
-            "shapes[0].allreduce[0]: the first row must be from 0, not from 8");
+            "shapes[0].allreduce[0].from: expected 0 in the first row, not 8");
   EXPECT_EQ(error_with(list + "/2/from", "4KiB"),
-            "shapes[0].allreduce[2]: rows must ascend: from 4KiB comes after from 4KiB");
+            "shapes[0].allreduce[2].from: expected more than 4KiB, of the row before, not 4KiB");
   EXPECT_EQ(
       error_with(list + "/1/from", "64KB"),
       "shapes[0].allreduce[1].from: expected a number of bytes from 0 to 1048576GiB (an integer, or a text "
