@@ -284,6 +284,7 @@ NB_MODULE(_core, module) {
   bind_proof(module);
   bind_models(module);
   bind_settings(module);
+  bind_tables(module);
 }
 
 }  // namespace stretto

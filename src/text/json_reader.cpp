@@ -40,6 +40,16 @@ bool is_continuation(char letter) {
   return (static_cast<unsigned char>(letter) & 0xC0U) == 0x80U;
 }
 
+/// Bytes of the character there, in UTF-8, if it controls a terminal or ends a line; else 0.
+std::size_t control_at(std::string_view text, std::size_t place) {
+  const std::string_view rest = text.substr(place);
+  const auto first = static_cast<unsigned char>(rest[0]);
+  if (first < ' ' || first == 0x7f) return 1;
+  const bool is_c1 = first == 0xc2 && rest.size() > 1 && static_cast<unsigned char>(rest[1]) < 0xa0;
+  if (is_c1) return 2;
+  return rest.starts_with("\xe2\x80\xa8") || rest.starts_with("\xe2\x80\xa9") ? 3 : 0;
+}
+
 /// Builds the value as nlohmann's parser goes along, and stops it where something is wrong.
 class Builder : public nlohmann::json_sax<json> {
  public:
@@ -180,11 +190,13 @@ std::string shown(std::string_view text, std::size_t most) {
   }
   std::string line(text);
   if (!end.empty()) line += "..." + std::string(end);
-  std::ranges::replace_if(
-      line, [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == '\x7f'; }, '?');
   // Bytes that are no UTF-8 become the replacement character.
   const std::string text_of_json = json(line).dump(-1, ' ', false, json::error_handler_t::replace);
-  return json::parse(text_of_json).get<std::string>();
+  line = json::parse(text_of_json).get<std::string>();
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (const std::size_t length = control_at(line, i); length > 0) line.replace(i, length, "?");
+  }
+  return line;
 }
 
 JsonText::JsonText(std::string_view text) {
@@ -280,10 +292,9 @@ std::string JsonValue::text(std::size_t most) const {
   if (!value_->is_string()) expected("a text");
   const auto& value = value_->get_ref<const std::string&>();
   if (value.size() > most) expected("a text of " + std::to_string(most) + " bytes at most");
-  const auto is_control = [](char letter) {
-    return static_cast<unsigned char>(letter) < ' ' || letter == '\x7f';
-  };
-  if (std::ranges::any_of(value, is_control)) expected("a text of one line");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (control_at(value, i) > 0) expected("a text of one line");
+  }
   return value;
 }
 
@@ -321,6 +332,7 @@ void JsonObject::finish() const {
     if (std::ranges::find(asked_, key) != asked_.end()) continue;
     std::string known;
     for (const std::string& asked : asked_) known += (known.empty() ? "" : ", ") + asked;
+    if (place_.path().empty()) known += ", " + std::string(unread_key);
     JsonValue(value, joined(place_.path(), key)).fail("there is no such key; there are " + known);
   }
 }

@@ -78,6 +78,7 @@ TEST(JsonReader, SaysWhatWasExpectedAndWhere) {
   const auto text = [](const JsonValue& value) { (void)value.text(3); };
   EXPECT_EQ(error_at_a("\"abcd\"", text), "a: expected a text of 3 bytes at most, not \"abcd\"");
   EXPECT_EQ(error_at_a("\"a\\nb\"", text), "a: expected a text of one line, not \"a\\nb\"");
+  EXPECT_EQ(error_at_a("\"\\u2029\"", text), "a: expected a text of one line, not \"?\"");
   EXPECT_EQ(error_at_a("1", text), "a: expected a text, not 1");
   EXPECT_EQ(error_at_a("1", [](const JsonValue& value) { (void)value.truth(); }),
             "a: expected true or false, not 1");
@@ -155,6 +156,7 @@ TEST(JsonReader, AFileSaysWhatItIs) {
 
 TEST(JsonReader, WhatAStrangerWroteIsShownOnOneLineOfUtf8) {
   EXPECT_EQ(shown("a\x1b[31m\n\x7f"), "a?[31m??");
+  EXPECT_EQ(shown("\xc2\x9b \xe2\x80\xa8 \xe2\x80\xaa \xc2\xa0"), "? ? \xe2\x80\xaa \xc2\xa0");
   EXPECT_EQ(shown("a\xff"), "a\xef\xbf\xbd");
   EXPECT_EQ(shown("0123456789", 6), "0123...89");
   EXPECT_EQ(shown(repeated("\xc3\xa4", 6), 6), "\xc3\xa4\xc3\xa4...\xc3\xa4");
