@@ -22,6 +22,9 @@ class Algorithm:
     def usual_radix(self) -> int:
         """The radix unless a spec gives one; 0 if it takes none."""
     @property
+    def moves_runs(self) -> bool:
+        """Where blocks are the caller's, it is not cut into segments, whatever a spec says."""
+    @property
     def parts(self) -> list[tuple[str, str]]:
         """The collective of each algorithm that it is made of, and which that usually is."""
     @property

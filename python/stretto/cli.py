@@ -87,7 +87,7 @@ app.command()(bench)
 app.command()(trace)
 
 try:
-    from stretto import predict, schedules
+    from stretto import export, predict, schedules, tune
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -96,3 +96,5 @@ else:
     app.command()(schedules.verify)
     app.command()(schedules.show)
     app.command()(predict.predict)
+    app.command()(tune.tune)
+    app.command()(export.export)

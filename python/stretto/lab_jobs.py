@@ -143,7 +143,11 @@ def _marked(names: Sequence[str], mark: str) -> Iterator[int]:
 
 @contextlib.contextmanager
 def start(
-    lab: Lab, install: Install, job: Job, stdout: int | IO[Any] | None = None
+    lab: Lab,
+    install: Install,
+    job: Job,
+    stdin: int | None = None,
+    stdout: int | IO[Any] | None = None,
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a job; when the block is left, however that comes, no process of it is left either."""
     state = lab.require()
@@ -152,7 +156,7 @@ def start(
     environment = {**os.environ, **line.environment, _MARK: mark}
     with signals_as_exceptions():
         argv = lab.enter(state.hosts[0], line.argv)
-        process = subprocess.Popen(argv, env=environment, stdout=stdout, text=True)
+        process = subprocess.Popen(argv, env=environment, stdin=stdin, stdout=stdout, text=True)
         try:
             yield process
         finally:

@@ -17,6 +17,15 @@ from stretto.bench_collectives import COLLECTIVES, Collective, LinkBound
 from stretto.errors import StrettoError
 from stretto.statistics import Estimate, estimate_median, hidden, speedup
 
+
+class RefusedError(StrettoError):
+    """The measuring program says why it does not measure. One that serves goes on all the same."""
+
+
+class EndedError(StrettoError):
+    """The measuring program ended before its last result."""
+
+
 BLOCKING = "blocking"
 NON_BLOCKING = "non-blocking"
 FORMS = (BLOCKING, NON_BLOCKING, "persistent")
@@ -114,10 +123,10 @@ class Row:
 
 
 def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) -> Run:
-    """The run that the measuring program reports. Raises StrettoError when it fails or ends early."""
+    """The run that the measuring program reports. Raises RefusedError or EndedError."""
     run = Run()
     for line in lines:
-        event = _parse_event(line)
+        event = parse_event(line)
         match event.pop("event", None):
             case "start":
                 run.collective, run.root = COLLECTIVES[event["collective"]], event["root"]
@@ -130,13 +139,13 @@ def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) 
             case "result":
                 run.series.append(Series(**event))
             case "error":
-                raise StrettoError(f"the measuring program failed: {event['message']}")
+                raise RefusedError(f"the measuring program failed: {event['message']}")
             case "end":
                 return run
-    raise StrettoError("the measuring program ended before its last result; see what the launcher said above")
+    raise EndedError("the measuring program ended before its last result; see what the launcher said above")
 
 
-def _parse_event(line: str) -> dict[str, Any]:
+def parse_event(line: str) -> dict[str, Any]:
     """The event in a line; launchers and MPI libraries may print lines of their own, which are none."""
     if not line.startswith('{"event":'):
         return {}
@@ -199,14 +208,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _estimate_json(estimate: Estimate | None) -> dict[str, float] | None:
-    if estimate is None:
-        return None
-    return {
-        "median": estimate.median,
-        "low": estimate.low,
-        "high": estimate.high,
-        "coverage": estimate.coverage,
-    }
+    return None if estimate is None else estimate.to_json()
 
 
 def _overlap_json(row: Row) -> dict[str, Any] | None:

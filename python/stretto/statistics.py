@@ -26,6 +26,10 @@ class Estimate:
     coverage: float
     """What the interval achieves. Below six samples that is less than 0.95: the interval is their range."""
 
+    def to_json(self) -> dict[str, float]:
+        """As files have it."""
+        return {"median": self.median, "low": self.low, "high": self.high, "coverage": self.coverage}
+
     def map_decreasing(self, function: Callable[[float], float]) -> Estimate:
         """The estimate of a decreasing function of the value, as bandwidth is of time."""
         return Estimate(function(self.median), function(self.high), function(self.low), self.coverage)

@@ -154,6 +154,7 @@ void bind_registry(nb::module_& module) {
       .def_prop_ro("name", [](const Algorithm& a) { return std::string(a.name); })
       .def_prop_ro("description", [](const Algorithm& a) { return std::string(a.description); })
       .def_ro("usual_radix", &Algorithm::usual_radix)
+      .def_ro("moves_runs", &Algorithm::moves_runs)
       .def_prop_ro("parts", &parts_of)
       .def_prop_ro("usual", [](const Algorithm& a) { return to_string(usual_recipe(a)); });
   module.def("algorithms", [] { return std::vector<Algorithm>(algorithms().begin(), algorithms().end()); });

@@ -1,0 +1,601 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which spec is fastest at which size: decided by measurements, within a time that is given.
+
+Nothing here knows MPI: what is measured, and the clock, come from a `Bench`.
+
+At each size, from the smallest up:
+1. *Survey*: the library by itself (`native`), so that the time can be dealt out: a size gets a part that
+   grows with the root of what its calls take.
+2. *Explore*: as many candidates as the time allows, in the order of what they are expected to take (by the
+   model, by what they took at smaller sizes), all interleaved; who is clearly behind is dropped, then the
+   worse half; the best are tried with other parameters; until one is ahead or all that are left are equal.
+3. *Confirm*: fresh samples of the best, of `native` and of the runner-up, since the best of many measurements
+   is partly luck. A spec is chosen only if it is faster than `native` beyond noise (LEAST_GAIN).
+Then break points: where neighbouring sizes chose otherwise, the size in between is decided among the two.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from stretto.errors import StrettoError
+from stretto.native_specs import NATIVE, library_name, native_by
+from stretto.results import BLOCKING, NON_BLOCKING
+from stretto.statistics import Estimate, estimate_median, slowdown, speedup
+from stretto.units import format_bytes, format_seconds
+
+# A choice other than `native` must be this much faster: the lower end of the interval of the paired ratio, of
+# fresh samples, must be above it.
+LEAST_GAIN = 1.01
+# The samples of a confirmation are looked at up to three times, so each look has an interval of its own.
+CONFIDENCE = 0.98
+_LOOKS = (7, 7, 14)  # samples more, of calls that take long; of others several times as many
+_MOST_TIMES = 4
+# What is not slower than the best by more than this is as good.
+EQUAL = 1.02
+# Nobody is dropped by few samples unless far behind: by how much, with so many of them.
+_FAR_BEHIND = {1: 2.0, 2: 1.3, 3: 1.15, 4: 1.1, 5: 1.08}
+_BEHIND = 1.02
+_FEWEST = 3  # candidates that halving leaves
+_ENOUGH = 60  # samples of the best before it is confirmed
+# A size is measured only if there is time for so many calls of `native` there.
+_LEAST_CALLS = 20
+_RESERVE = 0.2  # of the time, for break points
+_SCREENING = 0.35  # of a size's time
+_EXPLORING = 0.6  # with the screening
+_SAMPLE_SECONDS = 200e-6  # of the measuring program: a sample of short calls has several
+_BREAK_RATIO = 1.25  # break points are not narrowed down further
+_WATCH_SECONDS = 20.0
+_WATCH_SAMPLES = 7
+_DRIFT = 1.5
+
+Samples = dict[str, list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class CallKind:
+    """What a list of a table's rows is for: a collective in a form."""
+
+    collective: str
+    form: str
+
+    @property
+    def name(self) -> str:
+        """As in the C interface: iallreduce."""
+        if self.form == BLOCKING:
+            return self.collective
+        return f"i{self.collective}" if self.form == NON_BLOCKING else f"{self.collective}_init"
+
+
+class Bench(Protocol):
+    """What measures."""
+
+    def measure(
+        self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
+    ) -> Samples:
+        """Seconds of a call by each spec, interleaved: those of one index belong together.
+
+        `seconds` is what it is expected to take. What cannot be measured, or is wrong, is left out.
+        """
+
+    def elapsed(self) -> float:
+        """Seconds since the tuning began."""
+
+
+Predict = Callable[[str, str, int], float | None]
+"""Seconds that a call takes by collective, spec and size; None if that is not known."""
+
+
+def no_prediction(_collective: str, _spec: str, _size: int) -> float | None:
+    """Where there is no model."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was found at one size."""
+
+    size: int
+    spec: str
+    native: Estimate
+    """Seconds of a call by the library itself."""
+    seconds: Estimate
+    """Seconds of a call by the spec."""
+    gain: Estimate
+    """Times faster than `native`, paired."""
+    library: str | None = None
+    """The best of the library's own algorithms, whether chosen or not."""
+    library_gain: Estimate | None = None
+
+
+@dataclass
+class Findings:
+    """What a search came to, as far as it got."""
+
+    choices: dict[int, Choice] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def sorted(self) -> list[Choice]:
+        """By size."""
+        return [self.choices[size] for size in sorted(self.choices)]
+
+
+class TooShortError(StrettoError):
+    """The time does not suffice to measure anything."""
+
+
+class _Pool:
+    """The samples at one size, request by request."""
+
+    def __init__(self) -> None:
+        self._requests: list[Samples] = []
+
+    def add(self, samples: Samples) -> None:
+        self._requests.append(samples)
+
+    def specs(self) -> list[str]:
+        return list(dict.fromkeys(spec for request in self._requests for spec in request))
+
+    def seconds(self, spec: str) -> list[float]:
+        return [second for request in self._requests for second in request.get(spec, [])]
+
+    def median(self, spec: str) -> float:
+        return statistics.median(self.seconds(spec))
+
+    def paired(self, one: str, other: str) -> tuple[list[float], list[float]]:
+        """The samples of requests that have both."""
+        both = [request for request in self._requests if one in request and other in request]
+        return (
+            [second for request in both for second in request[one]],
+            [second for request in both for second in request[other]],
+        )
+
+
+class Search:
+    """Finds the choices for one kind of call."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        kind: CallKind,
+        *,
+        candidates: Callable[[int], list[str]],
+        variants: Callable[[str, int], list[str]],
+        until: float,
+        predict: Predict = no_prediction,
+        report: Callable[[str], None] = lambda _text: None,
+        chosen: Callable[[Choice], None] = lambda _choice: None,
+        findings: Findings | None = None,
+        times: dict[int, dict[str, float]] | None = None,
+        library_apart: bool = False,
+    ) -> None:
+        """`until`: when it must end, by the bench's clock.
+
+        `findings` and `times` (by size and spec): of a search that was interrupted.
+        `library_apart`: the library cannot be told to take one of its algorithms at some sizes only, so
+        that none is chosen; the best is written down all the same, even where `native` is faster.
+        """
+        self._bench = bench
+        self._kind = kind
+        self._candidates = candidates
+        self._variants = variants
+        self._until = until
+        self._predict = predict
+        self._report = report
+        self._chosen = chosen
+        self.findings = findings or Findings()
+        self._library_apart = library_apart
+        self._known = {size: dict(known) for size, known in (times or {}).items()}  # medians: size, spec
+        self._watched = -math.inf
+        self._reference: tuple[int, Estimate] | None = None
+        self._drifted = False
+
+    def run(self, sizes: Sequence[int]) -> Findings:
+        """Decide at these sizes and, as time allows, between them. Raises TooShortError."""
+        self._recall()
+        sizes = self._survey(sorted(sizes))
+        for at, size in enumerate(sizes):
+            if size in self.findings.choices:
+                continue
+            self._watch()
+            if self._left() <= 0:
+                self._remark(f"no time was left for {format_bytes(size)} and more")
+                break
+            self._decide_at(size, self._share(sizes, at))
+        self._break_points()
+        return self.findings
+
+    # Time
+
+    def _left(self) -> float:
+        return self._until - self._bench.elapsed()
+
+    def _share(self, sizes: Sequence[int], at: int) -> float:
+        """Seconds for a size: what the larger ones need is kept for them."""
+        weights = [
+            math.sqrt(self._known[size][NATIVE]) for size in sizes[at:] if size not in self.findings.choices
+        ]
+        left = self._left() * (1 - _RESERVE if len(sizes) > 1 else 1)
+        least = _LEAST_CALLS * self._known[sizes[at]][NATIVE]
+        return max(least, left * weights[0] / sum(weights))
+
+    def _cost(self, size: int, specs: Iterable[str]) -> float:
+        """Seconds of one sample of each."""
+        times = [self._expected(spec, size) or self._known[size][NATIVE] for spec in specs]
+        calls = max(1.0, _SAMPLE_SECONDS / min(times, default=_SAMPLE_SECONDS))
+        return calls * sum(times)
+
+    # Measuring
+
+    def _measure(self, size: int, specs: Sequence[str], repetitions: int) -> Samples:
+        """Fresh samples. Specs may be missing; `native` never is."""
+        specs = list(dict.fromkeys(specs))
+        known = self._known.get(size, {})
+        new = [spec for spec in specs if spec not in known]
+        cost = self._cost(size, specs) * repetitions + 2 * self._cost(size, new) if known else 0.0
+        samples = self._bench.measure(self._kind, size, specs, repetitions, cost)
+        if NATIVE in specs and NATIVE not in samples:
+            raise StrettoError(
+                f"{self._kind.name} of {format_bytes(size)}: the library's own result is wrong"
+            )
+        for spec, seconds in samples.items():
+            self._known.setdefault(size, {})[spec] = statistics.median(seconds)
+        return samples
+
+    def _recall(self) -> None:
+        """What an interrupted search found helps the others."""
+        for choice in self.findings.sorted():
+            known = self._known.setdefault(choice.size, {})
+            known[NATIVE] = choice.native.median
+            known[choice.spec] = choice.seconds.median
+
+    def _remark(self, text: str) -> None:
+        self.findings.remarks.append(f"{self._kind.name}: {text}")
+
+    # Survey
+
+    def _survey(self, sizes: list[int]) -> list[int]:
+        """The sizes for which there is time, with the library's own times."""
+        planned = 0.0
+        for at, size in enumerate(sizes):
+            done = size in self.findings.choices
+            guess = self._known.get(size, {}).get(NATIVE) or self._expected(NATIVE, size) or 0.0
+            if not done and planned + _LEAST_CALLS * guess > self._left():
+                return self._cut_short(sizes, at)
+            if not done:
+                self._report(f"{self._kind.name} {format_bytes(size)}: native")
+                self._measure(size, [NATIVE], 3)
+                planned += _LEAST_CALLS * self._known[size][NATIVE]
+            if planned > self._left():
+                return self._cut_short(sizes, at)
+        return sizes
+
+    def _cut_short(self, sizes: list[int], at: int) -> list[int]:
+        if at == 0:
+            raise TooShortError(
+                f"{self._kind.name}: in {format_seconds(max(self._left(), 0.0))} nothing can be measured of "
+                f"{format_bytes(sizes[0])}; give a larger --budget, or other --sizes"
+            )
+        self._remark(
+            f"{format_bytes(sizes[at])} and more would take too long for the budget, and were left out"
+        )
+        return sizes[:at]
+
+    # What is expected
+
+    def _expected(self, spec: str, size: int) -> float | None:
+        """Seconds of a call: measured, or drawn from other sizes and the model; None if nobody knows."""
+        if spec in self._known.get(size, {}):
+            return self._known[size][spec]
+        near = sorted(
+            (one for one, times in self._known.items() if spec in times),
+            key=lambda one: abs(math.log(one / size)),
+        )
+        predicted = self._predict(self._kind.collective, spec, size)
+        if near and predicted is not None:
+            there = self._predict(self._kind.collective, spec, near[0])
+            if there:
+                return self._known[near[0]][spec] * predicted / there
+        if predicted is not None:
+            return predicted * self._bias(size)
+        if not near:
+            return None
+        if spec == NATIVE or NATIVE not in self._known.get(size, {}):
+            return self._drawn_out(spec, near, size)
+        # How it compares to the library changes with the size: what is known of other sizes counts less the
+        # further they are, and goes on as it went.
+        logs = [math.log(self._known[one][spec] / self._known[one][NATIVE]) for one in near[:2]]
+        trend = 0.5 * (logs[0] - logs[1]) if len(logs) == 2 and _is_next(near[0], near[1], size) else 0.0
+        steps = abs(math.log(size / near[0], 4))
+        return self._known[size][NATIVE] * math.exp((logs[0] + trend) * 0.5 ** max(0.0, steps - (trend != 0)))
+
+    def _drawn_out(self, spec: str, near: list[int], size: int) -> float:
+        """The line through the two nearest sizes, in logarithms; with one, as the number of bytes."""
+        first = self._known[near[0]][spec]
+        power = 1.0
+        if len(near) > 1:
+            power = math.log(first / self._known[near[1]][spec]) / math.log(near[0] / near[1])
+        return first * math.exp(math.log(size / near[0]) * min(1.0, max(0.0, power)))
+
+    def _bias(self, size: int) -> float:
+        """How many times longer than predicted calls take at the nearest size that was measured."""
+        for near in sorted(self._known, key=lambda one: abs(math.log(one / size))):
+            ratios = [
+                seconds / predicted
+                for spec, seconds in self._known[near].items()
+                if (predicted := self._predict(self._kind.collective, spec, near))
+            ]
+            if ratios:
+                return statistics.median(ratios)
+        return 1.0
+
+    # One size
+
+    def _decide_at(self, size: int, share: float) -> None:
+        end = self._bench.elapsed() + share
+        pool = _Pool()
+        finalists = self._explore(size, pool, end - (1 - _EXPLORING) * share, share)
+        library = self._best_library(pool, finalists)
+        self._confirm(size, finalists, library, end - self._bench.elapsed())
+
+    def _explore(self, size: int, pool: _Pool, end: float, share: float) -> list[str]:
+        """The best first, at most three; empty if nothing comes near `native`."""
+        what = f"{self._kind.name} {format_bytes(size)}"
+        specs = self._affordable(size, _SCREENING * share)
+        self._report(f"{what}: {len(specs)} candidates")
+        specs = self._round(size, pool, [NATIVE, *specs], _SCREENING * share)
+        variants = [one for spec in specs[:2] if spec != NATIVE for one in self._variants(spec, size)]
+        more = [one for one in dict.fromkeys(variants) if one not in self._known[size]]
+        while len(specs) > 1 and (seconds := end - self._bench.elapsed()) > self._cost(size, specs):
+            if more:
+                self._report(f"{what}: with other parameters")
+                more = self._within(size, more, 3 * self._cost(size, specs), seconds / 2)
+            else:
+                self._report(f"{what}: the best {len(specs)}")
+            specs, more = self._round(size, pool, [*specs, *more], seconds / (2 if more else 1)), []
+            if self._are_equal(pool, specs) or len(pool.seconds(specs[0])) > _ENOUGH:
+                break
+        return [spec for spec in specs if self._may_be_chosen(spec)][:3]
+
+    def _may_be_chosen(self, spec: str) -> bool:
+        return spec != NATIVE and not (self._library_apart and library_name(spec) is not None)
+
+    def _affordable(self, size: int, seconds: float) -> list[str]:
+        """The candidates for which there is time, those that promise most first."""
+        specs = self._candidates(size)
+        previous = [choice.spec for choice in self.findings.choices.values() if choice.spec != NATIVE]
+        expected = {spec: self._expected(spec, size) for spec in dict.fromkeys([*specs, *previous])}
+        unknown = [spec for spec, time in expected.items() if time is None]
+        known = sorted(
+            (spec for spec in expected if expected[spec] is not None), key=lambda spec: expected[spec] or 0
+        )
+        # Nothing is known of a few: they go first. Of most: the table's order is as good as any.
+        order = [*known, *unknown] if len(unknown) > len(known) else [*unknown, *known]
+        chosen = self._within(size, order, 3 * self._cost(size, [NATIVE]), seconds)
+        own = [spec for spec in order if library_name(spec) is not None]
+        if own and not any(spec in chosen for spec in own):
+            chosen.append(own[0])
+        return chosen
+
+    def _within(self, size: int, specs: Sequence[str], spent: float, seconds: float) -> list[str]:
+        """As many as can be called three times in the time; what is hopeless is left out."""
+        result: list[str] = []
+        best = min(self._known[size].values())
+        for spec in specs:
+            time = self._expected(spec, size)
+            if time is not None and time > 4 * best:
+                continue
+            spent += 3 * self._cost(size, [spec])
+            if spent > seconds and len(result) >= _FEWEST:
+                break
+            result.append(spec)
+        return result
+
+    def _round(self, size: int, pool: _Pool, specs: Sequence[str], seconds: float) -> list[str]:
+        """Some samples of all; who is left, the best first."""
+        specs = list(dict.fromkeys(specs))
+        repetitions = int(max(2, min(30, seconds / max(self._cost(size, specs), 1e-9) - 2)))
+        pool.add(self._measure(size, specs, repetitions))
+        measured = sorted((spec for spec in specs if pool.seconds(spec)), key=pool.median)
+        leader = measured[0]
+        kept = [spec for spec in measured if spec == leader or not self._is_behind(pool, leader, spec)]
+        return kept[: max(_FEWEST, math.ceil(len(measured) / 2))]
+
+    @staticmethod
+    def _is_behind(pool: _Pool, leader: str, spec: str) -> bool:
+        fast, slow = pool.paired(leader, spec)
+        if not fast:
+            return pool.median(spec) > _FAR_BEHIND[1] * pool.median(leader)
+        return slowdown(fast, slow).low > _FAR_BEHIND.get(len(fast), _BEHIND)
+
+    @staticmethod
+    def _are_equal(pool: _Pool, specs: Sequence[str]) -> bool:
+        """Whether more samples would tell nothing that matters."""
+        ratios = [
+            slowdown(*pool.paired(specs[0], spec)) for spec in specs[1:] if pool.paired(specs[0], spec)[0]
+        ]
+        return bool(ratios) and all(ratio.high < EQUAL and ratio.low > 1 / EQUAL for ratio in ratios)
+
+    def _best_library(self, pool: _Pool, finalists: Sequence[str]) -> str | None:
+        """Of the library's own algorithms the one that is worth writing down."""
+        own = [spec for spec in pool.specs() if library_name(spec)]
+        if not own:
+            return None
+        best = min(own, key=pool.median)
+        is_worth = self._library_apart or best in finalists or pool.median(best) < pool.median(NATIVE) / EQUAL
+        return best if is_worth else None
+
+    # Confirming
+
+    def _confirm(self, size: int, finalists: Sequence[str], library: str | None, seconds: float) -> None:
+        """Decide by fresh samples among the finalists."""
+        before = self._before(size)
+        wanted = [NATIVE, *finalists[:2]]
+        if before in finalists:
+            wanted.append(before)
+        if library is not None:
+            wanted.append(library)
+        # What counts least goes where there is no time for all.
+        specs = list(dict.fromkeys(wanted))
+        while len(specs) > 2 and self._cost(size, specs) * _LOOKS[0] > max(seconds, self._left() / 4):
+            specs.pop()
+        if len(specs) > 1 and self._cost(size, specs) * _LOOKS[0] > self._left():
+            self._remark(f"no time was left to confirm {specs[1]} at {format_bytes(size)}: native stays")
+            specs = [NATIVE]
+        self._report(f"{self._kind.name} {format_bytes(size)}: {' against '.join(specs)}")
+        pool = _Pool()
+        times = max(1, min(_MOST_TIMES, int(seconds / (sum(_LOOKS) * self._cost(size, specs)))))
+        end = self._bench.elapsed() + max(seconds, self._left() / 10)
+        for look in _LOOKS if len(specs) > 1 else (_FEWEST,):
+            pool.add(self._measure(size, specs, times * look))
+            specs = [spec for spec in specs if pool.seconds(spec)]
+            rest = end - self._bench.elapsed()
+            if self._is_settled(pool, specs) or self._cost(size, specs) * times * look > rest:
+                break
+        self._settle(size, pool, specs, before)
+
+    @staticmethod
+    def _gain(pool: _Pool, spec: str, confidence: float = CONFIDENCE) -> Estimate:
+        native, seconds = pool.paired(NATIVE, spec)
+        return estimate_median([a / b for a, b in zip(native, seconds, strict=True)], confidence)
+
+    def _is_settled(self, pool: _Pool, specs: Sequence[str]) -> bool:
+        """Whether it is beyond doubt which are faster than `native`, and whether one is ahead of the rest."""
+        gains = {spec: self._gain(pool, spec) for spec in specs if spec != NATIVE}
+        if any(gain.low <= LEAST_GAIN and gain.high >= EQUAL for gain in gains.values()):
+            return False
+        faster = sorted((spec for spec in gains if gains[spec].low > LEAST_GAIN), key=pool.median)
+        ratios = [slowdown(*pool.paired(faster[0], spec)) for spec in faster[1:]]
+        return all(ratio.low > 1 or ratio.high < EQUAL for ratio in ratios)
+
+    def _before(self, size: int) -> str:
+        """What was chosen at the nearest smaller size."""
+        below = [one for one in self.findings.choices if one < size]
+        return self.findings.choices[max(below)].spec if below else NATIVE
+
+    def _settle(self, size: int, pool: _Pool, specs: Sequence[str], before: str) -> None:
+        gains = {spec: self._gain(pool, spec) for spec in specs if spec != NATIVE}
+        faster = [
+            spec
+            for spec, gain in gains.items()
+            if gain.low > LEAST_GAIN and gain.coverage >= CONFIDENCE and self._may_be_chosen(spec)
+        ]
+        spec = NATIVE
+        if faster:
+            best = min(faster, key=pool.median)
+            equal = [one for one in faster if slowdown(*pool.paired(best, one)).median <= EQUAL]
+            spec = min(equal, key=lambda one: (one != before, *simplicity(one), pool.median(one)))
+        own = {one: gain for one, gain in gains.items() if library_name(one)}
+        library = max(own, key=lambda one: own[one].median) if own else None
+        choice = Choice(
+            size,
+            spec,
+            estimate_median(pool.seconds(NATIVE)),
+            estimate_median(pool.seconds(spec)),
+            speedup(*pool.paired(NATIVE, spec)),
+            library_name(library) if library else None,
+            speedup(*pool.paired(NATIVE, library)) if library else None,
+        )
+        self.findings.choices[size] = choice
+        self._chosen(choice)
+
+    # Between the sizes
+
+    def _break_points(self) -> None:
+        """Sizes in between: first where the choice changes, then in the middle of where it stays the same."""
+        passed: set[int] = set()
+        for changes in (True, True, True, True, False):
+            middles = [
+                (middle, (low, high))
+                for low, high in itertools.pairwise(self.findings.sorted())
+                if (low.spec != high.spec) is changes
+                and (low.spec, high.spec) != (NATIVE, NATIVE)
+                and (middle := middle_of(low.size, high.size)) is not None
+                and middle not in passed
+            ]
+            for middle, (low, high) in middles:
+                self._watch()
+                specs = [spec for spec in dict.fromkeys((low.spec, high.spec)) if spec != NATIVE]
+                passed.add(middle)
+                times = [self._expected(spec, middle) or low.native.median for spec in (NATIVE, *specs)]
+                cost = (_LOOKS[0] + 3) * max(sum(times), len(times) * _SAMPLE_SECONDS)
+                if cost > self._left() / 2:
+                    continue
+                # The parent sizes tell what to expect of the middle.
+                self._known.setdefault(middle, {})[NATIVE] = times[0]
+                self._confirm(middle, specs, None, cost)
+
+    # Whether the cluster stays the same
+
+    def _watch(self) -> None:
+        """Look at the library's own time at one size again: if it has changed, choices may be wrong."""
+        if self._bench.elapsed() - self._watched < _WATCH_SECONDS:
+            return
+        if self._reference is None:
+            # Long enough to be measured well, and short enough to be measured often.
+            size = min(self._known, key=lambda one: abs(math.log(self._known[one][NATIVE] / 5e-3)))
+            if self._cost(size, [NATIVE]) * _WATCH_SAMPLES < self._left() / 50:
+                self._reference = size, self._reference_time(size)
+        else:
+            size, then = self._reference
+            now = self._reference_time(size)
+            if _has_drifted(then, now) and _has_drifted(then, now := self._reference_time(size)):
+                self._start_again(size, then, now)
+        self._watched = self._bench.elapsed()
+
+    def _reference_time(self, size: int) -> Estimate:
+        known = dict(self._known[size])
+        samples = self._measure(size, [NATIVE], _WATCH_SAMPLES)
+        self._known[size] = known
+        return estimate_median(samples[NATIVE])
+
+    def _start_again(self, size: int, then: Estimate, now: Estimate) -> None:
+        """The choices so far are for another cluster: they are confirmed once more, or the tuning ends."""
+        what = (
+            f"the cluster changed: native of {format_bytes(size)} took {format_seconds(then.median)}, and "
+            f"now {format_seconds(now.median)}"
+        )
+        if self._drifted:
+            self._remark(f"{what}; it keeps changing, so no more was measured")
+            self._until = self._bench.elapsed()
+            return
+        self._drifted = True
+        self._reference = size, now
+        again = self.findings.sorted()
+        self._remark(f"{what}; {len(again)} sizes are measured again" if again else what)
+        for choice in again:
+            if self._left() <= 0:
+                break
+            specs = [choice.spec] if choice.spec != NATIVE else []
+            own = native_by(choice.library) if choice.library else None
+            self._confirm(choice.size, specs, own, self._left() / 4)
+
+
+def _is_next(near: int, other: int, size: int) -> bool:
+    """Whether the two sizes are neighbours, on the same side of `size`."""
+    return 1 / 4.5 < near / other < 4.5 and (near - size) * (other - near) > 0
+
+
+def _has_drifted(then: Estimate, now: Estimate) -> bool:
+    apart = now.low > then.high or now.high < then.low
+    return apart and not 1 / _DRIFT < now.median / then.median < _DRIFT
+
+
+def simplicity(spec: str) -> tuple[int, int]:
+    """Smaller is simpler. What the library must be told at its start counts as less simple than any spec."""
+    return (1 if library_name(spec) else 0, spec.count(":") + spec.count("("))
+
+
+def middle_of(low: int, high: int) -> int | None:
+    """A size between two, in the middle by ratio, with few digits; None if they are near each other."""
+    if high < _BREAK_RATIO * low * 1.001:
+        return None
+    middle = math.sqrt(low * high)
+    step = max(1, 1 << (int(middle).bit_length() - 3))
+    rounded = round(middle / step) * step
+    return rounded if low * 1.1 < rounded < high / 1.05 else None
