@@ -402,9 +402,11 @@ class Search:
         repetitions = int(max(2, min(30, seconds / max(self._cost(size, specs), 1e-9) - 2)))
         pool.add(self._measure(size, specs, repetitions))
         measured = sorted((spec for spec in specs if pool.seconds(spec)), key=pool.median)
-        leader = measured[0]
-        kept = [spec for spec in measured if spec == leader or not self._is_behind(pool, leader, spec)]
-        return kept[: max(_FEWEST, math.ceil(len(measured) / 2))]
+        # What cannot be chosen must not oust what can.
+        apart = [spec for spec in measured if spec != NATIVE and not self._may_be_chosen(spec)]
+        others = [spec for spec in measured if spec not in apart]
+        kept = [spec for spec in others if spec == others[0] or not self._is_behind(pool, others[0], spec)]
+        return kept[: max(_FEWEST, math.ceil(len(others) / 2))] + apart[:1]
 
     @staticmethod
     def _is_behind(pool: _Pool, leader: str, spec: str) -> bool:
@@ -596,6 +598,6 @@ def middle_of(low: int, high: int) -> int | None:
     if high < _BREAK_RATIO * low * 1.001:
         return None
     middle = math.sqrt(low * high)
-    step = max(1, 1 << (int(middle).bit_length() - 3))
+    step = 1 << max(0, int(middle).bit_length() - 3)
     rounded = round(middle / step) * step
     return rounded if low * 1.1 < rounded < high / 1.05 else None

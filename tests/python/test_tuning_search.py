@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search on clusters that are pure functions with noise by a seed, and whose clock is theirs."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stretto.native_specs import NATIVE
+from stretto.results import EndedError
+from stretto.tuning_search import (
+    CallKind,
+    Choice,
+    Findings,
+    Predict,
+    Samples,
+    Search,
+    TooShortError,
+    middle_of,
+    no_prediction,
+    simplicity,
+)
+
+ALLREDUCE = CallKind("allreduce", "blocking")
+SIZES = [64 * 4**step for step in range(10)]  # to 16 MiB
+LIBRARY = ["native(ring)", "native(linear)"]
+
+
+class Cluster:
+    """Each spec takes latency + bytes / bandwidth, times what disturbs all of a row and each by itself."""
+
+    def __init__(self, seed: int, noise: float = 0.03, specs: int = 12) -> None:
+        source = random.Random(seed)
+        self.costs = {NATIVE: (4e-4, 1.6e-7)}
+        for spec in [f"s{number}" for number in range(specs)] + LIBRARY:
+            latency = math.exp(source.uniform(math.log(1e-4), math.log(2e-3)))
+            inverse_bandwidth = math.exp(source.uniform(math.log(6e-8), math.log(6e-7)))
+            self.costs[spec] = latency, inverse_bandwidth
+        self.random = random.Random(seed + 1)
+        self.noise = noise
+        self.clock = 0.0
+        self.requests: list[tuple[int, list[str]]] = []
+        self.slower: dict[float, float] = {}  # from a time on, so many times
+
+    def seconds(self, spec: str, size: int) -> float:
+        latency, inverse_bandwidth = self.costs[spec]
+        return latency + inverse_bandwidth * size
+
+    def best(self, size: int) -> float:
+        return min(self.seconds(spec, size) for spec in self.costs)
+
+    def measure(
+        self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
+    ) -> Samples:
+        assert kind == ALLREDUCE
+        assert seconds >= 0
+        self.requests.append((size, list(specs)))
+        samples: Samples = {spec: [] for spec in specs}
+        self.clock += 0.01
+        factor = max((times for begin, times in self.slower.items() if begin <= self.clock), default=1.0)
+        for _ in range(repetitions):
+            common = factor * math.exp(self.random.gauss(0, self.noise))
+            for spec in specs:
+                outlier = 1.5 if self.random.random() < 0.02 else 1.0
+                time = self.seconds(spec, size) * common * outlier * math.exp(self.random.gauss(0, self.noise))
+                samples[spec].append(time)
+                self.clock += time
+        return samples
+
+    def elapsed(self) -> float:
+        return self.clock
+
+
+def search(
+    cluster: Cluster,
+    budget: float = 300.0,
+    predict: Predict = no_prediction,
+    findings: Findings | None = None,
+    library_apart: bool = False,
+) -> Search:
+    others = [spec for spec in cluster.costs if spec != NATIVE]
+    return Search(
+        cluster,
+        ALLREDUCE,
+        candidates=lambda _size: others,
+        variants=lambda _spec, _size: [],
+        until=budget,
+        predict=predict,
+        findings=findings,
+        library_apart=library_apart,
+    )
+
+
+@settings(max_examples=25, derandomize=True, deadline=None)
+@given(st.integers(min_value=0, max_value=10**6))
+def test_what_is_found_is_near_the_best_and_never_slower_than_native(seed: int) -> None:
+    cluster = Cluster(seed)
+    findings = search(cluster).run(SIZES)
+    assert set(SIZES) <= set(findings.choices)
+    for choice in findings.sorted():
+        chosen = cluster.seconds(choice.spec, choice.size)
+        assert chosen <= 1.005 * cluster.seconds(NATIVE, choice.size)
+        if choice.size in SIZES:
+            assert chosen <= 1.05 * cluster.best(choice.size)
+    assert cluster.clock < 1.1 * 300
+
+
+@settings(max_examples=10, derandomize=True, deadline=None)
+@given(st.integers(min_value=0, max_value=10**6))
+def test_where_native_is_best_it_stays(seed: int) -> None:
+    cluster = Cluster(seed)
+    cluster.costs[NATIVE] = (1e-4, 5e-8)
+    findings = search(cluster).run(SIZES)
+    assert {choice.spec for choice in findings.sorted()} == {NATIVE}
+
+
+def test_what_is_as_fast_as_native_is_not_chosen() -> None:
+    cluster = Cluster(1)
+    cluster.costs = {NATIVE: (1e-4, 1e-7), "same": (1e-4, 1e-7)}
+    chosen = [choice.spec for seed in range(5) for choice in _run_with(cluster, seed).sorted()]
+    assert chosen.count("same") <= 1  # of 50
+
+
+def _run_with(cluster: Cluster, seed: int) -> Findings:
+    cluster.random = random.Random(seed)
+    cluster.clock = 0.0
+    return search(cluster).run(SIZES)
+
+
+def test_break_points_are_narrowed_down() -> None:
+    cluster = Cluster(1)
+    # Equal at 10,000 bytes.
+    cluster.costs = {NATIVE: (1e-2, 1e-6), "short": (1e-3, 3e-7), "long": (3e-3, 1e-7)}
+    findings = search(cluster).run(SIZES)
+    border = min(choice.size for choice in findings.sorted() if choice.spec == "long")
+    assert 8_000 <= border <= 12_500
+
+
+def test_a_model_puts_what_it_promises_first() -> None:
+    cluster = Cluster(3, specs=60)
+    guided = search(
+        cluster,
+        budget=20.0,
+        predict=lambda _collective, spec, size: None if spec.startswith(NATIVE) else cluster.seconds(spec, size),
+    )
+    findings = guided.run([1 << 20])
+    assert cluster.seconds(findings.choices[1 << 20].spec, 1 << 20) <= 1.05 * cluster.best(1 << 20)
+
+
+def test_a_budget_that_is_too_short() -> None:
+    with pytest.raises(TooShortError, match="nothing can be measured of 16 MiB; give a larger --budget"):
+        search(Cluster(1), budget=5.0).run([16 << 20])
+
+
+def test_sizes_for_which_there_is_no_time_are_left_out() -> None:
+    findings = search(Cluster(1), budget=10.0).run(SIZES)
+    assert 64 in findings.choices
+    assert 16 << 20 not in findings.choices
+    assert any("would take too long for the budget" in remark for remark in findings.remarks)
+
+
+def test_an_interrupted_search_goes_on() -> None:
+    cluster = Cluster(2)
+    first = search(cluster)
+    first.run(SIZES[:4])
+    decided = dict(first.findings.choices)
+    cluster.requests.clear()
+    cluster.clock = 0.0
+    findings = search(cluster, findings=first.findings).run(SIZES)
+    assert {size: findings.choices[size] for size in SIZES[:4]} == {size: decided[size] for size in SIZES[:4]}
+    explored = {size for size, specs in cluster.requests if len(specs) > 5}
+    assert explored.isdisjoint(SIZES[:4])
+
+
+def test_a_cluster_that_changes_is_measured_again() -> None:
+    cluster = Cluster(2)
+    cluster.slower = {60.0: 3.0}
+    findings = search(cluster).run(SIZES)
+    assert sum("the cluster changed" in remark for remark in findings.remarks) == 1
+
+
+def test_a_cluster_that_keeps_changing_ends_the_tuning() -> None:
+    cluster = Cluster(2)
+    cluster.slower = {60.0: 2.0, 400.0: 5.0}
+    findings = search(cluster, budget=900.0).run(SIZES)
+    assert any("keeps changing, so no more was measured" in remark for remark in findings.remarks)
+    assert findings.choices
+
+
+def test_the_librarys_own_may_be_told_of_without_being_chosen() -> None:
+    cluster = Cluster(1)
+    cluster.costs = {NATIVE: (1e-3, 1e-7), "s0": (8e-4, 8e-8), "native(ring)": (1e-4, 2e-8)}
+    free = search(cluster).run([1 << 16])
+    assert free.choices[1 << 16].spec == "native(ring)"
+    cluster.clock = 0.0
+    apart = search(cluster, library_apart=True).run([1 << 16])
+    assert apart.choices[1 << 16].spec == "s0"
+    assert apart.choices[1 << 16].library == "ring"
+
+
+def test_a_job_that_ends_leaves_what_was_decided() -> None:
+    class Ending(Cluster):
+        def measure(
+            self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
+        ) -> Samples:
+            if size >= 1 << 20 and len(specs) > 1:
+                raise EndedError("the job has ended")
+            return super().measure(kind, size, specs, repetitions, seconds)
+
+    told: list[Choice] = []
+    interrupted = search(Ending(1))
+    interrupted._chosen = told.append
+    with pytest.raises(EndedError):
+        interrupted.run(SIZES)
+    assert [choice.size for choice in told] == [size for size in SIZES if size < 1 << 20]
+    assert interrupted.findings.sorted() == told
+
+
+def test_the_simpler_is_preferred() -> None:
+    specs = ["native(ring)", "ring:segments=4:window=2", "ring", "smp(ring)"]
+    assert sorted(specs, key=simplicity) == ["ring", "smp(ring)", "ring:segments=4:window=2", "native(ring)"]
+
+
+@given(st.integers(min_value=1, max_value=1 << 40), st.floats(min_value=1.3, max_value=64))
+def test_the_middle_lies_between(low: int, ratio: float) -> None:
+    high = math.ceil(low * ratio)
+    middle = middle_of(low, high)
+    assert middle is None or low < middle < high
+    if low >= 64 and ratio >= 2:
+        assert middle is not None
+
+
+def test_calls_are_named_as_in_c() -> None:
+    names = [CallKind("bcast", form).name for form in ("blocking", "non-blocking", "persistent")]
+    assert names == ["bcast", "ibcast", "bcast_init"]
