@@ -15,6 +15,7 @@ What each library takes, as it was tried:
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
@@ -69,6 +70,11 @@ _MPICH_GUARDS = {
 # The best of Intel MPI's numbered algorithms may be so much slower than its own choice at some size.
 _INTEL_LEAST = 0.97
 _INTEL_MOST_BYTES = (1 << 31) - 1
+
+# Variables by which users choose among the library's algorithms themselves.
+_TELLS_THE_LIBRARY = re.compile(
+    r"OMPI_MCA_coll_(tuned|han)_|MPIR_CVAR_\w*_(ALGORITHM|JSON_FILE)$|MPIR_CVAR_DEVICE_COLLECTIVES$|I_MPI_ADJUST_"
+)
 
 _PATH = "{path}"  # in the value of a variable, of the library's file
 
@@ -154,6 +160,53 @@ def export(
     ).absolute()
     for variable, value in settings.written(path).items():
         typer.echo(f"export {variable}={shlex.quote(value)}")
+
+
+# What stretto run tells the library
+
+
+def settings_for_launch(launcher: mpi.Launcher, environment: Mapping[str, str]) -> dict[str, str]:
+    """What the library must be told so that the rows of the table in force hold; files go below the cache.
+
+    Empty if there is no such table, or the user tells the library himself. A table that cannot be used is the
+    library's to complain of.
+    """
+    family = "intelmpi" if launcher.flavor is mpi.Flavor.INTELMPI else launcher.flavor.abi
+    path = _table_in_force(family, environment)
+    if path is None or not path.is_file() or any(map(_TELLS_THE_LIBRARY.match, environment)):
+        return {}
+    try:
+        table = read_table(path)
+        its_family, name = family_of(table)
+        rule_sets = chosen_rules(table)
+        if its_family != family or not rule_sets:
+            return {}
+        # MPICH's own tree is of this version, and what is told to another may end the program.
+        if family == "mpich" and name != f"MPICH {launcher.version}":
+            return {}
+        library = mpich_library(launcher) if family == "mpich" else None
+        settings = library_settings(family, name, rule_sets, library)
+        digest = hashlib.sha256(repr(sorted(settings.files.items())).encode()).hexdigest()[:16]
+        folder = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stretto"
+        if settings.files:
+            folder.mkdir(parents=True, exist_ok=True)
+        return settings.written(folder / f"{family}-{digest}")
+    except (StrettoError, OSError, RuntimeError):
+        return {}
+
+
+def _table_in_force(family: str, environment: Mapping[str, str]) -> Path | None:
+    named = environment.get("STRETTO_TABLE", "")
+    if named == "none":
+        return None
+    if named:
+        return Path(named)
+    try:
+        from stretto import _core  # noqa: PLC0415  as above
+    except ImportError:
+        return None
+    default = _core.default_table_path(family)
+    return Path(default) if default else None
 
 
 # What a table says

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stretto import mpi, paths
+from stretto import export, mpi, paths
 from stretto.errors import StrettoError
 from stretto.mpi import Flavor, Launcher
 
@@ -174,6 +174,7 @@ def command(
         )
     _check_no_own_preload(launcher.flavor, arguments[1:])
     variables |= mpi4py_settings(launcher, environment)
+    variables |= export.settings_for_launch(launcher, environment)
     variables["LD_PRELOAD"] = preload(paths.library(launcher.flavor.abi), existing)
     return [arguments[0], *rewrite(launcher.flavor, arguments[1:], variables)]
 

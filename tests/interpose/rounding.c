@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints a checksum of the bits of a sum of floats by MPI_Allreduce and MPI_Reduce, for each number of elements that is
- * given: they depend on the order of the additions, and so tell which algorithm was taken. */
+/* Prints a checksum of the bits of a sum of floats by MPI_Allreduce and MPI_Reduce, for each number of
+ * elements that is given: they depend on the order of the additions, and so tell which algorithm was taken.
+ */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

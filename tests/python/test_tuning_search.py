@@ -67,7 +67,9 @@ class Cluster:
             common = factor * math.exp(self.random.gauss(0, self.noise))
             for spec in specs:
                 outlier = 1.5 if self.random.random() < 0.02 else 1.0
-                time = self.seconds(spec, size) * common * outlier * math.exp(self.random.gauss(0, self.noise))
+                time = (
+                    self.seconds(spec, size) * common * outlier * math.exp(self.random.gauss(0, self.noise))
+                )
                 samples[spec].append(time)
                 self.clock += time
         return samples
@@ -146,7 +148,9 @@ def test_a_model_puts_what_it_promises_first() -> None:
     guided = search(
         cluster,
         budget=20.0,
-        predict=lambda _collective, spec, size: None if spec.startswith(NATIVE) else cluster.seconds(spec, size),
+        predict=lambda _collective, spec, size: (
+            None if spec.startswith(NATIVE) else cluster.seconds(spec, size)
+        ),
     )
     findings = guided.run([1 << 20])
     assert cluster.seconds(findings.choices[1 << 20].spec, 1 << 20) <= 1.05 * cluster.best(1 << 20)
