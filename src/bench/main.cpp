@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measuring program: times collectives by several specs in one run, checks their results, and prints
-// events (report.hpp) for `stretto bench` to read. Its own traffic uses PMPI, so that nothing changes what it
-// counts with.
+// events (report.hpp) for `stretto bench` to read; or messages, for `stretto calibrate`. Its own traffic uses
+// PMPI, so that nothing changes what it counts with.
 #include <mpi.h>
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "calibration/calibration.hpp"
 #include "cases.hpp"
 #include "measure.hpp"
 #include "options.hpp"
@@ -23,6 +24,11 @@ using namespace stretto::bench;
 /// Returns whether all results were right.
 bool run(const Options& options, const Placement& placement) {
   const bool speaks = placement.rank == 0;
+  if (options.calibrate_seconds > 0) {
+    calibrate(options, placement);
+    if (speaks) report_end();
+    return true;
+  }
   check_options(options, placement.ranks);
   const Element element = find_element(options.type);
   const std::vector<Case> cases = list_cases(options, element, placement.ranks);
