@@ -95,3 +95,7 @@ else:
     app.command()(schedules.algorithms)
     app.command()(schedules.verify)
     app.command()(schedules.show)
+    # Its fit counts messages and rounds on schedules.
+    from stretto.calibrate import calibrate
+
+    app.command()(calibrate)

@@ -117,7 +117,7 @@ def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) 
     """The run that the measuring program reports. Raises StrettoError when it fails or ends early."""
     run = Run()
     for line in lines:
-        event = _parse_event(line)
+        event = parse_event(line)
         match event.pop("event", None):
             case "start":
                 run.collective, run.root = COLLECTIVES[event["collective"]], event["root"]
@@ -136,7 +136,7 @@ def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) 
     raise StrettoError("the measuring program ended before its last result; see what the launcher said above")
 
 
-def _parse_event(line: str) -> dict[str, Any]:
+def parse_event(line: str) -> dict[str, Any]:
     """The event in a line; launchers and MPI libraries may print lines of their own, which are none."""
     if not line.startswith('{"event":'):
         return {}
