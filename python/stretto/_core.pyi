@@ -312,6 +312,9 @@ class Table:
 def read_table(text: str) -> Table:
     """The table that a file holds."""
 
+def choose(call: str, nbytes: int, topology: Topology) -> str:
+    """What the built-in rule says."""
+
 def lookup(text: str, call: str, nodes: int, ppn: int, nbytes: int) -> str | None:
     """The spec that the table in `text` gives for a call; None: the built-in rule speaks."""
 
