@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading JSON that others wrote: what is not as expected is an error of one line that names file and place."""
+"""Reading JSON that others wrote: what is not as expected is an error of one line, with file and place."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Series:
     overlapped: list[float] = field(default_factory=list)
     """Seconds of the call with that computation between its start and its end."""
     mockup: str = ""
-    """The calls that were made in place of the collective, as `reduce+bcast`; empty: the collective itself."""
+    """The calls that were made in place of the collective, as `reduce+bcast`; empty: itself."""
 
     @property
     def label(self) -> str:
@@ -90,14 +90,6 @@ class Run:
         return None
 
 
-class EndedEarlyError(StrettoError):
-    """The measuring program failed; carries what it had measured by then."""
-
-    def __init__(self, message: str, run: Run) -> None:
-        super().__init__(message)
-        self.run = run
-
-
 @dataclass(frozen=True, slots=True)
 class Overlap:
     """A call with a computation between its start and its end."""
@@ -127,9 +119,14 @@ class Row:
     overlap: Overlap | None = None
 
 
-def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) -> Run:
-    """The run that the measuring program reports. Raises EndedEarlyError when it fails or ends early."""
-    run = Run()
+def read_events(
+    lines: Iterable[str], progress: Callable[[float, float], None], into: Run | None = None
+) -> Run:
+    """The run that the measuring program reports. Raises StrettoError when it fails or ends early.
+
+    A run that is given is filled as results come in, and holds them however the reading ends.
+    """
+    run = Run() if into is None else into
     for line in lines:
         event = _parse_event(line)
         match event.pop("event", None):
@@ -146,12 +143,10 @@ def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) 
             case "skipped":
                 run.skipped.append(event["bytes"])
             case "error":
-                raise EndedEarlyError(f"the measuring program failed: {event['message']}", run)
+                raise StrettoError(f"the measuring program failed: {event['message']}")
             case "end":
                 return run
-    raise EndedEarlyError(
-        "the measuring program ended before its last result; see what the launcher said above", run
-    )
+    raise StrettoError("the measuring program ended before its last result; see what the launcher said above")
 
 
 def _parse_event(line: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class RunFile(Part):
     date: str = ""
     stretto: str = ""
     mpi: str
-    machine: dict[str, Any] = {}
+    machine: dict[str, Any] = Field(default_factory=dict)
     ranks: Annotated[int, Field(ge=1)]
     nodes: Annotated[int, Field(ge=1)]
     ppn: list[int]
@@ -68,7 +68,7 @@ class RunFile(Part):
     test_every: float | None = None
     link_bytes_per_second: Rate | None = None
     link_bound_from_bytes: Bytes | None = None
-    skipped_bytes: list[Bytes] = []
+    skipped_bytes: list[Bytes] = Field(default_factory=list)
     results: list[_Result]
 
     @model_validator(mode="after")

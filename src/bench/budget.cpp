@@ -15,12 +15,12 @@ constexpr double warm_ups = 2;  // of long calls, in repetitions
 Budget::Budget(const Options& options, std::size_t cases) : options_(options), cases_left_(cases) {}
 
 bool Budget::has_time_for(const Case& next, double elapsed) const {
-  if (options_.budget <= 0 || seconds_per_byte_ <= 0) return true;
+  if (options_.budget <= 0 || !last_) return true;
   const auto repetitions =
       static_cast<double>(std::min(options_.repetitions, Measurement::least_repetitions));
-  // By the bytes: too long rather than too short, since a part of the time is latency.
-  const double needed = (repetitions + warm_ups) * seconds_per_byte_ * static_cast<double>(next.bytes);
-  return elapsed + needed <= options_.budget;
+  const double seconds =
+      last_->seconds + seconds_per_byte_ * (static_cast<double>(next.bytes) - last_->bytes);
+  return elapsed + (repetitions + warm_ups) * seconds <= options_.budget;
 }
 
 double Budget::seconds_for_next(double elapsed) const {
@@ -31,9 +31,12 @@ double Budget::seconds_for_next(double elapsed) const {
 
 void Budget::note(const Case& one, const std::vector<Result>& results) {
   --cases_left_;
-  double round = 0;
-  for (const Result& result : results) round += median(result.seconds);
-  seconds_per_byte_ = round / static_cast<double>(one.bytes);
+  Round round{static_cast<double>(one.bytes), 0};
+  for (const Result& result : results) round.seconds += median(result.seconds);
+  // A line through two sizes tells the latency from what bytes take; of one size all may be bytes.
+  const Round before = last_ && last_->bytes < round.bytes ? *last_ : Round{};
+  seconds_per_byte_ = std::max(0.0, (round.seconds - before.seconds) / (round.bytes - before.bytes));
+  last_ = round;
 }
 
 }  // namespace stretto::bench

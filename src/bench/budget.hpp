@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "measure.hpp"
@@ -15,7 +16,7 @@ class Budget {
  public:
   Budget(const Options& options, std::size_t cases);
 
-  /// Whether the next case would end in time, as far as the one before it tells. The first one is never left
+  /// Whether the next case would end in time, as far as those before it tell. The first one is never left
   /// out: nothing is known of it.
   bool has_time_for(const Case& next, double elapsed) const;
   /// Seconds that it may take.
@@ -24,9 +25,16 @@ class Budget {
   void note_skipped() { --cases_left_; }
 
  private:
+  /// A call of every subject.
+  struct Round {
+    double bytes = 0.0;
+    double seconds = 0.0;
+  };
+
   const Options& options_;
   std::size_t cases_left_;
-  double seconds_per_byte_ = 0.0;  // of a call of every subject, in the case before
+  std::optional<Round> last_;
+  double seconds_per_byte_ = 0.0;  // more than the last one, for longer messages
 };
 
 }  // namespace stretto::bench
