@@ -175,7 +175,7 @@ class TableRow:
     """What a tuning table says from a size on."""
 
     @property
-    def from_bytes(self) -> int:
+    def begin(self) -> int:
         """Bytes of the whole message; up to the next row's."""
     @property
     def spec(self) -> str: ...
@@ -234,3 +234,89 @@ def default_table_path(family: str) -> str:
 
 def parse_library_name(text: str) -> tuple[str, str] | None:
     """Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4."""
+
+class Protocol:
+    """How messages of `begin` bytes and more go: latency (seconds) plus bytes / bandwidth."""
+
+    @property
+    def begin(self) -> int: ...
+    @property
+    def latency(self) -> float: ...
+    @property
+    def bandwidth(self) -> float: ...
+    @property
+    def synchronous(self) -> bool:
+        """The transfer begins when the receive is posted."""
+    @property
+    def duplex(self) -> float:
+        """1: a rank sends to one and receives from another at once; 0: one after the other."""
+    @property
+    def exchange(self) -> float:
+        """The same for two ranks that send to each other."""
+
+class Machine:
+    """What the models know of a cluster."""
+
+    def __init__(self, text: str) -> None:
+        """From the text of a machine file (docs/formats.md)."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def engine_message(self) -> float: ...
+    @property
+    def engine_round(self) -> float: ...
+    @property
+    def node_bandwidth(self) -> float:
+        """What one node sends, or receives, in a second; 0: without limit, as fabric_bandwidth."""
+    @property
+    def fabric_bandwidth(self) -> float: ...
+    def reduction_seconds(self, vector_bytes: int) -> float:
+        """Seconds that it takes to reduce a byte of a vector of so many."""
+    def protocols(self, level: str) -> list[Protocol]:
+        """Those of a level: socket, node or network."""
+
+class ClosedForm:
+    """A formula of the papers for the cost of an allreduce."""
+
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def label(self) -> str:
+        """As the papers call it: RNG."""
+    @property
+    def source(self) -> str: ...
+    def seconds(
+        self, message_bytes: float, nodes: int, ppn: int, segments: int, machine: Machine
+    ) -> float: ...
+
+def closed_forms() -> list[ClosedForm]: ...
+
+class Prediction:
+    @property
+    def seconds(self) -> float:
+        """When the last rank has its result."""
+    @property
+    def parts(self) -> dict[str, float]:
+        """Seconds of the critical path: latency, wire, reduction, overhead, waiting."""
+    @property
+    def extrapolated(self) -> bool:
+        """Walked with fewer nodes or segments, and drawn out in a straight line."""
+
+class Predictor:
+    """Walks the schedules of one recipe on one topology."""
+
+    def __init__(self, collective: str, recipe: str, topology: Topology, root: int = 0) -> None: ...
+    def predict(
+        self,
+        spec: str,
+        message_bytes: int,
+        machine: Machine,
+        model: str = "max_rate",
+        overlap: str = "measured",
+        arithmetic: bool = True,
+        engine: bool = True,
+    ) -> Prediction:
+        """What a call by `spec`, of this recipe, takes. model: postal, node_aware or max_rate; overlap of
+        sends and receives: measured, full or none."""

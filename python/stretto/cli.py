@@ -87,7 +87,7 @@ app.command()(bench)
 app.command()(trace)
 
 try:
-    from stretto import schedules
+    from stretto import predict, schedules
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -95,3 +95,4 @@ else:
     app.command()(schedules.algorithms)
     app.command()(schedules.verify)
     app.command()(schedules.show)
+    app.command()(predict.predict)

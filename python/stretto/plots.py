@@ -60,6 +60,47 @@ def overlap_figure(run: Run, rows: list[Row]) -> Figure:
     return figure
 
 
+def plot_predictions(
+    title: str, lines: dict[str, list[tuple[int, float]]], bound: list[tuple[int, float]], file: Path
+) -> None:
+    """Write predicted bytes of message per second over message size, a line for each spec."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
+
+    figure = Figure(figsize=(8.4, 5.4), layout="constrained")
+    axes = figure.subplots()
+    for index, (label, points) in enumerate(lines.items()):
+        formula = label.endswith("(formula)")
+        axes.plot(
+            [size for size, _ in points],
+            [bandwidth / 1e6 for _, bandwidth in points],
+            color=_NATIVE_COLOUR if label == "native" else _COLOURS[index % len(_COLOURS)],
+            marker=None if formula else "x" if label == "native" else _MARKERS[index % len(_MARKERS)],
+            linestyle=":" if formula else _LINESTYLES[index // len(_COLOURS) % len(_LINESTYLES)],
+            markersize=4,
+            linewidth=1.5,
+            label="native (textbook)" if label == "native" else label,
+        )
+    if bound:
+        axes.plot(
+            [size for size, _ in bound],
+            [bandwidth / 1e6 for _, bandwidth in bound],
+            color="black",
+            linestyle="--",
+            linewidth=1.2,
+            label="bound of the links",
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.grid(which="major", alpha=0.35)
+    axes.set_xlabel("message size")
+    axes.set_ylabel(_THROUGHPUT.label)
+    _label_sizes(axes, sorted({size for points in lines.values() for size, _ in points}))
+    _label_bandwidths(axes)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.suptitle(title)
+    figure.savefig(file, dpi=150)
+
+
 def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
 

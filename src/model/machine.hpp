@@ -23,6 +23,9 @@ struct Protocol {
   /// The transfer begins when the receive is posted (rendezvous). Else the message is handed over, and the
   /// sender goes on.
   bool synchronous = false;
+  // 1: both directions at once, as if there were one of them; 0: one after the other.
+  double duplex = 1;    // a rank sends to one rank and receives from another
+  double exchange = 1;  // two ranks send to each other (over TCP they share a connection)
 };
 
 /// What messages of several ranks share. 0: without limit.
@@ -45,11 +48,9 @@ struct Machine {
   std::string description;
   /// [level] ascending by `from`, the first from 0; none of them empty.
   std::array<std::vector<Protocol>, level_count> levels;
-  Limit node;    // what enters, and what leaves, one node over the network
-  Limit memory;  // the messages inside one node
-  Limit fabric;  // all messages between nodes
-  /// 1: a rank sends and receives at once as if it did one of them; 0: one after the other.
-  double duplex = 1;
+  Limit node;                            // what enters, and what leaves, one node over the network
+  Limit memory;                          // the messages inside one node
+  Limit fabric;                          // all messages between nodes
   std::vector<ReductionRate> reduction;  // ascending; empty: reductions take no time
   // What Stretto's engine adds, in seconds of a core:
   double engine_message = 0;  // for a message at each of its ends

@@ -46,6 +46,8 @@ std::vector<Protocol> read_protocols(const JsonValue& list) {
     row.latency = object.required("latency").number(0, most_seconds);
     row.bandwidth = bandwidth_of(object.required("bandwidth"));
     if (const auto value = object.optional("synchronous")) row.synchronous = value->truth();
+    if (const auto value = object.optional("duplex")) row.duplex = value->number(0, 1);
+    if (const auto value = object.optional("exchange")) row.exchange = value->number(0, 1);
   });
 }
 
@@ -101,7 +103,6 @@ Machine parse_machine(std::string_view text) {
     if (const auto fabric = limits.optional("fabric")) machine.fabric = read_limit(*fabric, true, false);
     limits.finish();
   }
-  if (const auto duplex = file.optional("duplex")) machine.duplex = duplex->number(0, 1);
   if (const auto list = file.optional("reduction")) {
     machine.reduction = read_rows<ReductionRate>(*list, [](JsonObject& object, ReductionRate& row) {
       row.bandwidth = bandwidth_of(object.required("bandwidth"));

@@ -37,6 +37,7 @@ Plan::Plan(const Topology& topology, const std::function<Schedule(int)>& schedul
   first_round_.push_back(static_cast<std::uint32_t>(first_step_.size()));
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
   match_messages();
+  number_pairs();
 }
 
 void Plan::add(const Schedule& schedule) {
@@ -77,6 +78,26 @@ void Plan::match_messages() {
     }
     steps_[sends[i].step].partner = receives[i].step;
     steps_[receives[i].step].partner = sends[i].step;
+  }
+}
+
+void Plan::number_pairs() {
+  std::vector<std::uint32_t> messages;
+  for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].peer >= 0) messages.push_back(i);
+  }
+  const auto pair_of = [this](std::uint32_t index) {
+    const Step& step = steps_[index];
+    const int node = topology_->node(step.rank);
+    const int other = topology_->node(step.peer);
+    return node == other ? std::tuple(true, std::min(step.rank, step.peer), std::max(step.rank, step.peer))
+                         : std::tuple(false, std::min(node, other), std::max(node, other));
+  };
+  std::sort(messages.begin(), messages.end(),
+            [&](std::uint32_t one, std::uint32_t other) { return pair_of(one) < pair_of(other); });
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (i == 0 || pair_of(messages[i - 1]) != pair_of(messages[i])) ++pairs_;
+    steps_[messages[i]].pair = static_cast<std::uint32_t>(pairs_ - 1);
   }
 }
 

@@ -28,6 +28,8 @@ class Plan {
     Run run;
     /// Of a send: which step of the peer receives it. Of a receive: which one of the peer sends it.
     std::uint32_t partner = 0;
+    /// Messages between two nodes, in either direction, have one number, as do those of two ranks of a node.
+    std::uint32_t pair = 0;
   };
 
   Plan(const Recipe& recipe, const Topology& topology, int root);
@@ -37,6 +39,7 @@ class Plan {
   [[nodiscard]] const Topology& topology() const { return *topology_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(first_round_.size()) - 1; }
   [[nodiscard]] int blocks() const { return blocks_; }
+  [[nodiscard]] std::size_t pairs() const { return pairs_; }
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   [[nodiscard]] const Step& step(std::size_t index) const { return steps_[index]; }
 
@@ -53,9 +56,11 @@ class Plan {
  private:
   void add(const Schedule& schedule);
   void match_messages();
+  void number_pairs();
 
   const Topology* topology_;
   int blocks_ = 1;
+  std::size_t pairs_ = 0;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> first_step_;   // [round] one more for the end
   std::vector<std::uint32_t> first_round_;  // [rank] one more for the end

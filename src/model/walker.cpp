@@ -79,14 +79,12 @@ class Walker {
         engine_message_(options.engine ? machine.engine_message : 0),
         engine_round_(options.engine ? machine.engine_round : 0),
         reduction_(options.arithmetic ? machine.reduction_seconds(call.bytes) : 0),
-        duplex_(options.overlap == Overlap::full   ? 1
-                : options.overlap == Overlap::none ? 0
-                                                   : machine.duplex),
         cores_(ranks()),
         network_ports_(ranks()),
         node_ports_(ranks()),
         links_(static_cast<std::size_t>(plan.topology().nodes)),
         memories_(links_.size()),
+        pairs_(plan.pairs()),
         flights_(ranks() * in_flight_),
         meetings_(plan.steps() * cut_.segments(), nobody) {}
 
@@ -279,13 +277,15 @@ class Walker {
 
   [[nodiscard]] bool is_limited() const { return options_.model == CostModel::max_rate; }
 
-  /// Through a port at the speed of the level; as far as the rank cannot do both at once, the other direction
-  /// has to wait.
-  Passage through(Server& port, Server& other, const Passage& passage, double bytes, double bandwidth,
+  /// Through a port, or what two ranks or nodes have between them. As far as both directions do not go at
+  /// once, the other one has to wait.
+  Passage through(Ports& port, bool out, const Passage& passage, double bytes, double bandwidth, double both,
                   int rank) {
     const Limit speed{.bandwidth = bandwidth, .message_rate = 0, .burst = 0};
-    Passage result = port.pass(passage, bytes, speed, rank);
-    if (duplex_ < 1) other.occupy(result.begin, (1 - duplex_) * bytes / bandwidth, rank);
+    Passage result = (out ? port.out : port.in).pass(passage, bytes, speed, rank);
+    if (options_.overlap == Overlap::full) return result;
+    if (options_.overlap == Overlap::none) both = 0;
+    if (both < 1) (out ? port.in : port.out).occupy(result.begin, (1 - both) * bytes / bandwidth, rank);
     return result;
   }
 
@@ -293,12 +293,26 @@ class Walker {
     return (by_network ? network_ports_ : node_ports_)[static_cast<std::size_t>(rank)];
   }
 
+  /// Between nodes, the ranks of a node share what the two have between them.
+  Passage exchange(const Plan::Step& send, const Message& message, const Protocol& cost, bool by_network,
+                   const Passage& passage) {
+    const double bandwidth =
+        by_network && is_limited() ? std::max(cost.bandwidth, machine_.node.bandwidth) : cost.bandwidth;
+    const Topology& topology = plan_.topology();
+    const int from = by_network ? topology.node(send.rank) : send.rank;
+    const int to = by_network ? topology.node(send.peer) : send.peer;
+    // One owner: what is in the way is the exchange itself, whoever's message it is.
+    return through(pairs_[send.pair], from < to, passage, message.bytes, bandwidth, cost.exchange,
+                   static_cast<int>(send.pair));
+  }
+
   void leave(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
-    Ports& own = ports(send.rank, by_network);
-    Passage passage = through(own.out, own.in, message.passage, message.bytes, cost.bandwidth, send.rank);
+    Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes,
+                              cost.bandwidth, cost.duplex, send.rank);
+    if (cost.exchange < 1) passage = exchange(send, message, cost, by_network, passage);
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {
       passage = links_[node].out.pass(passage, message.bytes, machine_.node, send.rank);
@@ -320,8 +334,8 @@ class Walker {
       message.passage = fabric_.pass(message.passage, message.bytes, machine_.fabric, send.rank);
       message.passage = links_[node].in.pass(message.passage, message.bytes, machine_.node, send.rank);
     }
-    Ports& own = ports(send.peer, by_network);
-    message.passage = through(own.in, own.out, message.passage, message.bytes, cost.bandwidth, send.peer);
+    message.passage = through(ports(send.peer, by_network), false, message.passage, message.bytes,
+                              cost.bandwidth, cost.duplex, send.peer);
     std::uint32_t& there = meeting(send.partner, message.segment);
     if (cost.synchronous || there == posted) {
       schedule(message.passage.end.at(), index, Stage::is_there);
@@ -347,13 +361,13 @@ class Walker {
   double engine_message_;
   double engine_round_;
   double reduction_;  // seconds of a byte
-  double duplex_;
 
   std::vector<Instant> cores_;  // [rank] until when it is busy
   std::vector<Ports> network_ports_;
   std::vector<Ports> node_ports_;
   std::vector<Ports> links_;      // [node]
   std::vector<Server> memories_;  // [node]
+  std::vector<Ports> pairs_;      // in: from the higher rank to the lower one
   Server fabric_;
 
   std::vector<Flight> flights_;

@@ -80,7 +80,7 @@ TEST(Walker, PartsAddUp) {
   machine.node = {.bandwidth = 5e9, .message_rate = 1e6, .burst = 65536};
   machine.memory.bandwidth = 20e9;
   machine.fabric = {.bandwidth = 15e9, .message_rate = 3e6, .burst = 0};
-  machine.duplex = 0.7;
+  for (auto& rows : machine.levels) rows[0].duplex = rows[0].exchange = 0.7;
   machine.engine_message = 3e-7;
   machine.engine_round = 1e-7;
   for (const char* spec : {"ring:segments=5", "rabenseifner:segments=3", "smp(ring)", "multilane", "nap",
