@@ -261,7 +261,7 @@ class TableRow:
     """What a tuning table says from a size on."""
 
     @property
-    def from_bytes(self) -> int:
+    def begin(self) -> int:
         """Bytes of the whole message; up to the next row's."""
     @property
     def spec(self) -> str: ...

@@ -48,7 +48,7 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
 
 void bind_tables(nb::module_& module) {
   nb::class_<Table::Row>(module, "TableRow")
-      .def_ro("from_bytes", &Table::Row::from)
+      .def_ro("begin", &Table::Row::from)
       .def_prop_ro("spec", [](const Table::Row& row) { return to_string(row.spec); })
       .def_ro("library", &Table::Row::library)
       .def_prop_ro("gain", [](const Table::Row& row) {
