@@ -89,7 +89,7 @@ app.command()(trace)
 app.command(cls=LauncherCommand)(study)
 
 try:
-    from stretto import predict, schedules
+    from stretto import explain, predict, schedules
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -98,3 +98,4 @@ else:
     app.command()(schedules.verify)
     app.command()(schedules.show)
     app.command()(predict.predict)
+    app.command()(explain.explain)

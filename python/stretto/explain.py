@@ -54,7 +54,9 @@ def explain(
     ] = "machine.json",
     table: Annotated[
         Path | None,
-        typer.Option(help="A tuning table; unless given, STRETTO_TABLE or the default place.", metavar="FILE"),
+        typer.Option(
+            help="A tuning table; unless given, STRETTO_TABLE or the default place.", metavar="FILE"
+        ),
     ] = None,
     mpi: Annotated[
         str, typer.Option(help="openmpi, mpich or intelmpi: whose table the default place has.")
@@ -96,7 +98,7 @@ def _in_force(call: Call, table: Path | None, family: str) -> InForce:
             return InForce(
                 row.spec,
                 f"{path}: {shape.nodes} nodes with {shape.ppn} ranks{nearest}, "
-                f"from {format_bytes(row.from_bytes)} on, {how}{gain}",
+                f"from {format_bytes(row.begin)} on, {how}{gain}",
             )
     spec = _core.choose(call.collective, call.bytes, topology)
     return InForce(spec, "the built-in rule" + (f"; {path} says nothing of it" if path else "; no table"))

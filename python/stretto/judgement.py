@@ -80,7 +80,9 @@ def judge(model: Model, measured: Measured, least_bytes: int, most_bytes: int) -
     for call, times in measured.by_call.items():
         if not least_bytes <= call.bytes <= most_bytes:
             continue
-        known = {spec: time for spec, time in times.items() if not spec.startswith(("native:", "native(", "auto"))}
+        known = {
+            spec: time for spec, time in times.items() if not spec.startswith(("native:", "native(", "auto"))
+        }
         pairs = [
             Pair(call, spec, model.predict(call, spec).seconds, time) for spec, time in sorted(known.items())
         ]
