@@ -279,16 +279,15 @@ class Walker {
   [[nodiscard]] bool is_limited() const { return options_.model == CostModel::max_rate; }
 
   /// Through a port, a node's link, or what two ranks or nodes have between them. As far as both directions
-  /// do not go at once, the other one has to wait.
+  /// do not go at once, the other one has to wait: from now on, not from when this message gets through,
+  /// since until then the other direction may go on.
   Passage through(Ports& port, bool out, const Passage& passage, double bytes, const Limit& limit,
                   double both, int rank) {
-    const Passage result = (out ? port.out : port.in).pass(passage, bytes, limit, rank);
-    if (options_.overlap == Overlap::full) return result;
     if (options_.overlap == Overlap::none) both = 0;
-    if (both < 1 && limit.bandwidth > 0) {
-      (out ? port.in : port.out).occupy(result.begin, (1 - both) * bytes / limit.bandwidth, rank);
+    if (options_.overlap != Overlap::full && both < 1 && limit.bandwidth > 0) {
+      (out ? port.in : port.out).occupy(now_, (1 - both) * bytes / limit.bandwidth);
     }
-    return result;
+    return (out ? port.out : port.in).pass(passage, bytes, limit, rank);
   }
   static Limit speed_of(double bandwidth) { return {.bandwidth = bandwidth, .message_rate = 0, .burst = 0}; }
 
@@ -312,6 +311,7 @@ class Walker {
 
   void leave(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
+    now_ = message.passage.begin;
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
     Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes,
@@ -331,6 +331,7 @@ class Walker {
 
   void arrive(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
+    now_ = message.passage.begin;
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
     if (is_limited() && by_network) {
@@ -376,6 +377,7 @@ class Walker {
   std::vector<Ports> node_pairs_;  // of nodes
   Server fabric_;
 
+  Instant now_;  // of the message that is looked at
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> meetings_;  // of each receive, segment by segment
   std::vector<Message> messages_;
