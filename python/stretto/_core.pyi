@@ -170,3 +170,156 @@ def has_fixed_tree(collective: str, recipe: str, topology: Topology, root: int =
 
 def misfit(collective: str, recipe: str, topology: Topology, root: int = 0) -> str:
     """Why it is of no use there, in a few words; empty if it is."""
+
+class Protocol:
+    """How messages of `begin` bytes and more go: latency (seconds) plus bytes / bandwidth."""
+
+    @property
+    def begin(self) -> int: ...
+    @property
+    def latency(self) -> float: ...
+    @property
+    def bandwidth(self) -> float: ...
+    @property
+    def synchronous(self) -> bool:
+        """The transfer begins when the receive is posted."""
+    @property
+    def duplex(self) -> float:
+        """1: a rank sends to one and receives from another at once; 0: one after the other."""
+    @property
+    def exchange(self) -> float:
+        """The same for two ranks that send to each other."""
+
+class Machine:
+    """What the models know of a cluster."""
+
+    def __init__(self, text: str) -> None:
+        """From the text of a machine file (docs/formats.md)."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def engine_message(self) -> float: ...
+    @property
+    def engine_round(self) -> float: ...
+    @property
+    def node_bandwidth(self) -> float:
+        """What one node sends, or receives, in a second; 0: without limit, as fabric_bandwidth."""
+    @property
+    def fabric_bandwidth(self) -> float: ...
+    def reduction_seconds(self, vector_bytes: int) -> float:
+        """Seconds that it takes to reduce a byte of a vector of so many."""
+    def protocols(self, level: str) -> list[Protocol]:
+        """Those of a level: socket, node or network."""
+
+class ClosedForm:
+    """A formula of the papers for the cost of an allreduce."""
+
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def label(self) -> str:
+        """As the papers call it: RNG."""
+    @property
+    def source(self) -> str: ...
+    def seconds(
+        self, message_bytes: float, nodes: int, ppn: int, segments: int, machine: Machine
+    ) -> float: ...
+
+def closed_forms() -> list[ClosedForm]: ...
+
+class Prediction:
+    @property
+    def seconds(self) -> float:
+        """When the last rank has its result."""
+    @property
+    def parts(self) -> dict[str, float]:
+        """Seconds of the critical path: latency, wire, reduction, overhead, waiting."""
+    @property
+    def extrapolated(self) -> bool:
+        """Walked with fewer nodes or segments, and drawn out in a straight line."""
+
+class Predictor:
+    """Walks the schedules of one recipe on one topology."""
+
+    def __init__(self, collective: str, recipe: str, topology: Topology, root: int = 0) -> None: ...
+    def predict(
+        self,
+        spec: str,
+        message_bytes: int,
+        machine: Machine,
+        model: str = "max_rate",
+        overlap: str = "measured",
+        arithmetic: bool = True,
+        engine: bool = True,
+    ) -> Prediction:
+        """What a call by `spec`, of this recipe, takes. model: postal, node_aware or max_rate; overlap of
+        sends and receives: measured, full or none."""
+
+class TableRow:
+    """What a tuning table says from a size on."""
+
+    @property
+    def begin(self) -> int:
+        """Bytes of the whole message; up to the next row's."""
+    @property
+    def spec(self) -> str: ...
+    @property
+    def library(self) -> str:
+        """The library's own algorithm that `native` means; empty: what the library chooses."""
+    @property
+    def gain(self) -> float | None:
+        """Times faster than the library by itself, where that was measured."""
+
+class TableShape:
+    """What a tuning table says for so many nodes with so many ranks."""
+
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def ppn(self) -> int:
+        """Ranks on the fullest node."""
+    @property
+    def min_ppn(self) -> int:
+        """Ranks on the emptiest node."""
+    @property
+    def modelled(self) -> bool:
+        """By the model, not by measurement."""
+    @property
+    def calls(self) -> list[str]:
+        """The calls that it has a list for: `allreduce`, `iallreduce`, `allreduce_init`, ..."""
+    def rows(self, call: str) -> list[TableRow]:
+        """The list of a call, ascending from 0 bytes; empty: the built-in rule speaks."""
+    def find(self, call: str, nbytes: int) -> TableRow | None:
+        """The row of a message; None: the built-in rule speaks."""
+
+class Table:
+    """A tuning table (docs/formats.md)."""
+
+    @property
+    def mpi(self) -> str:
+        """The library that was measured, e.g. `Open MPI 4.1.4`."""
+    @property
+    def network(self) -> str: ...
+    @property
+    def shapes(self) -> list[TableShape]: ...
+    def find_shape(self, nodes: int, ppn: int, min_ppn: int | None = None) -> TableShape | None:
+        """The shape that speaks for these nodes, exactly or as the nearest; without min_ppn all are full."""
+    def fit(self, library: str) -> tuple[bool, str]:
+        """Whether it is used on the library that calls itself so (MPI_Get_library_version), and a remark."""
+
+def read_table(text: str) -> Table:
+    """The table that a file holds."""
+
+def choose(call: str, nbytes: int, topology: Topology) -> str:
+    """What the built-in rule says."""
+
+def lookup(text: str, call: str, nodes: int, ppn: int, nbytes: int) -> str | None:
+    """The spec that the table in `text` gives for a call; None: the built-in rule speaks."""
+
+def default_table_path(family: str) -> str:
+    """Where the library looks for the table of an MPI family (openmpi, mpich, intelmpi); empty: nowhere."""
+
+def parse_library_name(text: str) -> tuple[str, str] | None:
+    """Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4."""

@@ -38,6 +38,10 @@ class Collective:
     has_root: bool = False
     goes_in_place: bool = True
 
+    def link_part(self, ppn: list[int]) -> float:
+        """What a node's link must carry at least, as a part of the message; of the ranks on each node."""
+        return self.load.part(ppn)
+
 
 def _other_nodes_part(ppn: list[int]) -> float:
     return 1 - min(ppn) / sum(ppn)
@@ -103,4 +107,4 @@ class LinkBound:
         """Algorithm bandwidth in bytes per second."""
         if len(self.ppn) < 2 or size < _CUT * self.least_bytes:
             return None
-        return self.rate * _TCP_PAYLOAD / self.collective.load.part(self.ppn)
+        return self.rate * _TCP_PAYLOAD / self.collective.link_part(self.ppn)

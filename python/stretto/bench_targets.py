@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from stretto import lab_jobs, launch, mpi, paths
-from stretto.bench_collectives import COLLECTIVES
+from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.errors import StrettoError
 from stretto.lab import Lab
 from stretto.results import Run, read_events
@@ -93,9 +93,23 @@ def lab_target(lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int
     return Target(install.flavor.abi, start, rate, install.flavor)
 
 
-def measure(target: Target, arguments: list[str], progress: Callable[[float, float], None]) -> Run:
-    """Run the measuring program there and read its results."""
-    run, status = observe(target, arguments, lambda lines: read_events(lines, progress))
+def link_bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
+    """What the links allow where the run was: by the rate that is known of them, in bytes per second."""
+    if run.nodes < 2:
+        return None
+    if rate is not None:
+        return LinkBound(rate, run.collective, run.ppn)
+    return LinkBound.for_lab(target.rate, run.collective, run.ppn) if target.rate is not None else None
+
+
+def measure(
+    target: Target,
+    arguments: list[str],
+    progress: Callable[[float, float], None],
+    into: Run | None = None,
+) -> Run:
+    """Run the measuring program there and read its results, into a run that is given if there is one."""
+    run, status = observe(target, arguments, lambda lines: read_events(lines, progress, into))
     if status not in (0, None) and all(series.correct for series in run.series):
         raise StrettoError(f"the launcher ended with status {status}, though all results are right")
     return run

@@ -12,7 +12,8 @@ from stretto import launch, paths
 from stretto.bench import bench
 from stretto.errors import StrettoError
 from stretto.lab_cli import lab_app
-from stretto.program_command import OneLineErrors, ProgramCommand, program_of
+from stretto.program_command import LauncherCommand, OneLineErrors, ProgramCommand, program_of
+from stretto.study import study
 from stretto.trace_cli import trace
 
 app = typer.Typer(
@@ -85,9 +86,10 @@ def doctor() -> None:
 app.add_typer(lab_app, name="lab")
 app.command()(bench)
 app.command()(trace)
+app.command(cls=LauncherCommand)(study)
 
 try:
-    from stretto import schedules
+    from stretto import calibrate, explain, predict, schedules
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -95,7 +97,6 @@ else:
     app.command()(schedules.algorithms)
     app.command()(schedules.verify)
     app.command()(schedules.show)
-    # Its fit counts messages and rounds on schedules.
-    from stretto.calibrate import calibrate
-
-    app.command()(calibrate)
+    app.command()(predict.predict)
+    app.command()(explain.explain)
+    app.command()(calibrate.calibrate)

@@ -162,6 +162,8 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
             continue
         if name in _FOLDER_OF and value:
             wrong = _wrong_folder(_FOLDER_OF[name](Path(value).absolute()))
+        elif name == "STRETTO_TABLE" and value not in ("", "none"):
+            wrong = _read_table(Path(value))[1]
         else:
             wrong = "; ".join(_core.complaints(name, value))
         yield Finding(Verdict.BAD if wrong else Verdict.GOOD, f"{name}={value}", wrong)
@@ -179,6 +181,35 @@ def _wrong_folder(folder: Path) -> str:
     return "" if good else f"{folder} is no folder that can be written to"
 
 
+def _read_table(file: Path) -> tuple[str, str]:
+    """What a tuning table is of, and what is wrong with it; one of them is empty."""
+    from stretto import _core  # noqa: PLC0415  whoever calls has it
+
+    if not file.is_file():  # a pipe might never end
+        return "", "there is no such file"
+    try:
+        table = _core.read_table(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        return "", f"cannot be read: {error.strerror}"
+    except ValueError as error:
+        return "", str(error)
+    shapes = ", ".join(f"{shape.nodes} x {shape.ppn}" for shape in table.shapes)
+    return f"of {table.mpi}, for nodes x ppn of {shapes or 'nothing'}", ""
+
+
+def check_tables() -> Iterator[Finding]:
+    """The tuning tables at their default places."""
+    try:
+        from stretto import _core  # noqa: PLC0415  as above
+    except ImportError:
+        return
+    for family in ("openmpi", "mpich", "intelmpi"):
+        path = _core.default_table_path(family)
+        if path and Path(path).exists():
+            found, wrong = _read_table(Path(path))
+            yield Finding(Verdict.BAD if wrong else Verdict.GOOD, path, wrong or found)
+
+
 def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:
     """All findings, and whether an MPI program can be run with Stretto under it."""
     installs = mpi.installs()
@@ -190,6 +221,7 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:
         *check_mpi4py(installs),
         check_lab(),
         *check_variables(environment),
+        *check_tables(),
     ]
     if not any(libraries[install.flavor.abi].verdict is Verdict.GOOD for install in installs):
         detail = "no MPI library is found together with the shared object for it"

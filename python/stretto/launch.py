@@ -19,8 +19,8 @@ from stretto.mpi import Flavor, Launcher
 
 # STRETTO_ variables that are for the command line, not for the ranks.
 TOOL_VARIABLES = frozenset({"STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
-# Those that name what ranks write: a rank may run in another folder than the one where the name was written.
-_WRITTEN = ("STRETTO_STATS", "STRETTO_TRACE")
+# Those that name files of ranks: a rank may run in another folder than the one where the name was written.
+_FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
 
 
 class UnknownLauncherError(StrettoError):
@@ -83,8 +83,8 @@ def settings(
     result |= forced(specs)
     if stats is not None:
         result["STRETTO_STATS"] = str(stats)
-    for name in _WRITTEN:
-        if result.get(name):
+    for name in _FILES:
+        if result.get(name) and (name, result[name]) != ("STRETTO_TABLE", "none"):
             result[name] = str(Path(result[name]).absolute())
     if strict:
         result["STRETTO_STRICT"] = "1"

@@ -26,6 +26,8 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
 void report_calibration(const Options& options, const Placement& placement);
 void report_progress(double done, double total);
 void report_result(const Case& one, const Result& result);
+/// A case that the budget has no time for.
+void report_skipped(const Case& one);
 void report_error(const std::string& message);
 void report_end();
 /// Events that are written out already, each with the end of its line.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "bindings/bindings.hpp"
 #include "select/settings.hpp"
 #include "select/spec.hpp"
 #include "select/topology_text.hpp"
@@ -24,6 +25,34 @@
 namespace nb = nanobind;
 
 namespace stretto {
+
+Collective collective_named(const std::string& name) {
+  if (const auto found = find_collective(name)) return *found;
+  std::string known;
+  for (const Collective collective : collectives) {
+    known += (known.empty() ? "" : ", ") + std::string(name_of(collective));
+  }
+  throw std::invalid_argument("there is no collective \"" + name + "\"; there are " + known);
+}
+
+Recipe recipe_spelled(const std::string& collective, const std::string& text) {
+  const Spec spec = parse_spec(collective_named(collective), text);
+  if (spec.is_native()) {
+    throw std::invalid_argument("native is the MPI library's own: it has no schedule here");
+  }
+  if (spec.pipelining != Pipelining{}) {
+    throw std::invalid_argument("spec \"" + text + "\": every segment has the schedule of " +
+                                to_string(spec.recipe) + "; give that");
+  }
+  return spec.recipe;
+}
+
+void check_rank(const std::string& what, int rank, const Topology& topology) {
+  if (rank >= 0 && rank < topology.ranks()) return;
+  throw std::invalid_argument(what + " must be from 0 to " + std::to_string(topology.ranks() - 1) + ", not " +
+                              std::to_string(rank));
+}
+
 namespace {
 
 std::string text_of(Buffer buffer) {
@@ -60,33 +89,6 @@ std::string text_of(Collective collective) {
 
 std::optional<Slice> if_any(const Slice& slice) {
   return slice.count > 0 ? std::optional(slice) : std::nullopt;
-}
-
-Collective collective_named(const std::string& name) {
-  if (const auto found = find_collective(name)) return *found;
-  std::string known;
-  for (const Collective collective : collectives) {
-    known += (known.empty() ? "" : ", ") + text_of(collective);
-  }
-  throw std::invalid_argument("there is no collective \"" + name + "\"; there are " + known);
-}
-
-Recipe recipe_spelled(const std::string& collective, const std::string& text) {
-  const Spec spec = parse_spec(collective_named(collective), text);
-  if (spec.is_native()) {
-    throw std::invalid_argument("native is the MPI library's own: it has no schedule here");
-  }
-  if (spec.pipelining != Pipelining{}) {
-    throw std::invalid_argument("spec \"" + text + "\": every segment has the schedule of " +
-                                to_string(spec.recipe) + "; give that");
-  }
-  return spec.recipe;
-}
-
-void check_rank(const std::string& what, int rank, const Topology& topology) {
-  if (rank >= 0 && rank < topology.ranks()) return;
-  throw std::invalid_argument(what + " must be from 0 to " + std::to_string(topology.ranks() - 1) + ", not " +
-                              std::to_string(rank));
 }
 
 /// A recipe with what it is asked about, read and checked.
@@ -280,7 +282,9 @@ NB_MODULE(_core, module) {
   bind_registry(module);
   bind_schedules(module);
   bind_proof(module);
+  bind_models(module);
   bind_settings(module);
+  bind_tables(module);
 }
 
 }  // namespace stretto

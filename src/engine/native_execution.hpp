@@ -6,7 +6,7 @@
 #include "algorithms/collective.hpp"
 #include "engine/buffer_pool.hpp"
 #include "engine/execution.hpp"
-#include "engine/pipelining.hpp"
+#include "schedule/pipelining.hpp"
 
 namespace stretto {
 

@@ -8,7 +8,7 @@
 
 #include "engine/buffer_pool.hpp"
 #include "engine/execution.hpp"
-#include "engine/pipelining.hpp"
+#include "schedule/pipelining.hpp"
 #include "schedule/schedule.hpp"
 
 namespace stretto {

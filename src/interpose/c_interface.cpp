@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "interpose/carry_out.hpp"
 #include "interpose/collective_forms.hpp"
@@ -29,27 +27,6 @@ int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, c
     }
   }
   return make_call(std::move(form));
-}
-
-struct NamedForm {
-  Collective collective;
-  Face face;
-};
-
-/// Of "allreduce", "iallreduce" or "allreduce_init".
-std::optional<NamedForm> find_form(std::string_view name) {
-  constexpr std::string_view init = "_init";
-  Face face = Face::blocking;
-  std::optional<Collective> collective = find_collective(name);
-  if (!collective && name.ends_with(init)) {
-    face = Face::persistent;
-    collective = find_collective(name.substr(0, name.size() - init.size()));
-  } else if (!collective && name.starts_with('i')) {
-    face = Face::non_blocking;
-    collective = find_collective(name.substr(1));
-  }
-  if (!collective) return std::nullopt;
-  return NamedForm{*collective, face};
 }
 
 /// What fits of a text, with an ending zero.
@@ -141,7 +118,7 @@ STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec,
 
 STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec,
                                    int length) {
-  const auto known = find_form(collective == nullptr ? "" : collective);
+  const auto known = find_call(collective == nullptr ? "" : collective);
   if (!known || spec == nullptr || length < 1) return MPI_ERR_ARG;
   Spec chosen;
   std::shared_ptr<Communicator> state;

@@ -49,6 +49,15 @@ Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face fac
   return session.must_be_own(face) ? choose_own(shape) : choose(shape);
 }
 
+/// nullptr where the table says nothing, or what cannot serve this call.
+const Spec* find_in_table(const Communicator& state, const CallTraits& traits, Face face) {
+  if (state.table_shape() == nullptr) return nullptr;
+  const Table::Row* row = state.table_shape()->find(traits.collective, face, traits.bytes);
+  if (row == nullptr) return nullptr;
+  if (row->spec.is_native() && session.must_be_own(face)) return nullptr;
+  return find_misfit(row->spec, traits, state.topology()).empty() ? &row->spec : nullptr;
+}
+
 }  // namespace
 
 std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form) {
@@ -102,7 +111,10 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
                                 const std::optional<Spec>& forced) {
   const std::optional<Spec>& wanted = forced ? forced : session.settings.forced_for(traits.collective);
   const Topology& topology = state.topology();
-  if (!wanted) return choose_by_rule(traits, topology, face);
+  if (!wanted) {
+    const Spec* tuned = find_in_table(state, traits, face);
+    return tuned != nullptr ? *tuned : choose_by_rule(traits, topology, face);
+  }
   const std::string misfit = find_misfit(*wanted, traits, topology);
   if (misfit.empty()) return wanted;
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);

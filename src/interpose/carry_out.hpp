@@ -15,8 +15,9 @@
 
 namespace stretto {
 
-/// The spec for a call on this communicator: the forced one, or else what the rule says. A forced one that
-/// does not fit gives way to what is sound, on all ranks alike; in strict mode nothing is returned.
+/// The spec for a call on this communicator: the forced one, or else what the tuning table says, or else the
+/// rule. What does not fit gives way to what is sound, on all ranks alike; in strict mode nothing is returned
+/// for a forced one.
 std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
                                 const std::optional<Spec>& forced);
 

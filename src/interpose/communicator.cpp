@@ -104,6 +104,9 @@ void Communicator::find_topology(int ranks) {
     numas.push_back(session.topology.numa_of[i]);
   }
   topology_ = Topology::from_labels(nodes, sockets, numas);
+  if (session.table) {
+    table_shape_ = session.table->find_shape(topology_.nodes, topology_.min_ppn, topology_.max_ppn);
+  }
   label_ = make_label(in_world);
   ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
 }

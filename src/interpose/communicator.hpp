@@ -14,6 +14,7 @@
 #include "interpose/call_traits.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"
+#include "select/table.hpp"
 
 namespace stretto {
 
@@ -30,6 +31,8 @@ class Communicator {
   /// or no tags left. The same on all of its ranks.
   [[nodiscard]] bool native_only() const { return native_only_; }
   [[nodiscard]] const Topology& topology() const { return topology_; }
+  /// What the tuning table says for it; nullptr: nothing.
+  [[nodiscard]] const Table::Shape* table_shape() const { return table_shape_; }
   [[nodiscard]] int rank() const { return rank_; }
   /// Of the communicator's ranks, which rank of MPI_COMM_WORLD each is.
   [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
@@ -82,6 +85,7 @@ class Communicator {
   std::atomic<bool> is_freed_{false};
   int rank_ = 0;
   Topology topology_;
+  const Table::Shape* table_shape_ = nullptr;
   Peers ranks_in_world_;
   std::string label_;
   std::uint64_t sequence_ = 0;

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +20,7 @@
 #include "interpose/find_topology.hpp"
 #include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
+#include "interpose/shared_settings.hpp"
 #include "interpose/statistics.hpp"
 #include "interpose/trace.hpp"
 #include "interpose/watchdog.hpp"
@@ -29,14 +32,13 @@ Session session;
 
 namespace {
 
-/// The settings of rank 0, on all ranks: what chooses must not differ.
-std::string shared_settings_text() {
-  std::string text = settings_text(environ);
-  int length = static_cast<int>(text.size());
-  mpi.Bcast(&length, 1, MPI_INT, 0, mpi.comm_world);
-  text.resize(static_cast<std::size_t>(length));
-  mpi.Bcast(text.data(), length, MPI_CHAR, 0, mpi.comm_world);
-  return text;
+std::string library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  mpi.Get_library_version(text.data(), &length);
+  // The length counts a terminating zero in Open MPI, so it is not used.
+  const std::string version(text.data());
+  return version.substr(0, version.find('\n'));
 }
 
 /// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
@@ -44,8 +46,28 @@ std::string shared_settings_text() {
 std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
   if (session.tells_of_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
-  if (!forced) return session.must_be_own(face) ? 0 : native_floor(collective, face);
-  return forced->is_pass_through() ? SIZE_MAX : 0;
+  if (forced) return forced->is_pass_through() ? SIZE_MAX : 0;
+  if (session.must_be_own(face)) return 0;
+  // The rule speaks on communicators whose shape is not in the table.
+  const std::size_t floor = native_floor(collective, face);
+  return session.table ? std::min(floor, session.table->native_floor(collective, face)) : floor;
+}
+
+std::string shape_text(int nodes, int min_ppn, int max_ppn) {
+  return "nodes=" + std::to_string(nodes) + ",ppn=" + std::to_string(max_ppn) +
+         (min_ppn == max_ppn ? "" : ",min_ppn=" + std::to_string(min_ppn));
+}
+
+/// Who names a table expects it to speak for the job.
+void remark_on_shape(const Topology& job) {
+  if (!session.table || session.settings.table_file.empty() || job.ranks() == 1) return;
+  const std::string text = shape_text(job.nodes, job.min_ppn, job.max_ppn);
+  const Table::Shape* shape = session.table->find_shape(job.nodes, job.min_ppn, job.max_ppn);
+  const std::string used = shape == nullptr ? "" : shape_text(shape->nodes, shape->min_ppn, shape->ppn);
+  if (used == text) return;
+  complain_once_on_rank_0(
+      "STRETTO_TABLE=" + session.table_path + ": says nothing of " + text + "; " +
+      (used.empty() ? "the built-in rule is used" : "what it says of " + used + " is used"));
 }
 
 /// The rank that a launcher gave this process, for a line that must be written before MPI can be asked.
@@ -74,7 +96,9 @@ void begin_session(int given_level, int asked_level) {
     return;
   }
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
-  session.settings = parse_settings(shared_settings_text());
+  session.settings = share_settings();
+  session.library = library_version();
+  if (!session.settings.disabled) share_table(session.settings, session.library);
   for (const Complaint& complaint : session.settings.complaints) {
     complain_once_on_rank_0(complaint.variable + ": " + complaint.error + "; " +
                             (session.settings.strict ? "the job ends (STRETTO_STRICT)" : complaint.instead));
@@ -90,11 +114,12 @@ void begin_session(int given_level, int asked_level) {
   session.non_blocking = may_help(given_level);
   session.program_has_threads = asked_level == MPI_THREAD_MULTIPLE;
   session.topology = find_topology(session.settings);
+  remark_on_shape(session.topology);
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
   for (const Collective collective : collectives) {
     const auto i = static_cast<std::size_t>(collective);
-    for (const Face face : {Face::blocking, Face::non_blocking, Face::persistent}) {
+    for (const Face face : faces) {
       session.native_floors[static_cast<std::size_t>(face)][i] =
           find_native_floor(session.settings, collective, face);
     }

@@ -4,12 +4,14 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/mpi.hpp"
 #include "interpose/call_traits.hpp"
 #include "select/settings.hpp"
+#include "select/table.hpp"
 
 namespace stretto {
 
@@ -19,6 +21,11 @@ struct Session {
   /// Whether calls are looked at at all.
   std::atomic<bool> active{false};
   Settings settings;
+  /// How the MPI library names itself; the first line of it.
+  std::string library;
+  /// Which way collectives take, if there is a tuning table, and the file that it is from.
+  std::optional<Table> table;
+  std::string table_path;
   /// Whether calls that are not blocking can be carried out: only where a helper thread may call MPI.
   bool non_blocking = false;
   /// The program asked for MPI_THREAD_MULTIPLE.

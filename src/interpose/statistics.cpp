@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/statistics.hpp"
 
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <fstream>
@@ -31,15 +30,6 @@ std::map<Key, Count>& counts() {
   return all;
 }
 
-std::string library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  mpi.Get_library_version(text.data(), &length);
-  // The length counts a terminating zero in Open MPI, so it is not used.
-  const std::string version(text.data());
-  return version.substr(0, version.find('\n'));
-}
-
 }  // namespace
 
 void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds) {
@@ -55,7 +45,8 @@ std::string statistics_text() {
   mpi.Comm_size(mpi.comm_world, &ranks);
   nlohmann::ordered_json report;
   report["stretto"] = STRETTO_VERSION;
-  report["library"] = library_version();
+  report["library"] = session.library;
+  if (session.table) report["table"] = session.table_path;
   report["ranks"] = ranks;
   report["nodes"] = session.topology.nodes;
   report["measured_on_rank"] = session.world_rank;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace stretto {
 
@@ -40,6 +41,37 @@ class Partition {
  private:
   std::size_t base_;
   std::size_t longer_;
+};
+
+/// Which elements of the message the blocks of one segment hold. Where blocks are the caller's, a segment is
+/// a part of every block, so only single blocks are contiguous unless there is one segment.
+class BlockCut {
+ public:
+  BlockCut() = default;
+
+  /// A segment that is cut into equal blocks.
+  BlockCut(Range segment, std::size_t blocks) : first_(segment.first), equal_(segment.count, blocks) {}
+
+  /// The `segment`-th part of `segments` of each of the caller's blocks.
+  BlockCut(std::span<const std::size_t> borders, std::size_t segment, std::size_t segments)
+      : borders_(borders), segment_(segment), segments_(segments) {}
+
+  [[nodiscard]] Range run(std::size_t block, std::size_t count = 1) const {
+    if (borders_.empty()) {
+      const Range run = equal_.run(block, count);
+      return {first_ + run.first, run.count};
+    }
+    if (segments_ == 1) return {borders_[block], borders_[block + count] - borders_[block]};
+    const Range part = Partition(borders_[block + 1] - borders_[block], segments_).run(segment_);
+    return {borders_[block] + part.first, part.count};
+  }
+
+ private:
+  std::size_t first_ = 0;
+  Partition equal_{0, 1};
+  std::span<const std::size_t> borders_;
+  std::size_t segment_ = 0;
+  std::size_t segments_ = 1;
 };
 
 }  // namespace stretto

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
+#include "select/face.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
-
-/// The three faces of a collective.
-enum class Face : std::uint8_t { blocking, non_blocking, persistent };
 
 /// What the choice may depend on: only what MPI guarantees to be equal on all ranks.
 struct CallShape {

@@ -74,7 +74,7 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
 std::string known_variables() {
   std::string names =
       "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, STRETTO_STATS, "
-      "STRETTO_STRICT, STRETTO_TOPOLOGY, STRETTO_TRACE, STRETTO_WATCHDOG";
+      "STRETTO_STRICT, STRETTO_TABLE, STRETTO_TOPOLOGY, STRETTO_TRACE, STRETTO_WATCHDOG";
   for (const Collective collective : collectives) names += ", " + variable_of(collective);
   return names;
 }
@@ -99,6 +99,8 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
     settings.statistics_file = value;
   } else if (name == "STRETTO_TRACE") {
     settings.trace_folder = value;
+  } else if (name == "STRETTO_TABLE") {
+    settings.table_file = value;
   } else if (name == topology_variable) {
     parse_topology_setting(value, settings);
   } else if (!is_for_tools(name)) {

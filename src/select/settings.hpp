@@ -31,6 +31,8 @@ struct Settings {
   double watchdog_seconds = 0;
   std::string statistics_file;  // empty: none
   std::string trace_folder;     // empty: none
+  /// `none`, or the file of a tuning table; empty: the one at the default place (select/table_file.hpp).
+  std::string table_file;
   /// Instead of what MPI says about nodes; empty: none. Of MPI_COMM_WORLD.
   std::optional<Topology> topology;
   /// For each collective; empty: the built-in rule.

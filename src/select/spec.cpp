@@ -2,9 +2,10 @@
 #include "select/spec.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdint>
+#include <optional>
+
+#include "text/size.hpp"
 
 namespace stretto {
 namespace {
@@ -12,23 +13,8 @@ namespace {
 constexpr std::uint64_t most_segments = 32768;  // as many as there are tags
 constexpr std::uint64_t most_radix = 1024;
 
-struct Unit {
-  std::string_view name;
-  std::uint64_t bytes;
-};
-
-/// Largest first, as sizes are written in the largest unit that divides them.
-constexpr std::array<Unit, 3> units{{{"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}}};
-
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
-}
-
-std::string size_text(std::size_t bytes) {
-  for (const Unit& unit : units) {
-    if (bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes) + std::string(unit.name);
-  }
-  return std::to_string(bytes);
 }
 
 std::string known_names(Collective collective) {
@@ -114,21 +100,12 @@ class Parser {
 
   std::uint64_t parse_number(std::string_view key, std::string_view text, std::uint64_t least,
                              std::uint64_t most, bool is_size) const {
-    std::uint64_t value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    std::string_view unit_name = text.substr(static_cast<std::size_t>(end - text.data()));
-    bool readable = status == std::errc{};
-    for (const Unit& unit : units) {
-      if (!is_size || unit_name != unit.name || value > most / unit.bytes) continue;
-      value *= unit.bytes;
-      unit_name = {};
-    }
-    readable = readable && unit_name.empty() && value >= least && value <= most;
-    if (!readable) {
+    const std::optional<std::uint64_t> value = is_size ? parse_size(text) : parse_whole(text);
+    if (!value || *value < least || *value > most) {
       fail(std::string(key) + " must be a whole number from " + std::to_string(least) + " to " +
            std::to_string(most) + (is_size ? ", or a size such as 256KiB" : "") + ", not " + quoted(text));
     }
-    return value;
+    return *value;
   }
 
   bool take(char symbol) {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "algorithms/registry.hpp"
-#include "engine/pipelining.hpp"
+#include "schedule/pipelining.hpp"
 
 namespace stretto {
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -89,6 +90,10 @@ def test_installs() -> None:
         ("STRETTO_BCAST", "recursive_doubling", Verdict.BAD),
         ("STRETTO_TOPOLOGY", "nodes=8,ppn=4", Verdict.GOOD),
         ("STRETTO_TOPOLOGY", "nodes=8", Verdict.BAD),
+        ("STRETTO_TABLE", "none", Verdict.GOOD),
+        ("STRETTO_TABLE", "", Verdict.GOOD),
+        ("STRETTO_TABLE", "/nowhere/table.json", Verdict.BAD),
+        ("STRETTO_TABLE", "/dev/zero", Verdict.BAD),
     ],
 )
 def test_variables(name: str, value: str, verdict: Verdict) -> None:
@@ -96,6 +101,27 @@ def test_variables(name: str, value: str, verdict: Verdict) -> None:
     findings = list(doctor.check_variables(environment))
     assert [(finding.what, finding.verdict) for finding in findings] == [(f"{name}={value}", verdict)]
     assert (findings[0].detail == "") == (verdict is Verdict.GOOD)
+
+
+def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert list(doctor.check_tables()) == []
+    (tmp_path / "stretto").mkdir()
+    good, bad = (tmp_path / "stretto" / f"table-{family}.json" for family in ("openmpi", "mpich"))
+    shapes = [{"nodes": 8, "ppn": 1}, {"nodes": 4, "ppn": 2}]
+    table = {"format": "stretto-table", "version": 1, "mpi": "Open MPI 4.1.4", "shapes": shapes}
+    good.write_text(json.dumps(table), encoding="utf-8")
+    bad.write_bytes(b'{"format": "\xff"}')
+    found, wrong = doctor.check_tables()
+    of = "of Open MPI 4.1.4, for nodes x ppn of 8 x 1, 4 x 2"
+    assert (found.verdict, found.what, found.detail) == (Verdict.GOOD, str(good), of)
+    assert (wrong.verdict, wrong.what) == (Verdict.BAD, str(bad))
+    (finding,) = doctor.check_variables({"STRETTO_TABLE": str(good)})
+    assert (finding.verdict, finding.detail) == (Verdict.GOOD, "")
+    good.write_text(json.dumps({**table, "shapes": [{"nodes": 0}]}), encoding="utf-8")
+    (finding,) = doctor.check_variables({"STRETTO_TABLE": str(good)})
+    assert finding.verdict is Verdict.BAD
+    assert finding.detail == "shapes[0].nodes: expected a whole number from 1 to 1048576, not 0"
 
 
 def test_mpi4py_on_open_mpi() -> None:

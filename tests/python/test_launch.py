@@ -87,6 +87,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "STRETTO_ALLREDUCE": "native",
         "STRETTO_CHECK": "1",
         "STRETTO_STATS": "calls.json",
+        "STRETTO_TABLE": "table.json",
         "STRETTO_TRACE": "traces",
         "STRETTO_WATCHDOG": "30s",
         "STRETTO_LIB_DIR": "/x",
@@ -95,6 +96,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     }
     others = {
         "STRETTO_CHECK": "1",
+        "STRETTO_TABLE": str(tmp_path / "table.json"),
         "STRETTO_TRACE": str(tmp_path / "traces"),
         "STRETTO_WATCHDOG": "30s",
     }
@@ -113,6 +115,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         **others,
     }
     # What is set to nothing is not set.
+    assert launch.settings({"STRETTO_TABLE": "none"}) == {"STRETTO_TABLE": "none"}
     assert launch.settings({"STRETTO_TRACE": "", "STRETTO_STATS": ""}) == {
         "STRETTO_TRACE": "",
         "STRETTO_STATS": "",

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <random>
 #include <vector>
 
@@ -11,8 +10,6 @@
 
 namespace stretto {
 namespace {
-
-constexpr std::array faces = {Face::blocking, Face::non_blocking, Face::persistent};
 
 CallShape shape_of(Collective collective, std::size_t bytes, const Topology& topology,
                    Face face = Face::blocking) {

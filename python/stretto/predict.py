@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stretto predict`: what collectives take on a machine, by the schedule walker, without running anything."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from stretto import plots
+from stretto._core import Prediction, closed_forms
+from stretto.errors import StrettoError
+from stretto.files import write_atomically
+from stretto.judgement import judge, print_judgement, to_json
+from stretto.measured import read_measured
+from stretto.model import Call, Model, candidates, link_seconds, load_machine, machine_names
+from stretto.recipes import check_collective
+from stretto.topologies import parse_topology, topology_text
+from stretto.units import format_bandwidth, format_bytes, format_seconds, parse_sizes, split_list
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """A spec, or a formula of the papers, at one size."""
+
+    spec: str
+    bytes: int
+    seconds: float
+    parts: dict[str, float]
+    """Seconds of the critical path: latency, wire, reduction, overhead, waiting. None of a formula."""
+    extrapolated: bool = False
+
+
+def predict(
+    collective: Annotated[str, typer.Argument(help="allreduce, bcast, reduce, reduce_scatter, allgather")],
+    machine: Annotated[
+        str, typer.Option(help=f"A machine file, or one of {', '.join(machine_names())}.")
+    ] = "altec",
+    nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes; 8 unless given.")] = None,
+    ppn: Annotated[int | None, typer.Option(min=1, help="Ranks on each node.")] = None,
+    topology: Annotated[str | None, typer.Option(help="Any topology, as ppn=4+4+1, or a file.")] = None,
+    sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..1GiB:4",
+    specs: Annotated[
+        str, typer.Option(help="With commas between. Unless given: whichever is best at some size.")
+    ] = "",
+    formulas: Annotated[
+        bool, typer.Option("--formulas", help="The papers' closed forms as well (allreduce).")
+    ] = False,
+    model: Annotated[str, typer.Option(help="postal, node_aware or max_rate.")] = "max_rate",
+    overlap: Annotated[
+        str, typer.Option(help="Of sends and receives: measured, full (OVLP) or none (NOVL).")
+    ] = "measured",
+    arithmetic: Annotated[
+        bool, typer.Option("--arithmetic/--no-arithmetic", help="Whether reductions take time.")
+    ] = True,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Predict what these files hold, of stretto bench --json or stretto study, and judge the model.",
+        ),
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all predictions here.")] = None,
+    png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
+) -> None:
+    """Predict collectives on a machine: one of the papers', or one that stretto calibrate measured."""
+    check_collective(collective)
+    if against:
+        _judge(machine, against, parse_sizes(sizes), json_file)
+        return
+    where = topology_text(topology, None, nodes, ppn, 8)
+    ranks = parse_topology(where).ranks
+    its_machine = load_machine(machine)
+    walker = Model(its_machine)
+    wanted = split_list(specs) if specs else candidates(collective, where)
+    calls = [Call(collective, size, where) for size in parse_sizes(sizes)]
+    predictions = []
+    for spec in track(wanted, "predicting", console=Console(stderr=True), transient=True):
+        for call in calls:
+            result = walker.predict(call, spec, model=model, overlap=overlap, arithmetic=arithmetic)
+            predictions.append(_predicted(spec, call, result))
+    if not specs:
+        predictions = _winners(predictions)
+    if formulas:
+        predictions += _by_formulas(calls, walker)
+    bounds = {call.bytes: link_seconds(call, its_machine) for call in calls}
+    title = f"{collective}, {ranks} ranks on {parse_topology(where).nodes} nodes, {its_machine.name}"
+    _print(title, predictions, bounds, its_machine.description)
+    if json_file:
+        write_atomically(json_file, _to_json(collective, where, its_machine.name, predictions))
+    if png_file:
+        lines: dict[str, list[tuple[int, float]]] = {}
+        for one in predictions:
+            lines.setdefault(one.spec, []).append((one.bytes, one.bytes / one.seconds))
+        limit = [(size, size / bound) for size, bound in bounds.items() if bound]
+        plots.plot_predictions(f"{title}, predicted", lines, limit, png_file)
+
+
+def _judge(machine: str, files: list[Path], sizes: list[int], json_file: Path | None) -> None:
+    measured = read_measured(files)
+    judgement = judge(Model(load_machine(machine)), measured, min(sizes), max(sizes))
+    if not judgement.pairs:
+        raise StrettoError(
+            f"--against: nothing there between {format_bytes(min(sizes))} and {format_bytes(max(sizes))}"
+        )
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    print_judgement(judgement, console)
+    if json_file:
+        write_atomically(json_file, to_json(judgement, machine, ", ".join(dict.fromkeys(measured.libraries))))
+
+
+def _predicted(spec: str, call: Call, result: Prediction) -> Predicted:
+    return Predicted(spec, call.bytes, result.seconds, result.parts, result.extrapolated)
+
+
+def _winners(predictions: list[Predicted]) -> list[Predicted]:
+    """`native`, and at each size the best; of what is as good within 1 %, what is so at most sizes."""
+    best = {one.bytes: one.seconds for one in sorted(predictions, key=lambda one: -one.seconds)}
+    good = [one for one in predictions if one.seconds <= 1.01 * best[one.bytes]]
+    kept = [one for one in predictions if one.spec == "native"]
+    while good:
+        spec = Counter(one.spec for one in good).most_common(1)[0][0]
+        chosen = [one for one in good if one.spec == spec]
+        kept += [one for one in chosen if spec != "native"]
+        sizes = {one.bytes for one in chosen}
+        good = [one for one in good if one.bytes not in sizes]
+    return kept
+
+
+def _by_formulas(calls: list[Call], walker: Model) -> list[Predicted]:
+    if calls[0].collective != "allreduce":
+        raise StrettoError("--formulas: the papers have them for allreduce only")
+    result = []
+    for form in closed_forms():
+        for call in calls:
+            where = parse_topology(call.topology)
+            if where.min_ppn != where.max_ppn:
+                raise StrettoError("--formulas: they count nodes of equally many ranks")
+            seconds = form.seconds(call.bytes, where.nodes, where.max_ppn, 64, walker.machine)
+            result.append(Predicted(f"{form.label} (formula)", call.bytes, seconds, {}))
+    return result
+
+
+def _print(
+    title: str, predictions: list[Predicted], bounds: dict[int, float | None], description: str
+) -> None:
+    table = Table(title=title, title_justify="left")
+    for column in ("size", "spec", "time", "MB/s", "of bound", "of which"):
+        table.add_column(column, justify="left" if column in ("spec", "of which") else "right")
+    for size, bound in bounds.items():
+        rows = [one for one in predictions if one.bytes == size]
+        best = min(one.seconds for one in rows)
+        for one in rows:
+            cells = [
+                format_bytes(size),
+                one.spec,
+                format_seconds(one.seconds),
+                format_bandwidth(size / one.seconds),
+                f"{100 * bound / one.seconds:.0f} %" if bound else "",
+                _main_parts(one),
+            ]
+            table.add_row(*cells, style="bold" if one.seconds == best else "", end_section=one is rows[-1])
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    console.print(table)
+    for line in (
+        f"machine: {description}",
+        "MB/s: 10⁶ bytes of message by time; bold: the best of a size; native: the best textbook algorithm",
+        "of which: what the critical path goes into"
+        + (
+            "; some are drawn out from fewer nodes or segments"
+            if any(one.extrapolated for one in predictions)
+            else ""
+        ),
+    ):
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _main_parts(one: Predicted) -> str:
+    """Such as `wire 83 %, latency 12 %`: what makes up 95 % of the time."""
+    text: list[str] = []
+    said = 0.0
+    for part, seconds in sorted(one.parts.items(), key=lambda item: -item[1]):
+        if said > 0.95 * one.seconds or seconds <= 0:
+            break
+        text.append(f"{part} {100 * seconds / one.seconds:.0f} %")
+        said += seconds
+    return ", ".join(text)
+
+
+def _to_json(collective: str, topology: str, machine: str, predictions: list[Predicted]) -> str:
+    rows = [
+        {
+            "spec": one.spec,
+            "bytes": one.bytes,
+            "seconds": one.seconds,
+            "parts": one.parts,
+            "extrapolated": one.extrapolated,
+        }
+        for one in predictions
+    ]
+    content = {"collective": collective, "topology": topology, "machine": machine, "predictions": rows}
+    return json.dumps(content, indent=1) + "\n"

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+#include "algorithms/collective.hpp"
+#include "algorithms/registry.hpp"
+#include "schedule/topology.hpp"
+
+namespace stretto {
+
+/// What Python says, read; a ValueError of one line where it says nothing that is there.
+Collective collective_named(const std::string& name);
+Recipe recipe_spelled(const std::string& collective, const std::string& text);
+void check_rank(const std::string& what, int rank, const Topology& topology);
+
+void bind_models(nanobind::module_& module);
+void bind_tables(nanobind::module_& module);
+
+}  // namespace stretto

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python's view of the models: machines, the papers' formulas, and the schedule walker.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "model/closed_forms.hpp"
+#include "model/machine_text.hpp"
+#include "model/predictor.hpp"
+#include "select/spec.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto {
+namespace {
+
+template <typename Value, std::size_t count>
+using Names = std::array<std::pair<std::string_view, Value>, count>;
+
+constexpr Names<Level, level_count> level_names{
+    {{"socket", Level::socket}, {"node", Level::node}, {"network", Level::network}}};
+constexpr Names<CostModel, 3> model_names{{{"postal", CostModel::postal},
+                                           {"node_aware", CostModel::node_aware},
+                                           {"max_rate", CostModel::max_rate}}};
+constexpr Names<Overlap, 3> overlap_names{
+    {{"measured", Overlap::as_measured}, {"full", Overlap::full}, {"none", Overlap::none}}};
+constexpr Names<Part, part_count> part_names{{{"latency", Part::latency},
+                                              {"wire", Part::wire},
+                                              {"reduction", Part::reduction},
+                                              {"overhead", Part::overhead},
+                                              {"waiting", Part::waiting}}};
+
+template <typename Value, std::size_t count>
+Value named(const std::string& what, const std::string& text, const Names<Value, count>& names) {
+  std::string known;
+  for (const auto& [name, value] : names) {
+    if (name == text) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  throw std::invalid_argument(what + " \"" + text + "\": there are " + known);
+}
+
+std::map<std::string, double> parts_of(const Instant& instant) {
+  std::map<std::string, double> parts;
+  for (const auto& [name, part] : part_names) parts.emplace(name, instant.part(part));
+  return parts;
+}
+
+/// A predictor with what its calls have in common.
+struct BoundPredictor {
+  BoundPredictor(const std::string& its_collective, const std::string& its_recipe, const Topology& topology,
+                 int root)
+      : collective(collective_named(its_collective)),
+        recipe(recipe_spelled(its_collective, its_recipe)),
+        predictor(recipe, topology, root) {}
+
+  Prediction predict(const std::string& spec, std::size_t bytes, const Machine& machine,
+                     const std::string& model, const std::string& overlap, bool arithmetic, bool engine) {
+    const Spec parsed = parse_spec(collective, spec);
+    if (parsed.recipe != recipe) {
+      throw std::invalid_argument("spec \"" + spec + "\": this predicts " + to_string(recipe));
+    }
+    // What moves runs of the callers' blocks is not cut.
+    const bool uncut = has_block_of_each_rank(collective) && recipe.algorithm->moves_runs;
+    const WalkedCall call{
+        .collective = collective, .bytes = bytes, .pipelining = uncut ? Pipelining{} : parsed.pipelining};
+    const WalkOptions options{.model = named("model", model, model_names),
+                              .overlap = named("overlap", overlap, overlap_names),
+                              .arithmetic = arithmetic,
+                              .engine = engine};
+    const nb::gil_scoped_release other_threads_go_on;
+    return predictor.predict(call, machine, options);
+  }
+
+  Collective collective;
+  Recipe recipe;
+  Predictor predictor;
+};
+
+double formula_seconds(const ClosedForm& form, double bytes, int nodes, int ppn, int segments,
+                       const Machine& machine) {
+  return seconds(form.cost({.bytes = bytes, .nodes = nodes, .ppn = ppn, .segments = segments}), machine);
+}
+
+void bind_machine(nb::module_& module) {
+  nb::class_<Protocol>(module, "Protocol")
+      .def_ro("begin", &Protocol::from)
+      .def_ro("latency", &Protocol::latency)
+      .def_ro("bandwidth", &Protocol::bandwidth)
+      .def_ro("synchronous", &Protocol::synchronous)
+      .def_ro("duplex", &Protocol::duplex)
+      .def_ro("exchange", &Protocol::exchange);
+  nb::class_<Machine>(module, "Machine")
+      .def(
+          "__init__", [](Machine* self, const std::string& text) { new (self) Machine(parse_machine(text)); },
+          nb::arg("text"))
+      .def_ro("name", &Machine::name)
+      .def_ro("description", &Machine::description)
+      .def_ro("engine_message", &Machine::engine_message)
+      .def_ro("engine_round", &Machine::engine_round)
+      .def_prop_ro("node_bandwidth", [](const Machine& m) { return m.node.bandwidth; })
+      .def_prop_ro("fabric_bandwidth", [](const Machine& m) { return m.fabric.bandwidth; })
+      .def("reduction_seconds", &Machine::reduction_seconds, nb::arg("vector_bytes"))
+      .def(
+          "protocols",
+          [](const Machine& m, const std::string& level) {
+            return m.levels.at(static_cast<std::size_t>(named("level", level, level_names)));
+          },
+          nb::arg("level"));
+}
+
+}  // namespace
+
+void bind_models(nb::module_& module) {
+  bind_machine(module);
+  nb::class_<ClosedForm>(module, "ClosedForm")
+      .def_prop_ro("algorithm", [](const ClosedForm& f) { return std::string(f.algorithm); })
+      .def_prop_ro("label", [](const ClosedForm& f) { return std::string(f.label); })
+      .def_prop_ro("source", [](const ClosedForm& f) { return std::string(f.source); })
+      .def("seconds", &formula_seconds, nb::arg("message_bytes"), nb::arg("nodes"), nb::arg("ppn"),
+           nb::arg("segments"), nb::arg("machine"));
+  module.def("closed_forms",
+             [] { return std::vector<ClosedForm>(closed_forms().begin(), closed_forms().end()); });
+
+  nb::class_<Prediction>(module, "Prediction")
+      .def_prop_ro("seconds", [](const Prediction& p) { return p.end.at(); })
+      .def_prop_ro("parts", [](const Prediction& p) { return parts_of(p.end); })
+      .def_ro("extrapolated", &Prediction::extrapolated);
+  nb::class_<BoundPredictor>(module, "Predictor")
+      .def(nb::init<const std::string&, const std::string&, const Topology&, int>(), nb::arg("collective"),
+           nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0)
+      .def("predict", &BoundPredictor::predict, nb::arg("spec"), nb::arg("message_bytes"), nb::arg("machine"),
+           nb::arg("model") = "max_rate", nb::arg("overlap") = "measured", nb::arg("arithmetic") = true,
+           nb::arg("engine") = true);
+}
+
+}  // namespace stretto

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python's view of tuning tables.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "select/library_name.hpp"
+#include "select/rule.hpp"
+#include "select/table.hpp"
+#include "select/table_file.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto {
+namespace {
+
+NamedCall call_named(const std::string& name) {
+  if (const auto call = find_call(name)) return *call;
+  throw std::invalid_argument("there is no call \"" + name +
+                              "\"; there are allreduce, iallreduce, allreduce_init, …");
+}
+
+std::vector<Table::Row> rows_of(const Table::Shape& shape, const std::string& call) {
+  const NamedCall named = call_named(call);
+  const auto rows = shape.rows_of(named.collective, named.face);
+  return {rows.begin(), rows.end()};
+}
+
+std::vector<std::string> calls_of(const Table::Shape& shape) {
+  std::vector<std::string> calls;
+  for (const Face face : faces) {
+    for (const Collective collective : collectives) {
+      if (!shape.rows_of(collective, face).empty()) calls.push_back(name_of(collective, face));
+    }
+  }
+  return calls;
+}
+
+}  // namespace
+
+void bind_tables(nb::module_& module) {
+  nb::class_<Table::Row>(module, "TableRow")
+      .def_ro("begin", &Table::Row::from)
+      .def_prop_ro("spec", [](const Table::Row& row) { return to_string(row.spec); })
+      .def_ro("library", &Table::Row::library)
+      .def_prop_ro("gain", [](const Table::Row& row) {
+        return row.gain > 0 ? std::optional(row.gain) : std::nullopt;
+      });
+  nb::class_<Table::Shape>(module, "TableShape")
+      .def_ro("nodes", &Table::Shape::nodes)
+      .def_ro("ppn", &Table::Shape::ppn)
+      .def_ro("min_ppn", &Table::Shape::min_ppn)
+      .def_ro("modelled", &Table::Shape::modelled)
+      .def_prop_ro("calls", &calls_of)
+      .def("rows", &rows_of, nb::arg("call"))
+      .def(
+          "find",
+          [](const Table::Shape& shape, const std::string& call, std::size_t bytes) {
+            const NamedCall named = call_named(call);
+            const Table::Row* row = shape.find(named.collective, named.face, bytes);
+            return row == nullptr ? std::nullopt : std::optional(*row);
+          },
+          nb::arg("call"), nb::arg("nbytes"));
+  nb::class_<Table>(module, "Table")
+      .def_ro("mpi", &Table::mpi)
+      .def_ro("network", &Table::network)
+      .def_ro("shapes", &Table::shapes)
+      .def(
+          "find_shape",
+          [](const Table& table, int nodes, int ppn, std::optional<int> min_ppn) {
+            const Table::Shape* shape = table.find_shape(nodes, min_ppn.value_or(ppn), ppn);
+            return shape == nullptr ? std::nullopt : std::optional(*shape);
+          },
+          nb::arg("nodes"), nb::arg("ppn"), nb::arg("min_ppn") = nb::none())
+      .def(
+          "fit",
+          [](const Table& table, const std::string& library) {
+            const TableFit fit = find_fit(table, library);
+            return std::pair(!fit.is_refused, fit.remark);
+          },
+          nb::arg("library"));
+  module.def(
+      "read_table", [](const std::string& text) { return parse_table(text); }, nb::arg("text"));
+  module.def(
+      "lookup",
+      [](const std::string& text, const std::string& call, int nodes, int ppn, std::size_t bytes) {
+        const NamedCall named = call_named(call);
+        const Table table = parse_table(text);
+        const Table::Shape* shape = table.find_shape(nodes, ppn, ppn);
+        const Table::Row* row = shape == nullptr ? nullptr : shape->find(named.collective, named.face, bytes);
+        return row == nullptr ? std::nullopt : std::optional(to_string(row->spec));
+      },
+      nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"));
+  module.def(
+      "choose",
+      [](const std::string& call, std::size_t bytes, const Topology& topology) {
+        const NamedCall named = call_named(call);
+        return to_string(choose({.collective = named.collective,
+                                 .bytes = bytes,
+                                 .ranks = topology.ranks(),
+                                 .nodes = topology.nodes,
+                                 .min_ppn = topology.min_ppn,
+                                 .max_ppn = topology.max_ppn,
+                                 .face = named.face}));
+      },
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"));
+  module.def(
+      "default_table_path", [](const std::string& family) { return default_table_path(family); },
+      nb::arg("family"));
+  module.def(
+      "parse_library_name",
+      [](const std::string& text) -> std::optional<std::pair<std::string, std::string>> {
+        const auto name = parse_library_name(text);
+        if (!name) return std::nullopt;
+        return std::pair(std::string(name->family), name->name);
+      },
+      nb::arg("text"));
+}
+
+}  // namespace stretto

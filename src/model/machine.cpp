@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/machine.hpp"
+
+#include <algorithm>
+
+namespace stretto {
+namespace {
+
+/// The last of a list, ascending by `from` with the first from 0, that holds for so many bytes.
+template <typename Row>
+const Row& row_for(const std::vector<Row>& rows, std::size_t bytes) {
+  const auto beyond = std::upper_bound(rows.begin() + 1, rows.end(), bytes,
+                                       [](std::size_t size, const Row& row) { return size < row.from; });
+  return *(beyond - 1);
+}
+
+}  // namespace
+
+const Protocol& Machine::protocol(Level level, std::size_t bytes) const {
+  return row_for(levels[static_cast<std::size_t>(level)], bytes);
+}
+
+double Machine::reduction_seconds(std::size_t vector_bytes) const {
+  return reduction.empty() ? 0 : 1 / row_for(reduction, vector_bytes).bandwidth;
+}
+
+}  // namespace stretto

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/machine_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "text/json_reader.hpp"
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t most_rows = 64;
+constexpr std::size_t most_letters = 1000;
+// Far beyond any network, and far from where a sum of them would be no number.
+constexpr double most_seconds = 1000;
+constexpr double least_bandwidth = 1;
+constexpr double most_bandwidth = 1e15;
+constexpr double most_rate = 1e12;
+
+double bandwidth_of(const JsonValue& value) {
+  return value.number(least_bandwidth, most_bandwidth);
+}
+
+/// Rows ascend by "from", the first is from 0.
+template <typename Row, typename Read>
+std::vector<Row> read_rows(const JsonValue& list, const Read& read) {
+  std::vector<Row> rows;
+  for (const JsonValue& item : list.items(most_rows)) {
+    JsonObject object = item.object();
+    const JsonValue from = object.required("from");
+    Row row;
+    row.from = from.bytes();
+    if (rows.empty() && row.from != 0) from.fail("expected 0 in the first row");
+    if (!rows.empty() && row.from <= rows.back().from) from.fail("expected more than in the row before");
+    read(object, row);
+    object.finish();
+    rows.push_back(row);
+  }
+  if (rows.empty()) list.fail("expected at least one row");
+  return rows;
+}
+
+std::vector<Protocol> read_protocols(const JsonValue& list) {
+  return read_rows<Protocol>(list, [](JsonObject& object, Protocol& row) {
+    row.latency = object.required("latency").number(0, most_seconds);
+    row.bandwidth = bandwidth_of(object.required("bandwidth"));
+    if (const auto value = object.optional("synchronous")) row.synchronous = value->truth();
+    if (const auto value = object.optional("duplex")) row.duplex = value->number(0, 1);
+    if (const auto value = object.optional("exchange")) row.exchange = value->number(0, 1);
+  });
+}
+
+Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst) {
+  Limit limit;
+  JsonObject object = value.object();
+  if (const auto bandwidth = object.optional("bandwidth")) limit.bandwidth = bandwidth_of(*bandwidth);
+  if (has_rate) {
+    if (const auto rate = object.optional("message_rate")) limit.message_rate = rate->number(1e-3, most_rate);
+  }
+  if (has_burst) {
+    if (const auto burst = object.optional("burst")) limit.burst = static_cast<double>(burst->bytes());
+  }
+  object.finish();
+  return limit;
+}
+
+/// What is missing is as the next higher level; the network's, as the next lower one (one node was measured).
+void fill_levels(const JsonValue& place, Machine& machine) {
+  auto& levels = machine.levels;
+  const auto any = std::find_if(levels.begin(), levels.end(), [](const auto& rows) { return !rows.empty(); });
+  if (any == levels.end()) place.fail("expected at least one of socket, node and network");
+  for (std::size_t i = level_count - 1; i-- > 0;) {
+    if (levels[i].empty()) levels[i] = levels[i + 1];
+  }
+  for (std::size_t i = 1; i < level_count; ++i) {
+    if (levels[i].empty()) levels[i] = levels[i - 1];
+  }
+}
+
+}  // namespace
+
+Machine parse_machine(std::string_view text) {
+  const JsonText json(text);
+  JsonObject file = json.file("stretto-machine", 1);
+  Machine machine;
+  machine.name = file.required("name").text(most_letters);
+  if (const auto description = file.optional("description")) {
+    machine.description = description->text(most_letters);
+  }
+  const JsonValue place = file.required("levels");
+  JsonObject levels = place.object();
+  constexpr std::array<std::string_view, level_count> names{"socket", "node", "network"};
+  for (std::size_t i = 0; i < level_count; ++i) {
+    if (const auto list = levels.optional(names.at(i))) machine.levels.at(i) = read_protocols(*list);
+  }
+  levels.finish();
+  fill_levels(place, machine);
+  if (const auto value = file.optional("limits")) {
+    JsonObject limits = value->object();
+    if (const auto node = limits.optional("node")) machine.node = read_limit(*node, true, true);
+    if (const auto memory = limits.optional("memory")) machine.memory = read_limit(*memory, false, false);
+    if (const auto fabric = limits.optional("fabric")) machine.fabric = read_limit(*fabric, true, false);
+    limits.finish();
+  }
+  if (const auto list = file.optional("reduction")) {
+    machine.reduction = read_rows<ReductionRate>(*list, [](JsonObject& object, ReductionRate& row) {
+      row.bandwidth = bandwidth_of(object.required("bandwidth"));
+    });
+  }
+  if (const auto value = file.optional("engine")) {
+    JsonObject engine = value->object();
+    if (const auto message = engine.optional("message")) {
+      machine.engine_message = message->number(0, most_seconds);
+    }
+    if (const auto round = engine.optional("round")) machine.engine_round = round->number(0, most_seconds);
+    engine.finish();
+  }
+  file.finish();
+  return machine;
+}
+
+}  // namespace stretto

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+namespace stretto {
+namespace {
+
+/// One end of a message.
+struct End {
+  int source = 0;
+  int target = 0;
+  std::uint32_t step = 0;
+
+  /// Messages of a pair match in the order in which they are posted.
+  friend bool operator<(const End& one, const End& other) {
+    return std::tie(one.source, one.target, one.step) < std::tie(other.source, other.target, other.step);
+  }
+};
+
+/// Scratch blocks of a slice are as large as a run of blocks (Schedule::add_scratch).
+Plan::Run run_of(const Schedule& schedule, const Slice& slice) {
+  if (slice.buffer != Buffer::scratch) return {slice.first, slice.count};
+  return {schedule.scratch_shape()[static_cast<std::size_t>(slice.first)], slice.count};
+}
+
+}  // namespace
+
+Plan::Plan(const Recipe& recipe, const Topology& topology, int root)
+    : Plan(topology, [&](int rank) { return build(recipe, topology, root, rank); }) {}
+
+Plan::Plan(const Topology& topology, const std::function<Schedule(int)>& schedule) : topology_(&topology) {
+  for (int rank = 0; rank < topology.ranks(); ++rank) add(schedule(rank));
+  first_round_.push_back(static_cast<std::uint32_t>(first_step_.size()));
+  first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
+  match_messages();
+  pairs_ = number_pairs([](int rank) { return rank; }, &Step::pair);
+  node_pairs_ = number_pairs([&](int rank) { return topology.node(rank); }, &Step::node_pair);
+}
+
+void Plan::add(const Schedule& schedule) {
+  blocks_ = schedule.blocks();
+  first_round_.push_back(static_cast<std::uint32_t>(first_step_.size()));
+  for (int round = 0; round < schedule.rounds(); ++round) {
+    first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
+    for (const Action& action : schedule.round(round)) {
+      const Slice& slice = action.kind == Kind::send ? action.left : action.into;
+      steps_.push_back({.kind = action.kind,
+                        .rank = schedule.rank(),
+                        .peer = action.peer,
+                        .run = run_of(schedule, slice)});
+    }
+  }
+}
+
+void Plan::match_messages() {
+  std::vector<End> sends;
+  std::vector<End> receives;
+  for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    if (step.peer < 0) continue;
+    if (step.kind == Kind::send) {
+      sends.push_back({step.rank, step.peer, i});
+    } else {
+      receives.push_back({step.peer, step.rank, i});
+    }
+  }
+  std::sort(sends.begin(), sends.end());
+  std::sort(receives.begin(), receives.end());
+  for (std::size_t i = 0; i < std::max(sends.size(), receives.size()); ++i) {
+    if (i >= std::min(sends.size(), receives.size()) || sends[i].source != receives[i].source ||
+        sends[i].target != receives[i].target) {
+      throw std::invalid_argument("the schedules do not fit each other: a message of rank " +
+                                  std::to_string(i < sends.size() ? sends[i].source : receives[i].source) +
+                                  " has no partner");
+    }
+    steps_[sends[i].step].partner = receives[i].step;
+    steps_[receives[i].step].partner = sends[i].step;
+  }
+}
+
+std::size_t Plan::number_pairs(const std::function<int(int)>& label, std::uint32_t Step::*number) {
+  std::vector<std::tuple<int, int, std::uint32_t>> messages;
+  for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].peer < 0) continue;
+    const int one = label(steps_[i].rank);
+    const int other = label(steps_[i].peer);
+    messages.emplace_back(std::min(one, other), std::max(one, other), i);
+  }
+  std::sort(messages.begin(), messages.end());
+  std::size_t pairs = 0;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const auto& [low, high, step] = messages[i];
+    if (i == 0 || low != std::get<0>(messages[i - 1]) || high != std::get<1>(messages[i - 1])) ++pairs;
+    steps_[step].*number = static_cast<std::uint32_t>(pairs - 1);
+  }
+  return pairs;
+}
+
+}  // namespace stretto

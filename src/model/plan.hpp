@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/topology.hpp"
+
+namespace stretto {
+
+/// The schedules of all ranks as a walker needs them: in few bytes, and each message known at both of its
+/// ends. Independent of message size, machine and segments.
+class Plan {
+ public:
+  /// What an action moves: blocks, by the blocks that they are as large as.
+  struct Run {
+    int first = 0;
+    int count = 0;
+  };
+  struct Step {
+    Kind kind = Kind::send;
+    int rank = 0;
+    int peer = -1;
+    Run run;
+    /// Of a send: which step of the peer receives it. Of a receive: which one of the peer sends it.
+    std::uint32_t partner = 0;
+    /// Messages of two ranks, in either direction, have one number; so have those between two nodes.
+    std::uint32_t pair = 0;
+    std::uint32_t node_pair = 0;
+  };
+
+  Plan(const Recipe& recipe, const Topology& topology, int root);
+  /// `schedule(rank)` for each rank, once.
+  Plan(const Topology& topology, const std::function<Schedule(int)>& schedule);
+
+  [[nodiscard]] const Topology& topology() const { return *topology_; }
+  [[nodiscard]] int ranks() const { return static_cast<int>(first_round_.size()) - 1; }
+  [[nodiscard]] int blocks() const { return blocks_; }
+  [[nodiscard]] std::size_t pairs() const { return pairs_; }
+  [[nodiscard]] std::size_t node_pairs() const { return node_pairs_; }
+  [[nodiscard]] std::size_t steps() const { return steps_.size(); }
+  [[nodiscard]] const Step& step(std::size_t index) const { return steps_[index]; }
+
+  /// Rounds are numbered over all ranks; those of a rank are in a row.
+  [[nodiscard]] std::uint32_t first_round(int rank) const {
+    return first_round_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] std::uint32_t end_round(int rank) const {
+    return first_round_[static_cast<std::size_t>(rank) + 1];
+  }
+  /// The steps of a round are in a row: from here to where the next round begins.
+  [[nodiscard]] std::uint32_t first_step(std::uint32_t round) const { return first_step_[round]; }
+
+ private:
+  void add(const Schedule& schedule);
+  void match_messages();
+  /// Gives the messages of each pair of labels one number; returns how many numbers.
+  std::size_t number_pairs(const std::function<int(int)>& label, std::uint32_t Step::*number);
+
+  const Topology* topology_;
+  int blocks_ = 1;
+  std::size_t pairs_ = 0;
+  std::size_t node_pairs_ = 0;
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> first_step_;   // [round] one more for the end
+  std::vector<std::uint32_t> first_round_;  // [rank] one more for the end
+};
+
+}  // namespace stretto

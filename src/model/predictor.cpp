@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/predictor.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stretto {
+namespace {
+
+/// So many windows of segments are walked, and twice as many, to see how long one more segment takes.
+constexpr std::size_t walked_windows = 3;
+
+/// Nodes that are alike, with consecutive ranks.
+Topology uniform(int nodes, int ppn) {
+  std::vector<int> labels;
+  for (int node = 0; node < nodes; ++node) {
+    labels.insert(labels.end(), static_cast<std::size_t>(ppn), node);
+  }
+  return Topology::from_labels(labels);
+}
+
+/// What lies on the straight line through two points.
+Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, double x) {
+  const double factor = (x - x1) / (x2 - x1);
+  Instant result;
+  for (const Part part : {Part::latency, Part::wire, Part::reduction, Part::overhead, Part::waiting}) {
+    result = result.after(y1.part(part) + factor * (y2.part(part) - y1.part(part)), part);
+  }
+  return result;
+}
+
+}  // namespace
+
+Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t most_steps)
+    : recipe_(std::move(recipe)), topology_(std::move(topology)), root_(root), most_steps_(most_steps) {
+  // The root, or rank 0, which all algorithms make a leader, does as much as any.
+  const Schedule busiest = build(recipe_, topology_, root_, root_);
+  steps_ = busiest.actions().size() * static_cast<std::size_t>(topology_.ranks());
+  blocks_ = busiest.blocks();
+}
+
+Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
+  const std::size_t segments = call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes);
+  const std::size_t walked = std::min(segments, 2 * walked_windows * call.pipelining.in_flight());
+  if (steps_ * walked > most_steps_ && topology_.nodes > 8) return shrink_nodes(call, machine, options);
+  return walk_segments(call, machine, options);
+}
+
+Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machine,
+                                    const WalkOptions& options) {
+  if (!plan_) plan_.emplace(recipe_, topology_, root_);
+  const std::size_t segments = call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes);
+  const std::size_t few = walked_windows * call.pipelining.in_flight();
+  if (segments <= 2 * few || steps_ * segments <= most_steps_) {
+    return {walk(*plan_, call, machine, options).end(), false};
+  }
+  const auto walk_some = [&](std::size_t some) {
+    WalkedCall shorter = call;
+    shorter.bytes = call.bytes / segments * some;
+    shorter.pipelining.segments = static_cast<int>(some);
+    shorter.pipelining.segment_bytes = 0;
+    return walk(*plan_, shorter, machine, options).end();
+  };
+  return {draw_out(static_cast<double>(few), walk_some(few), static_cast<double>(2 * few), walk_some(2 * few),
+                   static_cast<double>(segments)),
+          true};
+}
+
+Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machine,
+                                   const WalkOptions& options) {
+  const int nodes = topology_.nodes;
+  const int ppn = topology_.max_ppn;
+  if (topology_.min_ppn != ppn || !topology_.contiguous) {
+    throw std::invalid_argument("too large a cluster for " + to_string(recipe_) +
+                                " to be predicted, unless its nodes have as many ranks each, in a row");
+  }
+  const bool cut_by_ranks = blocks_ >= topology_.nodes;
+  const auto on = [&](int fewer) {
+    Predictor smaller(recipe_, uniform(fewer, ppn), root_ % (fewer * ppn), most_steps_);
+    WalkedCall shorter = call;
+    if (cut_by_ranks) {
+      shorter.bytes = std::max<std::size_t>(
+          call.element_bytes, call.bytes / static_cast<std::size_t>(nodes) * static_cast<std::size_t>(fewer));
+      const std::size_t segments = call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes);
+      shorter.pipelining.segments = static_cast<int>(segments);
+      shorter.pipelining.segment_bytes = 0;
+    }
+    return smaller.walk_segments(shorter, machine, options).end;
+  };
+  // Steps grow with the square of the nodes where each rank has a round for each of them.
+  int fewer = nodes;
+  const std::size_t walked = 2 * walked_windows * call.pipelining.in_flight();
+  const auto steps_on = [&](int some) {
+    const Topology smaller = uniform(some, ppn);
+    return build(recipe_, smaller, root_ % smaller.ranks(), 0).actions().size() *
+           static_cast<std::size_t>(smaller.ranks()) *
+           std::min(walked, call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes));
+  };
+  while (fewer > 8 && steps_on(fewer) > most_steps_ / 2) fewer /= 2;
+  return {draw_out(fewer / 2, on(fewer / 2), fewer, on(fewer), nodes), true};
+}
+
+}  // namespace stretto

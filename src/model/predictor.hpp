@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "model/walker.hpp"
+
+namespace stretto {
+
+struct Prediction {
+  Instant end;  // of the last rank
+  /// Walked on a smaller cluster, or with fewer segments, and drawn out in a straight line.
+  bool extrapolated = false;
+};
+
+/// Predicts calls by one recipe on one topology, of any size and on any machine.
+///
+/// Where walking every message would take too long, it uses that time is linear: in segments, once the window
+/// is full, since each follows the one before at the same distance; and in nodes for what takes a round or a
+/// message for each rank, as long as its blocks keep their length. What takes few rounds needs neither
+/// (32,768 ranks in recursive doubling exchange half a million messages).
+class Predictor {
+ public:
+  /// Steps (actions of a rank, of a segment) that are walked at most.
+  static constexpr std::size_t usual_most_steps = 3'000'000;
+
+  Predictor(Recipe recipe, Topology topology, int root = 0, std::size_t most_steps = usual_most_steps);
+
+  /// Throws std::invalid_argument where the cluster is too large and its nodes are not alike.
+  [[nodiscard]] Prediction predict(const WalkedCall& call, const Machine& machine,
+                                   const WalkOptions& options = {});
+
+ private:
+  [[nodiscard]] Prediction walk_segments(const WalkedCall& call, const Machine& machine,
+                                         const WalkOptions& options);
+  [[nodiscard]] Prediction shrink_nodes(const WalkedCall& call, const Machine& machine,
+                                        const WalkOptions& options);
+
+  Recipe recipe_;
+  Topology topology_;
+  int root_;
+  std::size_t most_steps_;
+  std::size_t steps_ = 0;  // of all ranks, about
+  int blocks_ = 1;
+  std::optional<Plan> plan_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/walker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <utility>
+
+#include "model/server.hpp"
+#include "schedule/partition.hpp"
+
+namespace stretto {
+namespace {
+
+/// Elements of blocks, segment by segment (as engine/schedule_execution.cpp cuts them).
+class Cut {
+ public:
+  Cut(const Plan& plan, const WalkedCall& call)
+      : elements_(call.bytes / call.element_bytes),
+        blocks_(static_cast<std::size_t>(plan.blocks())),
+        of_ranks_(has_block_of_each_rank(call.collective)),
+        segments_(call.pipelining.count(elements_, call.element_bytes)) {}
+
+  [[nodiscard]] std::size_t segments() const { return segments_; }
+
+  [[nodiscard]] std::size_t elements(const Plan::Run& run, std::size_t segment) const {
+    const auto first = static_cast<std::size_t>(run.first);
+    const auto count = static_cast<std::size_t>(run.count);
+    if (!of_ranks_) {
+      return Partition(Partition(elements_, segments_).run(segment).count, blocks_).run(first, count).count;
+    }
+    const Range blocks = Partition(elements_, blocks_).run(first, count);
+    return Partition(blocks.count, segments_).run(segment).count;
+  }
+
+ private:
+  std::size_t elements_;
+  std::size_t blocks_;
+  bool of_ranks_;
+  std::size_t segments_;
+};
+
+/// What a rank's messages go through first and last.
+struct Ports {
+  Server out;
+  Server in;
+};
+
+/// A message that is under way.
+struct Message {
+  std::uint32_t send = 0;  // its step
+  std::uint32_t segment = 0;
+  double bytes = 0;
+  Passage passage;
+};
+
+enum class Stage : std::uint8_t { leaves, arrives, is_there, is_sent };
+
+struct Event {
+  double at = 0;
+  std::uint64_t number = 0;  // of two at the same time, the one that was known first
+  std::uint32_t message = 0;
+  Stage stage = Stage::leaves;
+
+  friend bool operator<(const Event& one, const Event& other) {
+    return std::pair(one.at, one.number) > std::pair(other.at, other.number);
+  }
+};
+
+class Walker {
+ public:
+  Walker(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options)
+      : plan_(plan),
+        machine_(machine),
+        options_(options),
+        cut_(plan, call),
+        element_bytes_(static_cast<double>(call.element_bytes)),
+        in_flight_(std::min(cut_.segments(), call.pipelining.in_flight())),
+        engine_message_(options.engine ? machine.engine_message : 0),
+        engine_round_(options.engine ? machine.engine_round : 0),
+        reduction_(options.arithmetic ? machine.reduction_seconds(call.bytes) : 0),
+        cores_(ranks()),
+        network_ports_(ranks()),
+        node_ports_(ranks()),
+        links_(static_cast<std::size_t>(plan.topology().nodes)),
+        memories_(links_.size()),
+        pairs_(plan.pairs()),
+        node_pairs_(plan.node_pairs()),
+        flights_(ranks() * in_flight_),
+        meetings_(plan.steps() * cut_.segments(), nobody) {}
+
+  Walk run() {
+    for (std::size_t rank = 0; rank < ranks(); ++rank) {
+      for (std::size_t flight = 0; flight < in_flight_; ++flight) {
+        flights_[rank * in_flight_ + flight].segment = static_cast<std::uint32_t>(flight);
+        begin_segment(static_cast<int>(rank), flight);
+      }
+    }
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      take(event);
+    }
+    walk_.ends = std::move(cores_);
+    return std::move(walk_);
+  }
+
+ private:
+  /// A place for one segment at a time.
+  struct Flight {
+    std::uint32_t segment = 0;
+    std::uint32_t round = 0;
+    std::uint32_t outstanding = 0;
+  };
+  // What is known where the two ends of a message meet: nothing, that the receive is posted, or which message
+  // is waiting for it. What waits for a synchronous send is the receive, as a message without a sender yet.
+  static constexpr std::uint32_t nobody = UINT32_MAX;
+  static constexpr std::uint32_t posted = UINT32_MAX - 1;
+
+  [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(plan_.ranks()); }
+  Instant& core(int rank) { return cores_[static_cast<std::size_t>(rank)]; }
+  Flight& flight_of(int rank, std::size_t segment) {
+    return flights_[static_cast<std::size_t>(rank) * in_flight_ + segment % in_flight_];
+  }
+  [[nodiscard]] Level level(const Plan::Step& step) const {
+    if (options_.model == CostModel::postal) return Level::network;
+    const Topology& topology = plan_.topology();
+    if (topology.node(step.rank) != topology.node(step.peer)) return Level::network;
+    const auto socket = [&](int rank) { return topology.socket_of[static_cast<std::size_t>(rank)]; };
+    return socket(step.rank) == socket(step.peer) ? Level::socket : Level::node;
+  }
+  [[nodiscard]] const Protocol& protocol(const Plan::Step& step, double bytes) const {
+    return machine_.protocol(level(step), static_cast<std::size_t>(bytes));
+  }
+  [[nodiscard]] double bytes_of(const Plan::Step& step, std::size_t segment) const {
+    return static_cast<double>(cut_.elements(step.run, segment)) * element_bytes_;
+  }
+
+  void schedule(double at, std::uint32_t message, Stage stage) {
+    events_.push({at, next_number_++, message, stage});
+  }
+  std::uint32_t new_message(const Message& message) {
+    if (unused_.empty()) {
+      messages_.push_back(message);
+      return static_cast<std::uint32_t>(messages_.size() - 1);
+    }
+    const std::uint32_t index = unused_.back();
+    unused_.pop_back();
+    messages_[index] = message;
+    return index;
+  }
+
+  // A rank's own doing. Its core does one thing after another.
+
+  void begin_segment(int rank, std::size_t flight) {
+    Flight& its = flights_[static_cast<std::size_t>(rank) * in_flight_ + flight];
+    its.round = plan_.first_round(rank);
+    go_on(rank, its);
+  }
+
+  /// Takes a flight as far as it gets without waiting.
+  void go_on(int rank, Flight& flight) {
+    while (true) {
+      if (flight.round == plan_.end_round(rank)) {
+        if (flight.segment + in_flight_ >= cut_.segments()) return;
+        flight.segment += static_cast<std::uint32_t>(in_flight_);
+        flight.round = plan_.first_round(rank);
+        continue;
+      }
+      post_round(rank, flight);
+      if (flight.outstanding > 0) return;
+      end_round(rank, flight);
+    }
+  }
+
+  void end_round(int rank, Flight& flight) {
+    core(rank) = core(rank).after(engine_round_, Part::overhead);
+    ++flight.round;
+  }
+
+  void post_round(int rank, Flight& flight) {
+    const std::uint32_t begin = plan_.first_step(flight.round);
+    const std::uint32_t end = plan_.first_step(flight.round + 1);
+    for (std::uint32_t step = begin; step < end; ++step) {
+      if (plan_.step(step).kind == Kind::recv || plan_.step(step).kind == Kind::recv_reduce) {
+        post_receive(step, flight);
+      }
+    }
+    for (std::uint32_t index = begin; index < end; ++index) {
+      const Plan::Step& step = plan_.step(index);
+      if (step.kind == Kind::send) post_send(index, flight);
+      if (step.kind == Kind::reduce || step.kind == Kind::copy) {
+        // A copy reads and writes less than a reduction; how much faster it is nobody measured.
+        core(rank) = core(rank).after(bytes_of(step, flight.segment) * reduction_, Part::reduction);
+      }
+    }
+  }
+
+  std::uint32_t& meeting(std::uint32_t receive, std::size_t segment) {
+    return meetings_[segment * plan_.steps() + receive];
+  }
+
+  void post_receive(std::uint32_t index, Flight& flight) {
+    const Plan::Step& step = plan_.step(index);
+    const double bytes = bytes_of(step, flight.segment);
+    if (bytes == 0) return;
+    ++flight.outstanding;
+    std::uint32_t& here = meeting(index, flight.segment);
+    const Instant& now = core(step.rank);
+    if (here != nobody) {
+      // Either it has come already, or its sender waits for this.
+      Message& message = messages_[here];
+      if (is_synchronous(step, bytes)) {
+        leave_at(here, later(message.passage.begin, now));
+      } else {
+        schedule(std::max(now.at(), message.passage.end.at()), here, Stage::is_there);
+      }
+    } else if (is_synchronous(step, bytes)) {
+      here = new_message({step.partner, flight.segment, bytes, {now, now}});
+    } else {
+      here = posted;
+    }
+  }
+
+  void post_send(std::uint32_t index, Flight& flight) {
+    const Plan::Step& step = plan_.step(index);
+    const double bytes = bytes_of(step, flight.segment);
+    if (bytes == 0) return;
+    ++walk_.messages;
+    Instant& now = core(step.rank);
+    now = now.after(engine_message_, Part::overhead);
+    if (!is_synchronous(step, bytes)) {
+      leave_at(new_message({index, flight.segment, bytes, {}}), now);
+      return;
+    }
+    ++flight.outstanding;
+    std::uint32_t& there = meeting(step.partner, flight.segment);
+    if (there == nobody) {
+      there = new_message({index, flight.segment, bytes, {now, now}});
+    } else {
+      leave_at(there, later(messages_[there].passage.begin, now));
+    }
+  }
+
+  [[nodiscard]] bool is_synchronous(const Plan::Step& step, double bytes) const {
+    return protocol(step, bytes).synchronous;
+  }
+
+  void leave_at(std::uint32_t message, const Instant& now) {
+    messages_[message].passage = {now, now};
+    schedule(now.at(), message, Stage::leaves);
+  }
+
+  void finish(int rank, std::size_t segment) {
+    Flight& flight = flight_of(rank, segment);
+    if (--flight.outstanding > 0) return;
+    end_round(rank, flight);
+    go_on(rank, flight);
+  }
+
+  // A message's way.
+
+  void take(const Event& event) {
+    const Message message = messages_[event.message];
+    const Plan::Step& send = plan_.step(message.send);
+    switch (event.stage) {
+      case Stage::leaves:
+        return leave(event.message, send);
+      case Stage::arrives:
+        return arrive(event.message, send);
+      case Stage::is_there:
+        unused_.push_back(event.message);
+        return receive(message, send);
+      case Stage::is_sent:
+        return finish(send.rank, message.segment);
+    }
+  }
+
+  [[nodiscard]] bool is_limited() const { return options_.model == CostModel::max_rate; }
+
+  /// Through a port, a node's link, or what two ranks or nodes have between them. As far as both directions
+  /// do not go at once, the other one has to wait: from now on, not from when this message gets through,
+  /// since until then the other direction may go on.
+  Passage through(Ports& port, bool out, const Passage& passage, double bytes, const Limit& limit,
+                  double both, int rank) {
+    if (options_.overlap == Overlap::none) both = 0;
+    if (options_.overlap != Overlap::full && both < 1 && limit.bandwidth > 0) {
+      (out ? port.in : port.out).occupy(now_, (1 - both) * bytes / limit.bandwidth);
+    }
+    return (out ? port.out : port.in).pass(passage, bytes, limit, rank);
+  }
+  static Limit speed_of(double bandwidth) { return {.bandwidth = bandwidth, .message_rate = 0, .burst = 0}; }
+
+  Ports& ports(int rank, bool by_network) {
+    return (by_network ? network_ports_ : node_ports_)[static_cast<std::size_t>(rank)];
+  }
+
+  /// What two ranks have between them, and two nodes, whose ranks share it.
+  Passage exchange(const Plan::Step& send, const Message& message, const Protocol& cost, bool by_network,
+                   const Passage& passage) {
+    // One owner: what is in the way is the exchange itself, whoever's message it is.
+    const auto pair = static_cast<int>(send.pair);
+    const Passage result = through(pairs_[send.pair], send.rank < send.peer, passage, message.bytes,
+                                   speed_of(cost.bandwidth), cost.exchange, pair);
+    if (!by_network || !is_limited() || machine_.node.bandwidth == 0) return result;
+    const Topology& topology = plan_.topology();
+    return through(node_pairs_[send.node_pair], topology.node(send.rank) < topology.node(send.peer), result,
+                   message.bytes, speed_of(machine_.node.bandwidth), cost.exchange,
+                   static_cast<int>(send.node_pair));
+  }
+
+  void leave(std::uint32_t index, const Plan::Step& send) {
+    Message& message = messages_[index];
+    now_ = message.passage.begin;
+    const Protocol& cost = protocol(send, message.bytes);
+    const bool by_network = level(send) == Level::network;
+    Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes,
+                              speed_of(cost.bandwidth), cost.duplex, send.rank);
+    if (cost.exchange < 1) passage = exchange(send, message, cost, by_network, passage);
+    const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
+    if (is_limited() && by_network) {
+      passage = through(links_[node], true, passage, message.bytes, machine_.node, cost.duplex, send.rank);
+    } else if (is_limited()) {
+      passage = memories_[node].pass(passage, message.bytes, machine_.memory, send.rank);
+    }
+    if (cost.synchronous) schedule(passage.end.at(), index, Stage::is_sent);
+    message.passage = {passage.begin.after(cost.latency, Part::latency),
+                       passage.end.after(cost.latency, Part::latency)};
+    schedule(message.passage.begin.at(), index, Stage::arrives);
+  }
+
+  void arrive(std::uint32_t index, const Plan::Step& send) {
+    Message& message = messages_[index];
+    now_ = message.passage.begin;
+    const Protocol& cost = protocol(send, message.bytes);
+    const bool by_network = level(send) == Level::network;
+    if (is_limited() && by_network) {
+      const auto node = static_cast<std::size_t>(plan_.topology().node(send.peer));
+      message.passage = fabric_.pass(message.passage, message.bytes, machine_.fabric, send.rank);
+      message.passage =
+          through(links_[node], false, message.passage, message.bytes, machine_.node, cost.duplex, send.rank);
+    }
+    message.passage = through(ports(send.peer, by_network), false, message.passage, message.bytes,
+                              speed_of(cost.bandwidth), cost.duplex, send.peer);
+    std::uint32_t& there = meeting(send.partner, message.segment);
+    if (cost.synchronous || there == posted) {
+      schedule(message.passage.end.at(), index, Stage::is_there);
+    } else {
+      there = index;
+    }
+  }
+
+  void receive(const Message& message, const Plan::Step& send) {
+    const Plan::Step& step = plan_.step(send.partner);
+    Instant& now = core(step.rank);
+    now = later(message.passage.end, now).after(engine_message_, Part::overhead);
+    if (step.kind == Kind::recv_reduce) now = now.after(message.bytes * reduction_, Part::reduction);
+    finish(step.rank, message.segment);
+  }
+
+  const Plan& plan_;
+  const Machine& machine_;
+  WalkOptions options_;
+  Cut cut_;
+  double element_bytes_;
+  std::size_t in_flight_;
+  double engine_message_;
+  double engine_round_;
+  double reduction_;  // seconds of a byte
+
+  std::vector<Instant> cores_;  // [rank] until when it is busy
+  std::vector<Ports> network_ports_;
+  std::vector<Ports> node_ports_;
+  std::vector<Ports> links_;       // [node]
+  std::vector<Server> memories_;   // [node]
+  std::vector<Ports> pairs_;       // of ranks; in: from the higher one to the lower one
+  std::vector<Ports> node_pairs_;  // of nodes
+  Server fabric_;
+
+  Instant now_;  // of the message that is looked at
+  std::vector<Flight> flights_;
+  std::vector<std::uint32_t> meetings_;  // of each receive, segment by segment
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> unused_;  // of messages_
+  std::priority_queue<Event> events_;
+  std::uint64_t next_number_ = 0;
+  Walk walk_;
+};
+
+}  // namespace
+
+const Instant& Walk::end() const {
+  return *std::max_element(ends.begin(), ends.end(),
+                           [](const Instant& one, const Instant& other) { return one.at() < other.at(); });
+}
+
+Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
+  return Walker(plan, call, machine, options).run();
+}
+
+}  // namespace stretto

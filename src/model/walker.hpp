@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/collective.hpp"
+#include "model/instant.hpp"
+#include "model/machine.hpp"
+#include "model/plan.hpp"
+#include "schedule/pipelining.hpp"
+
+namespace stretto {
+
+/// What a message is taken to cost (node-aware paper, section IV).
+enum class CostModel : std::uint8_t {
+  postal,      // every pair of ranks is as far apart as two nodes (equation 1)
+  node_aware,  // by the level of the pair (equation 2)
+  max_rate,    // and links, memory and the fabric are shared (equation 3)
+};
+
+/// Whether a rank sends and receives at once (the CNN-training paper's Fig. 3: OVLP and NOVL).
+enum class Overlap : std::uint8_t { as_measured, full, none };
+
+struct WalkOptions {
+  CostModel model = CostModel::max_rate;
+  Overlap overlap = Overlap::as_measured;
+  bool arithmetic = true;  // reductions take time (the pipelined paper's Fig. 4: NOOP)
+  bool engine = true;      // the engine's overhead is counted
+};
+
+/// What is carried out.
+struct WalkedCall {
+  Collective collective = Collective::allreduce;
+  std::size_t bytes = 0;  // of the whole message
+  Pipelining pipelining;
+  std::size_t element_bytes = 4;
+};
+
+struct Walk {
+  std::vector<Instant> ends;  // [rank] when it has its result
+  std::int64_t messages = 0;
+
+  /// The last rank's.
+  [[nodiscard]] const Instant& end() const;
+};
+
+/// Predicts the time of each rank, all of which begin at 0, by walking through the schedules as the engine
+/// does: segments in flight, receives posted first, one core a rank, which posts, finishes and reduces one
+/// after the other. Messages are cut through from the sender's port over the links to the receiver's port.
+Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options = {});
+
+}  // namespace stretto

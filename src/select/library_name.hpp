@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stretto {
+
+/// An MPI library that tables are made for.
+struct LibraryName {
+  std::string_view family;  // openmpi, mpich or intelmpi
+  std::string name;         // Open MPI 4.1.4
+
+  friend bool operator==(const LibraryName&, const LibraryName&) = default;
+};
+
+/// Of what MPI_Get_library_version says, or of a name as above; empty for any other library.
+std::optional<LibraryName> parse_library_name(std::string_view text);
+
+}  // namespace stretto

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/walker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "model/closed_forms.hpp"
+#include "model/predictor.hpp"
+#include "select/spec.hpp"
+
+namespace stretto {
+namespace {
+
+/// One protocol, the same at all levels, and arithmetic: the postal model.
+Machine postal_machine() {
+  Machine machine;
+  const std::vector<Protocol> rows{{.from = 0, .latency = 2e-6, .bandwidth = 10e9, .synchronous = false}};
+  machine.levels.fill(rows);
+  machine.reduction = {{.from = 0, .bandwidth = 32e9}};
+  return machine;
+}
+
+Topology nodes_of(int nodes, int ppn) {
+  std::vector<int> labels;
+  for (int node = 0; node < nodes; ++node) labels.insert(labels.end(), static_cast<std::size_t>(ppn), node);
+  return Topology::from_labels(labels);
+}
+
+Walk walk_spec(const std::string& text, const Topology& topology, std::size_t bytes, const Machine& machine,
+               const WalkOptions& options = {}, Collective collective = Collective::allreduce) {
+  const Spec spec = parse_spec(collective, text);
+  const Plan plan(spec.recipe, topology, 0);
+  return walk(plan, {.collective = collective, .bytes = bytes, .pipelining = spec.pipelining}, machine,
+              options);
+}
+
+double seconds_of(const std::string& text, const Topology& topology, std::size_t bytes,
+                  const Machine& machine, const WalkOptions& options = {}) {
+  return walk_spec(text, topology, bytes, machine, options).end().at();
+}
+
+struct Formula {
+  const char* algorithm;
+  std::vector<int> ranks;
+  double tolerance = 1e-9;
+};
+
+class ClosedForms : public testing::TestWithParam<Formula> {};
+
+// Where nothing is shared and one message is as another, the walker says what the papers' tables say.
+TEST_P(ClosedForms, AreWhatTheWalkerSays) {
+  const Machine machine = postal_machine();
+  for (const int ranks : GetParam().ranks) {
+    const Topology topology = Topology::flat(ranks);
+    // A multiple of all blocks' numbers, so that no cut leaves a remainder.
+    const std::size_t bytes = std::size_t{4} * 64 * 64 * 9 * 5 * 7 * 11;
+    const ClosedForm* form = find_closed_form(GetParam().algorithm);
+    ASSERT_NE(form, nullptr);
+    const Recipe recipe = parse_spec(Collective::allreduce, GetParam().algorithm).recipe;
+    const int segments = build(recipe, topology, 0, 0).blocks();
+    const double formula = seconds(form->cost({static_cast<double>(bytes), ranks, 1, segments}), machine);
+    EXPECT_NEAR(seconds_of(GetParam().algorithm, topology, bytes, machine) / formula, 1.0,
+                GetParam().tolerance)
+        << GetParam().algorithm << " on " << ranks << " ranks";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, ClosedForms,
+    testing::Values(Formula{"recursive_doubling", {2, 4, 8, 16, 64}},
+                    Formula{"rabenseifner", {2, 4, 8, 16, 64}}, Formula{"ring", {2, 3, 5, 7, 8, 9, 11, 16}},
+                    // The arithmetic of some steps is hidden: not all ranks have a segment to reduce in each.
+                    Formula{"segmented_ring", {4, 8}, 0.02}, Formula{"reduce_broadcast", {2, 4, 8, 16, 64}}),
+    [](const auto& param) { return std::string(param.param.algorithm); });
+
+TEST(Walker, PartsAddUp) {
+  Machine machine = postal_machine();
+  machine.node = {.bandwidth = 5e9, .message_rate = 1e6, .burst = 65536};
+  machine.memory.bandwidth = 20e9;
+  machine.fabric = {.bandwidth = 15e9, .message_rate = 3e6, .burst = 0};
+  for (auto& rows : machine.levels) rows[0].duplex = rows[0].exchange = 0.7;
+  machine.engine_message = 3e-7;
+  machine.engine_round = 1e-7;
+  for (const char* spec : {"ring:segments=5", "rabenseifner:segments=3", "smp(ring)", "multilane", "nap",
+                           "knomial:radix=4", "swing", "pairwise:segments=2:window=1"}) {
+    for (const std::size_t bytes : {4, 1000, 100'000, 5'000'000}) {
+      for (const Instant& end : walk_spec(spec, nodes_of(5, 3), bytes, machine).ends) {
+        double sum = 0;
+        for (const Part part : {Part::latency, Part::wire, Part::reduction, Part::overhead, Part::waiting}) {
+          EXPECT_GE(end.part(part), -1e-12) << spec;
+          sum += end.part(part);
+        }
+        EXPECT_NEAR(sum, end.at(), 1e-9 * end.at() + 1e-15) << spec << " " << bytes;
+        EXPECT_GT(end.at(), 0);
+      }
+    }
+  }
+}
+
+// What is on the wire cannot take less than the busiest link needs, and pipelining brings a ring near to
+// that.
+TEST(Walker, NoFasterThanTheLink) {
+  Machine machine = postal_machine();
+  machine.node.bandwidth = 1e9;
+  const std::size_t bytes = 16 << 20;
+  for (const int nodes : {2, 5, 8, 9}) {
+    const double least = 2.0 * (nodes - 1) / nodes * static_cast<double>(bytes) / 1e9;
+    for (const char* spec : {"ring", "ring:segments=8", "rabenseifner:segments=4", "swing", "pairwise"}) {
+      EXPECT_GE(seconds_of(spec, Topology::flat(nodes), bytes, machine), least * 0.999) << spec;
+    }
+    EXPECT_LE(seconds_of("ring:segments=16", Topology::flat(nodes), bytes, machine), least * 1.05);
+  }
+}
+
+TEST(Walker, SegmentsHideTheArithmetic) {
+  const Machine machine = postal_machine();
+  const Topology topology = Topology::flat(8);
+  const std::size_t bytes = 64 << 20;
+  const auto hidden_part = [&](const char* spec) {
+    const double with = seconds_of(spec, topology, bytes, machine);
+    const double without = seconds_of(spec, topology, bytes, machine, {.arithmetic = false});
+    return (with - without) / with;
+  };
+  // Pipelined paper, Fig. 4: pipelining takes the part of the time that is not overlapped arithmetic down.
+  EXPECT_GT(hidden_part("ring"), 0.10);
+  EXPECT_LT(hidden_part("ring:segments=4"), 0.06);
+}
+
+TEST(Walker, WithoutOverlapAnExchangeTakesTwiceAsLong) {
+  const Machine machine = postal_machine();
+  const std::size_t bytes = 64 << 20;
+  const WalkOptions both{.overlap = Overlap::full, .arithmetic = false};
+  const WalkOptions none{.overlap = Overlap::none, .arithmetic = false};
+  const double full = seconds_of("recursive_doubling", Topology::flat(8), bytes, machine, both);
+  EXPECT_NEAR(seconds_of("recursive_doubling", Topology::flat(8), bytes, machine, none) / full, 2.0, 0.01);
+  // A rank of a chain of rounds that only sends or only receives loses nothing.
+  const double tree = seconds_of("reduce_broadcast", Topology::flat(2), bytes, machine, both);
+  EXPECT_NEAR(seconds_of("reduce_broadcast", Topology::flat(2), bytes, machine, none) / tree, 1.0, 0.01);
+}
+
+TEST(Walker, LimitsAreShared) {
+  Machine machine = postal_machine();
+  const std::size_t bytes = 1 << 20;
+  const Topology topology = nodes_of(2, 4);
+  const double free = seconds_of("recursive_doubling", topology, bytes, machine);
+  machine.node.bandwidth = 10e9;  // as fast as one rank; four of them exchange over it
+  const double limited = seconds_of("recursive_doubling", topology, bytes, machine);
+  EXPECT_NEAR(limited - free, 3.0 * static_cast<double>(bytes) / 10e9, 0.02 * limited);
+  // The node-blind and node-aware models know no limit.
+  EXPECT_NEAR(seconds_of("recursive_doubling", topology, bytes, machine, {.model = CostModel::postal}), free,
+              1e-12);
+  EXPECT_NEAR(seconds_of("recursive_doubling", topology, bytes, machine, {.model = CostModel::node_aware}),
+              free, 1e-12);
+}
+
+TEST(Walker, SavedUpBytesPassAtOnce) {
+  Machine machine = postal_machine();
+  machine.node = {.bandwidth = 1e7, .message_rate = 0, .burst = 0};
+  const auto once = [&] {
+    return seconds_of("reduce_broadcast", Topology::flat(2), 100'000, machine, {.arithmetic = false});
+  };
+  EXPECT_NEAR(once(), 2 * 0.01, 0.0002);
+  machine.node.burst = 50'000;
+  // The link out of rank 1 is idle while it receives; the one out of rank 0 had nothing saved up.
+  EXPECT_NEAR(once(), 0.01 + 0.005, 0.0002);
+}
+
+TEST(Walker, ASynchronousSendWaitsForItsReceive) {
+  Machine machine = postal_machine();
+  for (auto& rows : machine.levels) rows[0].synchronous = true;
+  // Alone it costs the same; the closed forms hold for either.
+  EXPECT_NEAR(seconds_of("ring", Topology::flat(7), 7 << 20, machine),
+              seconds_of("ring", Topology::flat(7), 7 << 20, postal_machine()), 1e-12);
+}
+
+TEST(Walker, EveryRecipeOfEveryCollectiveEnds) {
+  Machine machine = postal_machine();
+  machine.levels[2].push_back({.from = 4096, .latency = 5e-6, .bandwidth = 9e9, .synchronous = true});
+  for (const Collective collective : collectives) {
+    for (const Recipe& recipe : sample_recipes(collective)) {
+      for (const Topology& topology : {Topology::flat(1), Topology::flat(7), nodes_of(3, 4)}) {
+        const Plan plan(recipe, topology, topology.ranks() / 2);
+        for (const std::size_t bytes : {0, 4, 40'000}) {
+          const WalkedCall call{
+              .collective = collective, .bytes = bytes, .pipelining = {.segments = 3, .window = 2}};
+          const Walk walked = walk(plan, call, machine);
+          EXPECT_GE(walked.end().at(), 0);
+          if (bytes == 40'000 && topology.ranks() > 1) {
+            EXPECT_GT(walked.end().at(), 2e-6);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Predictor, DrawsOutSegments) {
+  const Machine machine = postal_machine();
+  const Spec spec = parse_spec(Collective::allreduce, "ring:segments=400");
+  const WalkedCall call{.bytes = std::size_t{64} << 20, .pipelining = spec.pipelining};
+  Predictor all(spec.recipe, Topology::flat(8), 0, 10'000'000);
+  Predictor some(spec.recipe, Topology::flat(8), 0, 20'000);
+  const Prediction exact = all.predict(call, machine);
+  const Prediction drawn = some.predict(call, machine);
+  EXPECT_FALSE(exact.extrapolated);
+  EXPECT_TRUE(drawn.extrapolated);
+  EXPECT_NEAR(drawn.end.at() / exact.end.at(), 1.0, 0.01);
+}
+
+TEST(Predictor, DrawsOutNodes) {
+  Machine machine = postal_machine();
+  machine.node.bandwidth = 12e9;
+  for (const char* text : {"ring", "multilane", "ring:segments=4", "pairwise"}) {
+    const Spec spec = parse_spec(Collective::allreduce, text);
+    const WalkedCall call{.bytes = std::size_t{64} << 20, .pipelining = spec.pipelining};
+    Predictor all(spec.recipe, nodes_of(64, 2), 0, 100'000'000);
+    Predictor some(spec.recipe, nodes_of(64, 2), 0, 20'000);
+    const Prediction exact = all.predict(call, machine);
+    const Prediction drawn = some.predict(call, machine);
+    EXPECT_FALSE(exact.extrapolated);
+    EXPECT_TRUE(drawn.extrapolated) << text;
+    EXPECT_NEAR(drawn.end.at() / exact.end.at(), 1.0, 0.03) << text;
+  }
+}
+
+}  // namespace
+}  // namespace stretto

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/face.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace stretto {
+namespace {
+
+TEST(Face, EveryCallHasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (const Collective collective : collectives) {
+    for (const Face face : faces) {
+      const std::string name = name_of(collective, face);
+      names.insert(name);
+      const auto found = find_call(name);
+      ASSERT_TRUE(found.has_value()) << name;
+      EXPECT_EQ(found->collective, collective) << name;
+      EXPECT_EQ(found->face, face) << name;
+    }
+  }
+  EXPECT_EQ(names.size(), collectives.size() * faces.size());
+  EXPECT_TRUE(names.contains("reduce_scatter") && names.contains("ibcast") && names.contains("reduce_init"));
+}
+
+TEST(Face, WhatIsNoCallIsNotFound) {
+  for (const char* name : {"", "i", "_init", "iallreduce_init", "Allreduce", "allreduce ", "barrier"}) {
+    EXPECT_FALSE(find_call(name).has_value()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace stretto

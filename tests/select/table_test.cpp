@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "text/json_reader.hpp"
+
+namespace stretto {
+namespace {
+
+using nlohmann::json;
+
+/// A table that says all there is to say.
+json whole_table() {
+  return json::parse(R"json({
+    "format": "stretto-table", "version": 1, "mpi": "Open MPI 4.1.4", "network": "tcp 200mbit",
+    "shapes": [
+      {"nodes": 8, "ppn": 1,
+       "allreduce": [
+         {"from": 0, "spec": "native"},
+         {"from": "4KiB", "spec": "native", "library": "recursive_doubling"},
+         {"from": "64KiB", "spec": "ring:segment_bytes=256KiB", "gain": 1.93}],
+       "iallreduce": [{"from": 0, "spec": "recursive_doubling"}],
+       "reduce_scatter_init": [{"from": 0, "spec": "native:segments=2"}]},
+      {"nodes": 16, "ppn": 4, "min_ppn": 3, "modelled": true, "bcast": [{"from": 0, "spec": "smp(chain)"}]}],
+    "notes": {"points": [1, 2, {"x": null}]}})json");
+}
+
+std::string error_of(const json& table) {
+  try {
+    (void)parse_table(table.dump());
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// What is said of the table with this at that place.
+std::string error_with(const std::string& place, const json& value) {
+  json table = whole_table();
+  table[json::json_pointer(place)] = value;
+  return error_of(table);
+}
+
+std::string error_without(const std::string& place) {
+  const json::json_pointer pointer(place);
+  json table = whole_table();
+  table[pointer.parent_pointer()].erase(pointer.back());
+  return error_of(table);
+}
+
+TEST(Table, HoldsWhatTheFileSays) {
+  const Table table = parse_table(whole_table().dump());
+  EXPECT_EQ(table.mpi, "Open MPI 4.1.4");
+  EXPECT_EQ(table.network, "tcp 200mbit");
+  ASSERT_EQ(table.shapes.size(), 2U);
+  const Table::Shape& shape = table.shapes[0];
+  EXPECT_EQ(std::tuple(shape.nodes, shape.ppn, shape.min_ppn, shape.modelled), std::tuple(8, 1, 1, false));
+  const auto rows = shape.rows_of(Collective::allreduce, Face::blocking);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1].from, 4096U);
+  EXPECT_EQ(rows[1].library, "recursive_doubling");
+  EXPECT_EQ(to_string(rows[2].spec), "ring:segment_bytes=256KiB");
+  EXPECT_EQ(rows[2].gain, 1.93);
+  EXPECT_EQ(rows[0].gain, 0);
+  EXPECT_EQ(shape.rows_of(Collective::reduce_scatter, Face::persistent).size(), 1U);
+  EXPECT_TRUE(shape.rows_of(Collective::reduce_scatter, Face::blocking).empty());
+  const Table::Shape& ragged = table.shapes[1];
+  EXPECT_EQ(std::tuple(ragged.nodes, ragged.ppn, ragged.min_ppn, ragged.modelled),
+            std::tuple(16, 4, 3, true));
+}
+
+TEST(Table, EveryCallMayHaveItsList) {
+  json table = whole_table();
+  for (const Collective collective : collectives) {
+    for (const Face face : faces) {
+      table["shapes"][0][name_of(collective, face)] = json::parse(R"([{"from": 0, "spec": "native"}])");
+    }
+  }
+  const Table read = parse_table(table.dump());
+  for (const Collective collective : collectives) {
+    for (const Face face : faces) EXPECT_EQ(read.shapes[0].rows_of(collective, face).size(), 1U);
+  }
+}
+
+TEST(Table, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
+  EXPECT_EQ(error_of(json::array()), "expected an object {...}, not a list");
+  EXPECT_EQ(error_with("/format", "stretto-machine"),
+            R"(format: expected "stretto-table", not "stretto-machine")");
+  EXPECT_EQ(error_with("/version", 2), "version: this Stretto reads version 1, not 2");
+  EXPECT_EQ(error_without("/mpi"), R"(there is no "mpi")");
+  EXPECT_EQ(
+      error_with("/mpi", "LAM/MPI 7.1"),
+      "mpi: expected a name such as Open MPI 4.1.4, MPICH 4.0.2 or Intel MPI 2021.13, not \"LAM/MPI 7.1\"");
+  EXPECT_EQ(error_with("/network", 5), "network: expected a text, not 5");
+  EXPECT_EQ(error_without("/shapes"), R"(there is no "shapes")");
+  EXPECT_EQ(error_with("/shapes", json::object()), "shapes: expected a list [...], not an object");
+  EXPECT_EQ(error_with("/colour", "red"),
+            "colour: there is no such key; there are format, version, mpi, network, shapes, notes");
+  EXPECT_EQ(error_with("/shapes/1/nodes", 0),
+            "shapes[1].nodes: expected a whole number from 1 to 1048576, not 0");
+  EXPECT_EQ(error_with("/shapes/1/ppn", -3),
+            "shapes[1].ppn: expected a whole number from 1 to 65536, not -3");
+  EXPECT_EQ(error_with("/shapes/1/min_ppn", 5),
+            "shapes[1].min_ppn: expected a whole number from 1 to 4, not 5");
+  EXPECT_EQ(error_with("/shapes/1/modelled", 1), "shapes[1].modelled: expected true or false, not 1");
+  EXPECT_EQ(error_without("/shapes/1/ppn"), R"(shapes[1]: there is no "ppn")");
+  EXPECT_TRUE(
+      error_with("/shapes/1/alreduce", json::array())
+          .starts_with("shapes[1].alreduce: there is no such key; there are nodes, ppn, min_ppn, modelled, "
+                       "allreduce, bcast, "));
+  EXPECT_EQ(error_with("/shapes/1", whole_table()["shapes"][0]),
+            "shapes[1]: has the nodes and ppn of shapes[0]; expected each once");
+}
+
+TEST(Table, SaysWhatIsWrongWithARow) {
+  const std::string list = "/shapes/0/allreduce";
+  EXPECT_EQ(error_with(list, json::array()),
+            "shapes[0].allreduce: expected at least one row, or no such list");
+  EXPECT_EQ(error_with(list + "/0", "native"),
+            "shapes[0].allreduce[0]: expected an object {...}, not \"native\"");
+  EXPECT_EQ(error_with(list + "/0/from", 8),
+            "shapes[0].allreduce[0].from: expected 0 in the first row, not 8");
+  EXPECT_EQ(error_with(list + "/2/from", "4KiB"),
+            "shapes[0].allreduce[2].from: expected more than 4KiB, of the row before, not 4KiB");
+  EXPECT_EQ(
+      error_with(list + "/1/from", "64KB"),
+      "shapes[0].allreduce[1].from: expected a number of bytes from 0 to 1048576GiB (an integer, or a text "
+      "such as \"64KiB\"), not \"64KB\"");
+  EXPECT_TRUE(
+      error_with(list + "/1/spec", "rnig")
+          .starts_with(
+              "shapes[0].allreduce[1].spec: spec \"rnig\": there is no allreduce algorithm \"rnig\""));
+  EXPECT_TRUE(error_with("/shapes/1/bcast/0/spec", "ring").find("there is no bcast algorithm") !=
+              std::string::npos);
+  EXPECT_EQ(error_with(list + "/1/spec", "ring"),
+            "shapes[0].allreduce[1].library: belongs to the spec native, not to ring");
+  EXPECT_EQ(error_with(list + "/2/gain", 0), "shapes[0].allreduce[2].gain: expected a number above 0, not 0");
+  EXPECT_EQ(error_without(list + "/2/spec"), R"(shapes[0].allreduce[2]: there is no "spec")");
+  EXPECT_EQ(error_with(list + "/2/speck", 1),
+            "shapes[0].allreduce[2].speck: there is no such key; there are from, spec, library, gain");
+}
+
+TEST(Table, WhatIsTooMuchIsRefused) {
+  json many = json::array();
+  for (int i = 0; i < 1025; ++i) many.push_back({{"from", i}, {"spec", "native"}});
+  EXPECT_EQ(error_with("/shapes/0/bcast", many), "shapes[0].bcast: there may be 1024 at most, not 1025");
+  json shapes = json::array();
+  for (int i = 1; i <= 1025; ++i) shapes.push_back({{"nodes", i}, {"ppn", 1}});
+  EXPECT_EQ(error_with("/shapes", shapes), "shapes: there may be 1024 at most, not 1025");
+  EXPECT_TRUE(error_with("/shapes/1/bcast/0/spec", std::string(1000, 'x'))
+                  .starts_with("shapes[1].bcast[0].spec: expected a text of 200 bytes at most"));
+}
+
+TEST(Table, IsRefusedOnAnotherLibrary) {
+  const Table table = parse_table(whole_table().dump());
+  const TableFit same = find_fit(table, "Open MPI v4.1.4, package: Debian OpenMPI");
+  EXPECT_FALSE(same.is_refused);
+  EXPECT_EQ(same.remark, "");
+  const TableFit newer = find_fit(table, "Open MPI v4.1.6, package: x");
+  EXPECT_FALSE(newer.is_refused);
+  EXPECT_EQ(newer.remark, "was made on Open MPI 4.1.4, and this is Open MPI 4.1.6");
+  const TableFit other = find_fit(table, "MPICH Version:      4.0.2\nMPICH Release date: x");
+  EXPECT_TRUE(other.is_refused);
+  EXPECT_EQ(other.remark, "was made on Open MPI 4.1.4, and this is MPICH 4.0.2");
+  const TableFit unknown = find_fit(table, "MVAPICH2 Version 2.3.7\nmore");
+  EXPECT_TRUE(unknown.is_refused);
+  EXPECT_EQ(unknown.remark, "was made on Open MPI 4.1.4, and this is MVAPICH2 Version 2.3.7");
+}
+
+/// A table with shapes of these nodes, ppn, min_ppn and modelled.
+Table table_of(const std::vector<std::tuple<int, int, int, bool>>& shapes) {
+  Table table;
+  for (const auto& [nodes, ppn, min_ppn, modelled] : shapes) {
+    Table::Shape shape;
+    shape.nodes = nodes;
+    shape.ppn = ppn;
+    shape.min_ppn = min_ppn;
+    shape.modelled = modelled;
+    table.shapes.push_back(shape);
+  }
+  return table;
+}
+
+TEST(Table, TheNearestShapeSpeaks) {
+  const auto nodes_for = [](const Table& table, int nodes, int min_ppn, int max_ppn) {
+    const Table::Shape* shape = table.find_shape(nodes, min_ppn, max_ppn);
+    return shape == nullptr ? 0 : shape->nodes;
+  };
+  const Table table = table_of({{1, 1, 1, false}, {8, 1, 1, false}, {12, 1, 1, true}, {8, 4, 4, false}});
+  EXPECT_EQ(nodes_for(table, 8, 1, 1), 8);
+  EXPECT_EQ(nodes_for(table, 12, 1, 1), 12);  // what is there counts, modelled or not
+  EXPECT_EQ(nodes_for(table, 9, 1, 1), 8);
+  EXPECT_EQ(nodes_for(table, 10, 1, 1), 12);
+  EXPECT_EQ(nodes_for(table, 4, 1, 1), 8);
+  EXPECT_EQ(nodes_for(table, 24, 1, 1), 12);
+  EXPECT_EQ(nodes_for(table, 25, 1, 1), 0);
+  EXPECT_EQ(nodes_for(table, 3, 1, 1), 0);
+  EXPECT_EQ(nodes_for(table, 2, 1, 1), 0);  // one node has no network
+  EXPECT_EQ(nodes_for(table, 1, 1, 1), 1);
+  EXPECT_EQ(nodes_for(table, 8, 3, 4), 8);
+  EXPECT_EQ(nodes_for(table, 8, 1, 4), 0);
+  EXPECT_EQ(nodes_for(table, 8, 2, 2), 0);
+  // 4 and 16 are equally far from 8: what was measured is preferred, then the smaller.
+  EXPECT_EQ(nodes_for(table_of({{4, 1, 1, true}, {16, 1, 1, false}}), 8, 1, 1), 16);
+  EXPECT_EQ(nodes_for(table_of({{16, 1, 1, false}, {4, 1, 1, false}}), 8, 1, 1), 4);
+}
+
+// Properties, over random tables.
+
+class RandomTables : public ::testing::Test {
+ protected:
+  int below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
+
+  /// As text, so that the reader is a part of what is tested.
+  json make_table() {
+    json table = {
+        {"format", "stretto-table"}, {"version", 1}, {"mpi", "MPICH 4.0.2"}, {"shapes", json::array()}};
+    std::set<std::tuple<int, int, int>> there;
+    for (int i = below(12); i > 0; --i) {
+      const int nodes = 1 + below(40);
+      const int ppn = 1 + below(3);
+      const int min_ppn = 1 + below(ppn);
+      if (!there.insert({nodes, ppn, min_ppn}).second) continue;
+      json shape = {{"nodes", nodes}, {"ppn", ppn}, {"min_ppn", min_ppn}, {"modelled", below(2) == 0}};
+      for (const Collective collective : collectives) {
+        for (const Face face : faces) {
+          if (below(3) == 0) shape[name_of(collective, face)] = make_rows(collective);
+        }
+      }
+      table["shapes"].push_back(shape);
+    }
+    return table;
+  }
+
+  json make_rows(Collective collective) {
+    const std::vector<Recipe> recipes = sample_recipes(collective);
+    json rows = json::array();
+    std::size_t from = 0;
+    for (int i = 1 + below(8); i > 0; --i) {
+      Spec spec;
+      if (below(3) != 0) spec.recipe = recipes[random_() % recipes.size()];
+      if (below(2) == 0) spec.pipelining.segments = 1 + below(100);
+      rows.push_back({{"from", from}, {"spec", to_string(spec)}});
+      from += 1 + (random_() % 100) * (std::size_t{1} << below(20));
+    }
+    return rows;
+  }
+
+  std::mt19937_64 random_{42};
+};
+
+/// The spec in the list of a shape, found as one would by hand; empty: none.
+std::string scan(const json& shape, const std::string& call, std::size_t bytes) {
+  std::string spec;
+  if (!shape.contains(call)) return spec;
+  for (const json& row : shape[call]) {
+    if (row["from"].get<std::size_t>() <= bytes) spec = row["spec"];
+  }
+  return spec;
+}
+
+TEST_F(RandomTables, ALookupFindsWhatAScanFinds) {
+  for (int turn = 0; turn < 200; ++turn) {
+    const json text = make_table();
+    const Table table = parse_table(text.dump());
+    for (std::size_t i = 0; i < table.shapes.size(); ++i) {
+      for (const Collective collective : collectives) {
+        for (const Face face : faces) {
+          for (int call = 0; call < 4; ++call) {
+            std::size_t bytes = random_() >> (20 + below(44));
+            const auto rows = table.shapes[i].rows_of(collective, face);
+            // Just where a row begins, and just before.
+            if (!rows.empty() && below(2) == 0) bytes = rows[random_() % rows.size()].from;
+            if (bytes > 0 && below(3) == 0) --bytes;
+            const Table::Row* row = table.shapes[i].find(collective, face, bytes);
+            EXPECT_EQ(row == nullptr ? "" : to_string(row->spec),
+                      scan(text["shapes"][i], name_of(collective, face), bytes));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(RandomTables, TheShapeIsTheFirstOfAllByNearness) {
+  for (int turn = 0; turn < 500; ++turn) {
+    const Table table = parse_table(make_table().dump());
+    for (int job = 0; job < 20; ++job) {
+      const int nodes = 1 + below(60);
+      const int max_ppn = 1 + below(3);
+      const int min_ppn = 1 + below(max_ppn);
+      using Nearness = std::tuple<double, int, bool, int>;
+      std::vector<std::pair<Nearness, const Table::Shape*>> near;
+      for (const Table::Shape& shape : table.shapes) {
+        const double factor = double(std::max(shape.nodes, nodes)) / double(std::min(shape.nodes, nodes));
+        if (factor > 2 || shape.ppn != max_ppn || (shape.nodes > 1) != (nodes > 1) ||
+            (shape.min_ppn > 1) != (min_ppn > 1)) {
+          continue;
+        }
+        near.push_back({{factor, std::abs(shape.min_ppn - min_ppn), shape.modelled, shape.nodes}, &shape});
+      }
+      const Table::Shape* found = table.find_shape(nodes, min_ppn, max_ppn);
+      ASSERT_EQ(found == nullptr, near.empty());
+      if (found == nullptr) continue;
+      EXPECT_EQ(found, std::ranges::min_element(near)->second);
+    }
+  }
+}
+
+TEST_F(RandomTables, BelowTheFloorEverythingIsNative) {
+  for (int turn = 0; turn < 200; ++turn) {
+    const Table table = parse_table(make_table().dump());
+    for (const Collective collective : collectives) {
+      for (const Face face : faces) {
+        const std::size_t floor = table.native_floor(collective, face);
+        bool is_reached = false;
+        for (const Table::Shape& shape : table.shapes) {
+          for (const Table::Row& row : shape.rows_of(collective, face)) {
+            EXPECT_TRUE(row.spec.is_pass_through() || row.from >= floor);
+            is_reached = is_reached || (row.from == floor && !row.spec.is_pass_through());
+          }
+        }
+        EXPECT_EQ(is_reached, floor != SIZE_MAX);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto
