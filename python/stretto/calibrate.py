@@ -26,7 +26,8 @@ from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
 from stretto.lab import DEFAULT_NAME, Terminated
-from stretto.machine_file import Machine, machine_text, read_machine
+from stretto.machine_file import MachineFile, file_text, read_machine_file
+from stretto.model import machine_text
 from stretto.results import describe_machine
 from stretto.units import parse_seconds
 
@@ -60,7 +61,7 @@ def calibrate(
     simulated: Annotated[
         str | None,
         typer.Option(
-            metavar="MACHINE", help="Measure nothing: make points from this machine file, with noise."
+            metavar="MACHINE", help="Measure nothing: make points from this machine, a file or a name."
         ),
     ] = None,
     nodes: Annotated[int, typer.Option(min=1, help="Nodes of what is simulated.")] = 8,
@@ -107,7 +108,7 @@ def calibrate(
     machine = to_machine(
         found, name or usual, description or _describe(measured), _notes(measured, where, found, remarks)
     )
-    write_atomically(output, machine_text(machine))
+    write_atomically(output, file_text(machine))
     if png_file:
         from stretto import calibration_plot  # noqa: PLC0415  matplotlib is slow to load
 
@@ -132,14 +133,12 @@ def _parse_budget(text: str) -> float:
     return seconds
 
 
-def _read_machine(file: str) -> Machine:
+def _read_machine(name: str) -> MachineFile:
+    text = machine_text(name, "--simulated")
     try:
-        return read_machine(Path(file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise StrettoError(f"--simulated {file}: {what}") from None
+        return read_machine_file(text)
     except StrettoError as error:
-        raise StrettoError(f"--simulated {file}: {error}") from None
+        raise StrettoError(f"--simulated {name}: {error}") from None
 
 
 def _measure(target: Target, seconds: float) -> Measured:
@@ -192,7 +191,7 @@ def _notes(measured: Measured, where: dict[str, Any], found: Fit, remarks: list[
     return notes
 
 
-def _report(machine: Machine, found: Fit, remarks: list[str], output: Path) -> None:
+def _report(machine: MachineFile, found: Fit, remarks: list[str], output: Path) -> None:
     tables = protocol_table(found), figure_table(found)
     console = console_for(*tables)
     console.print(f"{machine.name}: {machine.description}", style="bold", markup=False, highlight=False)

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from stretto.calibration_directions import DirectionsFit, fit_directions, with_directions
 from stretto.calibration_engine import EngineFit, fit_engine
 from stretto.calibration_limits import Bucket, LimitFit, fit_bucket, fit_limits
 from stretto.calibration_points import Measured, Points
 from stretto.calibration_protocols import ProtocolFit, fit_protocols
 from stretto.calibration_reduction import RateFit, fit_reduction
-from stretto.machine_file import LEVELS, Limit, Machine
-from stretto.robust import Figure, Typical, spread, typical
+from stretto.machine_file import LEVELS, Limit, MachineFile
+from stretto.robust import Typical, typical
 
 
 @dataclass(slots=True)
@@ -26,7 +27,8 @@ class Fit:
     bucket: Bucket | None = None
     """What the network's links have saved up when they are idle, if they do."""
     limits: dict[str, LimitFit] = field(default_factory=dict)
-    duplex: Figure | None = None
+    directions: dict[str, dict[str, DirectionsFit]] = field(default_factory=dict)
+    """Of each level, duplex and exchange."""
     reduction: list[RateFit] = field(default_factory=list)
     engine: EngineFit | None = None
     typicals: dict[int, Typical] = field(default_factory=dict)
@@ -42,7 +44,7 @@ def fit(measured: Measured, seed: int = 1) -> Fit:
     random = np.random.default_rng(seed)
     result = Fit()
     for points in measured.points:
-        if points.seconds and points.what != "train":
+        if points.seconds and points.what not in ("train", "exchange", "shift"):
             result.typicals[id(points)] = typical(points.passes, random)
 
     trains = measured.of("train")
@@ -52,14 +54,15 @@ def fit(measured: Measured, seed: int = 1) -> Fit:
     for level in LEVELS:
         messages = measured.of("ping-pong", level=level)
         if messages:
-            result.levels[level] = fit_protocols(
+            pieces = fit_protocols(
                 [one.bytes for one in messages],
                 [result.of(one) for one in messages],
                 _eager_limit(measured, level),
                 result.bucket if level == "network" else None,
             )
+            result.directions[level] = fit_directions(measured, level, pieces, random)
+            result.levels[level] = with_directions(pieces, result.directions[level])
     result.limits = fit_limits(measured, result.of, result.bucket)
-    result.duplex = _fit_duplex(measured, random)
     reductions = measured.of("reduction")
     if reductions:
         result.reduction = fit_reduction(
@@ -88,31 +91,15 @@ def _eager_limit(measured: Measured, level: str) -> int | None:
     return None if synchronous is None else int(synchronous)
 
 
-def _fit_duplex(measured: Measured, random: np.random.Generator) -> Figure | None:
-    """1 where an exchange takes as long as one of its messages, 0 where it takes as long as both."""
-    exchanges, one_way = measured.of("exchange"), measured.of("one-way")
-    if not exchanges or not one_way:
-        return None
-    # Samples were taken in pairs: what disturbs both cancels out.
-    ratios = [
-        [both / one for both, one in zip(*pair, strict=False)]
-        for pair in zip(exchanges[0].passes, one_way[0].passes, strict=False)
-    ]
-    ratio = typical(ratios, random)
-    value = 2 - ratio.value
-    return Figure(min(1.0, max(0.0, value)), float(spread(ratio.replicates)) or ratio.error)
-
-
-def to_machine(found: Fit, name: str, description: str, notes: dict[str, Any]) -> Machine:
+def to_machine(found: Fit, name: str, description: str, notes: dict[str, Any]) -> MachineFile:
     """The machine that a fit describes, with the errors of its figures in the notes."""
     limits = {name: one.limit for name, one in found.limits.items() if one.limit != Limit()}
     errors = {path: float(f"{error:.2g}") for path, error in uncertainties(found)}
-    return Machine(
+    return MachineFile(
         name=name,
         description=description,
         levels={level: [one.protocol for one in rows] for level, rows in found.levels.items()},
         limits=limits,
-        duplex=found.duplex.value if found.duplex else 1.0,
         reduction=[one.rate for one in found.reduction],
         engine_message=found.engine.message.value if found.engine else 0.0,
         engine_round=found.engine.round.value if found.engine else 0.0,
@@ -126,11 +113,11 @@ def uncertainties(found: Fit) -> Iterator[tuple[str, float]]:
         for index, row in enumerate(rows):
             yield f"levels/{level}/{index}/latency", row.latency_error
             yield f"levels/{level}/{index}/bandwidth", row.bandwidth_error
+            for figure, error in row.direction_errors.items():
+                yield f"levels/{level}/{index}/{figure}", error
     for name, one in found.limits.items():
         for figure, error in one.errors.items():
             yield f"limits/{name}/{figure}", error
-    if found.duplex:
-        yield "duplex", found.duplex.error
     for index, rate in enumerate(found.reduction):
         yield f"reduction/{index}/bandwidth", rate.error
     if found.engine:

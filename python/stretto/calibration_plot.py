@@ -70,6 +70,8 @@ def _panels(measured: Measured, found: Fit) -> list[Callable[[Axes], None]]:
     if found.levels:
         panels.append(lambda axes: _draw_times(axes, measured, found))
         panels.append(lambda axes: _draw_bandwidths(axes, measured, found))
+    if any(found.directions.values()):
+        panels.append(lambda axes: _draw_directions(axes, found))
     trains = measured.of("train")
     if trains:
         panels.append(lambda axes: _draw_trains(axes, trains[-1], found))
@@ -139,6 +141,40 @@ def _draw_bandwidths(axes: Axes, measured: Measured, found: Fit) -> None:
     _draw_messages(axes, measured, found, lambda sizes, seconds: sizes / seconds / 1e6)
     axes.set_title("the same as bandwidth", fontsize=10)
     axes.set_ylabel("bytes / time (MB/s)")
+
+
+def _draw_directions(axes: Axes, found: Fit) -> None:
+    markers = {"duplex": ("o", "-"), "exchange": ("s", "--")}
+    for level, figures in found.directions.items():
+        for name, fit in figures.items():
+            marker, style = markers[name]
+            axes.errorbar(
+                fit.sizes,
+                [one.value for one in fit.values],
+                [min(one.error, 1.0) for one in fit.values],
+                fmt=marker,
+                color=_COLOURS[level],
+                markersize=4,
+                capsize=2,
+                markerfacecolor="white" if name == "exchange" else None,
+                label=f"{level}: {name}",
+            )
+            begins = [max(fit.sizes[0], step.begin) for step in fit.steps] + [fit.sizes[-1]]
+            values = [step.figure.value for step in fit.steps]
+            axes.step(
+                begins,
+                [*values, values[-1]],
+                where="post",
+                color=_COLOURS[level],
+                linestyle=style,
+                linewidth=1.2,
+            )
+    axes.set_xscale("log", base=2)
+    axes.set_ylim(-0.15, 1.25)
+    _label_sizes(axes)
+    axes.set_title("1: both directions at once, 0: in turns; lines are fits", fontsize=10)
+    axes.set_xlabel("message (bytes)")
+    axes.set_ylabel("part of a message that hides")
 
 
 def _draw_trains(axes: Axes, points: Points, found: Fit) -> None:

@@ -9,7 +9,7 @@ found by the fit. A piece may begin with a jump, since another protocol may take
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -42,6 +42,8 @@ class ProtocolFit:
     """Median relative deviation of the times from it."""
     sizes: tuple[int, int]
     """The smallest and the largest message that it was fitted to."""
+    direction_errors: dict[str, float] = field(default_factory=dict)
+    """Of duplex and exchange, where they were measured."""
 
 
 def fit_protocols(

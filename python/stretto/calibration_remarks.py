@@ -21,8 +21,7 @@ _MISFIT = 0.1
 _NAMES = {
     "ping-pong": "messages",
     "flows": "messages of several ranks",
-    "one-way": "large messages",
-    "exchange": "exchanges",
+    "one-way": "single messages",
     "reduction": "reductions",
     "engine": "calls of the engine",
     "messages": "messages at once",

@@ -11,7 +11,7 @@ import numpy as np
 
 from stretto.calibration_engine import count_work
 from stretto.calibration_points import Measured, NodeLoad
-from stretto.machine_file import LEVELS, Machine, protocol_for, reduction_bandwidth
+from stretto.machine_file import LEVELS, MachineFile, protocol_for, reduction_bandwidth
 
 _LARGE = 1 << 20
 _TINY = 8
@@ -70,14 +70,14 @@ class _Sampler:
             self.measured.add("train", number, np.concatenate(trains).tolist(), about)
 
 
-def simulate(machine: Machine, shape: Shape) -> Measured:
+def simulate(machine: MachineFile, shape: Shape) -> Measured:
     """The points of a calibration of so many nodes of this machine."""
     sampler = _Sampler(shape)
     idle = [NodeLoad(f"node{node}", 64, 0.0, 0.0, 0.0) for node in range(shape.nodes)]
     sampler.measured.loads = [idle] * (_PASSES + 1)
     for level in _levels(machine, shape):
         _add_messages(sampler, machine, level)
-    _add_duplex(sampler, machine, _levels(machine, shape)[-1])
+        _add_directions(sampler, machine, level, shape.nodes if level == "network" else shape.ppn)
     _add_flows(sampler, machine, shape)
     for exponent in range(12, 27):
         size = 1 << exponent
@@ -88,7 +88,7 @@ def simulate(machine: Machine, shape: Shape) -> Measured:
     return sampler.measured
 
 
-def _levels(machine: Machine, shape: Shape) -> list[str]:
+def _levels(machine: MachineFile, shape: Shape) -> list[str]:
     there = {"socket": shape.ppn > 1, "node": shape.ppn > 1, "network": shape.nodes > 1}
     return [
         level
@@ -97,7 +97,7 @@ def _levels(machine: Machine, shape: Shape) -> list[str]:
     ] or ["node"]
 
 
-def message_seconds(machine: Machine, level: str, size: int) -> float:
+def message_seconds(machine: MachineFile, level: str, size: int) -> float:
     """What a single message takes, on an idle link."""
     one = protocol_for(machine.level(level), size)
     limit = machine.limit("node")
@@ -107,7 +107,7 @@ def message_seconds(machine: Machine, level: str, size: int) -> float:
     return one.latency + (size - beyond) / one.bandwidth + beyond / min(limit.bandwidth, one.bandwidth)
 
 
-def _add_messages(sampler: _Sampler, machine: Machine, level: str) -> None:
+def _add_messages(sampler: _Sampler, machine: MachineFile, level: str) -> None:
     protocols = machine.level(level)
     limit = machine.limit("node")
     border = next((one.begin for one in protocols if one.synchronous), None)
@@ -128,14 +128,20 @@ def _add_messages(sampler: _Sampler, machine: Machine, level: str) -> None:
         sampler.add("ping-pong", message_seconds(machine, level, size), level=level, bytes=size, count=1)
 
 
-def _add_duplex(sampler: _Sampler, machine: Machine, level: str) -> None:
-    size = 4 << 20
-    seconds = message_seconds(machine, level, size)
-    sampler.add("one-way", seconds, level=level, bytes=size, count=4)
-    sampler.add("exchange", seconds * (2 - machine.duplex), level=level, bytes=size, count=4)
+def _add_directions(sampler: _Sampler, machine: MachineFile, level: str, ranks: int) -> None:
+    for size in (1 << exponent for exponent in range(13, 25)):
+        one = protocol_for(machine.level(level), size)
+        limit = machine.limit("node").bandwidth if level == "network" else None
+        wire = size / min(one.bandwidth, limit or one.bandwidth)
+        alone = one.latency + wire
+        about = {"level": level, "bytes": size, "count": 1}
+        sampler.add("one-way", alone + machine.level(level)[0].latency, **about)
+        sampler.add("exchange", alone + (1 - one.exchange) * wire, **about)
+        if ranks > 2:
+            sampler.add("shift", alone + (1 - one.duplex) * wire, **about)
 
 
-def _add_flows(sampler: _Sampler, machine: Machine, shape: Shape) -> None:
+def _add_flows(sampler: _Sampler, machine: MachineFile, shape: Shape) -> None:
     def add(limit: str, flows: int, pairs: int, rate: float, *, tiny: bool, both_ways: bool) -> None:
         messages = 1000 if tiny else 16
         size = _TINY if tiny else _LARGE
@@ -180,7 +186,7 @@ def _counts(last: int) -> list[int]:
     )
 
 
-def _add_engine(sampler: _Sampler, machine: Machine, level: str) -> None:
+def _add_engine(sampler: _Sampler, machine: MachineFile, level: str) -> None:
     latency = message_seconds(machine, level, _TINY)
     sampler.add("round-trip", latency, level=level, bytes=_TINY)
     for segments in (1, 2, 4, 8, 16, 32):

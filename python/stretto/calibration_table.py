@@ -26,7 +26,7 @@ def protocol_table(found: Fit) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("level", "message", "protocol"):
         table.add_column(name, no_wrap=True)
-    for name in ("latency", "bandwidth", "off by"):
+    for name in ("latency", "bandwidth", "off by", "duplex", "exchange"):
         table.add_column(name, justify="right", no_wrap=True)
     for level, rows in found.levels.items():
         ends = [f"to {format_bytes(after.protocol.begin - 1)}" for _, after in pairwise(rows)]
@@ -38,6 +38,7 @@ def protocol_table(found: Fit) -> Table:
                 _seconds(Figure(row.protocol.latency, row.latency_error)),
                 _bandwidth(row),
                 f"{100 * row.misfit:.1f} %",
+                *(_direction(row, name) for name in ("duplex", "exchange")),
             )
     return table
 
@@ -49,10 +50,6 @@ def figure_table(found: Fit) -> Table:
     table.add_column()
     for name, limit in found.limits.items():
         table.add_row(f"limit: {name}", f"{_limit(limit)} ({_LIMITS[name]})")
-    if found.duplex:
-        table.add_row(
-            "duplex", f"{found.duplex.value:.2f} ± {found.duplex.error:.2f} (1: both directions at once)"
-        )
     if found.reduction:
         steps = [
             f"{_rate(step.rate.bandwidth, step.error)}"
@@ -86,6 +83,12 @@ def _bandwidth(row: ProtocolFit) -> str:
     if row.bandwidth_error > row.protocol.bandwidth:
         return "does not show"
     return _rate(row.protocol.bandwidth, row.bandwidth_error)
+
+
+def _direction(row: ProtocolFit, name: str) -> str:
+    if name not in row.direction_errors:
+        return ""
+    return f"{getattr(row.protocol, name):.2f} ± {row.direction_errors[name]:.2f}"
 
 
 def _rate(bandwidth: float, error: float) -> str:

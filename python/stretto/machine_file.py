@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of a machine file (docs/formats.md), to be written and read.
 
-Seconds, and bytes per second, throughout. What reads such files for the models is in C++; this module is for
-those that make them.
+Seconds, and bytes per second, throughout. The models read such files in C++, which also says what is wrong
+with one; this module is for those that make them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from stretto import _core
 from stretto.errors import StrettoError
 from stretto.units import parse_bytes
 
@@ -36,6 +37,10 @@ class Protocol:
     bandwidth: float
     synchronous: bool = False
     """The transfer begins when the receive is posted."""
+    duplex: float = 1.0
+    """A rank that sends to one rank and receives from another: 1 at once, 0 one after the other."""
+    exchange: float = 1.0
+    """The same for two ranks that send to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ class ReductionRate:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineFile:
     """What the models know of a cluster."""
 
     name: str
@@ -66,8 +71,6 @@ class Machine:
     """By level, ascending by `begin`, the first from 0. At least one level."""
     description: str = ""
     limits: dict[str, Limit] = field(default_factory=dict)
-    duplex: float = 1.0
-    """1: a rank sends and receives at once as if it did one of them; 0: one after the other."""
     reduction: list[ReductionRate] = field(default_factory=list)
     engine_message: float = 0.0
     engine_round: float = 0.0
@@ -91,18 +94,18 @@ def protocol_for(protocols: list[Protocol], size: int) -> Protocol:
     return [one for one in protocols if one.begin <= size][-1]
 
 
-def reduction_bandwidth(machine: Machine, size: int) -> float:
+def reduction_bandwidth(machine: MachineFile, size: int) -> float:
     """Bytes of an operand per second, of vectors of so many bytes."""
     rates = [one.bandwidth for one in machine.reduction if one.begin <= size]
     return rates[-1] if rates else math.inf
 
 
-def machine_text(machine: Machine) -> str:
+def file_text(machine: MachineFile) -> str:
     """The text of the file: a line for each row of figures, and no digits that mean nothing."""
     return layout(_to_json(machine)) + "\n"
 
 
-def _to_json(machine: Machine) -> dict[str, Any]:
+def _to_json(machine: MachineFile) -> dict[str, Any]:
     return {
         "format": _FORMAT,
         "version": _VERSION,
@@ -114,7 +117,6 @@ def _to_json(machine: Machine) -> dict[str, Any]:
             if machine.levels.get(name)
         },
         "limits": {name: _limit_json(machine.limits[name]) for name in LIMITS if name in machine.limits},
-        "duplex": _rounded(machine.duplex),
         **(
             {
                 "reduction": [
@@ -138,6 +140,9 @@ def _protocol_json(protocol: Protocol) -> dict[str, Any]:
     }
     if protocol.synchronous:
         row["synchronous"] = True
+    for name, value in (("duplex", protocol.duplex), ("exchange", protocol.exchange)):
+        if value < 1:
+            row[name] = round(value, 3)
     return row
 
 
@@ -209,71 +214,42 @@ def _filled(texts: list[str], width: int) -> list[str]:
     return lines
 
 
-def read_machine(text: str) -> Machine:
+def read_machine_file(text: str) -> MachineFile:
     """What the text of a machine file says. Raises StrettoError that names what is wrong."""
     try:
-        file = json.loads(text)
-        if (file["format"], file["version"]) != (_FORMAT, _VERSION):
-            raise ValueError(f"expected format {_FORMAT}, version {_VERSION}")
-        machine = Machine(
-            name=str(file["name"]),
-            description=str(file.get("description", "")),
-            levels={
-                name: [
-                    Protocol(
-                        _read_size(row["from"]),
-                        _read_number(row["latency"], least=0),
-                        _read_number(row["bandwidth"], least=1),
-                        bool(row.get("synchronous", False)),
-                    )
-                    for row in rows
-                ]
-                for name, rows in file["levels"].items()
-            },
-            limits={name: _read_limit(row) for name, row in file.get("limits", {}).items()},
-            duplex=_read_number(file.get("duplex", 1), least=0),
-            reduction=[
-                ReductionRate(_read_size(row["from"]), _read_number(row["bandwidth"], least=1))
-                for row in file.get("reduction", [])
-            ],
-            engine_message=_read_number(file.get("engine", {}).get("message", 0), least=0),
-            engine_round=_read_number(file.get("engine", {}).get("round", 0), least=0),
-            notes=dict(file.get("notes", {})),
-        )
-        if not machine.levels or set(machine.levels) - set(LEVELS) or set(machine.limits) - set(LIMITS):
-            raise ValueError(f"levels are {', '.join(LEVELS)}, at least one; limits are {', '.join(LIMITS)}")
-        lists = [[row.begin for row in rows] for rows in machine.levels.values()]
-        if machine.reduction:
-            lists.append([row.begin for row in machine.reduction])
-        for begins in lists:
-            if not begins or begins[0] != 0 or sorted(set(begins)) != begins:
-                raise ValueError("rows ascend by 'from', and the first is from 0")
-    except KeyError as error:
-        raise StrettoError(f"no machine file: {error} is missing") from None
-    except (ValueError, TypeError, AttributeError, RecursionError, StrettoError) as error:
-        raise StrettoError(f"no machine file: {error}") from None
-    return machine
-
-
-def _read_limit(row: dict[str, Any]) -> Limit:
-    rate = row.get("message_rate")
-    bandwidth = row.get("bandwidth")
-    return Limit(
-        None if bandwidth is None else _read_number(bandwidth, least=1),
-        None if rate is None else _read_number(rate, least=1e-3),
-        _read_size(row.get("burst", 0)),
+        _core.Machine(text)
+    except ValueError as error:
+        raise StrettoError(str(error)) from None
+    file = json.loads(text)
+    engine = file.get("engine", {})
+    return MachineFile(
+        name=file["name"],
+        description=file.get("description", ""),
+        levels={name: [_read_protocol(row) for row in rows] for name, rows in file["levels"].items()},
+        limits={name: _read_limit(row) for name, row in file.get("limits", {}).items()},
+        reduction=[
+            ReductionRate(_read_size(row["from"]), row["bandwidth"]) for row in file.get("reduction", [])
+        ],
+        engine_message=engine.get("message", 0.0),
+        engine_round=engine.get("round", 0.0),
+        notes=file.get("notes", {}),
     )
 
 
-def _read_size(value: object) -> int:
-    if isinstance(value, str):
-        return parse_bytes(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is no number of bytes")
-    return value
+def _read_protocol(row: dict[str, Any]) -> Protocol:
+    return Protocol(
+        _read_size(row["from"]),
+        row["latency"],
+        row["bandwidth"],
+        row.get("synchronous", False),
+        row.get("duplex", 1.0),
+        row.get("exchange", 1.0),
+    )
 
 
-def _read_number(value: object, *, least: float) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value < math.inf:
-        raise ValueError(f"{value!r}: expected a number of {least:g} or more")
-    return float(value)
+def _read_limit(row: dict[str, Any]) -> Limit:
+    return Limit(row.get("bandwidth"), row.get("message_rate"), _read_size(row.get("burst", 0)))
+
+
+def _read_size(value: int | str) -> int:
+    return parse_bytes(value) if isinstance(value, str) else value

@@ -50,16 +50,14 @@ std::vector<std::unique_ptr<Phase>> list_phases(Site& site, const Phase::Look& l
   for (std::size_t level = 0; level < site.levels.size(); ++level) {
     if (site.levels[level].name == "network") phases.push_back(make_train(site, level, look));
     phases.push_back(make_ping_pong(site, level, look));
+    phases.push_back(make_duplex(site, level, look));
   }
-  if (!site.levels.empty()) phases.push_back(make_duplex(site, site.levels.size() - 1, look));
   for (const Limit limit : {Limit::node, Limit::memory, Limit::fabric}) {
     if (has_flows(site, limit)) phases.push_back(make_flows(site, limit, look));
   }
   phases.push_back(make_reduction(site, look));
-  if (!site.levels.empty()) {
-    for (const int ranks : {2, 4}) {
-      if (has_engine(site, ranks)) phases.push_back(make_engine(site, ranks, look));
-    }
+  for (const int ranks : {2, 4}) {
+    if (has_engine(site, ranks)) phases.push_back(make_engine(site, ranks, look));
   }
   return phases;
 }

@@ -2,57 +2,102 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "phases.hpp"
 
 namespace stretto::bench {
 namespace {
 
-constexpr int count = 4;  // in a row
-constexpr double long_enough = 20e-3;
-constexpr std::size_t longest = std::size_t{4} << 20U;
-constexpr std::size_t shortest = std::size_t{64} << 10U;
+constexpr std::size_t shortest = std::size_t{8} << 10U;
+constexpr std::size_t longest = std::size_t{16} << 20U;
+constexpr double sample_seconds = 400e-6;
+constexpr double shaped_sample_seconds = 80e-3;  // what two directions do to each other takes time to show
+constexpr int most_in_sample = 64;
+constexpr int least_rounds = 3;
+constexpr int most_rounds = 25;
 
+/// The pair, and a third rank at their distance if there is one.
+std::vector<int> find_ranks(const Topology& topology, const Level& level) {
+  const int one = level.pair[0];
+  const int other = level.pair[1];
+  const auto socket = [&](int rank) { return topology.socket_of[static_cast<std::size_t>(rank)]; };
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    if (rank == one || rank == other) continue;
+    const bool on_the_node = topology.node(rank) == topology.node(one);
+    const bool fits = level.name == "network" ? !on_the_node && topology.node(rank) != topology.node(other)
+                      : level.name == "node"  ? on_the_node
+                                              : socket(rank) == socket(one);
+    if (fits) return {one, other, rank};
+  }
+  return level.pair;
+}
+
+/// Whether a rank sends and receives at once.
 class Duplex : public TeamPhase {
  public:
   Duplex(Site& site, std::size_t level, const Look& look)
-      : TeamPhase(site, look, site.levels[level].pair), level_(level) {}
+      : TeamPhase(site, look, find_ranks(site.topology, site.levels[level])), level_(level) {}
 
-  double weight() const override { return 2; }
+  double weight() const override { return level().name == "network" ? 6 : 2; }
 
  private:
   void lead(double seconds, int pass) override {
-    constexpr int least = 4;
-    constexpr int most = 50;
-    const Level& level = site().levels[level_];
     const double end = PMPI_Wtime() + seconds;
-    if (pass == 0) {
-      for (bytes_ = longest; bytes_ > shortest && level.seconds(bytes_) > long_enough;) bytes_ /= 2;
-      // What a link had saved up must not be most of it.
-      while (static_cast<double>(count * bytes_) < 4 * level.burst) bytes_ *= 2;
-      run(true);
-      run(false);
-    }
-    const nlohmann::ordered_json rest{{"level", level.name}, {"bytes", bytes_}, {"count", count}};
-    for (int i = 0; i < least || (i < most && PMPI_Wtime() < end); ++i) {
-      // Each begins with what an idle link has saved up, so that both have the same of it.
-      for (const bool both_ways : {i % 2 == 0, i % 2 != 0}) {
-        nlohmann::ordered_json about{{"what", both_ways ? "exchange" : "one-way"}};
-        about.update(rest);
-        sleep(level.pause());
-        records().add(about, run(both_ways));
-        look();
-      }
+    if (pass == 0) list_sizes(seconds);
+    for (int round = 0; round < most_rounds; ++round) {
+      const double begin = PMPI_Wtime();
+      std::shuffle(sizes_.begin(), sizes_.end(), random_);
+      for (const std::size_t bytes : sizes_) sample(bytes);
+      const double now = PMPI_Wtime();
+      if (round + 1 >= least_rounds && now + (now - begin) > end) break;
     }
   }
 
-  double run(bool both_ways) {
-    return both_ways ? team().exchanges(bytes_, 1, count) : team().round_trips(bytes_, 1, count);
+  /// As far as there is time for the least number of rounds, if messages that pass each other take twice as
+  /// long.
+  void list_sizes(double seconds) {
+    double taken = 0;
+    for (std::size_t bytes = shortest; bytes <= longest; bytes *= 2) {
+      const Team::Row row = row_for(bytes);
+      taken += 4 * (row.before + row.count) * level().seconds(bytes);
+      if (taken * (least_rounds + 1) > seconds && !sizes_.empty()) break;
+      sizes_.push_back(bytes);
+      rows_.emplace(bytes, row);
+    }
   }
+
+  /// The first ones are not timed: the ranks begin some microseconds after each other, and what an idle link
+  /// has saved up is to be gone, as it is when a program sends more than a message.
+  Team::Row row_for(std::size_t bytes) const {
+    const double wanted = level().burst > 0 ? shaped_sample_seconds : sample_seconds;
+    const double count = std::ceil(wanted / level().seconds(bytes) / 2) * 2;
+    const double before = std::ceil(1.5 * level().burst / static_cast<double>(bytes));
+    return {static_cast<int>(std::clamp(count, 2.0, most_in_sample * 1.0)),
+            static_cast<int>(std::max(before, 1.0))};
+  }
+
+  void sample(std::size_t bytes) {
+    const Team::Row& row = rows_.at(bytes);
+    const auto add = [&](const char* what, double seconds) {
+      records().add({{"what", what}, {"level", level().name}, {"bytes", bytes}, {"count", row.count}},
+                    seconds);
+      look();
+    };
+    add("one-way", team().round_trips(bytes, 1, row));
+    add("exchange", team().exchanges(bytes, 1, row));
+    if (team().ranks().size() > 2) add("shift", team().shifts(bytes, row));
+  }
+
+  const Level& level() const { return site().levels[level_]; }
 
   std::size_t level_;
-  std::size_t bytes_ = longest;
+  std::vector<std::size_t> sizes_;
+  std::map<std::size_t, Team::Row> rows_;  // the same in all passes
+  std::mt19937_64 random_{1};
 };
 
 }  // namespace

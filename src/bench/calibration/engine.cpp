@@ -17,19 +17,18 @@ constexpr std::size_t tiny = 8;
 constexpr double sample_seconds = 200e-6;
 constexpr int most_in_sample = 256;
 
-/// The pair of the nearest level, or as many ranks of its node.
+/// The farthest one: messages take most of a core there.
+const Level& find_level(const Site& site) {
+  return site.levels.back();
+}
+
+/// Its pair; or as many ranks of a node, where there is but one node.
 std::vector<int> find_ranks(const Site& site, int ranks) {
-  const Level& level = site.levels.front();
+  const Level& level = find_level(site);
   if (ranks == 2) return level.pair;
-  std::vector<int> found;
-  if (level.name == "network") return found;
-  const auto first = static_cast<std::size_t>(level.pair.front());
-  for (const int rank : site.topology.on_node(site.topology.node_of[first])) {
-    const bool near = level.name == "node" || site.topology.socket_of[static_cast<std::size_t>(rank)] ==
-                                                  site.topology.socket_of[first];
-    if (near && found.size() < static_cast<std::size_t>(ranks)) found.push_back(rank);
-  }
-  return found;
+  if (level.name == "network") return {};
+  const auto there = site.topology.on_node(site.topology.node(level.pair.front()));
+  return {there.begin(), there.begin() + std::min<std::ptrdiff_t>(ranks, std::ssize(there))};
 }
 
 /// Segments add messages and rounds to a call, all of them at once. By one algorithm there are as many rounds
@@ -102,15 +101,15 @@ class Engine : public TeamPhase {
       case Kind::engine:
         return team().work(static_cast<int>(index), one.count);
       case Kind::messages:
-        return team().exchanges(tiny, one.messages, one.count);
+        return team().exchanges(tiny, one.messages, {one.count});
       case Kind::round_trip:
-        return team().round_trips(tiny, tiny, one.count) / 2;
+        return team().round_trips(tiny, tiny, {one.count}) / 2;
     }
     return 0;
   }
 
   nlohmann::ordered_json describe(const Case& one) const {
-    const std::string& level = site().levels.front().name;
+    const std::string& level = find_level(site()).name;
     switch (one.kind) {
       case Kind::engine:
         return {{"what", "engine"},

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <thread>
 
 #include "waiting.hpp"
@@ -24,12 +23,6 @@ void TeamPhase::measure(double seconds, int pass) {
   if (!team_.leads()) std::fill(found.begin(), found.end(), 0.0);
   learn(meet(std::move(found), looking()));
   records().publish(team_.ranks().front(), site().rank, pass);
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 void sleep(double seconds) {

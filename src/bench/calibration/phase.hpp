@@ -82,7 +82,6 @@ class BudgetError : public std::runtime_error {
   double needed_;
 };
 
-double median(std::vector<double> values);
 void sleep(double seconds);
 
 }  // namespace stretto::bench

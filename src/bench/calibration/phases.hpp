@@ -23,8 +23,10 @@ std::unique_ptr<Phase> make_train(Site& site, std::size_t level, const Phase::Lo
 /// `count` back.
 std::unique_ptr<Phase> make_ping_pong(Site& site, std::size_t level, const Phase::Look& look);
 
-/// {"what": "one-way" or "exchange", "level", "bytes", "count"}: seconds of a large message that is
-/// acknowledged, and of two such that pass each other; the mean of `count` in a row.
+/// {"what": "one-way", "exchange" or "shift", "level", "bytes", "count"}: seconds of a message and the
+/// receiver's answer, of two messages that pass each other, and of one from each of three ranks to the next;
+/// the mean of `count` in a row. The samples of a size were taken one after the other, so that those of an
+/// index belong together.
 std::unique_ptr<Phase> make_duplex(Site& site, std::size_t level, const Phase::Look& look);
 
 /// What messages between several ranks share.

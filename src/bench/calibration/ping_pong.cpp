@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "../median.hpp"
 #include "eager.hpp"
 #include "phases.hpp"
 
@@ -95,10 +96,10 @@ class PingPong : public TeamPhase {
   void add(std::size_t bytes) {
     if (bytes > longest_ || cases_.contains(bytes)) return;
     sleep(level().pause());
-    team().round_trips(bytes, bytes, 1);
+    team().round_trips(bytes, bytes, {1});
     sleep(level().pause());
     Case one;
-    const double wanted = sample_seconds / team().round_trips(bytes, bytes, 1);
+    const double wanted = sample_seconds / team().round_trips(bytes, bytes, {1});
     one.count = static_cast<int>(std::clamp(wanted, 1.0, most_in_sample * 1.0));
     // What the link has saved up is to last for all of a sample, or all of it is to go into the first one.
     if (level().burst > 0) {
@@ -111,7 +112,7 @@ class PingPong : public TeamPhase {
   void sample(std::size_t bytes) {
     Case& one = cases_.at(bytes);
     sleep(level().pause());
-    one.seconds.push_back(team().round_trips(bytes, bytes, one.count) / 2);
+    one.seconds.push_back(team().round_trips(bytes, bytes, {one.count}) / 2);
     look();
   }
 

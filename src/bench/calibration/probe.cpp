@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "../median.hpp"
 #include "phases.hpp"
 
 namespace stretto::bench {
@@ -17,13 +18,13 @@ class Probe : public TeamPhase {
   void lead(double /*seconds*/, int /*pass*/) override {
     constexpr double long_enough = 5e-3;
     constexpr std::size_t most = std::size_t{16} << 20U;
-    team().round_trips(8, 8, 100);
+    team().round_trips(8, 8, {100});
     std::vector<double> latencies(9);
-    for (double& one : latencies) one = team().round_trips(8, 8, 20) / 2;
+    for (double& one : latencies) one = team().round_trips(8, 8, {20}) / 2;
     latency_ = median(latencies);
     for (std::size_t bytes = std::size_t{64} << 10U; bytes <= most; bytes *= 4) {
-      team().round_trips(bytes, bytes, 1);
-      const double seconds = team().round_trips(bytes, bytes, 1) / 2;
+      team().round_trips(bytes, bytes, {1});
+      const double seconds = team().round_trips(bytes, bytes, {1}) / 2;
       bandwidth_ = static_cast<double>(bytes) / std::max(seconds - latency_, 1e-9);
       if (seconds > long_enough) break;
       look();

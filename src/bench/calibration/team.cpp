@@ -38,47 +38,80 @@ bool Team::takes_part() const {
   return std::find(ranks_.begin(), ranks_.end(), rank_) != ranks_.end();
 }
 
-double Team::round_trips(std::size_t bytes, std::size_t reply_bytes, int count) {
+double Team::round_trips(std::size_t bytes, std::size_t reply_bytes, const Row& row) {
   reserve(bytes, reply_bytes);
-  command({Task::round_trips, count, 1, bytes, reply_bytes, 0});
-  const double begin = PMPI_Wtime();
-  for (int i = 0; i < count; ++i) {
+  const Order order{Task::round_trips, row, 1, bytes, reply_bytes, 0};
+  command(order);
+  const double begin = make_round_trips(order);
+  return (PMPI_Wtime() - begin) / row.count;
+}
+
+double Team::make_round_trips(const Order& order) {
+  double begin = 0;
+  for (int i = 0; i < order.row.before + order.row.count; ++i) {
+    if (i == order.row.before) begin = PMPI_Wtime();
     // The receive first, as the engine does.
-    std::array requests{receive(reply_bytes, message_tag), MPI_REQUEST_NULL};
-    requests[1] = send(bytes, message_tag);
+    std::array requests{receive(order.reply_bytes, message_tag), MPI_REQUEST_NULL};
+    requests[1] = send(order.bytes, message_tag);
     finish(requests);
   }
-  return (PMPI_Wtime() - begin) / count;
+  return begin;
 }
 
 void Team::answer_round_trips(const Order& order) {
+  const int all = order.row.before + order.row.count;
   reserve(order.reply_bytes, order.bytes);
   MPI_Request arriving = receive(order.bytes, message_tag);
   say_ready();
-  for (int i = 0; i < order.count; ++i) {
+  for (int i = 0; i < all; ++i) {
     finish_one(arriving);
-    if (i + 1 < order.count) arriving = receive(order.bytes, message_tag);
+    if (i + 1 < all) arriving = receive(order.bytes, message_tag);
     finish_one(send(order.reply_bytes, message_tag));
   }
 }
 
-double Team::exchanges(std::size_t bytes, int messages, int count) {
+double Team::exchanges(std::size_t bytes, int messages, const Row& row) {
   reserve(bytes, bytes * static_cast<std::size_t>(messages));
-  const Order order{Task::exchanges, count, messages, bytes, bytes, 0};
+  const Order order{Task::exchanges, row, messages, bytes, bytes, 0};
   command(order);
-  const double begin = PMPI_Wtime();
-  make_exchanges(order);
-  return (PMPI_Wtime() - begin) / count;
+  const double begin = make_exchanges(order);
+  return (PMPI_Wtime() - begin) / row.count;
 }
 
-void Team::make_exchanges(const Order& order) {
+double Team::make_exchanges(const Order& order) {
   const auto messages = static_cast<std::size_t>(order.messages);
   std::vector<MPI_Request> requests(2 * messages);
-  for (int i = 0; i < order.count; ++i) {
+  double begin = 0;
+  for (int i = 0; i < order.row.before + order.row.count; ++i) {
+    if (i == order.row.before) begin = PMPI_Wtime();
     for (std::size_t j = 0; j < messages; ++j) requests[j] = receive(order.bytes, message_tag, j);
     for (std::size_t j = 0; j < messages; ++j) requests[messages + j] = send(order.bytes, message_tag);
     finish(requests);
   }
+  return begin;
+}
+
+double Team::shifts(std::size_t bytes, const Row& row) {
+  reserve(bytes, bytes);
+  const Order order{Task::shifts, row, 1, bytes, bytes, 0};
+  command(order);
+  const double begin = make_shifts(order);
+  return (PMPI_Wtime() - begin) / row.count;
+}
+
+double Team::make_shifts(const Order& order) {
+  const auto place =
+      static_cast<std::size_t>(std::find(ranks_.begin(), ranks_.end(), rank_) - ranks_.begin());
+  const int next = ranks_[(place + 1) % ranks_.size()];
+  const int previous = ranks_[(place + ranks_.size() - 1) % ranks_.size()];
+  double begin = 0;
+  for (int i = 0; i < order.row.before + order.row.count; ++i) {
+    if (i == order.row.before) begin = PMPI_Wtime();
+    std::array requests{receive_from(previous, order.bytes, message_tag, 0), MPI_REQUEST_NULL};
+    requests[1] = send_to(next, order.bytes, message_tag);
+    finish(requests);
+  }
+  return begin;
 }
 
 std::vector<double> Team::train(std::size_t bytes, int count, int window) {
@@ -86,7 +119,7 @@ std::vector<double> Team::train(std::size_t bytes, int count, int window) {
   reserve(bytes, all);
   std::vector<MPI_Request> acknowledgements(all);
   for (std::size_t i = 0; i < all; ++i) acknowledgements[i] = receive(1, acknowledgement_tag, i);
-  command({Task::train, count, window, bytes, 1, 0});
+  command({Task::train, {count}, window, bytes, 1, 0});
 
   auto* const test = LIBRARY(PMPI_Test);
   std::vector<MPI_Request> sends(static_cast<std::size_t>(window), MPI_REQUEST_NULL);
@@ -118,7 +151,7 @@ std::vector<double> Team::train(std::size_t bytes, int count, int window) {
 
 void Team::answer_train(const Order& order) {
   const auto window = static_cast<std::size_t>(order.messages);
-  const auto count = static_cast<std::size_t>(order.count);
+  const auto count = static_cast<std::size_t>(order.row.count);
   reserve(1, order.bytes * window);
   std::vector<MPI_Request> arriving(window, MPI_REQUEST_NULL);
   for (std::size_t i = 0; i < std::min(window, count); ++i) {
@@ -138,7 +171,7 @@ bool Team::goes_eagerly(std::size_t bytes, double seconds) {
   // The receiver sleeps from a later moment on: whatever holds this rank up, what ends before `seconds` have
   // passed has ended without a receive.
   const double begin = PMPI_Wtime();
-  command({Task::eager, 1, 1, bytes, 1, seconds});
+  command({Task::eager, {}, 1, bytes, 1, seconds});
   MPI_Request request = send(bytes, message_tag);
   auto* const test = LIBRARY(PMPI_Test);
   Patience patience;
@@ -155,14 +188,14 @@ bool Team::goes_eagerly(std::size_t bytes, double seconds) {
 }
 
 double Team::work(int which, int count) {
-  command({Task::work, count, which, 1, 1, 0});
+  command({Task::work, {count}, which, 1, 1, 0});
   const double begin = PMPI_Wtime();
   work_(which, count);
   return (PMPI_Wtime() - begin) / count;
 }
 
 void Team::dismiss() {
-  command({Task::dismiss, 1, 1, 1, 1, 0});
+  command({Task::dismiss, {}, 1, 1, 1, 0});
 }
 
 void Team::serve() {
@@ -174,6 +207,9 @@ void Team::serve() {
 }
 
 void Team::follow(const Order& order) {
+  const bool is_for_all =
+      order.task == Task::shifts || order.task == Task::work || order.task == Task::dismiss;
+  if (!is_for_all && !is_of_pair()) return say_ready();
   switch (order.task) {
     case Task::round_trips:
       return answer_round_trips(order);
@@ -182,7 +218,13 @@ void Team::follow(const Order& order) {
     case Task::exchanges:
       reserve(order.bytes, order.bytes * static_cast<std::size_t>(order.messages));
       say_ready();
-      return make_exchanges(order);
+      make_exchanges(order);
+      return;
+    case Task::shifts:
+      reserve(order.bytes, order.bytes);
+      say_ready();
+      make_shifts(order);
+      return;
     case Task::eager:
       reserve(1, order.bytes);
       say_ready();
@@ -191,7 +233,7 @@ void Team::follow(const Order& order) {
       return finish_one(send(1, acknowledgement_tag));
     case Task::work:
       say_ready();
-      return work_(order.messages, order.count);
+      return work_(order.messages, order.row.count);
     case Task::dismiss:
       return say_ready();
   }
@@ -243,17 +285,17 @@ void Team::release() {
   received_ = {};
 }
 
-MPI_Request Team::send(std::size_t bytes, int tag) const {
+MPI_Request Team::send_to(int rank, std::size_t bytes, int tag) const {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(LIBRARY(PMPI_Isend)(sent_.data(), static_cast<int>(bytes), MPI_BYTE, partner(), tag, MPI_COMM_WORLD,
+  check(LIBRARY(PMPI_Isend)(sent_.data(), static_cast<int>(bytes), MPI_BYTE, rank, tag, MPI_COMM_WORLD,
                             &request));
   return request;
 }
 
-MPI_Request Team::receive(std::size_t bytes, int tag, std::size_t slot) {
+MPI_Request Team::receive_from(int rank, std::size_t bytes, int tag, std::size_t slot) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(LIBRARY(PMPI_Irecv)(received_.data() + slot * bytes, static_cast<int>(bytes), MPI_BYTE, partner(),
-                            tag, MPI_COMM_WORLD, &request));
+  check(LIBRARY(PMPI_Irecv)(received_.data() + slot * bytes, static_cast<int>(bytes), MPI_BYTE, rank, tag,
+                            MPI_COMM_WORLD, &request));
   return request;
 }
 

@@ -14,6 +14,11 @@ namespace stretto::bench {
 /// they are dismissed. What is timed begins when all have said that they are ready.
 class Team {
  public:
+  /// How often something is done in a row: the mean of `count` times is taken, after `before` others.
+  struct Row {
+    int count = 1;
+    int before = 0;
+  };
   /// What the ranks of a team do together that is more than messages: which, and how many times.
   using Work = std::function<void(int which, int count)>;
 
@@ -23,13 +28,14 @@ class Team {
   bool leads() const { return ranks_.front() == rank_; }
   bool takes_part() const;
 
-  // For the leader. Messages go between it and the second rank.
+  // For the leader. Messages go between it and the second rank, but for shifts.
 
-  /// Seconds of a message there and a reply back, the mean of `count` in a row.
-  double round_trips(std::size_t bytes, std::size_t reply_bytes, int count);
-  /// Seconds until both have sent and received `messages` messages, all posted at once; the mean of `count`
-  /// such exchanges in a row.
-  double exchanges(std::size_t bytes, int messages, int count);
+  /// Seconds of a message there and a reply back.
+  double round_trips(std::size_t bytes, std::size_t reply_bytes, const Row& row);
+  /// Seconds until both have sent and received `messages` messages, all posted at once.
+  double exchanges(std::size_t bytes, int messages, const Row& row);
+  /// Seconds until each rank has sent a message to the next one and received one from the rank before.
+  double shifts(std::size_t bytes, const Row& row);
   /// Sends `count` messages, up to `window` of them at once, each of which is acknowledged when it is there.
   /// Seconds from the first send to each acknowledgement.
   std::vector<double> train(std::size_t bytes, int count, int window);
@@ -51,10 +57,10 @@ class Team {
   void release();
 
  private:
-  enum class Task : int { dismiss, round_trips, exchanges, train, eager, work };
+  enum class Task : int { dismiss, round_trips, exchanges, shifts, train, eager, work };
   struct Order {
     Task task;
-    int count;
+    Row row;
     int messages;  // at once; or which work
     std::size_t bytes;
     std::size_t reply_bytes;
@@ -67,12 +73,20 @@ class Team {
   void follow(const Order& order);
   void look_for(double seconds) const;
   void answer_round_trips(const Order& order);
-  void make_exchanges(const Order& order);
+  // These return when what counts began.
+  double make_round_trips(const Order& order);
+  double make_exchanges(const Order& order);
+  double make_shifts(const Order& order);
   void answer_train(const Order& order);
   int partner() const { return ranks_[leads() ? 1 : 0]; }
+  bool is_of_pair() const { return rank_ == ranks_[0] || rank_ == ranks_[1]; }
   void reserve(std::size_t sent, std::size_t received);
-  MPI_Request send(std::size_t bytes, int tag) const;
-  MPI_Request receive(std::size_t bytes, int tag, std::size_t slot = 0);
+  MPI_Request send(std::size_t bytes, int tag) const { return send_to(partner(), bytes, tag); }
+  MPI_Request receive(std::size_t bytes, int tag, std::size_t slot = 0) {
+    return receive_from(partner(), bytes, tag, slot);
+  }
+  MPI_Request send_to(int rank, std::size_t bytes, int tag) const;
+  MPI_Request receive_from(int rank, std::size_t bytes, int tag, std::size_t slot);
 
   std::vector<int> ranks_;
   int rank_;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../median.hpp"
 #include "phases.hpp"
 
 namespace stretto::bench {
