@@ -171,70 +171,6 @@ def has_fixed_tree(collective: str, recipe: str, topology: Topology, root: int =
 def misfit(collective: str, recipe: str, topology: Topology, root: int = 0) -> str:
     """Why it is of no use there, in a few words; empty if it is."""
 
-class TableRow:
-    """What a tuning table says from a size on."""
-
-    @property
-    def begin(self) -> int:
-        """Bytes of the whole message; up to the next row's."""
-    @property
-    def spec(self) -> str: ...
-    @property
-    def library(self) -> str:
-        """The library's own algorithm that `native` means; empty: what the library chooses."""
-    @property
-    def gain(self) -> float | None:
-        """Times faster than the library by itself, where that was measured."""
-
-class TableShape:
-    """What a tuning table says for so many nodes with so many ranks."""
-
-    @property
-    def nodes(self) -> int: ...
-    @property
-    def ppn(self) -> int:
-        """Ranks on the fullest node."""
-    @property
-    def min_ppn(self) -> int:
-        """Ranks on the emptiest node."""
-    @property
-    def modelled(self) -> bool:
-        """By the model, not by measurement."""
-    @property
-    def calls(self) -> list[str]:
-        """The calls that it has a list for: `allreduce`, `iallreduce`, `allreduce_init`, ..."""
-    def rows(self, call: str) -> list[TableRow]:
-        """The list of a call, ascending from 0 bytes; empty: the built-in rule speaks."""
-    def find(self, call: str, nbytes: int) -> TableRow | None:
-        """The row of a message; None: the built-in rule speaks."""
-
-class Table:
-    """A tuning table (docs/formats.md)."""
-
-    @property
-    def mpi(self) -> str:
-        """The library that was measured, e.g. `Open MPI 4.1.4`."""
-    @property
-    def network(self) -> str: ...
-    @property
-    def shapes(self) -> list[TableShape]: ...
-    def find_shape(self, nodes: int, ppn: int, min_ppn: int | None = None) -> TableShape | None:
-        """The shape that speaks for these nodes, exactly or as the nearest; without min_ppn all are full."""
-    def fit(self, library: str) -> tuple[bool, str]:
-        """Whether it is used on the library that calls itself so (MPI_Get_library_version), and a remark."""
-
-def read_table(text: str) -> Table:
-    """The table that a file holds."""
-
-def lookup(text: str, call: str, nodes: int, ppn: int, nbytes: int) -> str | None:
-    """The spec that the table in `text` gives for a call; None: the built-in rule speaks."""
-
-def default_table_path(family: str) -> str:
-    """Where the library looks for the table of an MPI family (openmpi, mpich, intelmpi); empty: nowhere."""
-
-def parse_library_name(text: str) -> tuple[str, str] | None:
-    """Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4."""
-
 class Protocol:
     """How messages of `begin` bytes and more go: latency (seconds) plus bytes / bandwidth."""
 
@@ -320,3 +256,70 @@ class Predictor:
     ) -> Prediction:
         """What a call by `spec`, of this recipe, takes. model: postal, node_aware or max_rate; overlap of
         sends and receives: measured, full or none."""
+
+class TableRow:
+    """What a tuning table says from a size on."""
+
+    @property
+    def begin(self) -> int:
+        """Bytes of the whole message; up to the next row's."""
+    @property
+    def spec(self) -> str: ...
+    @property
+    def library(self) -> str:
+        """The library's own algorithm that `native` means; empty: what the library chooses."""
+    @property
+    def gain(self) -> float | None:
+        """Times faster than the library by itself, where that was measured."""
+
+class TableShape:
+    """What a tuning table says for so many nodes with so many ranks."""
+
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def ppn(self) -> int:
+        """Ranks on the fullest node."""
+    @property
+    def min_ppn(self) -> int:
+        """Ranks on the emptiest node."""
+    @property
+    def modelled(self) -> bool:
+        """By the model, not by measurement."""
+    @property
+    def calls(self) -> list[str]:
+        """The calls that it has a list for: `allreduce`, `iallreduce`, `allreduce_init`, ..."""
+    def rows(self, call: str) -> list[TableRow]:
+        """The list of a call, ascending from 0 bytes; empty: the built-in rule speaks."""
+    def find(self, call: str, nbytes: int) -> TableRow | None:
+        """The row of a message; None: the built-in rule speaks."""
+
+class Table:
+    """A tuning table (docs/formats.md)."""
+
+    @property
+    def mpi(self) -> str:
+        """The library that was measured, e.g. `Open MPI 4.1.4`."""
+    @property
+    def network(self) -> str: ...
+    @property
+    def shapes(self) -> list[TableShape]: ...
+    def find_shape(self, nodes: int, ppn: int, min_ppn: int | None = None) -> TableShape | None:
+        """The shape that speaks for these nodes, exactly or as the nearest; without min_ppn all are full."""
+    def fit(self, library: str) -> tuple[bool, str]:
+        """Whether it is used on the library that calls itself so (MPI_Get_library_version), and a remark."""
+
+def read_table(text: str) -> Table:
+    """The table that a file holds."""
+
+def choose(call: str, nbytes: int, topology: Topology) -> str:
+    """What the built-in rule says."""
+
+def lookup(text: str, call: str, nodes: int, ppn: int, nbytes: int) -> str | None:
+    """The spec that the table in `text` gives for a call; None: the built-in rule speaks."""
+
+def default_table_path(family: str) -> str:
+    """Where the library looks for the table of an MPI family (openmpi, mpich, intelmpi); empty: nowhere."""
+
+def parse_library_name(text: str) -> tuple[str, str] | None:
+    """Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4."""

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from stretto import lab_jobs, launch, mpi, paths
-from stretto.bench_collectives import COLLECTIVES
+from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.errors import StrettoError
 from stretto.lab import Lab
 from stretto.results import Run, read_events
@@ -89,13 +89,27 @@ def lab_target(lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int
     return Target(install.flavor.abi, start, rate, install.flavor)
 
 
-def measure(target: Target, arguments: list[str], progress: Callable[[float, float], None]) -> Run:
-    """Run the measuring program there and read its results."""
+def link_bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
+    """What the links allow where the run was: by the rate that is known of them, in bytes per second."""
+    if run.nodes < 2:
+        return None
+    if rate is not None:
+        return LinkBound(rate, run.collective, run.ppn)
+    return LinkBound.for_lab(target.rate, run.collective, run.ppn) if target.rate is not None else None
+
+
+def measure(
+    target: Target,
+    arguments: list[str],
+    progress: Callable[[float, float], None],
+    into: Run | None = None,
+) -> Run:
+    """Run the measuring program there and read its results, into a run that is given if there is one."""
     program = [str(paths.bench_program(target.abi)), *arguments]
     with _without_choice(), target.start(program) as process:
         if process.stdout is None:
             raise RuntimeError("a target must pipe its output")
-        run = read_events(process.stdout, progress)
+        run = read_events(process.stdout, progress, into)
         _check_library(run, target)
         try:
             status = process.wait(_END_SECONDS)

@@ -12,7 +12,8 @@ from stretto import launch, paths
 from stretto.bench import bench
 from stretto.errors import StrettoError
 from stretto.lab_cli import lab_app
-from stretto.program_command import OneLineErrors, ProgramCommand, program_of
+from stretto.program_command import LauncherCommand, OneLineErrors, ProgramCommand, program_of
+from stretto.study import study
 from stretto.trace_cli import trace
 
 app = typer.Typer(
@@ -85,6 +86,7 @@ def doctor() -> None:
 app.add_typer(lab_app, name="lab")
 app.command()(bench)
 app.command()(trace)
+app.command(cls=LauncherCommand)(study)
 
 try:
     from stretto import predict, schedules

@@ -13,7 +13,7 @@ _BYTE_UNITS = {
     "kb": 10**3, "mb": 10**6, "gb": 10**9,
 }  # fmt: skip
 _RATE_UNITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
-_SECONDS_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+_SECONDS_UNITS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def _split(text: str) -> tuple[str, str] | None:
@@ -100,11 +100,11 @@ def format_rate(bytes_per_second: float) -> str:
 
 
 def parse_seconds(text: str) -> float:
-    """`1ms`, `250us`, `0.5s` as seconds."""
+    """`1ms`, `250us`, `0.5s`, `5m` (or `5min`), `1h` as seconds."""
     parts = _split(text)
     factor = _SECONDS_UNITS.get(parts[1]) if parts else None
     if parts is None or factor is None or float(parts[0]) <= 0:
-        raise StrettoError(f"{text!r} is no time: expected one with s, ms or us, e.g. 1ms")
+        raise StrettoError(f"{text!r} is no time: expected one with h, m, s, ms or us, e.g. 1ms")
     return float(parts[0]) * factor
 
 

@@ -60,6 +60,7 @@ Call::Call(const Role& role, Element element, std::string spec, Form form, Buffe
       requests_(buffers.pairs(), MPI_REQUEST_NULL) {
   for (int rank = 0; rank < role.ranks; ++rank) {
     block_counts_.push_back(static_cast<int>(role.block_count(rank)));
+    block_begins_.push_back(static_cast<int>(role.block_begin(rank)));
   }
 }
 
@@ -132,6 +133,15 @@ int Call::make(std::size_t pair) {
     case Collective::reduce_scatter_block:
       return pass(request, from, output, block_count, type, MPI_SUM, MPI_COMM_WORLD);
     case Collective::allgather:
+      return pass(request, from, block_count, type, output, block_count, type, MPI_COMM_WORLD);
+    case Collective::scatter:
+      return pass(request, from, block_count, type, output, block_count, type, role_.root, MPI_COMM_WORLD);
+    case Collective::scatterv:
+      return pass(request, from, block_counts_.data(), block_begins_.data(), type, output, block_count, type,
+                  role_.root, MPI_COMM_WORLD);
+    case Collective::gather:
+      return pass(request, from, block_count, type, output, block_count, type, role_.root, MPI_COMM_WORLD);
+    case Collective::alltoall:
       return pass(request, from, block_count, type, output, block_count, type, MPI_COMM_WORLD);
   }
   return MPI_ERR_INTERN;

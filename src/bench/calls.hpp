@@ -56,6 +56,7 @@ class Call {
   decltype(&MPI_Wait) wait_;
   decltype(&MPI_Request_free) free_;
   std::vector<int> block_counts_;
+  std::vector<int> block_begins_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -10,7 +10,9 @@
 #include <stdexcept>
 #include <thread>
 
+#include "budget.hpp"
 #include "cases.hpp"
+#include "library.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
@@ -19,6 +21,13 @@
 namespace {
 
 using namespace stretto::bench;
+
+/// Seconds by the clock of rank 0, for all ranks.
+double common_seconds_since(double begin) {
+  double elapsed = PMPI_Wtime() - begin;
+  LIBRARY(PMPI_Bcast)(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return elapsed;
+}
 
 /// Returns whether all results were right.
 bool run(const Options& options, const Placement& placement) {
@@ -30,11 +39,20 @@ bool run(const Options& options, const Placement& placement) {
 
   if (speaks) report_start(options, cases, placement);
   const auto total = static_cast<double>(cases.size());
+  Budget budget(options, cases.size());
+  const double begin = PMPI_Wtime();
   bool correct = true;
   for (std::size_t index = 0; index < cases.size(); ++index) {
     const auto done = static_cast<double>(index);
-    const auto results =
-        measurement.run(cases[index], [&](double part) { report_progress(done + part, total); });
+    const double elapsed = common_seconds_since(begin);
+    if (!budget.has_time_for(cases[index], elapsed)) {
+      budget.note_skipped();
+      if (speaks) report_skipped(cases[index]);
+      continue;
+    }
+    const auto results = measurement.run(cases[index], budget.seconds_for_next(elapsed),
+                                         [&](double part) { report_progress(done + part, total); });
+    budget.note(cases[index], results);
     for (const Result& result : results) {
       correct = correct && result.correct;
       if (speaks) report_result(cases[index], result);

@@ -97,6 +97,7 @@ void report_result(const Case& one, const Result& result) {
          {"bytes", one.bytes},
          {"in_place", one.in_place},
          {"spec", result.spec},
+         {"mockup", result.mockup},
          {"form", name_of(result.form)},
          {"chosen", result.chosen},
          {"inner", result.inner},
@@ -105,6 +106,10 @@ void report_result(const Case& one, const Result& result) {
          {"computation", result.computation},
          {"overlapped", result.overlapped},
          {"correct", result.correct}});
+}
+
+void report_skipped(const Case& one) {
+  print({{"event", "skipped"}, {"bytes", one.bytes}, {"in_place", one.in_place}});
 }
 
 void report_error(const std::string& message) {

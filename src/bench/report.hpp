@@ -24,6 +24,8 @@ Placement find_placement();
 void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement);
 void report_progress(double done, double total);
 void report_result(const Case& one, const Result& result);
+/// A case that the budget has no time for.
+void report_skipped(const Case& one);
 void report_error(const std::string& message);
 void report_end();
 

@@ -13,6 +13,7 @@
 
 #include "bindings/bindings.hpp"
 #include "select/library_name.hpp"
+#include "select/rule.hpp"
 #include "select/table.hpp"
 #include "select/table_file.hpp"
 
@@ -98,6 +99,19 @@ void bind_tables(nb::module_& module) {
         return row == nullptr ? std::nullopt : std::optional(to_string(row->spec));
       },
       nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"));
+  module.def(
+      "choose",
+      [](const std::string& call, std::size_t bytes, const Topology& topology) {
+        const NamedCall named = call_named(call);
+        return to_string(choose({.collective = named.collective,
+                                 .bytes = bytes,
+                                 .ranks = topology.ranks(),
+                                 .nodes = topology.nodes,
+                                 .min_ppn = topology.min_ppn,
+                                 .max_ppn = topology.max_ppn,
+                                 .face = named.face}));
+      },
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"));
   module.def(
       "default_table_path", [](const std::string& family) { return default_table_path(family); },
       nb::arg("family"));

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/machine_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "text/json_reader.hpp"
+
+namespace stretto {
+namespace {
+
+std::string machine_with(const std::string& rest) {
+  return R"({"format": "stretto-machine", "version": 1, "name": "m", )" + rest + "}";
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_machine(text);
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MachineText, IsReadWhole) {
+  const Machine machine = parse_machine(machine_with(R"(
+    "description": "eight nodes",
+    "levels": {
+      "node": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}],
+      "network": [{"from": 0, "latency": 2e-6, "bandwidth": 1e9},
+                  {"from": "64KiB", "latency": 5e-6, "bandwidth": 2e9, "synchronous": true,
+                   "duplex": 0.9, "exchange": 0}]},
+    "limits": {"node": {"bandwidth": 3e9, "message_rate": 1e6, "burst": "256KiB"},
+               "memory": {"bandwidth": 2e10}, "fabric": {"message_rate": 5e6}},
+    "reduction": [{"from": 0, "bandwidth": 3e10}, {"from": "16MiB", "bandwidth": 1e10}],
+    "engine": {"message": 3e-7, "round": 1e-7},
+    "notes": {"anything": [1, {"goes": null}]})"));
+  EXPECT_EQ(machine.name, "m");
+  EXPECT_EQ(machine.description, "eight nodes");
+  EXPECT_EQ(machine.protocol(Level::network, 65535).latency, 2e-6);
+  EXPECT_FALSE(machine.protocol(Level::network, 65535).synchronous);
+  const Protocol& large = machine.protocol(Level::network, 65536);
+  EXPECT_TRUE(large.synchronous);
+  EXPECT_EQ(large.bandwidth, 2e9);
+  EXPECT_EQ(large.duplex, 0.9);
+  EXPECT_EQ(large.exchange, 0);
+  // Nobody measured two sockets: as two ranks of a node.
+  EXPECT_EQ(machine.protocol(Level::socket, 1).latency, 1e-6);
+  EXPECT_EQ(machine.node.burst, 262144);
+  EXPECT_EQ(machine.memory.bandwidth, 2e10);
+  EXPECT_EQ(machine.fabric.bandwidth, 0);
+  EXPECT_EQ(machine.reduction_seconds(16 << 20), 1e-10);
+  EXPECT_EQ(machine.engine_round, 1e-7);
+}
+
+TEST(MachineText, OneNodeIsAMachine) {
+  const Machine machine = parse_machine(
+      machine_with(R"("levels": {"socket": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}]})"));
+  for (const Level level : {Level::socket, Level::node, Level::network}) {
+    EXPECT_EQ(machine.protocol(level, 100).bandwidth, 5e9);
+  }
+  EXPECT_EQ(machine.reduction_seconds(100), 0);
+}
+
+TEST(MachineText, SaysWhatIsWrongAndWhere) {
+  const auto levels = [](const std::string& rows) {
+    return error_of(machine_with(R"("levels": {"network": [)" + rows + "]}"));
+  };
+  EXPECT_EQ(levels(""), "levels.network: expected at least one row");
+  EXPECT_EQ(levels(R"({"from": 1, "latency": 1e-6, "bandwidth": 1e9})"),
+            "levels.network[0].from: expected 0 in the first row");
+  EXPECT_EQ(levels(R"({"from": 0, "latency": 1e-6, "bandwidth": 1e9},
+                      {"from": 0, "latency": 1e-6, "bandwidth": 1e9})"),
+            "levels.network[1].from: expected more than in the row before");
+  EXPECT_NE(levels(R"({"from": 0, "latency": -1, "bandwidth": 1e9})").find("levels.network[0].latency"),
+            std::string::npos);
+  EXPECT_NE(levels(R"({"from": 0, "latency": 1e-6, "bandwidth": 0})").find("levels.network[0].bandwidth"),
+            std::string::npos);
+  EXPECT_NE(levels(R"({"from": 0, "latency": 1e-6, "bandwidth": 1, "exchange": 2})").find("exchange"),
+            std::string::npos);
+  EXPECT_EQ(error_of(machine_with(R"("levels": {})")),
+            "levels: expected at least one of socket, node and network");
+  EXPECT_NE(error_of("{").size(), 0U);
+  EXPECT_NE(error_of(R"({"format": "stretto-table", "version": 1})").find("format"), std::string::npos);
+  EXPECT_NE(error_of(machine_with(R"("levels": {"network": [{"from": 0, "latency": 0, "bandwidth": 1}]},
+                                     "duplex": 1)"))
+                .find("duplex"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace stretto
