@@ -96,7 +96,7 @@ def _in_force(call: Call, table: Path | None, family: str) -> InForce:
             return InForce(
                 row.spec,
                 f"{path}: {shape.nodes} nodes with {shape.ppn} ranks{nearest}, "
-                f"from {format_bytes(row.from_bytes)} on, {how}{gain}",
+                f"from {format_bytes(row.begin)} on, {how}{gain}",
             )
     spec = _core.choose(call.collective, call.bytes, topology)
     return InForce(spec, "the built-in rule" + (f"; {path} says nothing of it" if path else "; no table"))
