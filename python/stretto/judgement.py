@@ -114,13 +114,15 @@ def print_judgement(judgement: Judgement, console: Console) -> None:
         )
     console.print(table)
     worst = judgement.worst
-    for line in (
+    what = f"{worst.spec} of {format_bytes(worst.call.bytes)} on {worst.call.topology}"
+    lines = [
         f"error of {len(judgement.pairs)} predictions: median {100 * judgement.median_error:.0f} %, worst "
-        f"{100 * worst.error:+.0f} % ({worst.spec} of {format_bytes(worst.call.bytes)} on {worst.call.topology}: "
-        f"{format_seconds(worst.predicted)} predicted, {format_seconds(worst.measured)} measured)",
+        + f"{100 * worst.error:+.0f} % ({what}: {format_seconds(worst.predicted)} predicted, "
+        + f"{format_seconds(worst.measured)} measured)",
         f"choices within 10 % of the best: {100 * judgement.good_choices:.0f} % of {len(judgement.choices)}",
         f"regret of choosing by the model alone: {100 * judgement.mean_regret:.1f} % (mean)",
-    ):
+    ]
+    for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

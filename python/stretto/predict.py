@@ -64,7 +64,7 @@ def predict(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Predict what these files hold, of stretto bench --json or stretto study, and judge the model.",
+            help="Predict what these files of stretto bench or study hold, and judge the model by it.",
         ),
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all predictions here.")] = None,
