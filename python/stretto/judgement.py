@@ -115,10 +115,10 @@ def print_judgement(judgement: Judgement, console: Console) -> None:
     console.print(table)
     worst = judgement.worst
     what = f"{worst.spec} of {format_bytes(worst.call.bytes)} on {worst.call.topology}"
+    times = f"{format_seconds(worst.predicted)} predicted, {format_seconds(worst.measured)} measured"
     lines = [
-        f"error of {len(judgement.pairs)} predictions: median {100 * judgement.median_error:.0f} %, worst "
-        + f"{100 * worst.error:+.0f} % ({what}: {format_seconds(worst.predicted)} predicted, "
-        + f"{format_seconds(worst.measured)} measured)",
+        f"error of {len(judgement.pairs)} predictions: median {100 * judgement.median_error:.0f} %",
+        f"the worst: {100 * worst.error:+.0f} %, {what} ({times})",
         f"choices within 10 % of the best: {100 * judgement.good_choices:.0f} % of {len(judgement.choices)}",
         f"regret of choosing by the model alone: {100 * judgement.mean_regret:.1f} % (mean)",
     ]
