@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stretto.report_inputs import Shape, TableFile, TableRow
 from stretto.report_page import Chart, KeyFigure, Section, axis, chart_text, layout
+from stretto.study_specs import without_parameters
 from stretto.units import format_bytes, format_nodes, three_digits
 
 NATIVE_COLOUR = "#c9ced6"
@@ -48,7 +48,7 @@ class Choices:
 
 def algorithm_of(row: TableRow) -> str:
     """The algorithm, without its parameters: `ring`, `smp(ring)`; the library's own by its name."""
-    name = re.split(":", row.spec, maxsplit=1)[0]
+    name = without_parameters(row.spec)
     return f"native: {row.library}" if name == "native" and row.library else name
 
 

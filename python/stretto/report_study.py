@@ -259,7 +259,7 @@ def _gain_cells(run: StudyRun, one: SizeFigures) -> list[Cell]:
     if one.best.series.spec == STRETTO:
         best = f"{best} ({one.best.series.chosen})"
     return [
-        Cell(run.name, detail=run.place),
+        Cell(f"{run.name},", detail=run.place),
         Cell(run.run.collective.name),
         number(one.bytes, format_bytes(one.bytes)),
         _seconds(one.auto.seconds.median),
@@ -299,10 +299,12 @@ def ranking_table(identity: str, runs: Sequence[StudyRun]) -> Table:
         for name, found in by.items():
             cells = [number(size, format_bytes(size)), Cell(name)]
             for place in ranking(found):
-                text = format_seconds(place.row.seconds.median) if place else ""
-                detail = f"{place.rank}." if place else ""
-                value = place.row.seconds.median if place else None
-                cells.append(Cell(text, value, detail, "good" if place and place.rank == 1 else "number"))
+                if place is None:
+                    cells.append(Cell(""))
+                    continue
+                text = f"{format_seconds(place.row.seconds.median)} ({place.rank}.)"
+                mark = "good" if place.rank == 1 else "number"
+                cells.append(number(place.row.seconds.median, text, mark=mark))
             rows.append(cells)
     columns = [Column("size", number=True), Column("by"), *(Column(run.name, number=True) for run in runs)]
     first = runs[0]
