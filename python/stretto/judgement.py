@@ -126,7 +126,7 @@ def print_judgement(judgement: Judgement, console: Console) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def to_json(judgement: Judgement, machine: str, mpi: str) -> str:
+def judgement_json(judgement: Judgement, machine: str, mpi: str) -> str:
     """As `stretto report` reads it (predictions.py)."""
     rows = []
     for pair in judgement.pairs:
