@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +109,13 @@ def test_the_page_may_not_fetch_anything(browser: Chrome, page: Path) -> None:
     refusals = [one["message"] for one in log(browser, "browser")]
     assert any("Content Security Policy" in one and "default-src" in one for one in refusals)
     assert not [url for url in requested(browser, page) if url.startswith("http")]
+
+
+def test_no_button_would_send_a_chart_away(browser: Chrome) -> None:
+    buttons = browser.find_elements(By.CSS_SELECTOR, ".modebar-btn")
+    titles = {str(one.get_dom_attribute("data-title")) for one in buttons}
+    assert "Download plot as a PNG" in titles
+    assert not [title for title in titles if re.search("share|cloud|plotly", title, re.IGNORECASE)]
 
 
 def hover_text(browser: Chrome, chart: str, selector: str) -> str:

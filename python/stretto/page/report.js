@@ -2,7 +2,14 @@
 // Draws the charts that the page holds as data, and makes its tables sortable and filterable.
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+  // What is on the page stays there: no button that uploads it, and no address to upload it to.
+  const config = {
+    responsive: true,
+    displaylogo: false,
+    showSendToCloud: false,
+    plotlyServerURL: "",
+    modeBarButtonsToRemove: ["select2d", "lasso2d"],
+  };
   for (const place of document.querySelectorAll("[data-chart]")) {
     const { data, layout } = charts[place.dataset.chart];
     Plotly.newPlot(place, data, layout, config);
