@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from stretto import lab_jobs, launch, mpi, paths
 from stretto.bench_collectives import COLLECTIVES, LinkBound
@@ -26,6 +28,8 @@ _CHOICE_VARIABLES = (
 )
 # After its last result a program may take this long to end. MPICH 4.0.2 now and then never ends.
 _END_SECONDS = 20
+# A launcher that is asked to end may take this long to end its ranks.
+_GRACE_SECONDS = 10
 
 Process = subprocess.Popen[str]
 
@@ -105,27 +109,81 @@ def measure(
     into: Run | None = None,
 ) -> Run:
     """Run the measuring program there and read its results, into a run that is given if there is one."""
-    program = [str(paths.bench_program(target.abi)), *arguments]
-    with _without_choice(), target.start(program) as process:
-        if process.stdout is None:
-            raise RuntimeError("a target must pipe its output")
-        run = read_events(process.stdout, progress, into)
-        _check_library(run, target)
-        try:
-            status = process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            print("stretto: all results are in, but the MPI library did not end: stopped it", file=sys.stderr)
-            return run
-    if status != 0 and all(series.correct for series in run.series):
+    run, status = observe(target, arguments, lambda lines: read_events(lines, progress, into))
+    if status not in (0, None) and all(series.correct for series in run.series):
         raise StrettoError(f"the launcher ended with status {status}, though all results are right")
     return run
 
 
-def _check_library(run: Run, target: Target) -> None:
+class Findings(Protocol):
+    """What the measuring program reports, of whatever kind."""
+
+    library: str
+    """How the MPI library names itself."""
+
+
+_Findings = TypeVar("_Findings", bound=Findings)
+
+
+def observe(
+    target: Target,
+    arguments: list[str],
+    read: Callable[[Iterable[str]], _Findings],
+    most_seconds: float | None = None,
+) -> tuple[_Findings, int | None]:
+    """Run the measuring program there, with `read` for what it prints.
+
+    Returns what that found, and the launcher's exit status; None if it did not end by itself after all was
+    read. A run that is not through after `most_seconds` is ended: a launcher may not see that a rank is lost.
+    """
+    program = [str(paths.bench_program(target.abi)), *arguments]
+    with _without_choice(), target.start(program) as process, _ended_after(most_seconds, process) as is_late:
+        if process.stdout is None:
+            raise RuntimeError("a target must pipe its output")
+        try:
+            found = read(process.stdout)
+        except StrettoError:
+            if not is_late():
+                raise
+            raise StrettoError(
+                f"the measuring program was not through after {most_seconds:.0f} s, so it was ended: "
+                "a rank may be lost, or hang"
+            ) from None
+        _check_library(found.library, target)
+        try:
+            return found, process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            print("stretto: all results are in, but the MPI library did not end: stopped it", file=sys.stderr)
+            return found, None
+
+
+@contextmanager
+def _ended_after(seconds: float | None, process: Process) -> Iterator[Callable[[], bool]]:
+    """Ends the process if the block takes longer; what it gives says whether that came to be."""
+    late = threading.Event()
+    if seconds is None:
+        yield late.is_set
+        return
+
+    def end() -> None:
+        late.set()
+        process.terminate()
+
+    timers = [threading.Timer(seconds, end), threading.Timer(seconds + _GRACE_SECONDS, process.kill)]
+    for timer in timers:
+        timer.start()
+    try:
+        yield late.is_set
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
+def _check_library(library: str, target: Target) -> None:
     """Refuse figures of one library under the name of another: Debian's may be found first."""
-    if target.flavor is not None and not target.flavor.made(run.library):
+    if target.flavor is not None and not target.flavor.made(library):
         raise StrettoError(
-            f"asked for {target.flavor.label}, but the measuring program found {run.library}; "
+            f"asked for {target.flavor.label}, but the measuring program found {library}; "
             f"its folder needs the library under the name that {paths.bench_program(target.abi).name} "
             "was linked to (make build makes such links in .mpi/)"
         )

@@ -91,7 +91,7 @@ app.command(cls=LauncherCommand)(study)
 app.command()(report)
 
 try:
-    from stretto import explain, predict, schedules
+    from stretto import calibrate, explain, predict, schedules
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -101,3 +101,4 @@ else:
     app.command()(schedules.show)
     app.command()(predict.predict)
     app.command()(explain.explain)
+    app.command()(calibrate.calibrate)

@@ -128,7 +128,7 @@ def read_events(
     """
     run = Run() if into is None else into
     for line in lines:
-        event = _parse_event(line)
+        event = parse_event(line)
         match event.pop("event", None):
             case "start":
                 run.collective, run.root = COLLECTIVES[event["collective"]], event["root"]
@@ -149,7 +149,7 @@ def read_events(
     raise StrettoError("the measuring program ended before its last result; see what the launcher said above")
 
 
-def _parse_event(line: str) -> dict[str, Any]:
+def parse_event(line: str) -> dict[str, Any]:
     """The event in a line; launchers and MPI libraries may print lines of their own, which are none."""
     if not line.startswith('{"event":'):
         return {}

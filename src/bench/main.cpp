@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measuring program: times collectives by several specs in one run, checks their results, and prints
-// events (report.hpp) for `stretto bench` to read. Its own traffic uses PMPI, so that nothing changes what it
-// counts with.
+// events (report.hpp) for `stretto bench` to read; or messages, for `stretto calibrate`. Its own traffic uses
+// PMPI, so that nothing changes what it counts with.
 #include <mpi.h>
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "budget.hpp"
+#include "calibration/calibration.hpp"
 #include "cases.hpp"
 #include "library.hpp"
 #include "measure.hpp"
@@ -32,6 +33,11 @@ double common_seconds_since(double begin) {
 /// Returns whether all results were right.
 bool run(const Options& options, const Placement& placement) {
   const bool speaks = placement.rank == 0;
+  if (options.calibrate_seconds > 0) {
+    calibrate(options, placement);
+    if (speaks) report_end();
+    return true;
+  }
   check_options(options, placement.ranks);
   const Element element = find_element(options.type);
   const std::vector<Case> cases = list_cases(options, element, placement.ranks);

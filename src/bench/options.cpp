@@ -149,6 +149,8 @@ Options parse_options(int argc, char** argv) {
       {"--overlap", [&](auto name, auto value) { options.overlap = parse_flag(name, value); }},
       {"--test-every",
        [&](auto name, auto value) { options.test_every = parse_number<double>(name, value); }},
+      {"--calibrate",
+       [&](auto name, auto value) { options.calibrate_seconds = parse_number<double>(name, value); }},
   };
   for (int at = 1; at < argc; at += 2) {
     const auto setter = setters.find(argv[at]);

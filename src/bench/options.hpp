@@ -30,6 +30,8 @@ struct Options {
   std::uint64_t seed = 1;
   bool overlap = false;     // with a computation
   double test_every = 0.0;  // seconds of it between two MPI_Test; 0: none
+  /// Measure messages for so long, in place of collectives; 0: collectives.
+  double calibrate_seconds = 0.0;
 
   bool has(Form form) const { return std::find(forms.begin(), forms.end(), form) != forms.end(); }
   bool only_blocking() const { return !has(Form::non_blocking) && !has(Form::persistent); }

@@ -83,6 +83,16 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
          {"stretto", stretto_version()}});
 }
 
+void report_calibration(const Options& options, const Placement& placement) {
+  print({{"event", "start"},
+         {"library", library_version()},
+         {"ranks", placement.ranks},
+         {"nodes", placement.ppn.size()},
+         {"ppn", placement.ppn},
+         {"seconds", options.calibrate_seconds},
+         {"stretto", stretto_version()}});
+}
+
 void report_progress(double done, double total) {
   using Clock = std::chrono::steady_clock;
   static Clock::time_point last;
@@ -118,6 +128,10 @@ void report_error(const std::string& message) {
 
 void report_end() {
   print({{"event", "end"}});
+}
+
+void report_lines(const std::string& lines) {
+  std::cout << lines << std::flush;
 }
 
 }  // namespace stretto::bench

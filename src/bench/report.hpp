@@ -22,11 +22,15 @@ Placement find_placement();
 
 /// Events on standard output, a JSON object a line, each flushed at once. Only rank 0 may call these.
 void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement);
+/// The first event of a calibration, whose others are in calibration/phases.hpp.
+void report_calibration(const Options& options, const Placement& placement);
 void report_progress(double done, double total);
 void report_result(const Case& one, const Result& result);
 /// A case that the budget has no time for.
 void report_skipped(const Case& one);
 void report_error(const std::string& message);
 void report_end();
+/// Events that are written out already, each with the end of its line.
+void report_lines(const std::string& lines);
 
 }  // namespace stretto::bench
