@@ -31,8 +31,8 @@ std::vector<Learned>& all_learned() {
 
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
   const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
-  std::vector<Candidate> all = near_best(
-      standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
+  std::vector<Candidate> all =
+      near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
   // What is adopted must serve every call of the class.
   traits.bytes = 2 * traits.bytes - 1;
   std::erase_if(all, [&](const Candidate& candidate) {
@@ -64,8 +64,8 @@ void agree(Learner& learner, const Communicator& state, const CallTraits& traits
 }  // namespace
 
 Learner* Online::consider(const Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  const Key key{traits.collective, std::bit_floor(traits.bytes), has_root(traits.collective) ? traits.root : 0,
-                traits.commutative};
+  const Key key{traits.collective, std::bit_floor(traits.bytes),
+                has_root(traits.collective) ? traits.root : 0, traits.commutative};
   auto found = learners_.find(key);
   if (found == learners_.end()) {
     if (learners_.size() == most_learners) return nullptr;
@@ -133,7 +133,8 @@ std::string save_learned() {
   const TableFile now = read_table_file(session.settings.table_file, name->family);
   const std::string path = now.path.empty() ? default_table_path(name->family) : now.path;
   const std::string failed = "STRETTO_ONLINE: " + path + ": ";
-  if (path.empty()) return "STRETTO_ONLINE: there is no place for a table: neither HOME nor STRETTO_TABLE is set";
+  if (path.empty())
+    return "STRETTO_ONLINE: there is no place for a table: neither HOME nor STRETTO_TABLE is set";
   if (!now.error.empty() && !now.is_missing) return failed + now.error + "; what was learned is not saved";
   try {
     const std::string text = merge_learned(now.text, name->name, all_learned());

@@ -30,7 +30,8 @@ std::vector<Table::Row> rows_without(const Table::Shape* shape, CallShape call) 
   // The rule changes at few sizes, most of them powers of two; between these it says nearly the same.
   for (call.bytes = 1; call.bytes <= most_bytes; call.bytes *= 2) {
     Spec spec = choose(call);
-    if (spec != rows.back().spec) rows.push_back({.from = call.bytes, .spec = std::move(spec), .library = {}, .gain = 0});
+    if (spec != rows.back().spec)
+      rows.push_back({.from = call.bytes, .spec = std::move(spec), .library = {}, .gain = 0});
   }
   return rows;
 }
@@ -67,11 +68,12 @@ bool is_of(const Table::Shape& shape, const CallShape& call) {
   return shape.nodes == call.nodes && shape.ppn == call.max_ppn && shape.min_ppn == call.min_ppn;
 }
 
-/// The file's shape for a call. If there is none, it is made of the one that spoke until now, whose lists would
-/// otherwise be heard no more.
+/// The file's shape for a call. If there is none, it is made of the one that spoke until now, whose lists
+/// would otherwise be heard no more.
 Json& shape_in(Json& file, const Table& table, const CallShape& call) {
   Json& shapes = file["shapes"];
-  const auto found = std::ranges::find_if(table.shapes, [&](const auto& shape) { return is_of(shape, call); });
+  const auto found =
+      std::ranges::find_if(table.shapes, [&](const auto& shape) { return is_of(shape, call); });
   if (found != table.shapes.end()) return shapes[static_cast<std::size_t>(found - table.shapes.begin())];
   Json shape{{"nodes", call.nodes}, {"ppn", call.max_ppn}};
   if (call.min_ppn != call.max_ppn) shape["min_ppn"] = call.min_ppn;

@@ -20,6 +20,7 @@ constexpr double hopeless_at_first = 8;
 constexpr double hopeless = 2;
 constexpr double slower_each_time = 1.1;
 constexpr std::size_t enough_to_be_slower = 3;
+constexpr int enough_to_be_known = 3;
 constexpr std::size_t most_ratios = 64;
 /// Of one side of the interval. There are many looks at it, and to adopt what is slower costs with each call.
 constexpr double error_of_adopting = 0.001;
@@ -77,8 +78,10 @@ void Learner::agree(const Figures& maxima, double seconds) {
     of_late_ = 0;
   }
   // The one that is just over is counted with the next.
-  agreement_ = std::max(-minus_agreement, 0.0);
-  lost_ += agreement_;
+  const double agreement = std::max(-minus_agreement, 0.0);
+  lost_ += agreement;
+  agreements_lost_ += agreement;
+  agreement_ = agreements_lost_ / static_cast<double>(++agreements_);
   elapsed_ = elapsed;
   if (last_ == Role::after) {
     const std::size_t arm = waiting_.front();
@@ -136,8 +139,8 @@ void Learner::adopt(std::size_t arm) {
   if (comes_back) return;
   const auto try_again = [&](Arm& again, double lost_each_time) {
     again.ratios.clear();
-    again.trials = 2;
-    again.lost = 2 * lost_each_time;
+    again.trials = enough_to_be_known;
+    again.lost = enough_to_be_known * lost_each_time;
   };
   try_again(arms_[old], std::max(1 / median(arms_[arm].ratios) - 1, 0.0) * call_);
   waiting_.push_front(old);
@@ -165,10 +168,8 @@ void Learner::plan() {
     return;
   }
   const Arm& arm = arms_[waiting_.front()];
-  const double feared = arm.risk * call_;
-  double loss = arm.trials == 0 ? feared : 2 * arm.lost / arm.trials;
-  // A first trial says too much.
-  if (arm.trials == 1) loss = std::min(arm.lost, feared);
+  // The first trial says too much, for what it pays, and another may have been lucky.
+  const double loss = arm.trials < enough_to_be_known ? arm.risk * call_ : 2 * arm.lost / arm.trials;
   const double needed = (lost_ + loss + 2 * agreement_) / share;
   const double calls = call_ > 0 ? std::ceil((needed - agreed_) / call_) : 0;
   // What the calls until then will take is taken for known, but for no more than there were: to agree on it

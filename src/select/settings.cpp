@@ -73,7 +73,8 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
 
 std::string known_variables() {
   std::string names =
-      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, STRETTO_STATS, "
+      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, "
+      "STRETTO_STATS, "
       "STRETTO_STRICT, STRETTO_TABLE, STRETTO_TOPOLOGY, STRETTO_TRACE, STRETTO_WATCHDOG";
   for (const Collective collective : collectives) names += ", " + variable_of(collective);
   return names;

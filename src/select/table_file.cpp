@@ -32,7 +32,10 @@ std::string default_table_path(std::string_view family) {
 
 TableFile read_table_file(const std::string& setting, std::string_view family) {
   if (setting == "none" || (setting.empty() && family.empty())) return {};
-  TableFile file{.path = setting.empty() ? default_table_path(family) : setting, .text = {}, .error = {}, .is_missing = false};
+  TableFile file{.path = setting.empty() ? default_table_path(family) : setting,
+                 .text = {},
+                 .error = {},
+                 .is_missing = false};
   std::error_code failed;
   const auto kind = std::filesystem::status(file.path, failed).type();
   if (setting.empty() && kind == std::filesystem::file_type::not_found) return {};
