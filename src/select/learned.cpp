@@ -49,8 +49,7 @@ void put(std::vector<Table::Row>& rows, const Learned& learned) {
   std::erase_if(rows, [&](const Table::Row& row) { return row.from >= from && row.from <= end; });
   const auto place = std::ranges::upper_bound(rows, from, {}, &Table::Row::from);
   rows.insert(place, {{.from = from, .spec = learned.spec, .library = {}, .gain = learned.gain}, rest});
-  const auto doubled = std::ranges::unique(rows, says_the_same);
-  rows.erase(doubled.begin(), doubled.end());
+  rows.erase(std::unique(rows.begin(), rows.end(), says_the_same), rows.end());
 }
 
 Json json_of(const std::vector<Table::Row>& rows) {

@@ -174,7 +174,7 @@ void Learner::plan() {
   const double calls = call_ > 0 ? std::ceil((needed - agreed_) / call_) : 0;
   // What the calls until then will take is taken for known, but for no more than there were: to agree on it
   // might take more than the trial.
-  const double known = static_cast<double>(calls_);
+  const auto known = static_cast<double>(calls_);
   if (calls > known) {
     next_agreement_ = 2 * calls_;
     return;

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner
 
 # So slow that the library is many times faster whatever else the machine does.
-SLOW = "reduce_broadcast:segments=512:window=1"
+SLOW = "reduce_broadcast:segments=128:window=1"
 
 
 @pytest.fixture
