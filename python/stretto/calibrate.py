@@ -39,6 +39,7 @@ _LEAST_SECONDS = 5.0
 _MOST_TIMES = 2.0
 _MOST_MORE_SECONDS = 60.0
 _MOST_USUAL_RANKS = 16
+_MOST_LETTERS = 500
 
 
 def calibrate(
@@ -84,6 +85,9 @@ def calibrate(
     for file in (output, png_file):
         if file and not file.absolute().parent.is_dir():
             raise StrettoError(f"{file}: there is no folder {file.absolute().parent}")
+    for option, text in (("--name", name or ""), ("--description", description)):
+        if not text.isprintable() or len(text) > _MOST_LETTERS:
+            raise StrettoError(f"{option} {text[:40]!r}: expected one line of up to {_MOST_LETTERS} letters")
     where: dict[str, Any]
     if simulated is not None:
         source = _read_machine(simulated)

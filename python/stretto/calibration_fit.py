@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,12 +31,12 @@ class Fit:
     """Of each level, duplex and exchange."""
     reduction: list[RateFit] = field(default_factory=list)
     engine: EngineFit | None = None
-    typicals: dict[int, Typical] = field(default_factory=dict)
-    """Of each case, by the id() of its points."""
+    typicals: dict[Hashable, Typical] = field(default_factory=dict)
+    """Of each case, by its key."""
 
     def of(self, points: Points) -> Typical:
         """What the samples of a case typically are."""
-        return self.typicals[id(points)]
+        return self.typicals[points.key]
 
 
 def fit(measured: Measured, seed: int = 1) -> Fit:
@@ -45,7 +45,7 @@ def fit(measured: Measured, seed: int = 1) -> Fit:
     result = Fit()
     for points in measured.points:
         if points.seconds and points.what not in ("train", "exchange", "shift"):
-            result.typicals[id(points)] = typical(points.passes, random)
+            result.typicals[points.key] = typical(points.passes, random)
 
     trains = measured.of("train")
     latency = _least_latency(measured, result)

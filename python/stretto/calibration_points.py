@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,11 @@ class Points:
     """What the case is beside that: level, bytes, …"""
     passes: list[list[float]] = field(default_factory=list)
     """By the pass over all cases in which they were taken: what comes and goes is not in all of them."""
+
+    @property
+    def key(self) -> Hashable:
+        """No other case of a calibration has the same."""
+        return self.what, frozenset(self.about.items())
 
     @property
     def bytes(self) -> int:

@@ -14,6 +14,7 @@ constexpr int window = 2;
 constexpr double pause = 0.3;  // what was saved up before is there again; clouds' buckets are larger still
 constexpr double long_enough = 0.02;
 constexpr std::size_t shortest = std::size_t{64} << 10U;
+constexpr int least = 3;
 constexpr std::size_t longest = std::size_t{4} << 20U;
 
 /// What lets a burst pass and then sustains a bandwidth: bytes = burst + bandwidth * seconds.
@@ -53,8 +54,15 @@ class Train : public TeamPhase {
   double weight() const override { return 2; }
 
  private:
+  /// All ranks come to the same figures.
+  void prepare(double seconds, int pass) override {
+    const double needed = (least + 1) * (pause + messages * level().seconds(shortest));
+    // The pauses do not get shorter with the budget: up to a third of it may go here.
+    const double most = 8 * seconds;
+    if (pass == 0 && needed > most) throw BudgetError("trains of messages over the network", needed / most);
+  }
+
   void lead(double seconds, int pass) override {
-    constexpr int least = 3;
     constexpr int most = 8;
     if (pass == 0) choose_bytes();
     const double end = PMPI_Wtime() + seconds;
