@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,11 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from stretto import calibration_points
 from stretto.bench_targets import Target, lab_target, local_target, observe, own_target
-from stretto.calibration_fit import Fit, fit, to_machine
 from stretto.calibration_points import Measured
-from stretto.calibration_remarks import find_remarks
-from stretto.calibration_simulation import Shape, simulate
-from stretto.calibration_table import figure_table, protocol_table
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
@@ -30,6 +26,9 @@ from stretto.machine_file import MachineFile, file_text, read_machine_file
 from stretto.model import machine_text
 from stretto.results import describe_machine
 from stretto.units import parse_seconds
+
+if TYPE_CHECKING:
+    from stretto.calibration_fit import Fit
 
 # What the launcher and the library take of the time before and after.
 _START_SECONDS = 2.0
@@ -77,6 +76,11 @@ def calibrate(
     description: Annotated[str, typer.Option(help="What it is, in a line.")] = "",
 ) -> None:
     """Measure latencies, bandwidths, limits and arithmetic of a cluster, and write them as a machine file."""
+    # NumPy is slow to load, and other commands need it not.
+    from stretto.calibration_fit import fit, to_machine  # noqa: PLC0415
+    from stretto.calibration_remarks import find_remarks  # noqa: PLC0415
+    from stretto.calibration_simulation import Shape, simulate  # noqa: PLC0415
+
     if sum((bool(launch), lab, simulated is not None)) > 1:
         raise StrettoError(
             "--lab, --simulated and -- LAUNCHER are three ways to get figures; give one of them"
@@ -125,11 +129,7 @@ def _usual_ranks() -> int:
 
 
 def _parse_budget(text: str) -> float:
-    """Minutes too, as calibrations last some."""
-    minutes = text.strip().removesuffix("m")
-    seconds = (
-        60 * parse_seconds(f"{minutes}s") if text.strip().endswith("m") and minutes else parse_seconds(text)
-    )
+    seconds = parse_seconds(text)
     if seconds < _LEAST_SECONDS:
         raise StrettoError(
             f"--budget {text} is too short to measure anything; give {_LEAST_SECONDS:.0f}s or more"
@@ -196,6 +196,8 @@ def _notes(measured: Measured, where: dict[str, Any], found: Fit, remarks: list[
 
 
 def _report(machine: MachineFile, found: Fit, remarks: list[str], output: Path) -> None:
+    from stretto.calibration_table import figure_table, protocol_table  # noqa: PLC0415
+
     tables = protocol_table(found), figure_table(found)
     console = console_for(*tables)
     console.print(f"{machine.name}: {machine.description}", style="bold", markup=False, highlight=False)
