@@ -7,8 +7,9 @@ import os
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,12 +18,17 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from stretto import calibration_points
 from stretto.bench_targets import Target, lab_target, local_target, observe, own_target
 from stretto.calibration_points import Measured
+from stretto.console import console_for
 from stretto.errors import StrettoError
+from stretto.files import write_atomically
 from stretto.lab import DEFAULT_NAME, Terminated
-from stretto.machine_file import MachineFile, read_machine_file
+from stretto.machine_file import MachineFile, file_text, read_machine_file
 from stretto.model import machine_text
 from stretto.results import describe_machine
 from stretto.units import parse_seconds
+
+if TYPE_CHECKING:
+    from stretto.calibration_fit import Fit
 
 # What the launcher and the library take of the time before and after.
 _START_SECONDS = 2.0
@@ -70,6 +76,11 @@ def calibrate(
     description: Annotated[str, typer.Option(help="What it is, in a line.")] = "",
 ) -> None:
     """Measure latencies, bandwidths, limits and arithmetic of a cluster, and write them as a machine file."""
+    # NumPy is slow to load, and other commands need it not.
+    from stretto.calibration_fit import fit, to_machine  # noqa: PLC0415
+    from stretto.calibration_remarks import find_remarks  # noqa: PLC0415
+    from stretto.calibration_simulation import Shape, simulate  # noqa: PLC0415
+
     if sum((bool(launch), lab, simulated is not None)) > 1:
         raise StrettoError(
             "--lab, --simulated and -- LAUNCHER are three ways to get figures; give one of them"
@@ -81,12 +92,11 @@ def calibrate(
     for option, text in (("--name", name or ""), ("--description", description)):
         if not text.isprintable() or len(text) > _MOST_LETTERS:
             raise StrettoError(f"{option} {text[:40]!r}: expected one line of up to {_MOST_LETTERS} letters")
-    from stretto.calibration import conclude, measure_simulated  # noqa: PLC0415  numbers are slow to load
-
     where: dict[str, Any]
     if simulated is not None:
         source = _read_machine(simulated)
-        measured, where = measure_simulated(source, nodes, ppn, noise, seed), {"simulated": source.name}
+        shape = Shape(nodes=nodes, ppn=ppn, noise=noise, seed=seed)
+        measured, where = simulate(source, shape), {"simulated": source.name}
         usual = f"{source.name}, simulated"
     else:
         if lab:
@@ -101,7 +111,17 @@ def calibrate(
         measured = _measure(target, seconds)
         where |= {"machine": describe_machine()}
         usual = f"lab of {measured.nodes} nodes" if lab else platform.node()
-    conclude(measured, where, name or usual, description, seed, output, png_file)
+    found = fit(measured, seed)
+    remarks = find_remarks(measured, found)
+    machine = to_machine(
+        found, name or usual, description or _describe(measured), _notes(measured, where, found, remarks)
+    )
+    write_atomically(output, file_text(machine))
+    if png_file:
+        from stretto import calibration_plot  # noqa: PLC0415  matplotlib is slow to load
+
+        calibration_plot.plot_fit(measured, found, f"{machine.name}: {machine.description}", png_file)
+    _report(machine, found, remarks, output)
 
 
 def _usual_ranks() -> int:
@@ -109,11 +129,7 @@ def _usual_ranks() -> int:
 
 
 def _parse_budget(text: str) -> float:
-    """Minutes too, as calibrations last some."""
-    minutes = text.strip().removesuffix("m")
-    seconds = (
-        60 * parse_seconds(f"{minutes}s") if text.strip().endswith("m") and minutes else parse_seconds(text)
-    )
+    seconds = parse_seconds(text)
     if seconds < _LEAST_SECONDS:
         raise StrettoError(
             f"--budget {text} is too short to measure anything; give {_LEAST_SECONDS:.0f}s or more"
@@ -147,6 +163,51 @@ def _measure(target: Target, seconds: float) -> Measured:
             f"the launcher ended with status {status} after all was measured; nothing was written"
         )
     return measured
+
+
+def _describe(measured: Measured) -> str:
+    ppn = sorted(set(measured.ppn))
+    each = f"{ppn[0]}" if len(ppn) == 1 else f"{ppn[0]} to {ppn[-1]}"
+    nodes = f"{measured.nodes} nodes of {each} ranks" if measured.nodes > 1 else f"one node, {each} ranks"
+    return f"{nodes}, {measured.library}"
+
+
+def _notes(measured: Measured, where: dict[str, Any], found: Fit, remarks: list[str]) -> dict[str, Any]:
+    notes: dict[str, Any] = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "fingerprint": {
+            "mpi": measured.library,
+            "nodes": measured.nodes,
+            "ppn": measured.ppn,
+            "stretto": measured.stretto,
+            **where,
+        },
+        "remarks": remarks,
+    }
+    if found.engine:
+        engine = found.engine
+        notes["engine"] = {
+            "call": engine.call.value,
+            "library_message": engine.library_message.value if engine.library_message else None,
+            "residual": round(engine.residual, 3),
+        }
+    notes["points"] = [one.to_json() for one in measured.points]
+    return notes
+
+
+def _report(machine: MachineFile, found: Fit, remarks: list[str], output: Path) -> None:
+    from stretto.calibration_table import figure_table, protocol_table  # noqa: PLC0415
+
+    tables = protocol_table(found), figure_table(found)
+    console = console_for(*tables)
+    console.print(f"{machine.name}: {machine.description}", style="bold", markup=False, highlight=False)
+    for table in tables:
+        console.print()
+        console.print(table)
+    console.print()
+    for remark in remarks:
+        console.print(f"! {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"written to {output}", style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

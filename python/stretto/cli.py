@@ -13,6 +13,7 @@ from stretto.bench import bench
 from stretto.errors import StrettoError
 from stretto.lab_cli import lab_app
 from stretto.program_command import LauncherCommand, OneLineErrors, ProgramCommand, program_of
+from stretto.report import report
 from stretto.study import study
 from stretto.trace_cli import trace
 
@@ -87,6 +88,7 @@ app.add_typer(lab_app, name="lab")
 app.command()(bench)
 app.command()(trace)
 app.command(cls=LauncherCommand)(study)
+app.command()(report)
 
 try:
     from stretto import calibrate, explain, predict, schedules

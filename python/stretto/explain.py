@@ -79,14 +79,13 @@ def explain(
 
 def _in_force(call: Call, table: Path | None, family: str) -> InForce:
     topology = parse_topology(call.topology)
-    path = table or _usual_table(family)
-    if path is not None:
+    file = _core.read_table_file(str(table) if table else os.environ.get("STRETTO_TABLE", ""), family)
+    path = file.path
+    if file.error:
+        raise StrettoError(f"{path}: {file.error}")
+    if path:
         try:
-            shape = _core.read_table(path.read_text(encoding="utf-8")).find_shape(
-                topology.nodes, topology.max_ppn, topology.min_ppn
-            )
-        except (OSError, UnicodeDecodeError) as error:
-            raise StrettoError(f"{path} could not be read: {error}") from None
+            shape = _core.read_table(file.text).find_shape(topology.nodes, topology.max_ppn, topology.min_ppn)
         except ValueError as error:
             raise StrettoError(f"{path}: {error}") from None
         row = shape.find(call.collective, call.bytes) if shape else None
@@ -102,17 +101,6 @@ def _in_force(call: Call, table: Path | None, family: str) -> InForce:
             )
     spec = _core.choose(call.collective, call.bytes, topology)
     return InForce(spec, "the built-in rule" + (f"; {path} says nothing of it" if path else "; no table"))
-
-
-def _usual_table(family: str) -> Path | None:
-    """As the library finds it: STRETTO_TABLE, or the default place if there is something."""
-    named = os.environ.get("STRETTO_TABLE")
-    if named == "none":
-        return None
-    if named:
-        return Path(named)
-    path = _core.default_table_path(family)
-    return Path(path) if path and Path(path).is_file() else None
 
 
 def _rank(call: Call, model: Model, in_force: str, measured: Measured) -> list[Candidate]:

@@ -27,6 +27,7 @@ from stretto.mpi import library_name
 from stretto.results import Series
 from stretto.results_file import CollectiveName
 from stretto.statistics import estimate_ratio
+from stretto.units import format_nodes
 
 FORMAT = "stretto-guidelines"
 NAME = "guidelines.json"
@@ -46,8 +47,7 @@ class LibraryChecks:
     @property
     def title(self) -> str:
         """The library with its version, and where it ran."""
-        nodes = f"{self.nodes} nodes" if self.nodes > 1 else "one node"
-        return f"{library_name(self.library)}, {self.ranks} ranks on {nodes}"
+        return f"{library_name(self.library)}, {self.ranks} ranks on {format_nodes(self.nodes)}"
 
 
 @dataclass(slots=True)

@@ -114,17 +114,19 @@ def print_judgement(judgement: Judgement, console: Console) -> None:
         )
     console.print(table)
     worst = judgement.worst
-    for line in (
-        f"error of {len(judgement.pairs)} predictions: median {100 * judgement.median_error:.0f} %, worst "
-        f"{100 * worst.error:+.0f} % ({worst.spec} of {format_bytes(worst.call.bytes)} on {worst.call.topology}: "
-        f"{format_seconds(worst.predicted)} predicted, {format_seconds(worst.measured)} measured)",
+    what = f"{worst.spec} of {format_bytes(worst.call.bytes)} on {worst.call.topology}"
+    times = f"{format_seconds(worst.predicted)} predicted, {format_seconds(worst.measured)} measured"
+    lines = [
+        f"error of {len(judgement.pairs)} predictions: median {100 * judgement.median_error:.0f} %",
+        f"the worst: {100 * worst.error:+.0f} %, {what} ({times})",
         f"choices within 10 % of the best: {100 * judgement.good_choices:.0f} % of {len(judgement.choices)}",
         f"regret of choosing by the model alone: {100 * judgement.mean_regret:.1f} % (mean)",
-    ):
+    ]
+    for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def to_json(judgement: Judgement, machine: str, mpi: str) -> str:
+def judgement_json(judgement: Judgement, machine: str, mpi: str) -> str:
     """As `stretto report` reads it (predictions.py)."""
     rows = []
     for pair in judgement.pairs:

@@ -69,13 +69,15 @@ def plot_predictions(
     figure = Figure(figsize=(8.4, 5.4), layout="constrained")
     axes = figure.subplots()
     for index, (label, points) in enumerate(lines.items()):
+        # Formulas are dotted, in the colours again: what they belong to has a marker.
         formula = label.endswith("(formula)")
+        styles = ((0, (1, 1)), (0, (1, 4))) if formula else _LINESTYLES
         axes.plot(
             [size for size, _ in points],
             [bandwidth / 1e6 for _, bandwidth in points],
             color=_NATIVE_COLOUR if label == "native" else _COLOURS[index % len(_COLOURS)],
-            marker=None if formula else "x" if label == "native" else _MARKERS[index % len(_MARKERS)],
-            linestyle=":" if formula else _LINESTYLES[index // len(_COLOURS) % len(_LINESTYLES)],
+            marker="" if formula else "x" if label == "native" else _MARKERS[index % len(_MARKERS)],
+            linestyle=styles[index // len(_COLOURS) % len(styles)],
             markersize=4,
             linewidth=1.5,
             label="native (textbook)" if label == "native" else label,

@@ -18,7 +18,7 @@ from stretto import plots
 from stretto._core import Prediction, closed_forms
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
-from stretto.judgement import judge, print_judgement, to_json
+from stretto.judgement import judge, judgement_json, print_judgement
 from stretto.measured import read_measured
 from stretto.model import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.recipes import check_collective
@@ -64,7 +64,7 @@ def predict(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Predict what these files hold, of stretto bench --json or stretto study, and judge the model.",
+            help="Predict what these files of stretto bench or study hold, and judge the model by it.",
         ),
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all predictions here.")] = None,
@@ -105,7 +105,8 @@ def predict(
 
 def _judge(machine: str, files: list[Path], sizes: list[int], json_file: Path | None) -> None:
     measured = read_measured(files)
-    judgement = judge(Model(load_machine(machine)), measured, min(sizes), max(sizes))
+    its_machine = load_machine(machine)
+    judgement = judge(Model(its_machine), measured, min(sizes), max(sizes))
     if not judgement.pairs:
         raise StrettoError(
             f"--against: nothing there between {format_bytes(min(sizes))} and {format_bytes(max(sizes))}"
@@ -115,7 +116,8 @@ def _judge(machine: str, files: list[Path], sizes: list[int], json_file: Path | 
         console.width = 160
     print_judgement(judgement, console)
     if json_file:
-        write_atomically(json_file, to_json(judgement, machine, ", ".join(dict.fromkeys(measured.libraries))))
+        libraries = ", ".join(dict.fromkeys(measured.libraries))
+        write_atomically(json_file, judgement_json(judgement, its_machine.name, libraries))
 
 
 def _predicted(spec: str, call: Call, result: Prediction) -> Predicted:

@@ -62,7 +62,9 @@ def study(
     specs: Annotated[
         str | None, typer.Option(help="Ways of Stretto's own to compare, in place of the usual ones.")
     ] = None,
-    budget: Annotated[str, typer.Option(metavar="TIME", help="How long all of it may take: 10m")] = "10m",
+    budget: Annotated[
+        str, typer.Option(metavar="TIME", help="About how long all of it may take: 10m")
+    ] = "10m",
     repetitions: Annotated[int, typer.Option(min=5, help="At most so many repetitions of each.")] = 15,
     link_rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="Rate of a node's link, for the bound: 100gbit")

@@ -13,7 +13,7 @@ from stretto.results import Run
 from stretto.study_analysis import gain_of
 from stretto.study_curves import Curve, best_curve, curves, library_curves
 from stretto.study_file import StudyRun
-from stretto.study_specs import Kind, label_of
+from stretto.study_specs import Kind, label_of, without_parameters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +127,7 @@ def _name_best(axes: Axes, run: StudyRun) -> None:
         label = label_of(size.best.series.spec)
         if label != before and gain_of(size.best).median > 1:
             axes.annotate(
-                label.split(":", 1)[0],
+                without_parameters(label),
                 (size.bytes, size.best.bandwidth.median / 1e6),
                 xytext=(0, 9),
                 textcoords="offset points",

@@ -29,6 +29,7 @@ from stretto.mpi import library_name
 from stretto.results import Row, Run, summarize, to_json
 from stretto.results_file import RunFile
 from stretto.study_analysis import SizeFigures, by_size, gain_of, mean_gains
+from stretto.units import format_nodes
 
 FORMAT = "stretto-study"
 NAME = "study.json"
@@ -60,8 +61,7 @@ class StudyRun:
     @property
     def place(self) -> str:
         """`8 ranks on 8 nodes`."""
-        nodes = f"{self.run.nodes} nodes" if self.run.nodes > 1 else "one node"
-        return f"{self.run.ranks} ranks on {nodes}"
+        return f"{self.run.ranks} ranks on {format_nodes(self.run.nodes)}"
 
     @property
     def title(self) -> str:

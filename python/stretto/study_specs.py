@@ -98,6 +98,16 @@ def label_of(spec: str) -> str:
     return spec
 
 
+def without_parameters(spec: str) -> str:
+    """The algorithm and its parts: `smp(knomial:radix=4)` of `smp(knomial:radix=4):segments=2`."""
+    depth = 0
+    for place, letter in enumerate(spec):
+        depth += (letter == "(") - (letter == ")")
+        if letter == ":" and depth <= 0:
+            return spec[:place]
+    return spec
+
+
 def own_specs(algorithms: str, ppn: Sequence[int]) -> list[str]:
     """Stretto's own ways for a collective's algorithms that are of use on nodes with so many ranks each."""
     from stretto import _core  # noqa: PLC0415  the command line starts without the compiled module

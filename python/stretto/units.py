@@ -135,6 +135,11 @@ def format_bandwidth(bytes_per_second: float) -> str:
     return three_digits(bytes_per_second / 1e6)
 
 
+def format_nodes(nodes: int) -> str:
+    """`one node`, `8 nodes`."""
+    return "one node" if nodes == 1 else f"{nodes} nodes"
+
+
 def parse_ranks(text: str) -> range:
     """`8` or `1..64` as the numbers of ranks that are meant."""
     match = re.fullmatch(r"\s*([0-9]+)\s*(?:\.\.\s*([0-9]+)\s*)?", text)

@@ -8,11 +8,14 @@
 namespace stretto::bench {
 namespace {
 
-constexpr double warm_ups = 2;  // of long calls, in repetitions
+constexpr double warm_ups = 1;            // of long calls, in repetitions
+constexpr double least_share = 1.0 / 50;  // of what is left, for a case with next to no bytes
 
 }  // namespace
 
-Budget::Budget(const Options& options, std::size_t cases) : options_(options), cases_left_(cases) {}
+Budget::Budget(const Options& options, const std::vector<Case>& cases) : options_(options) {
+  for (const Case& one : cases) bytes_left_ += static_cast<double>(one.bytes);
+}
 
 bool Budget::has_time_for(const Case& next, double elapsed) const {
   if (options_.budget <= 0 || !last_) return true;
@@ -23,14 +26,18 @@ bool Budget::has_time_for(const Case& next, double elapsed) const {
   return elapsed + (repetitions + warm_ups) * seconds <= options_.budget;
 }
 
-double Budget::seconds_for_next(double elapsed) const {
+double Budget::seconds_for(const Case& next, double elapsed) const {
   if (options_.budget <= 0) return options_.max_seconds;
-  const double share = (options_.budget - elapsed) / static_cast<double>(cases_left_);
-  return std::clamp(share, 0.0, options_.max_seconds);
+  const double share = std::max(least_share, static_cast<double>(next.bytes) / bytes_left_);
+  return std::clamp(share * (options_.budget - elapsed), 0.0, options_.max_seconds);
+}
+
+void Budget::note_skipped(const Case& one) {
+  bytes_left_ -= static_cast<double>(one.bytes);
 }
 
 void Budget::note(const Case& one, const std::vector<Result>& results) {
-  --cases_left_;
+  bytes_left_ -= static_cast<double>(one.bytes);
   Round round{static_cast<double>(one.bytes), 0};
   for (const Result& result : results) round.seconds += median(result.seconds);
   // A line through two sizes tells the latency from what bytes take; of one size all may be bytes.

@@ -45,18 +45,18 @@ bool run(const Options& options, const Placement& placement) {
 
   if (speaks) report_start(options, cases, placement);
   const auto total = static_cast<double>(cases.size());
-  Budget budget(options, cases.size());
+  Budget budget(options, cases);
   const double begin = PMPI_Wtime();
   bool correct = true;
   for (std::size_t index = 0; index < cases.size(); ++index) {
     const auto done = static_cast<double>(index);
     const double elapsed = common_seconds_since(begin);
     if (!budget.has_time_for(cases[index], elapsed)) {
-      budget.note_skipped();
+      budget.note_skipped(cases[index]);
       if (speaks) report_skipped(cases[index]);
       continue;
     }
-    const auto results = measurement.run(cases[index], budget.seconds_for_next(elapsed),
+    const auto results = measurement.run(cases[index], budget.seconds_for(cases[index], elapsed),
                                          [&](double part) { report_progress(done + part, total); });
     budget.note(cases[index], results);
     for (const Result& result : results) {

@@ -116,7 +116,7 @@ class Measurement::Trial {
   /// A first call with a full check, then some to settle. Returns the seconds of a call.
   double warm_up(Subject& subject) {
     double call = measure(subject, 1, [](Stage& stage) { return stage.holds_all(); });
-    double spent = 0;
+    double spent = call;
     for (std::size_t done = 0; done < owner_.options_.warmup && spent < warmup_seconds; ++done) {
       call = measure(subject, 1, unchecked);
       spent += call;

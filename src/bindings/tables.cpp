@@ -112,6 +112,14 @@ void bind_tables(nb::module_& module) {
                                  .face = named.face}));
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"));
+  nb::class_<TableFile>(module, "TableFile")
+      .def_ro("path", &TableFile::path)
+      .def_ro("text", &TableFile::text)
+      .def_ro("error", &TableFile::error);
+  module.def(
+      "read_table_file",
+      [](const std::string& setting, const std::string& family) { return read_table_file(setting, family); },
+      nb::arg("setting"), nb::arg("family"));
   module.def(
       "default_table_path", [](const std::string& family) { return default_table_path(family); },
       nb::arg("family"));
