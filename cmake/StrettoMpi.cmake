@@ -117,7 +117,7 @@ function(stretto_add_abi abi)
   if(bench_sources AND library_sources)
     add_executable(stretto-bench-${abi} ${bench_sources})
     # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.
-    target_link_libraries(stretto-bench-${abi} PRIVATE stretto_options stretto-${abi} stretto_mpi_${abi}
+    target_link_libraries(stretto-bench-${abi} PRIVATE stretto_core stretto_kernels stretto-${abi} stretto_mpi_${abi}
                                                        nlohmann_json::nlohmann_json)
     set_target_properties(stretto-bench-${abi} PROPERTIES INSTALL_RPATH "$ORIGIN")
     if(building_wheel)

@@ -1,11 +1,150 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for all tests."""
+"""What holds for all tests, and sample files of every kind that Stretto writes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+
+from stretto.bench_collectives import COLLECTIVES, LinkBound
+from stretto.guidelines import check, mockups
+from stretto.guidelines_file import Guidelines, LibraryChecks, write_guidelines
+from stretto.results import Run, Series
+from stretto.study_file import Study, StudyRun, write_study
+
+ALLREDUCE = COLLECTIVES["allreduce"]
+SIZES = [4 << 10, 64 << 10, 1 << 20, 16 << 20]
+# Seconds of a message, in units of what AUTO takes for it.
+TIMES = {
+    "native": 1.0,
+    "auto": 0.5,
+    "native(ring)": 0.6,
+    "native:segments=1": 1.2,
+    "native:segments=4": 0.8,
+    "ring:segment_bytes=256KiB": 0.48,
+    "recursive_doubling": 1.5,
+}
+JITTER = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.005)
+
+
+def sample_run(library: str, speed: float = 1.0) -> Run:
+    """Eight nodes of one rank, an allreduce by each way at each size."""
+    series = [
+        Series(
+            size,
+            False,
+            spec,
+            "ring:segment_bytes=256KiB" if spec == "auto" else spec,
+            1,
+            [(1e-4 + size / 7e6) * factor * jitter / speed for jitter in JITTER],
+            True,
+        )
+        for size in SIZES
+        for spec, factor in TIMES.items()
+    ]
+    return Run(ALLREDUCE, 0, library, "0.1.0", 8, 8, [1] * 8, "float", series, skipped=[64 << 20])
+
+
+def sample_checks(library: str) -> LibraryChecks:
+    """The library breaks one rule, Stretto none."""
+    series = []
+    for spec in ("native", "auto"):
+        for mockup in ["", *mockups("allreduce")]:
+            slow = spec == "native" and mockup == ""
+            half = 0.5 if mockup == "allreduce/2" else 1.0
+            seconds = [(2.0 if slow else 1.0) * half * jitter for jitter in JITTER]
+            series.append(Series(1 << 20, False, spec, spec, 1, seconds, True, mockup=mockup))
+    run = Run(ALLREDUCE, 0, library, "0.1.0", 8, 8, [1] * 8, "float", series)
+    return LibraryChecks(library, 8, 8, [1] * 8, "float", check(run))
+
+
+TABLE: dict[str, Any] = {
+    "format": "stretto-table",
+    "version": 1,
+    "mpi": "Open MPI 4.1.4",
+    "network": "tcp 200mbit",
+    "shapes": [
+        {
+            "nodes": 8,
+            "ppn": 1,
+            "allreduce": [
+                {"from": 0, "spec": "native"},
+                {"from": "4KiB", "spec": "native", "library": "recursive_doubling"},
+                {"from": "64KiB", "spec": "ring:segment_bytes=256KiB", "gain": 1.93},
+            ],
+            "ibcast": [{"from": 0, "spec": "binomial"}],
+        },
+        {
+            "nodes": 16,
+            "ppn": 1,
+            "modelled": True,
+            "allreduce": [{"from": 0, "spec": "native"}, {"from": "32KiB", "spec": "ring"}],
+        },
+    ],
+    "notes": {},
+}
+MACHINE: dict[str, Any] = {
+    "format": "stretto-machine",
+    "version": 1,
+    "name": "sample",
+    "description": "eight nodes",
+    "levels": {
+        "node": [{"from": 0, "latency": 6e-7, "bandwidth": 7e9}],
+        "network": [
+            {"from": 0, "latency": 2e-6, "bandwidth": 1e10},
+            {"from": "64KiB", "latency": 5e-6, "bandwidth": 1.1e10, "synchronous": True},
+        ],
+    },
+    "notes": {
+        "remarks": ["one pass was disturbed"],
+        "points": [
+            {"what": "ping-pong", "level": "network", "bytes": 8, "seconds": [[2e-6, 3e-6], [2e-6]]},
+            {"what": "reduction", "bytes": 8, "seconds": [[1e-9]]},
+        ],
+    },
+}
+PREDICTIONS: dict[str, Any] = {
+    "format": "stretto-prediction",
+    "version": 1,
+    "machine": "sample",
+    "mpi": "Open MPI 4.1.4",
+    "predictions": [
+        {
+            "collective": "allreduce",
+            "spec": spec,
+            "bytes": size,
+            "nodes": 8,
+            "ppn": 1,
+            "predicted": size / 12e6 * off,
+            "measured": size / 12e6,
+        }
+        for spec, off in (("ring", 1.1), ("rabenseifner", 0.6))
+        for size in (1 << 20, 16 << 20)
+    ],
+}
+STATISTICS: dict[str, Any] = {
+    "stretto": "0.1.0",
+    "library": "Open MPI v4.1.4, package: Debian OpenMPI",
+    "ranks": 8,
+    "nodes": 8,
+    "measured_on_rank": 0,
+    "calls": [
+        {
+            "collective": "allreduce",
+            "bytes_from": size,
+            "bytes_below": 2 * size,
+            "spec": spec,
+            "calls": 12,
+            "bytes": 12 * size,
+            "seconds": seconds,
+        }
+        for size, spec, seconds in ((1024, "native", 0.001), (1 << 20, "ring", 1.5), (1 << 20, "native", 0.5))
+    ],
+}
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,3 +153,25 @@ def no_table_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file of each kind; of a study, and of its guidelines, for two libraries."""
+    folder = tmp_path_factory.mktemp("samples")
+    bound = LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8)
+    runs = [
+        StudyRun(sample_run(library, speed), bound, machine={"cpu": "x"})
+        for library, speed in (("Open MPI v4.1.4", 1.0), ("MPICH Version: 5.0.2", 1.1))
+    ]
+    write_study(Study("an emulated cluster", runs, [("intelmpi", "it was not found")]), folder, ["stretto"])
+    checks = [sample_checks("Open MPI v4.1.4")]
+    write_guidelines(Guidelines("an emulated cluster", checks), folder, ["stretto"])
+    for name, content in (
+        ("table", TABLE),
+        ("machine", MACHINE),
+        ("predictions", PREDICTIONS),
+        ("statistics", STATISTICS),
+    ):
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder

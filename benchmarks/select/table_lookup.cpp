@@ -15,22 +15,20 @@
 namespace stretto {
 namespace {
 
-/// Shapes of 1, 2, 4, … nodes, each with a list of so many rows for every call, of specs in turns.
-std::string text_of_table(int shapes, int rows) {
+/// Shapes of 1, 2, 4, … nodes, each with a list of so many rows for every call: `native`, and this spec of a
+/// reduction.
+std::string text_of_table(int shapes, int rows, const std::string& spec = "ring:segment_bytes=256KiB") {
   std::string text = R"({"format": "stretto-table", "version": 1, "mpi": "MPICH 4.0.2", "shapes": [)";
   for (int i = 0; i < shapes; ++i) {
     text += (i == 0 ? "" : ",") + std::string("{\"nodes\": ") + std::to_string(1 << i) + ", \"ppn\": 2";
-    for (const Collective collective : collectives) {
-      for (const Face face : faces) {
-        text += ", \"" + name_of(collective, face) + "\": [";
-        for (int row = 0; row < rows; ++row) {
-          const std::string_view spec = row % 2 == 0 ? "native" : "ring:segment_bytes=256KiB";
-          const std::string own = has_root(collective) ? "chain:segment_bytes=64KiB" : std::string(spec);
-          text += (row == 0 ? "" : ",") + std::string("{\"from\": ") +
-                  std::to_string(row == 0 ? 0 : 64ULL << row) + ", \"spec\": \"" + own + "\"}";
-        }
-        text += "]";
+    for (const Face face : faces) {
+      text += ", \"" + name_of(Collective::allreduce, face) + "\": [";
+      for (int row = 0; row < rows; ++row) {
+        text += (row == 0 ? "" : ",") + std::string("{\"from\": ") +
+                std::to_string(row == 0 ? 0 : 64ULL << row) + ", \"spec\": \"" +
+                (row % 2 == 0 ? "native" : spec) + "\"}";
       }
+      text += "]";
     }
     text += "}";
   }
@@ -45,9 +43,8 @@ std::vector<std::size_t> sizes(int rows) {
   return all;
 }
 
-void choose_by_table(benchmark::State& state) {
-  const int rows = static_cast<int>(state.range(0));
-  const Table table = parse_table(text_of_table(6, rows));
+void choose_by(benchmark::State& state, const std::string& text, int rows) {
+  const Table table = parse_table(text);
   const Table::Shape* shape = table.find_shape(8, 2, 2);
   const std::vector<std::size_t> all = sizes(rows);
   std::size_t i = 0;
@@ -57,7 +54,18 @@ void choose_by_table(benchmark::State& state) {
     benchmark::DoNotOptimize(spec);
   }
 }
+
+void choose_by_table(benchmark::State& state) {
+  const int rows = static_cast<int>(state.range(0));
+  choose_by(state, text_of_table(6, rows), rows);
+}
 BENCHMARK(choose_by_table)->Arg(1)->Arg(4)->Arg(8)->Arg(16);
+
+/// Specs that are made of others take memory.
+void choose_two_levels_by_table(benchmark::State& state) {
+  choose_by(state, text_of_table(6, 8, "multilane(ring)"), 8);
+}
+BENCHMARK(choose_two_levels_by_table);
 
 void choose_by_rule(benchmark::State& state) {
   const std::vector<std::size_t> all = sizes(16);

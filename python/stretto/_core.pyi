@@ -264,7 +264,7 @@ class TableRow:
     """What a tuning table says from a size on."""
 
     @property
-    def from_bytes(self) -> int:
+    def begin(self) -> int:
         """Bytes of the whole message; up to the next row's."""
     @property
     def spec(self) -> str: ...
@@ -315,8 +315,26 @@ class Table:
 def read_table(text: str) -> Table:
     """The table that a file holds."""
 
+def choose(call: str, nbytes: int, topology: Topology) -> str:
+    """What the built-in rule says."""
+
 def lookup(text: str, call: str, nodes: int, ppn: int, nbytes: int) -> str | None:
     """The spec that the table in `text` gives for a call; None: the built-in rule speaks."""
+
+class TableFile:
+    """The file of a table, as the library finds it."""
+
+    @property
+    def path(self) -> str:
+        """Empty: there is none."""
+    @property
+    def text(self) -> str: ...
+    @property
+    def error(self) -> str:
+        """Why it cannot be read; empty: it can."""
+
+def read_table_file(setting: str, family: str) -> TableFile:
+    """By what STRETTO_TABLE says: a file; `none`; or, if empty, the default place of the family."""
 
 def default_table_path(family: str) -> str:
     """Where the library looks for the table of an MPI family (openmpi, mpich, intelmpi); empty: nowhere."""

@@ -13,14 +13,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from stretto import plots
 from stretto.bench_collectives import COLLECTIVES, Collective, LinkBound
 from stretto.bench_table import notes, results_table
-from stretto.bench_targets import Target, lab_target, local_target, measure, own_target
+from stretto.bench_targets import lab_target, link_bound, local_target, measure, own_target
+from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Terminated
 from stretto.launch import check_spec
@@ -148,7 +147,7 @@ def bench(
             run = measure(target, arguments, progress)
     except Terminated as ended:
         raise typer.Exit(128 + ended.number) from None
-    _report(run, _bound(run, target, rate), target.rate is not None, json_file, csv_file, png_file)
+    _report(run, link_bound(run, target, rate), target.rate is not None, json_file, csv_file, png_file)
 
 
 def _find_collective(name: str) -> Collective:
@@ -192,23 +191,6 @@ def _check_files(files: list[Path | None]) -> None:
             raise StrettoError(f"{file}: there is no folder {file.absolute().parent}")
 
 
-def _bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
-    if run.nodes < 2:
-        return None
-    if rate is not None:
-        return LinkBound(rate, run.collective, run.ppn)
-    return LinkBound.for_lab(target.rate, run.collective, run.ppn) if target.rate is not None else None
-
-
-def _console(table: Table) -> Console:
-    """As wide as the terminal; a file or a pipe gets lines of whatever length the table needs."""
-    console = Console()
-    if not console.is_terminal:
-        needed = Measurement.get(console, console.options.update(max_width=1000), table).maximum
-        console.width = max(console.width, needed)
-    return console
-
-
 def _report(
     run: Run,
     bound: LinkBound | None,
@@ -219,7 +201,7 @@ def _report(
 ) -> None:
     rows = summarize(run, bound)
     table = results_table(rows)
-    console = _console(table)
+    console = console_for(table)
     console.print(table)
     for line in notes(run, bound, emulated):
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)

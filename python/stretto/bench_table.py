@@ -16,6 +16,7 @@ from stretto.statistics import Estimate
 from stretto.units import (
     format_bandwidth,
     format_bytes,
+    format_nodes,
     format_rate,
     format_seconds,
     seconds_unit,
@@ -146,11 +147,11 @@ def _overlap_note(run: Run) -> str:
 
 def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     """Lines to print below the table."""
-    nodes = "one node" if run.nodes == 1 else f"{run.nodes} nodes"
     thread = "STRETTO_PROGRESS_THREAD=1" if run.progress_thread else "no STRETTO_PROGRESS_THREAD"
     only_blocking = run.forms == [BLOCKING]
+    where = f"{run.ranks} ranks on {format_nodes(run.nodes)}"
     lines = [
-        f"{_call(run)} of {run.type}, {run.library}, {run.ranks} ranks on {nodes}, Stretto {run.stretto}"
+        f"{_call(run)} of {run.type}, {run.library}, {where}, Stretto {run.stretto}"
         + ("" if only_blocking and not run.progress_thread else f", {thread}")
     ]
     counts = [len(series.seconds) for series in run.series]

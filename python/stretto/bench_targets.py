@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from stretto import lab_jobs, launch, mpi, paths
-from stretto.bench_collectives import COLLECTIVES
+from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.errors import StrettoError
 from stretto.lab import Lab
 from stretto.native_specs import NATIVE
@@ -29,6 +30,8 @@ _CHOICE_VARIABLES = (
 )
 # After its last result a program may take this long to end. MPICH 4.0.2 now and then never ends.
 _END_SECONDS = 20
+# A launcher that is asked to end may take this long to end its ranks.
+_GRACE_SECONDS = 10
 
 # Without it Open MPI 4 heeds no choice among its own algorithms (src/bench/library_algorithms.cpp).
 OPEN_MPI_CHOICE = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
@@ -109,24 +112,96 @@ def lab_target(lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int
     return Target(install.flavor.abi, start, rate, install.flavor)
 
 
-def measure(target: Target, arguments: list[str], progress: Callable[[float, float], None]) -> Run:
-    """Run the measuring program there and read its results."""
+def link_bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
+    """What the links allow where the run was: by the rate that is known of them, in bytes per second."""
+    if run.nodes < 2:
+        return None
+    if rate is not None:
+        return LinkBound(rate, run.collective, run.ppn)
+    return LinkBound.for_lab(target.rate, run.collective, run.ppn) if target.rate is not None else None
+
+
+def measure(
+    target: Target,
+    arguments: list[str],
+    progress: Callable[[float, float], None],
+    into: Run | None = None,
+) -> Run:
+    """Run the measuring program there and read its results, into a run that is given if there is one."""
+    run, status = observe(target, arguments, lambda lines: read_events(lines, progress, into))
+    if status not in (0, None) and all(series.correct for series in run.series):
+        raise StrettoError(f"the launcher ended with status {status}, though all results are right")
+    return run
+
+
+class Findings(Protocol):
+    """What the measuring program reports, of whatever kind."""
+
+    library: str
+    """How the MPI library names itself."""
+
+
+_Findings = TypeVar("_Findings", bound=Findings)
+
+
+def observe(
+    target: Target,
+    arguments: list[str],
+    read: Callable[[Iterable[str]], _Findings],
+    most_seconds: float | None = None,
+) -> tuple[_Findings, int | None]:
+    """Run the measuring program there, with `read` for what it prints.
+
+    Returns what that found, and the launcher's exit status; None if it did not end by itself after all was
+    read. A run that is not through after `most_seconds` is ended: a launcher may not see that a rank is lost.
+    """
     program = [str(paths.bench_program(target.abi)), *arguments]
     by_name = any(f"{NATIVE}(" in argument for argument in arguments)
     variables = OPEN_MPI_CHOICE if by_name and target.abi == "openmpi" else {}
-    with measuring_environment(variables), target.start(program) as process:
+    with (
+        measuring_environment(variables),
+        target.start(program) as process,
+        _ended_after(most_seconds, process) as is_late,
+    ):
         if process.stdout is None:
             raise RuntimeError("a target must pipe its output")
-        run = read_events(process.stdout, progress)
-        check_library(run.library, target)
         try:
-            status = process.wait(_END_SECONDS)
+            found = read(process.stdout)
+        except StrettoError:
+            if not is_late():
+                raise
+            raise StrettoError(
+                f"the measuring program was not through after {most_seconds:.0f} s, so it was ended: "
+                "a rank may be lost, or hang"
+            ) from None
+        check_library(found.library, target)
+        try:
+            return found, process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
             print("stretto: all results are in, but the MPI library did not end: stopped it", file=sys.stderr)
-            return run
-    if status != 0 and all(series.correct for series in run.series):
-        raise StrettoError(f"the launcher ended with status {status}, though all results are right")
-    return run
+            return found, None
+
+
+@contextmanager
+def _ended_after(seconds: float | None, process: Process) -> Iterator[Callable[[], bool]]:
+    """Ends the process if the block takes longer; what it gives says whether that came to be."""
+    late = threading.Event()
+    if seconds is None:
+        yield late.is_set
+        return
+
+    def end() -> None:
+        late.set()
+        process.terminate()
+
+    timers = [threading.Timer(seconds, end), threading.Timer(seconds + _GRACE_SECONDS, process.kill)]
+    for timer in timers:
+        timer.start()
+    try:
+        yield late.is_set
+    finally:
+        for timer in timers:
+            timer.cancel()
 
 
 def check_library(library: str, target: Target) -> None:

@@ -12,7 +12,9 @@ from stretto import launch, paths
 from stretto.bench import bench
 from stretto.errors import StrettoError
 from stretto.lab_cli import lab_app
-from stretto.program_command import OneLineErrors, ProgramCommand, program_of
+from stretto.program_command import LauncherCommand, OneLineErrors, ProgramCommand, program_of
+from stretto.report import report
+from stretto.study import study
 from stretto.trace_cli import trace
 
 app = typer.Typer(
@@ -85,9 +87,11 @@ def doctor() -> None:
 app.add_typer(lab_app, name="lab")
 app.command()(bench)
 app.command()(trace)
+app.command(cls=LauncherCommand)(study)
+app.command()(report)
 
 try:
-    from stretto import export, predict, schedules, tune
+    from stretto import calibrate, explain, export, predict, schedules, tune
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -98,3 +102,5 @@ else:
     app.command()(predict.predict)
     app.command()(tune.tune)
     app.command()(export.export)
+    app.command()(explain.explain)
+    app.command()(calibrate.calibrate)

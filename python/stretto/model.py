@@ -38,8 +38,11 @@ def machine_names() -> list[str]:
     return sorted(one.name.removesuffix(".json") for one in folder.iterdir() if one.name.endswith(".json"))
 
 
-def machine_text(name: str) -> str:
-    """The text of a machine file: a built-in machine's, or what the file of that name holds."""
+def machine_text(name: str, option: str = "--machine") -> str:
+    """The text of a machine file: a built-in machine's, or what the file of that name holds.
+
+    An error names the option by which the machine was asked for.
+    """
     if name in machine_names():
         return (resources.files("stretto") / "machines" / f"{name}.json").read_text(encoding="utf-8")
     try:
@@ -47,7 +50,7 @@ def machine_text(name: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "it is no text"
         raise StrettoError(
-            f"--machine {name}: {what}; expected a file, or one of {', '.join(machine_names())}"
+            f"{option} {name}: {what}; expected a file, or one of {', '.join(machine_names())}"
         ) from None
 
 

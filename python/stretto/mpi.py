@@ -53,6 +53,23 @@ _LABELS = {
     Flavor.INTELMPI: "Intel MPI",
 }
 
+# What a library says of itself begins with one of these; its version follows.
+_NAMES_AND_VERSIONS = (
+    (re.compile(r"Open MPI v([\w.]+)"), "Open MPI"),
+    (re.compile(r"MPICH Version:\s*([\w.]+)"), "MPICH"),
+    (re.compile(r"Intel\(R\) MPI Library\s+([\w.]+)"), "Intel MPI"),
+)
+
+
+def library_name(library: str) -> str:
+    """`Open MPI 4.1.4`, of the text by which a library names itself (MPI_Get_library_version)."""
+    for pattern, name in _NAMES_AND_VERSIONS:
+        match = pattern.match(library)
+        if match:
+            return f"{name} {match[1]}"
+    return library
+
+
 _OWN_NAMES = {
     Flavor.OPENMPI4: r"Open MPI v4\.",
     Flavor.OPENMPI5: r"Open MPI v5\.",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +49,7 @@ def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Fig
     for axes in figure.axes:
         axes.set_yscale("log")
         axes.grid(which="minor", axis="y", alpha=0.12)
-    _label_bandwidths(figure.axes[0])
+    label_bandwidths(figure.axes[0])
     return figure
 
 
@@ -69,13 +69,15 @@ def plot_predictions(
     figure = Figure(figsize=(8.4, 5.4), layout="constrained")
     axes = figure.subplots()
     for index, (label, points) in enumerate(lines.items()):
+        # Formulas are dotted, in the colours again: what they belong to has a marker.
         formula = label.endswith("(formula)")
+        styles = ((0, (1, 1)), (0, (1, 4))) if formula else _LINESTYLES
         axes.plot(
             [size for size, _ in points],
             [bandwidth / 1e6 for _, bandwidth in points],
             color=_NATIVE_COLOUR if label == "native" else _COLOURS[index % len(_COLOURS)],
-            marker=None if formula else "x" if label == "native" else _MARKERS[index % len(_MARKERS)],
-            linestyle=":" if formula else _LINESTYLES[index // len(_COLOURS) % len(_LINESTYLES)],
+            marker="" if formula else "x" if label == "native" else _MARKERS[index % len(_MARKERS)],
+            linestyle=styles[index // len(_COLOURS) % len(styles)],
             markersize=4,
             linewidth=1.5,
             label="native (textbook)" if label == "native" else label,
@@ -94,8 +96,8 @@ def plot_predictions(
     axes.grid(which="major", alpha=0.35)
     axes.set_xlabel("message size")
     axes.set_ylabel(_THROUGHPUT.label)
-    _label_sizes(axes, sorted({size for points in lines.values() for size, _ in points}))
-    _label_bandwidths(axes)
+    label_sizes(axes, sorted({size for points in lines.values() for size, _ in points}))
+    label_bandwidths(axes)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(title)
     figure.savefig(file, dpi=150)
@@ -112,11 +114,18 @@ def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | N
     for axes, in_place in zip(panels[0], places, strict=True):
         _draw_panel(axes, [row for row in rows if row.series.in_place == in_place], quantity, bound)
         axes.set_xlabel(f"message size ({run.collective.message})")
-        _label_sizes(axes, sizes)
+        label_sizes(axes, sizes)
         if len(places) > 1:
             axes.set_title("in place" if in_place else "out of place", fontsize=11)
     panels[0][0].set_ylabel(quantity.label)
-    handles, labels = panels[0][0].get_legend_handles_labels()
+    legend_below(figure, width)
+    figure.suptitle(_title(run, places))
+    return figure
+
+
+def legend_below(figure: Figure, width: float) -> None:
+    """One legend under all panels, of the lines of the first; the figure grows by its height (inches)."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
     # A column is as wide as the longest label, at about 0.08 inches a letter, and its line.
     columns = max(1, int(width / (0.7 + 0.08 * max(map(len, labels)))))
     rows_needed = -(-len(labels) // columns)
@@ -129,8 +138,6 @@ def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | N
         frameon=False,
         fontsize=9,
     )
-    figure.suptitle(_title(run, places))
-    return figure
 
 
 def _title(run: Run, places: list[bool]) -> str:
@@ -177,23 +184,34 @@ def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBou
             linewidth=0,
         )
     if bound:
-        limits = [(row.series.bytes, bound.bandwidth(row.series.bytes)) for row in rows]
-        stated = sorted({(size, limit / 1e6) for size, limit in limits if limit})
-        if stated:
-            # A single point makes no line: the bound holds for all larger sizes too.
-            end = (stated[-1][0] * 1.3, stated[-1][1])
-            axes.plot(
-                *zip(*stated, end, strict=True),
-                color="black",
-                linestyle="--",
-                linewidth=1.2,
-                label=f"bound of {format_rate(bound.rate)} links",
-            )
+        draw_bound(axes, bound, [row.series.bytes for row in rows])
     axes.set_xscale("log", base=2)
     axes.grid(which="major", alpha=0.35)
 
 
-def _label_sizes(axes: Axes, sizes: list[int]) -> None:
+def draw_bound(axes: Axes, bound: LinkBound, sizes: list[int]) -> None:
+    """A line where the bound is stated, in MB/s."""
+    stated = bound_line(bound, sizes)
+    if stated:
+        axes.plot(
+            *zip(*((size, limit / 1e6) for size, limit in stated), strict=True),
+            color="black",
+            linestyle="--",
+            linewidth=1.2,
+            label=f"bound of {format_rate(bound.rate)} links",
+        )
+
+
+def bound_line(bound: LinkBound, sizes: Iterable[int]) -> list[tuple[int, float]]:
+    """Sizes and the bound there in bytes per second, at those where it is stated."""
+    limits = [(size, bound.bandwidth(size)) for size in sorted(set(sizes))]
+    stated = [(size, limit) for size, limit in limits if limit]
+    # A single point makes no line: the bound holds for all larger sizes too.
+    return [*stated, (round(stated[-1][0] * 1.3), stated[-1][1])] if stated else []
+
+
+def label_sizes(axes: Axes, sizes: list[int]) -> None:
+    """Sizes along the axis, as many as there is room for."""
     step = -(-len(sizes) // _MOST_SIZE_LABELS)
     # Counted from the largest, which matters most.
     labelled = sizes[::-1][::step]
@@ -201,7 +219,7 @@ def _label_sizes(axes: Axes, sizes: list[int]) -> None:
     axes.set_xticks([], minor=True)
 
 
-def _label_bandwidths(axes: Axes) -> None:
+def label_bandwidths(axes: Axes) -> None:
     """Plain numbers; with a narrow range a decade's ticks alone would leave the axis bare."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
 

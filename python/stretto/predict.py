@@ -18,6 +18,8 @@ from stretto import plots
 from stretto._core import Prediction, closed_forms
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
+from stretto.judgement import judge, judgement_json, print_judgement
+from stretto.measured import read_measured
 from stretto.model import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.recipes import check_collective
 from stretto.topologies import parse_topology, topology_text
@@ -58,11 +60,21 @@ def predict(
     arithmetic: Annotated[
         bool, typer.Option("--arithmetic/--no-arithmetic", help="Whether reductions take time.")
     ] = True,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Predict what these files of stretto bench or study hold, and judge the model by it.",
+        ),
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all predictions here.")] = None,
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
 ) -> None:
     """Predict collectives on a machine: one of the papers', or one that stretto calibrate measured."""
     check_collective(collective)
+    if against:
+        _judge(machine, against, parse_sizes(sizes), json_file)
+        return
     where = topology_text(topology, None, nodes, ppn, 8)
     ranks = parse_topology(where).ranks
     its_machine = load_machine(machine)
@@ -89,6 +101,23 @@ def predict(
             lines.setdefault(one.spec, []).append((one.bytes, one.bytes / one.seconds))
         limit = [(size, size / bound) for size, bound in bounds.items() if bound]
         plots.plot_predictions(f"{title}, predicted", lines, limit, png_file)
+
+
+def _judge(machine: str, files: list[Path], sizes: list[int], json_file: Path | None) -> None:
+    measured = read_measured(files)
+    its_machine = load_machine(machine)
+    judgement = judge(Model(its_machine), measured, min(sizes), max(sizes))
+    if not judgement.pairs:
+        raise StrettoError(
+            f"--against: nothing there between {format_bytes(min(sizes))} and {format_bytes(max(sizes))}"
+        )
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    print_judgement(judgement, console)
+    if json_file:
+        libraries = ", ".join(dict.fromkeys(measured.libraries))
+        write_atomically(json_file, judgement_json(judgement, its_machine.name, libraries))
 
 
 def _predicted(spec: str, call: Call, result: Prediction) -> Predicted:

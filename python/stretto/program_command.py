@@ -18,24 +18,34 @@ _KEY = "stretto.program"
 class ProgramCommand(TyperCommand):
     """A command whose arguments after `--` are another program's, taken over as they are."""
 
+    program_needed = True
+    program_usage = "-- PROGRAM [ARGUMENTS]"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Set the program's part aside, so that only our own options are looked at."""
         if "--" in args:
             at = args.index("--")
             ctx.meta[_KEY] = args[at + 1 :]
             args = args[:at]
-        elif "--help" not in args:
+        elif self.program_needed and "--help" not in args:
             raise StrettoError(f"there is no -- before the program; write: {ctx.command_path} -- PROGRAM")
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What the usage line shows after the name."""
-        return [*super().collect_usage_pieces(ctx), "-- PROGRAM [ARGUMENTS]"]
+        return [*super().collect_usage_pieces(ctx), self.program_usage]
+
+
+class LauncherCommand(ProgramCommand):
+    """A command that may be given a launcher with its options after `--`."""
+
+    program_needed = False
+    program_usage = "[-- LAUNCHER [OPTIONS]]"
 
 
 def program_of(context: typer.Context) -> list[str]:
-    """What stood after the double dash."""
-    program: list[str] = context.meta[_KEY]
+    """What stood after the double dash; nothing if there was none."""
+    program: list[str] = context.meta.get(_KEY, [])
     return program
 
 

@@ -50,11 +50,14 @@ class Series:
     """Seconds of a computation alone, if overlap was measured."""
     overlapped: list[float] = field(default_factory=list)
     """Seconds of the call with that computation between its start and its end."""
+    mockup: str = ""
+    """The calls that were made in place of the collective, as `reduce+bcast`; empty: itself."""
 
     @property
     def label(self) -> str:
-        """Spec and form, as people read them."""
-        return self.spec if self.form == BLOCKING else f"{self.spec} ({self.form})"
+        """Spec, form and mock-up, as people read them."""
+        spec = f"{self.spec} {self.mockup}" if self.mockup else self.spec
+        return spec if self.form == BLOCKING else f"{spec} ({self.form})"
 
 
 @dataclass(slots=True)
@@ -74,6 +77,8 @@ class Run:
     """STRETTO_PROGRESS_THREAD=1 was set where rank 0 ran."""
     test_every: float = 0.0
     """Seconds of computation between two MPI_Test; 0: none."""
+    skipped: list[int] = field(default_factory=list)
+    """Message sizes that the budget had no time for."""
 
     @property
     def overlaps(self) -> bool:
@@ -86,9 +91,10 @@ class Run:
         return list(dict.fromkeys(series.form for series in self.series))
 
     def native(self, like: Series) -> Series | None:
-        """The MPI library's own collective in the same case, in the first form that was measured."""
+        """What the MPI library does by itself in the same case, in the first form that was measured."""
+        wanted = (like.bytes, like.in_place, like.mockup, "native")
         for other in self.series:
-            if (other.bytes, other.in_place, other.spec) == (like.bytes, like.in_place, "native"):
+            if (other.bytes, other.in_place, other.mockup, other.spec) == wanted:
                 return other
         return None
 
@@ -122,9 +128,14 @@ class Row:
     overlap: Overlap | None = None
 
 
-def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) -> Run:
-    """The run that the measuring program reports. Raises RefusedError or EndedError."""
-    run = Run()
+def read_events(
+    lines: Iterable[str], progress: Callable[[float, float], None], into: Run | None = None
+) -> Run:
+    """The run that the measuring program reports. Raises RefusedError or EndedError.
+
+    A run that is given is filled as results come in, and holds them however the reading ends.
+    """
+    run = Run() if into is None else into
     for line in lines:
         event = parse_event(line)
         match event.pop("event", None):
@@ -138,6 +149,8 @@ def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) 
                 progress(event["done"], event["total"])
             case "result":
                 run.series.append(Series(**event))
+            case "skipped":
+                run.skipped.append(event["bytes"])
             case "error":
                 raise RefusedError(f"the measuring program failed: {event['message']}")
             case "end":
@@ -241,6 +254,8 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
         "progress_thread": run.progress_thread,
         "test_every": run.test_every or None,
         "link_bytes_per_second": bound.rate if bound else None,
+        "link_bound_from_bytes": bound.least_bytes if bound else None,
+        "skipped_bytes": run.skipped,
         "results": [
             {
                 "bytes": row.series.bytes,

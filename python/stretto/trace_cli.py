@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.measure import Measurement
 
+from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.trace import Collective, Late, Totals, join, late_ranks, slowest, sum_up
 from stretto.trace_files import TraceFolder, is_rank_file, read_folder, write_merged
@@ -53,11 +52,7 @@ def _print(found: TraceFolder, worst: list[Collective], late: list[Late], totals
     tables = [slowest_table(worst)] if worst else []
     if late:
         tables.append(late_table(late, {one.rank: one.node for one in found.traces}))
-    console = Console()
-    if not console.is_terminal:
-        # Into a file or a pipe, lines stay whole.
-        wide = console.options.update(max_width=1000)
-        console.width = max([console.width, *(Measurement.get(console, wide, one).maximum for one in tables)])
+    console = console_for(*tables)
     for table in tables:
         console.print(table)
     console.print(totals_line(totals), markup=False, highlight=False, soft_wrap=True)

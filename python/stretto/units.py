@@ -13,7 +13,7 @@ _BYTE_UNITS = {
     "kb": 10**3, "mb": 10**6, "gb": 10**9,
 }  # fmt: skip
 _RATE_UNITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
-_SECONDS_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+_SECONDS_UNITS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def _split(text: str) -> tuple[str, str] | None:
@@ -100,7 +100,7 @@ def format_rate(bytes_per_second: float) -> str:
 
 
 def parse_seconds(text: str) -> float:
-    """`1ms`, `250us`, `0.5s`, `5m` as seconds."""
+    """`1ms`, `250us`, `0.5s`, `5m` (or `5min`), `1h` as seconds."""
     parts = _split(text)
     factor = _SECONDS_UNITS.get(parts[1]) if parts else None
     if parts is None or factor is None or float(parts[0]) <= 0:
@@ -133,6 +133,11 @@ def three_digits(number: float) -> str:
 def format_bandwidth(bytes_per_second: float) -> str:
     """Three digits of megabytes (10⁶ bytes) per second, without the unit."""
     return three_digits(bytes_per_second / 1e6)
+
+
+def format_nodes(nodes: int) -> str:
+    """`one node`, `8 nodes`."""
+    return "one node" if nodes == 1 else f"{nodes} nodes"
 
 
 def parse_ranks(text: str) -> range:

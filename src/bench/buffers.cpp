@@ -11,7 +11,6 @@ namespace {
 constexpr std::size_t alignment = 64;
 constexpr std::size_t guard_bytes = 64;
 constexpr auto guard = std::byte{0xA5};
-constexpr std::size_t budget = std::size_t{64} << 20U;  // bytes of all buffers, unless one pair needs more
 
 }  // namespace
 
@@ -27,7 +26,7 @@ void Buffers::Extent::renew_guard(std::byte* buffer) const noexcept {
 }
 
 Buffers::Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t output_bytes,
-                 std::size_t most_pairs)
+                 std::size_t most_pairs, std::size_t budget)
     : input_(input_bytes),
       output_(output_bytes),
       pairs_(std::clamp<std::size_t>(budget / (2 * Extent(message_bytes).stride), 1, most_pairs)) {

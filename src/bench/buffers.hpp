@@ -11,10 +11,10 @@ namespace stretto::bench {
 /// write.
 class Buffers {
  public:
-  /// As many pairs as would fit were both of them whole messages: ranks must make the same number of calls,
-  /// whatever their own buffers hold.
+  /// As many pairs as would fit into `budget` bytes were both of them whole messages: ranks must make the
+  /// same number of calls, whatever their own buffers hold. At least one, whatever it needs.
   Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t output_bytes,
-          std::size_t most_pairs);
+          std::size_t most_pairs, std::size_t budget);
 
   std::size_t pairs() const noexcept { return pairs_; }
   std::byte* input(std::size_t pair) noexcept {

@@ -44,6 +44,10 @@ std::string failure(const std::string& what, int code) {
   return "spec " + what + ": " + std::string(text.data(), static_cast<std::size_t>(length));
 }
 
+void fail(const std::string& what, int code) {
+  throw std::runtime_error(failure(what, code));
+}
+
 Call::Call(const Role& role, Element element, std::string spec, Form form, Buffers& buffers,
            const LibraryAlgorithm* algorithm)
     : role_(role),
@@ -62,6 +66,7 @@ Call::Call(const Role& role, Element element, std::string spec, Form form, Buffe
       requests_(buffers.pairs(), MPI_REQUEST_NULL) {
   for (int rank = 0; rank < role.ranks; ++rank) {
     block_counts_.push_back(static_cast<int>(role.block_count(rank)));
+    block_begins_.push_back(static_cast<int>(role.block_begin(rank)));
   }
 }
 
@@ -139,6 +144,15 @@ int Call::make(std::size_t pair) {
     case Collective::reduce_scatter_block:
       return pass(request, from, output, block_count, type, MPI_SUM, comm);
     case Collective::allgather:
+      return pass(request, from, block_count, type, output, block_count, type, comm);
+    case Collective::scatter:
+      return pass(request, from, block_count, type, output, block_count, type, role_.root, comm);
+    case Collective::scatterv:
+      return pass(request, from, block_counts_.data(), block_begins_.data(), type, output, block_count, type,
+                  role_.root, comm);
+    case Collective::gather:
+      return pass(request, from, block_count, type, output, block_count, type, role_.root, comm);
+    case Collective::alltoall:
       return pass(request, from, block_count, type, output, block_count, type, comm);
   }
   return MPI_ERR_INTERN;

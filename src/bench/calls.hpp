@@ -16,6 +16,8 @@ namespace stretto::bench {
 
 /// What of a measurement failed, and why, in a line.
 std::string failure(const std::string& what, int code);
+/// Throws that as a std::runtime_error.
+[[noreturn]] void fail(const std::string& what, int code);
 
 /// A collective on MPI_COMM_WORLD by one spec in one form, as a program would call it: by `native` the
 /// library's own, by `auto` the one in front of it, both without the work of reading a spec. Each buffer pair
@@ -65,6 +67,7 @@ class Call {
   decltype(&MPI_Wait) wait_;
   decltype(&MPI_Request_free) free_;
   std::vector<int> block_counts_;
+  std::vector<int> block_begins_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -3,13 +3,24 @@
 
 #include <algorithm>
 #include <climits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
 namespace stretto::bench {
+namespace {
+
+std::size_t unit_of(const Mockup::Part& call, int ranks) {
+  return call.divisor * (has_equal_blocks(call.collective) ? static_cast<std::size_t>(ranks) : 1);
+}
+
+}  // namespace
 
 std::vector<Case> list_cases(const Options& options, const Element& element, int ranks) {
-  const std::size_t unit = has_equal_blocks(options.collective) ? static_cast<std::size_t>(ranks) : 1;
+  std::size_t unit = unit_of({options.collective}, ranks);
+  for (const Mockup& mockup : options.mockups) {
+    for (const Mockup::Part& part : mockup.parts) unit = std::lcm(unit, unit_of(part, ranks));
+  }
   std::vector<Case> cases;
   for (const std::size_t size : options.sizes) {
     const std::size_t count = std::max<std::size_t>(1, size / element.size / unit) * unit;
@@ -42,20 +53,36 @@ std::size_t Role::block_count(int of_rank) const noexcept {
 }
 
 std::size_t Role::input_count() const noexcept {
-  if (calls_in_place() || collective == Collective::bcast) return 0;
-  return collective == Collective::allgather ? block_count(rank) : count;
+  if (calls_in_place()) return 0;
+  switch (collective) {
+    case Collective::bcast:
+      return 0;
+    case Collective::allgather:
+    case Collective::gather:
+      return block_count(rank);
+    case Collective::scatter:
+    case Collective::scatterv:
+      return is_root() ? count : 0;
+    default:
+      return count;
+  }
 }
 
 std::size_t Role::output_count() const noexcept {
   switch (collective) {
     case Collective::reduce:
+    case Collective::gather:
       return is_root() ? count : 0;
+    case Collective::scatter:
+    case Collective::scatterv:
+      return block_count(rank);
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
       return in_place ? count : block_count(rank);
     case Collective::allreduce:
     case Collective::bcast:
     case Collective::allgather:
+    case Collective::alltoall:
       break;
   }
   return count;

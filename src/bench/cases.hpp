@@ -19,7 +19,8 @@ struct Case {
 };
 
 /// The cases that the options name. Sizes are cut to whole elements, at least one, and where all ranks have
-/// blocks of one length, to one that they can share; what is then the same stays once.
+/// blocks of one length, to one that they can share; the same for each part of a mock-up. What is then the
+/// same stays once.
 std::vector<Case> list_cases(const Options& options, const Element& element, int ranks);
 
 /// What a case is for one rank.
@@ -34,7 +35,7 @@ struct Role {
   bool is_root() const noexcept { return rank == root; }
   /// This rank's call gives MPI_IN_PLACE: in a reduce only the root may.
   bool calls_in_place() const noexcept;
-  /// A rank's block of a reduce_scatter or allgather: equal, the remainder to the first ranks.
+  /// A rank's block of whatever has blocks: equal, the remainder to the first ranks.
   std::size_t block_begin(int of_rank) const noexcept;
   std::size_t block_count(int of_rank) const noexcept;
   /// Elements of the two buffers.

@@ -10,14 +10,19 @@
 
 namespace stretto::bench {
 
-/// The calls of MPI that can be measured.
+/// The calls of MPI that can be measured. Stretto has no algorithms for those from scatter on: they are parts
+/// of mock-ups (mockup.hpp) only.
 enum class Collective : std::uint8_t {
   allreduce,
   bcast,
   reduce,
   reduce_scatter,
   reduce_scatter_block,
-  allgather
+  allgather,
+  scatter,
+  scatterv,
+  gather,
+  alltoall
 };
 
 /// How a program makes such a call: all at once, start and MPI_Wait, or MPI_Start and MPI_Wait on a request
@@ -39,16 +44,20 @@ constexpr std::optional<Form> find_form(std::string_view name) {
 struct CollectiveName {
   Collective collective;
   std::string_view name;
-  std::string_view algorithms;  // the collective whose algorithms carry it out
+  std::string_view algorithms;  // the collective whose algorithms carry it out; empty: the library's only
 };
 
-constexpr std::array<CollectiveName, 6> collective_names{{
+constexpr std::array<CollectiveName, 10> collective_names{{
     {Collective::allreduce, "allreduce", "allreduce"},
     {Collective::bcast, "bcast", "bcast"},
     {Collective::reduce, "reduce", "reduce"},
     {Collective::reduce_scatter, "reduce_scatter", "reduce_scatter"},
     {Collective::reduce_scatter_block, "reduce_scatter_block", "reduce_scatter"},
     {Collective::allgather, "allgather", "allgather"},
+    {Collective::scatter, "scatter", ""},
+    {Collective::scatterv, "scatterv", ""},
+    {Collective::gather, "gather", ""},
+    {Collective::alltoall, "alltoall", ""},
 }};
 
 constexpr const CollectiveName& names_of(Collective collective) {
@@ -62,12 +71,30 @@ constexpr std::optional<Collective> find_collective(std::string_view name) {
 }
 
 constexpr bool has_root(Collective collective) {
-  return collective == Collective::bcast || collective == Collective::reduce;
+  switch (collective) {
+    case Collective::bcast:
+    case Collective::reduce:
+    case Collective::scatter:
+    case Collective::scatterv:
+    case Collective::gather:
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// All ranks have blocks of one length, so that a message is a multiple of the number of ranks.
 constexpr bool has_equal_blocks(Collective collective) {
-  return collective == Collective::reduce_scatter_block || collective == Collective::allgather;
+  switch (collective) {
+    case Collective::reduce_scatter_block:
+    case Collective::allgather:
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::alltoall:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace stretto::bench

@@ -6,16 +6,28 @@
 namespace stretto::bench {
 namespace {
 
-/// A rank's own data, where its call takes them from. An allgather's block starts with the first element of
-/// its rank's pattern, so that no two blocks are alike.
+/// A rank's own data, where its call takes them from. A block that is gathered starts with the first element
+/// of its rank's pattern, so that no two blocks are alike.
 Piece given(const Role& role, std::uint64_t generation) {
   const Content mine = Content::input(role.rank, generation);
+  if (!role.calls_in_place()) return {0, role.input_count(), mine};
   if (role.collective != Collective::allgather) return {0, role.count, mine};
-  return {role.in_place ? role.block_begin(role.rank) : 0, role.block_count(role.rank), mine};
+  return {role.block_begin(role.rank), role.block_count(role.rank), mine};
+}
+
+std::vector<Piece> gathered(const Role& role, std::uint64_t generation) {
+  std::vector<Piece> pieces;
+  pieces.reserve(static_cast<std::size_t>(role.ranks));
+  for (int rank = 0; rank < role.ranks; ++rank) {
+    pieces.push_back({role.block_begin(rank), role.block_count(rank), Content::input(rank, generation)});
+  }
+  return pieces;
 }
 
 std::vector<Piece> result(const Role& role, std::uint64_t generation) {
   const Content sum = Content::sum(generation);
+  const std::size_t block_begin = role.block_begin(role.rank);
+  const std::size_t block_count = role.block_count(role.rank);
   std::vector<Piece> pieces;
   switch (role.collective) {
     case Collective::allreduce:
@@ -27,11 +39,19 @@ std::vector<Piece> result(const Role& role, std::uint64_t generation) {
       break;
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
-      return {{0, role.block_count(role.rank), sum.from(role.block_begin(role.rank))}};
+      return {{0, block_count, sum.from(block_begin)}};
     case Collective::allgather:
-      for (int rank = 0; rank < role.ranks; ++rank) {
-        pieces.push_back({role.block_begin(rank), role.block_count(rank), Content::input(rank, generation)});
-      }
+      return gathered(role, generation);
+    case Collective::gather:
+      if (role.is_root()) return gathered(role, generation);
+      break;
+    case Collective::scatter:
+    case Collective::scatterv:
+      return {{0, block_count, Content::input(role.root, generation).from(block_begin)}};
+    case Collective::alltoall:
+      // From each rank the block that is this one's.
+      pieces = gathered(role, generation);
+      for (Piece& piece : pieces) piece.content = piece.content.from(block_begin);
       break;
   }
   return pieces;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measuring program: times collectives by several specs in one run, checks their results, and prints
-// events (report.hpp) for `stretto bench` to read. Its own traffic uses PMPI, so that nothing changes what it
-// counts with.
+// events (report.hpp) for `stretto bench` to read; or messages, for `stretto calibrate`. Its own traffic uses
+// PMPI, so that nothing changes what it counts with.
 //
 // With --serve yes one job makes many measurements: each line of standard input has the options of one, like
 // the command line, whose own are the usual ones. Each is answered by events from `start` to `end`, or by an
@@ -17,7 +17,10 @@
 #include <thread>
 #include <vector>
 
+#include "budget.hpp"
+#include "calibration/calibration.hpp"
 #include "cases.hpp"
+#include "library.hpp"
 #include "measure.hpp"
 #include "options.hpp"
 #include "pattern.hpp"
@@ -28,9 +31,21 @@ namespace {
 
 using namespace stretto::bench;
 
+/// Seconds by the clock of rank 0, for all ranks.
+double common_seconds_since(double begin) {
+  double elapsed = PMPI_Wtime() - begin;
+  LIBRARY(PMPI_Bcast)(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return elapsed;
+}
+
 /// Returns whether all results were right.
 bool run(const Options& options, const Placement& placement, Job& job) {
   const bool speaks = placement.rank == 0;
+  if (options.calibrate_seconds > 0) {
+    calibrate(options, placement);
+    if (speaks) report_end();
+    return true;
+  }
   check_options(options, placement.ranks);
   const Element element = find_element(options.type);
   const std::vector<Case> cases = list_cases(options, element, placement.ranks);
@@ -38,11 +53,20 @@ bool run(const Options& options, const Placement& placement, Job& job) {
 
   if (speaks) report_start(options, cases, placement);
   const auto total = static_cast<double>(cases.size());
+  Budget budget(options, cases);
+  const double begin = PMPI_Wtime();
   bool correct = true;
   for (std::size_t index = 0; index < cases.size(); ++index) {
     const auto done = static_cast<double>(index);
-    const auto results =
-        measurement.run(cases[index], [&](double part) { report_progress(done + part, total); });
+    const double elapsed = common_seconds_since(begin);
+    if (!budget.has_time_for(cases[index], elapsed)) {
+      budget.note_skipped(cases[index]);
+      if (speaks) report_skipped(cases[index]);
+      continue;
+    }
+    const auto results = measurement.run(cases[index], budget.seconds_for(cases[index], elapsed),
+                                         [&](double part) { report_progress(done + part, total); });
+    budget.note(cases[index], results);
     for (const Result& result : results) {
       correct = correct && result.correct;
       if (speaks) report_result(cases[index], result);

@@ -8,25 +8,25 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
-#include "buffers.hpp"
 #include "calls.hpp"
-#include "expectations.hpp"
 #include "library.hpp"
+#include "median.hpp"
+#include "stage.hpp"
 
 namespace stretto::bench {
 namespace {
 
-constexpr double sample_seconds = 200e-6;     // a sample is at least about this long
-constexpr double warmup_seconds = 0.5;        // a spec's warm-up stops after this, whatever its calls
-constexpr std::size_t least_repetitions = 5;  // also when the time is up
+constexpr double sample_seconds = 200e-6;  // a sample is at least about this long
+constexpr double warmup_seconds = 0.5;     // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t most_repetitions = 10000;
 constexpr std::size_t most_calls = 1024;  // in a sample
 // Each pair has a persistent request; were they many, none would be in a cache, as a program's few are.
 constexpr std::size_t most_requests = 64;
+constexpr std::size_t buffer_budget = std::size_t{64} << 20U;  // bytes of all buffers, unless pairs need more
 
 /// The largest value of any rank. All ranks get the same, so decisions taken from it are the same on all.
 template <std::size_t count>
@@ -39,11 +39,12 @@ std::array<double, count> largest(std::array<double, count> values) {
 std::string choice(Collective collective, Form form, std::size_t bytes) {
   std::array<char, 256> text{};
   std::string name(names_of(collective).algorithms);
+  if (name.empty()) return "native";
   if (form == Form::non_blocking) name = "i" + name;
   if (form == Form::persistent) name += "_init";
   const int code =
       stretto_choice(name.c_str(), MPI_COMM_WORLD, bytes, text.data(), static_cast<int>(text.size()));
-  if (code != MPI_SUCCESS) throw std::runtime_error(failure("auto", code));
+  if (code != MPI_SUCCESS) fail("auto", code);
   return text.data();
 }
 
@@ -56,16 +57,11 @@ double timed(const Work& work) {
   return PMPI_Wtime() - begin;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// What a spec is warmed up for, beside its form and case.
-std::string warm_key(const Options& options, const std::string& spec) {
-  std::string key(names_of(options.collective).name);
-  return key + " " + std::to_string(options.root) + " " + options.type + " " + spec;
+/// What is warmed up, beside its form and case.
+std::string warm_key(const Options& options, const Result& result) {
+  const std::string collective(names_of(options.collective).name);
+  return collective + " " + std::to_string(options.root) + " " + options.type + " " + result.spec + " " +
+         result.mockup;
 }
 
 /// Of a computation that all ranks do at once, with no call under way.
@@ -78,11 +74,15 @@ double measure_unit(Computation& computation) {
 
 }  // namespace
 
-/// One spec in one form.
-struct Measurement::Subject {
-  explicit Subject(Call its_call) : call(std::move(its_call)) {}
-
+/// One call and what it works on.
+struct Measurement::Step {
+  Stage* stage;
   Call call;
+};
+
+/// The collective, or a mock-up, by one spec in one form.
+struct Measurement::Subject {
+  std::vector<Step> steps;  // of a mock-up one for each part
   Result result;
   std::size_t units = 0;  // of the computation
 };
@@ -90,32 +90,50 @@ struct Measurement::Subject {
 /// What one case needs while it is measured.
 class Measurement::Trial {
  public:
-  Trial(Measurement& owner, const Case& one)
-      : owner_(owner),
-        role_{owner.options_.collective, one.count,   one.in_place,
-              owner.options_.root,       owner.rank_, owner.ranks_},
-        buffers_(one.bytes, role_.input_count() * owner.element_.size,
-                 role_.output_count() * owner.element_.size,
-                 owner.options_.has(Form::persistent) ? most_requests : most_calls) {}
+  Trial(Measurement& owner, const Case& one) : owner_(owner), case_(one) {
+    std::size_t most_stages = 1;
+    for (const Mockup& mockup : owner.options_.mockups) most_stages += mockup.parts.size();
+    budget_ = buffer_budget / most_stages;
+  }
 
-  Call make_call(const std::string& spec, Form form) {
-    const std::string name(LibraryAlgorithms::name_in(spec));
-    const LibraryAlgorithm* const algorithm =
-        name.empty() ? nullptr : owner_.job_.algorithms.find(role_.collective, form, name);
-    return {role_, owner_.element_, spec, form, buffers_, algorithm};
+  /// The collective itself if there are no parts.
+  Subject make_subject(const std::string& spec, Form form, const Mockup& mockup) {
+    std::vector<Mockup::Part> parts = mockup.parts;
+    if (parts.empty()) parts.push_back({owner_.options_.collective});
+    Subject subject;
+    subject.result.spec = spec;
+    subject.result.mockup = mockup.text;
+    subject.result.form = form;
+    for (std::size_t index = 0; index < parts.size(); ++index) {
+      const Mockup::Part& part = parts[index];
+      // Two equal parts of one mock-up have buffers of their own, or the second would hide what the first
+      // did.
+      const auto earlier =
+          std::count(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(index), part);
+      Stage& its_stage = stage(part, static_cast<std::size_t>(earlier));
+      const std::string name(LibraryAlgorithms::name_in(spec));
+      const LibraryAlgorithm* const algorithm =
+          name.empty() ? nullptr : owner_.job_.algorithms.find(part.collective, form, name);
+      subject.steps.push_back(
+          {&its_stage, {its_stage.role(), owner_.element_, spec, form, its_stage.buffers(), algorithm}});
+      const std::string chosen =
+          spec == "auto" ? choice(part.collective, form, case_.bytes / part.divisor) : spec;
+      subject.result.chosen += (index == 0 ? "" : "+") + chosen;
+    }
+    return subject;
   }
 
   /// A first call with a full check, then some to settle. Returns the seconds of a call.
   double warm_up(Subject& subject) {
-    double call = measure(subject, 1, [this] { return holds_all(); });
-    double spent = 0;
+    double call = measure(subject, 1, [](Stage& stage) { return stage.holds_all(); });
+    double spent = call;
     for (std::size_t done = 0; done < owner_.options_.warmup && spent < warmup_seconds; ++done) {
       call = measure(subject, 1, unchecked);
       spent += call;
     }
     if (call >= sample_seconds) return call;
     // One short call says little about itself: ask for a row of them, as they will be measured.
-    return measure(subject, std::min<std::size_t>(buffers_.pairs(), 16), unchecked);
+    return measure(subject, std::min<std::size_t>(least_pairs(), 16), unchecked);
   }
 
   /// Chooses the computation that takes as long as the call.
@@ -138,7 +156,7 @@ class Measurement::Trial {
   /// Takes one sample.
   void sample(Subject& subject) {
     const std::size_t inner = subject.result.inner;
-    const auto holds = [&] { return holds_sampled(inner); };
+    const auto holds = [inner](Stage& stage) { return stage.holds_sampled(inner); };
     subject.result.seconds.push_back(measure(subject, inner, holds));
     if (!owner_.options_.overlap) return;
     subject.result.computation.push_back(measure_computation(subject));
@@ -146,13 +164,44 @@ class Measurement::Trial {
         measure(subject, inner, holds, [&](std::size_t pair) { compute(subject, pair); }));
   }
 
-  bool with_barrier() const { return role_.ranks_run_ahead(); }
+  /// For all subjects alike, once they are made.
+  bool with_barrier() const {
+    return std::any_of(stages_.begin(), stages_.end(),
+                       [](const Place& place) { return place.stage.role().ranks_run_ahead(); });
+  }
   /// A call in place finds no input where another one has been.
-  std::size_t most_calls_in_sample() const { return role_.in_place ? buffers_.pairs() : most_calls; }
+  std::size_t most_calls_in_sample() const { return case_.in_place ? least_pairs() : most_calls; }
 
  private:
-  static bool unchecked() { return true; }
+  /// Which stage it is: the n-th one of a part.
+  struct Place {
+    Mockup::Part part;
+    std::size_t number;
+    Stage stage;
+  };
+
+  static bool unchecked(const Stage& /*stage*/) { return true; }
   static constexpr auto nothing = [](std::size_t /*pair*/) {};
+
+  /// All specs share it.
+  Stage& stage(const Mockup::Part& part, std::size_t number) {
+    for (Place& place : stages_) {
+      if (place.part == part && place.number == number) return place.stage;
+    }
+    const Role role{part.collective, case_.count / part.divisor,
+                    case_.in_place,  owner_.options_.root,
+                    owner_.rank_,    owner_.ranks_};
+    const std::size_t most_pairs = owner_.options_.has(Form::persistent) ? most_requests : most_calls;
+    return stages_
+        .emplace_back(Place{part, number, Stage(role, owner_.element_, owner_.pattern_, most_pairs, budget_)})
+        .stage;
+  }
+
+  std::size_t least_pairs() const {
+    std::size_t least = SIZE_MAX;
+    for (const Place& place : stages_) least = std::min(least, place.stage.pairs());
+    return least;
+  }
 
   /// Makes as many calls as a sample has, with `between(pair)` between start and end of each. Returns the
   /// seconds of a call, the slowest rank's, and notes wrong results.
@@ -163,19 +212,25 @@ class Measurement::Trial {
   /// by then its message is there.
   template <typename Check, typename Between = decltype(nothing)>
   double measure(Subject& subject, std::size_t inner, const Check& holds, const Between& between = nothing) {
-    const Forced forced(subject.call.algorithm());
-    prepare(subject.call, inner);
+    std::deque<Forced> forced;
+    for (const Step& step : subject.steps) forced.emplace_back(step.call.algorithm());
+    ++owner_.generation_;
+    for (Step& step : subject.steps) step.stage->prepare(step.call, inner, owner_.generation_);
     const bool barrier = with_barrier();
     const double local = timed([&] {
       for (std::size_t at = 0; at < inner; ++at) {
-        const std::size_t its_pair = pair(at);
-        subject.call.start(its_pair);
-        between(its_pair);
-        subject.call.wait(its_pair);
+        for (Step& step : subject.steps) {
+          const std::size_t its_pair = step.stage->pair(at);
+          step.call.start(its_pair);
+          between(its_pair);
+          step.call.wait(its_pair);
+        }
         if (barrier) PMPI_Barrier(MPI_COMM_WORLD);
       }
     });
-    const auto [seconds, wrong] = largest<2>({local, holds() ? 0.0 : 1.0});
+    const bool right = std::all_of(subject.steps.begin(), subject.steps.end(),
+                                   [&](Step& step) { return holds(*step.stage); });
+    const auto [seconds, wrong] = largest<2>({local, right ? 0.0 : 1.0});
     subject.result.correct = subject.result.correct && wrong == 0.0;
     return seconds / static_cast<double>(inner);
   }
@@ -196,48 +251,14 @@ class Measurement::Trial {
       const std::size_t now = std::min(left, most);
       owner_.computation_.run(now);
       left -= now;
-      if (left > 0 && !ended) ended = subject.call.test(pair);
+      if (left > 0 && !ended) ended = subject.steps.front().call.test(pair);
     }
   }
-
-  /// New data for the next `inner` calls. There are as many pairs if they are in place; else calls take
-  /// turns, as they find what they read unchanged.
-  void prepare(Call& its_call, std::size_t inner) {
-    ++owner_.generation_;
-    first_ = next_;
-    next_ = (next_ + inner) % buffers_.pairs();
-    const Holdings before = holdings_before(role_, owner_.generation_);
-    for (std::size_t call = 0; call < std::min(inner, buffers_.pairs()); ++call) {
-      its_call.prepare(pair(call));
-      buffers_.renew_guards(pair(call));
-      fill(owner_.pattern_, before.input, input(call));
-      fill(owner_.pattern_, before.output, output(call));
-    }
-  }
-
-  bool holds_all() {
-    const Holdings after = holdings_after(role_, owner_.generation_);
-    return hold(owner_.pattern_, after.input, input(0)) && hold(owner_.pattern_, after.output, output(0)) &&
-           buffers_.guards_intact(pair(0));
-  }
-
-  bool holds_sampled(std::size_t inner) {
-    const std::size_t call = owner_.generation_ % inner;
-    const Holdings after = holdings_after(role_, owner_.generation_);
-    return hold_sampled(owner_.pattern_, after.output, output(call), role_.output_count(),
-                        owner_.generation_) &&
-           buffers_.guards_intact(pair(call));
-  }
-
-  std::size_t pair(std::size_t call) const { return (first_ + call) % buffers_.pairs(); }
-  std::byte* input(std::size_t call) { return buffers_.input(pair(call)); }
-  std::byte* output(std::size_t call) { return buffers_.output(pair(call)); }
 
   Measurement& owner_;
-  Role role_;
-  Buffers buffers_;
-  std::size_t first_ = 0;
-  std::size_t next_ = 0;
+  Case case_;
+  std::size_t budget_ = 0;    // bytes of a stage's buffers
+  std::deque<Place> stages_;  // calls refer to them
 };
 
 Measurement::Measurement(const Options& options, const Element& element, int rank, int ranks, Job& job)
@@ -255,22 +276,23 @@ std::size_t Measurement::units_in(double seconds) const {
   return static_cast<std::size_t>(std::max(1.0, std::round(seconds / unit_seconds_)));
 }
 
-std::vector<Result> Measurement::run(const Case& one, const Progress& progress) {
+std::vector<Result> Measurement::run(const Case& one, double most_seconds, const Progress& progress) {
   Trial trial(*this, one);
+  std::vector<Mockup> mockups = {Mockup{}};
+  mockups.insert(mockups.end(), options_.mockups.begin(), options_.mockups.end());
   std::vector<Subject> subjects;
-  double fastest = INFINITY;
   for (const std::string& spec : options_.specs) {
     for (const Form form : options_.forms) {
-      Subject& subject = subjects.emplace_back(trial.make_call(spec, form));
-      subject.result.spec = spec;
-      subject.result.form = form;
-      subject.result.with_barrier = trial.with_barrier();
-      subject.result.chosen = spec == "auto" ? choice(options_.collective, form, one.bytes) : spec;
-      const auto [known, is_new] =
-          job_.warm.try_emplace({warm_key(options_, spec), form, one.count, one.in_place});
-      if (is_new) known->second = trial.warm_up(subject);
-      fastest = std::min(fastest, known->second);
+      for (const Mockup& mockup : mockups) subjects.push_back(trial.make_subject(spec, form, mockup));
     }
+  }
+  double fastest = INFINITY;
+  for (Subject& subject : subjects) {
+    subject.result.with_barrier = trial.with_barrier();
+    const auto [known, is_new] = job_.warm.try_emplace(
+        {warm_key(options_, subject.result), subject.result.form, one.count, one.in_place});
+    if (is_new) known->second = trial.warm_up(subject);
+    fastest = std::min(fastest, known->second);
   }
   // All get the same number of calls: the common start then weighs the same in all their samples.
   const double wanted = std::ceil(sample_seconds / std::max(fastest, 1e-9));
@@ -293,11 +315,10 @@ std::vector<Result> Measurement::run(const Case& one, const Progress& progress) 
     if (rank_ == 0) {
       const double by_count = static_cast<double>(done) / static_cast<double>(enough);
       const double by_time = elapsed / std::max(options_.min_seconds, 1e-9);
-      progress(std::min(
-          1.0, std::max(std::min(by_count, by_time), elapsed / std::max(options_.max_seconds, 1e-9))));
+      progress(std::min(1.0, std::max(std::min(by_count, by_time), elapsed / std::max(most_seconds, 1e-9))));
     }
     if (done >= enough && elapsed >= options_.min_seconds) break;
-    if (done >= std::min(enough, least_repetitions) && elapsed >= options_.max_seconds) break;
+    if (done >= std::min(enough, Measurement::least_repetitions) && elapsed >= most_seconds) break;
   }
   std::vector<Result> results(subjects.size());
   std::transform(subjects.begin(), subjects.end(), results.begin(),

@@ -20,8 +20,9 @@ namespace stretto::bench {
 
 struct Result {
   std::string spec;
+  std::string mockup;  // empty: the collective itself
   Form form = Form::blocking;
-  std::string chosen;
+  std::string chosen;     // of a mock-up a choice for each part, with + between
   std::size_t inner = 1;  // calls in one sample
   // Of one call, a sample each: the slowest rank's.
   std::vector<double> seconds;      // from its start to its end, with nothing between
@@ -38,21 +39,24 @@ struct Job {
   std::map<std::tuple<std::string, Form, std::size_t, bool>, double> warm;
 };
 
-/// Measures all specs of a case in all forms interleaved: every repetition runs each once, in an order that
-/// is shuffled alike on all ranks, so that what disturbs the machine disturbs all of them, and results pair
-/// up by repetition.
+/// Measures all specs of a case in all forms, and the mock-ups by all specs, interleaved: every repetition
+/// runs each once, in an order that is shuffled alike on all ranks, so that what disturbs the machine
+/// disturbs all of them, and results pair up by repetition.
 class Measurement {
  public:
   /// Told how much of a case is done, from 0 to 1, on rank 0 only.
   using Progress = std::function<void(double)>;
+  static constexpr std::size_t least_repetitions = 5;  // also when the time is up
 
   /// Collective over MPI_COMM_WORLD.
   Measurement(const Options& options, const Element& element, int rank, int ranks, Job& job);
 
-  /// Collective over MPI_COMM_WORLD. Throws std::runtime_error when a call fails.
-  std::vector<Result> run(const Case& one, const Progress& progress);
+  /// Collective over MPI_COMM_WORLD. A case ends after so many seconds, if it has the least repetitions by
+  /// then. Throws std::runtime_error when a call fails.
+  std::vector<Result> run(const Case& one, double most_seconds, const Progress& progress);
 
  private:
+  struct Step;
   struct Subject;
   class Trial;
 

@@ -54,10 +54,12 @@ std::vector<std::string> split(std::string_view option, std::string_view text) {
 }
 
 Collective parse_collective(std::string_view option, std::string_view text) {
-  if (const auto found = find_collective(text)) return *found;
   std::string known;
-  for (const CollectiveName& one : collective_names)
+  for (const CollectiveName& one : collective_names) {
+    if (one.algorithms.empty()) continue;
+    if (one.name == text) return one.collective;
     known += (known.empty() ? "" : ", ") + std::string(one.name);
+  }
   refuse(option, text, "one of " + known);
 }
 
@@ -78,6 +80,24 @@ std::vector<Form> parse_forms(std::string_view option, std::string_view text) {
   return forms;
 }
 
+std::vector<Mockup> parse_mockups(std::string_view option, std::string_view text) {
+  std::vector<Mockup> mockups;
+  for (const std::string& part : split(option, text)) mockups.push_back(parse_mockup(part));
+  return mockups;
+}
+
+/// A mock-up stands for a call that gives back what it takes, at once, by whatever carries it out.
+void check_mockups(const Options& options, bool in_place) {
+  const bool plain = options.only_blocking() && !in_place && !options.overlap;
+  const bool by_name = std::all_of(options.specs.begin(), options.specs.end(), [](const std::string& spec) {
+    return spec == "native" || spec == "auto";
+  });
+  if (options.mockups.empty() || (plain && by_name)) return;
+  throw std::invalid_argument(
+      "--mockups: expected --specs native,auto or one of them, --forms blocking, "
+      "--in-place no and --overlap no");
+}
+
 bool parse_flag(std::string_view option, std::string_view text) {
   if (text != "no" && text != "yes") refuse(option, text, "no or yes");
   return text == "yes";
@@ -87,6 +107,7 @@ bool parse_flag(std::string_view option, std::string_view text) {
 void check_spec(Collective collective, const std::string& spec) {
   if (!LibraryAlgorithms::name_in(spec).empty()) return;
   const std::string algorithms(names_of(collective).algorithms);
+  if (algorithms.empty()) return;  // the library's only
   std::array<char, 1024> text{};
   const int length = static_cast<int>(text.size());
   if (stretto_parse_spec(algorithms.c_str(), spec.c_str(), text.data(), length) != MPI_SUCCESS) {
@@ -116,6 +137,7 @@ void check_options(const Options& options, int ranks) {
   if (options.overlap && options.has(Form::blocking)) {
     throw std::invalid_argument("--overlap: nothing overlaps with a blocking call; expected other --forms");
   }
+  check_mockups(options, in_place);
 }
 
 Options parse_options(const std::vector<std::string>& words, Options usual) {
@@ -124,6 +146,7 @@ Options parse_options(const std::vector<std::string>& words, Options usual) {
       {"--serve", [&](auto name, auto value) { options.serve = parse_flag(name, value); }},
       {"--collective", [&](auto name, auto value) { options.collective = parse_collective(name, value); }},
       {"--specs", [&](auto name, auto value) { options.specs = split(name, value); }},
+      {"--mockups", [&](auto name, auto value) { options.mockups = parse_mockups(name, value); }},
       {"--forms", [&](auto name, auto value) { options.forms = parse_forms(name, value); }},
       {"--sizes",
        [&](auto name, auto value) {
@@ -142,10 +165,13 @@ Options parse_options(const std::vector<std::string>& words, Options usual) {
        [&](auto name, auto value) { options.min_seconds = parse_number<double>(name, value); }},
       {"--max-seconds",
        [&](auto name, auto value) { options.max_seconds = parse_number<double>(name, value); }},
+      {"--budget", [&](auto name, auto value) { options.budget = parse_number<double>(name, value); }},
       {"--seed", [&](auto name, auto value) { options.seed = parse_number<std::uint64_t>(name, value); }},
       {"--overlap", [&](auto name, auto value) { options.overlap = parse_flag(name, value); }},
       {"--test-every",
        [&](auto name, auto value) { options.test_every = parse_number<double>(name, value); }},
+      {"--calibrate",
+       [&](auto name, auto value) { options.calibrate_seconds = parse_number<double>(name, value); }},
   };
   for (std::size_t at = 0; at < words.size(); at += 2) {
     const auto setter = setters.find(words[at]);

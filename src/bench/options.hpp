@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collective.hpp"
+#include "mockup.hpp"
 
 namespace stretto::bench {
 
@@ -16,6 +17,7 @@ struct Options {
   bool serve = false;  // requests from standard input instead (serve.hpp), of which the rest is the usual
   Collective collective = Collective::allreduce;
   std::vector<std::string> specs;
+  std::vector<Mockup> mockups;                 // measured beside the collective, by each spec
   std::vector<Form> forms = {Form::blocking};  // of each spec
   std::vector<std::size_t> sizes;              // bytes of a message
   std::vector<bool> in_place = {false};
@@ -25,9 +27,12 @@ struct Options {
   std::size_t warmup = 3;
   double min_seconds = 0.0;
   double max_seconds = 30.0;
+  double budget = 0.0;  // seconds for all cases together; 0: as long as it takes
   std::uint64_t seed = 1;
   bool overlap = false;     // with a computation
   double test_every = 0.0;  // seconds of it between two MPI_Test; 0: none
+  /// Measure messages for so long, in place of collectives; 0: collectives.
+  double calibrate_seconds = 0.0;
 
   bool has(Form form) const { return std::find(forms.begin(), forms.end(), form) != forms.end(); }
   bool only_blocking() const { return !has(Form::non_blocking) && !has(Form::persistent); }

@@ -103,6 +103,16 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
          {"stretto", stretto_version()}});
 }
 
+void report_calibration(const Options& options, const Placement& placement) {
+  print({{"event", "start"},
+         {"library", library_version()},
+         {"ranks", placement.ranks},
+         {"nodes", placement.ppn.size()},
+         {"ppn", placement.ppn},
+         {"seconds", options.calibrate_seconds},
+         {"stretto", stretto_version()}});
+}
+
 void report_progress(double done, double total) {
   using Clock = std::chrono::steady_clock;
   static Clock::time_point last;
@@ -117,6 +127,7 @@ void report_result(const Case& one, const Result& result) {
          {"bytes", one.bytes},
          {"in_place", one.in_place},
          {"spec", result.spec},
+         {"mockup", result.mockup},
          {"form", name_of(result.form)},
          {"chosen", result.chosen},
          {"inner", result.inner},
@@ -127,12 +138,20 @@ void report_result(const Case& one, const Result& result) {
          {"correct", result.correct}});
 }
 
+void report_skipped(const Case& one) {
+  print({{"event", "skipped"}, {"bytes", one.bytes}, {"in_place", one.in_place}});
+}
+
 void report_error(const std::string& message) {
   print({{"event", "error"}, {"message", message}});
 }
 
 void report_end() {
   print({{"event", "end"}});
+}
+
+void report_lines(const std::string& lines) {
+  std::cout << lines << std::flush;
 }
 
 }  // namespace stretto::bench

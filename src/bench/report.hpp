@@ -24,9 +24,15 @@ Placement find_placement();
 /// Of a job that serves: the library's own algorithms for each collective, in the forms that it measures.
 void report_ready(const Options& usual, const Placement& placement);
 void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement);
+/// The first event of a calibration, whose others are in calibration/phases.hpp.
+void report_calibration(const Options& options, const Placement& placement);
 void report_progress(double done, double total);
 void report_result(const Case& one, const Result& result);
+/// A case that the budget has no time for.
+void report_skipped(const Case& one);
 void report_error(const std::string& message);
 void report_end();
+/// Events that are written out already, each with the end of its line.
+void report_lines(const std::string& lines);
 
 }  // namespace stretto::bench

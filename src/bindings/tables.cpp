@@ -13,6 +13,7 @@
 
 #include "bindings/bindings.hpp"
 #include "select/library_name.hpp"
+#include "select/rule.hpp"
 #include "select/table.hpp"
 #include "select/table_file.hpp"
 
@@ -47,7 +48,7 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
 
 void bind_tables(nb::module_& module) {
   nb::class_<Table::Row>(module, "TableRow")
-      .def_ro("from_bytes", &Table::Row::from)
+      .def_ro("begin", &Table::Row::from)
       .def_prop_ro("spec", [](const Table::Row& row) { return to_string(row.spec); })
       .def_ro("library", &Table::Row::library)
       .def_prop_ro("gain", [](const Table::Row& row) {
@@ -98,6 +99,27 @@ void bind_tables(nb::module_& module) {
         return row == nullptr ? std::nullopt : std::optional(to_string(row->spec));
       },
       nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"));
+  module.def(
+      "choose",
+      [](const std::string& call, std::size_t bytes, const Topology& topology) {
+        const NamedCall named = call_named(call);
+        return to_string(choose({.collective = named.collective,
+                                 .bytes = bytes,
+                                 .ranks = topology.ranks(),
+                                 .nodes = topology.nodes,
+                                 .min_ppn = topology.min_ppn,
+                                 .max_ppn = topology.max_ppn,
+                                 .face = named.face}));
+      },
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"));
+  nb::class_<TableFile>(module, "TableFile")
+      .def_ro("path", &TableFile::path)
+      .def_ro("text", &TableFile::text)
+      .def_ro("error", &TableFile::error);
+  module.def(
+      "read_table_file",
+      [](const std::string& setting, const std::string& family) { return read_table_file(setting, family); },
+      nb::arg("setting"), nb::arg("family"));
   module.def(
       "default_table_path", [](const std::string& family) { return default_table_path(family); },
       nb::arg("family"));

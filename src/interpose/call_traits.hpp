@@ -32,6 +32,7 @@ struct CallTraits {
 };
 
 class Communicator;
+class LearningCall;
 
 /// A call that the library carries out.
 struct LibraryCall {
@@ -49,6 +50,8 @@ struct Form {
   std::optional<Spec> forced = std::nullopt;
   /// Set when the library carries it out, and that is to be told of (STRETTO_STATS and others).
   std::optional<LibraryCall> told = std::nullopt;
+  /// Set when the library carries it out, and something is learned by it (STRETTO_ONLINE).
+  std::shared_ptr<LearningCall> learning = nullptr;
 };
 
 }  // namespace stretto

@@ -10,9 +10,7 @@
 #include "select/rule.hpp"
 
 namespace stretto {
-namespace {
 
-/// Why a forced spec cannot serve a call; empty if it can.
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (spec.is_native()) {
@@ -35,15 +33,21 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
   return {};
 }
 
+CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face) {
+  return {.collective = traits.collective,
+          .bytes = traits.bytes,
+          .ranks = topology.ranks(),
+          .nodes = topology.nodes,
+          .min_ppn = topology.min_ppn,
+          .max_ppn = topology.max_ppn,
+          .commutative = traits.commutative,
+          .face = face};
+}
+
+namespace {
+
 Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face face) {
-  const CallShape shape{.collective = traits.collective,
-                        .bytes = traits.bytes,
-                        .ranks = topology.ranks(),
-                        .nodes = topology.nodes,
-                        .min_ppn = topology.min_ppn,
-                        .max_ppn = topology.max_ppn,
-                        .commutative = traits.commutative,
-                        .face = face};
+  const CallShape shape = shape_of(traits, topology, face);
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (reproducible) return choose_reproducible(shape);
   return session.must_be_own(face) ? choose_own(shape) : choose(shape);
@@ -80,6 +84,18 @@ std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits&
   // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
   const bool may_be_cut = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
   return may_be_cut ? spec : Spec{};
+}
+
+std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
+                                           const CallTraits& traits, const Form& form, MPI_Comm comm,
+                                           Spec& spec) {
+  // A shorter call may not have got here on all ranks: where the datatypes differ, some need no look.
+  if (traits.bytes < session.online_floor(traits.collective) || form.face != Face::blocking || form.forced ||
+      !traits.understood || traits.is_own || state->native_only()) {
+    return nullptr;
+  }
+  Learner* learner = state->online().consider(*state, traits, comm, spec);
+  return learner == nullptr ? nullptr : std::make_shared<LearningCall>(state, *learner);
 }
 
 bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face) {

@@ -10,6 +10,7 @@
 
 #include "interpose/comparison.hpp"
 #include "interpose/held_handles.hpp"
+#include "interpose/online.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/session.hpp"
 
@@ -21,8 +22,19 @@ namespace stretto {
 std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
                                 const std::optional<Spec>& forced);
 
+/// What the rule looks at.
+CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face);
+
+/// Why a spec cannot serve a call; empty if it can.
+std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology);
+
 /// The same for a call of this form. Native without segments: the library's own function carries it out.
 std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form);
+
+/// Of a call by which something is learned, whose spec may become another; else nullptr.
+std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
+                                           const CallTraits& traits, const Form& form, MPI_Comm comm,
+                                           Spec& spec);
 
 /// Has all that a call by `spec` needs of the communicator, waiting for other ranks where the call may;
 /// false: it cannot be had, on all ranks alike.
@@ -77,8 +89,10 @@ std::optional<int> carry_out(Form& form, const CallTraits& traits, const Program
   if (!spec) return report(comm, MPI_ERR_OTHER);
   std::shared_ptr<Operation> after;
   if (session.settings.check && !state->native_only()) after = compare(state, traits, *spec, form.face);
+  std::shared_ptr<LearningCall> learning = try_learning(state, traits, form, comm, *spec);
   if (!prepare(*state, traits, *spec, form.face)) spec = Spec{};
   if (spec->is_pass_through()) {
+    form.learning = std::move(learning);
     if (session.tells_of_all_calls()) form.told = {traits, state, state->next_sequence()};
     return std::nullopt;
   }

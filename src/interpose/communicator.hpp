@@ -12,6 +12,7 @@
 #include "engine/schedule_execution.hpp"
 #include "engine/spin_lock.hpp"
 #include "interpose/call_traits.hpp"
+#include "interpose/online.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"
 #include "select/table.hpp"
@@ -26,6 +27,7 @@ class Communicator {
   explicit Communicator(MPI_Comm users);
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
+  ~Communicator() { online_.conclude(*this); }
 
   /// Every collective of it goes to the library: an intercommunicator, a single rank, ranks of another world,
   /// or no tags left. The same on all of its ranks.
@@ -36,6 +38,8 @@ class Communicator {
   [[nodiscard]] int rank() const { return rank_; }
   /// Of the communicator's ranks, which rank of MPI_COMM_WORLD each is.
   [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
+
+  [[nodiscard]] Online& online() { return online_; }
 
   /// The tags of its calls, agreed upon from the first call on that needs them. To be called in the order of
   /// calls.
@@ -87,6 +91,7 @@ class Communicator {
   Topology topology_;
   const Table::Shape* table_shape_ = nullptr;
   Peers ranks_in_world_;
+  Online online_;
   std::string label_;
   std::uint64_t sequence_ = 0;
   std::shared_ptr<Channel> channel_;

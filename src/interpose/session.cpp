@@ -18,6 +18,7 @@
 #include "engine/immortal.hpp"
 #include "interpose/communicator.hpp"
 #include "interpose/find_topology.hpp"
+#include "interpose/online.hpp"
 #include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/shared_settings.hpp"
@@ -48,9 +49,7 @@ std::size_t find_native_floor(const Settings& settings, Collective collective, F
   const std::optional<Spec>& forced = settings.forced_for(collective);
   if (forced) return forced->is_pass_through() ? SIZE_MAX : 0;
   if (session.must_be_own(face)) return 0;
-  // The rule speaks on communicators whose shape is not in the table.
-  const std::size_t floor = native_floor(collective, face);
-  return session.table ? std::min(floor, session.table->native_floor(collective, face)) : floor;
+  return session.choice_floor(collective, face);
 }
 
 std::string shape_text(int nodes, int min_ppn, int max_ppn) {
@@ -86,6 +85,12 @@ bool may_help(int thread_level) {
 }
 
 }  // namespace
+
+std::size_t Session::choice_floor(Collective collective, Face face) const {
+  // The rule speaks on communicators whose shape is not in the table.
+  const std::size_t floor = stretto::native_floor(collective, face);
+  return table ? std::min(floor, table->native_floor(collective, face)) : floor;
+}
 
 void begin_session(int given_level, int asked_level) {
   if (session.active) return;
@@ -124,6 +129,7 @@ void begin_session(int given_level, int asked_level) {
           find_native_floor(session.settings, collective, face);
     }
   }
+  begin_online();
   begin_trace();
   begin_watchdog();
   session.active = true;
@@ -141,6 +147,9 @@ void end_session() {
   }
   free_requests();
   free_all_communicators();
+  if (session.world_rank == 0) {
+    if (const std::string error = save_learned(); !error.empty()) complain(error);
+  }
   channel_pool().close();
   mpi.Group_free(&session.world_group);
 }

@@ -38,6 +38,9 @@ struct Session {
   /// A call of fewer bytes is native on every communicator; by its face.
   std::array<std::array<std::size_t, collectives.size()>, 3> native_floors{};
 
+  /// By a blocking call of fewer bytes nothing is learned (STRETTO_ONLINE).
+  std::array<std::size_t, collectives.size()> online_floors{};
+
   /// Whether anybody wants to hear of each call, whoever carries it out.
   [[nodiscard]] bool tells_of_all_calls() const {
     return !settings.statistics_file.empty() || !settings.trace_folder.empty() || settings.check ||
@@ -52,6 +55,13 @@ struct Session {
     if (face == Face::persistent) return non_blocking;
 #endif
     return settings.check && non_blocking && face != Face::blocking;
+  }
+
+  /// Below it, neither the table nor the rule says other than `native`.
+  [[nodiscard]] std::size_t choice_floor(Collective collective, Face face) const;
+
+  [[nodiscard]] std::size_t online_floor(Collective collective) const {
+    return online_floors[static_cast<std::size_t>(collective)];
   }
 
   [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const {

@@ -21,12 +21,14 @@ void share(std::string& text) {
   if (length > 0) mpi.Bcast(text.data(), length, MPI_CHAR, 0, mpi.comm_world);
 }
 
-TableFile share_table_file(const std::string& setting, const std::string& library) {
+TableFile share_table_file(const Settings& settings, const std::string& library) {
   TableFile file;
   if (session.world_rank == 0) {
     const auto name = parse_library_name(library);
-    file = read_table_file(setting, name ? name->family : "");
+    file = read_table_file(settings.table_file, name ? name->family : "");
   }
+  // A job that learns may make it.
+  if (settings.online && file.is_missing) file.path.clear();
   share(file.path);
   if (file.path.empty()) return file;
   share(file.error);
@@ -44,7 +46,7 @@ Settings share_settings() {
 }
 
 void share_table(Settings& settings, const std::string& library) {
-  TableFile file = share_table_file(settings.table_file, library);
+  TableFile file = share_table_file(settings, library);
   if (file.path.empty()) return;
   const std::string name = (settings.table_file.empty() ? "" : "STRETTO_TABLE=") + file.path;
   const auto refuse = [&](const std::string& error) {

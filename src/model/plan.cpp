@@ -37,7 +37,8 @@ Plan::Plan(const Topology& topology, const std::function<Schedule(int)>& schedul
   first_round_.push_back(static_cast<std::uint32_t>(first_step_.size()));
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
   match_messages();
-  number_pairs();
+  pairs_ = number_pairs([](int rank) { return rank; }, &Step::pair);
+  node_pairs_ = number_pairs([&](int rank) { return topology.node(rank); }, &Step::node_pair);
 }
 
 void Plan::add(const Schedule& schedule) {
@@ -81,24 +82,22 @@ void Plan::match_messages() {
   }
 }
 
-void Plan::number_pairs() {
-  std::vector<std::uint32_t> messages;
+std::size_t Plan::number_pairs(const std::function<int(int)>& label, std::uint32_t Step::*number) {
+  std::vector<std::tuple<int, int, std::uint32_t>> messages;
   for (std::uint32_t i = 0; i < steps_.size(); ++i) {
-    if (steps_[i].peer >= 0) messages.push_back(i);
+    if (steps_[i].peer < 0) continue;
+    const int one = label(steps_[i].rank);
+    const int other = label(steps_[i].peer);
+    messages.emplace_back(std::min(one, other), std::max(one, other), i);
   }
-  const auto pair_of = [this](std::uint32_t index) {
-    const Step& step = steps_[index];
-    const int node = topology_->node(step.rank);
-    const int other = topology_->node(step.peer);
-    return node == other ? std::tuple(true, std::min(step.rank, step.peer), std::max(step.rank, step.peer))
-                         : std::tuple(false, std::min(node, other), std::max(node, other));
-  };
-  std::sort(messages.begin(), messages.end(),
-            [&](std::uint32_t one, std::uint32_t other) { return pair_of(one) < pair_of(other); });
+  std::sort(messages.begin(), messages.end());
+  std::size_t pairs = 0;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (i == 0 || pair_of(messages[i - 1]) != pair_of(messages[i])) ++pairs_;
-    steps_[messages[i]].pair = static_cast<std::uint32_t>(pairs_ - 1);
+    const auto& [low, high, step] = messages[i];
+    if (i == 0 || low != std::get<0>(messages[i - 1]) || high != std::get<1>(messages[i - 1])) ++pairs;
+    steps_[step].*number = static_cast<std::uint32_t>(pairs - 1);
   }
+  return pairs;
 }
 
 }  // namespace stretto

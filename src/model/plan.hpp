@@ -28,8 +28,9 @@ class Plan {
     Run run;
     /// Of a send: which step of the peer receives it. Of a receive: which one of the peer sends it.
     std::uint32_t partner = 0;
-    /// Messages between two nodes, in either direction, have one number, as do those of two ranks of a node.
+    /// Messages of two ranks, in either direction, have one number; so have those between two nodes.
     std::uint32_t pair = 0;
+    std::uint32_t node_pair = 0;
   };
 
   Plan(const Recipe& recipe, const Topology& topology, int root);
@@ -40,6 +41,7 @@ class Plan {
   [[nodiscard]] int ranks() const { return static_cast<int>(first_round_.size()) - 1; }
   [[nodiscard]] int blocks() const { return blocks_; }
   [[nodiscard]] std::size_t pairs() const { return pairs_; }
+  [[nodiscard]] std::size_t node_pairs() const { return node_pairs_; }
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   [[nodiscard]] const Step& step(std::size_t index) const { return steps_[index]; }
 
@@ -56,11 +58,13 @@ class Plan {
  private:
   void add(const Schedule& schedule);
   void match_messages();
-  void number_pairs();
+  /// Gives the messages of each pair of labels one number; returns how many numbers.
+  std::size_t number_pairs(const std::function<int(int)>& label, std::uint32_t Step::*number);
 
   const Topology* topology_;
   int blocks_ = 1;
   std::size_t pairs_ = 0;
+  std::size_t node_pairs_ = 0;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> first_step_;   // [round] one more for the end
   std::vector<std::uint32_t> first_round_;  // [rank] one more for the end

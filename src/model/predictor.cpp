@@ -100,7 +100,8 @@ Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machin
            std::min(walked, call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes));
   };
   while (fewer > 8 && steps_on(fewer) > most_steps_ / 2) fewer /= 2;
-  return {draw_out(fewer / 2, on(fewer / 2), fewer, on(fewer), nodes), true};
+  const int fewest = fewer / 2;
+  return {draw_out(fewest, on(fewest), fewer, on(fewer), nodes), true};
 }
 
 }  // namespace stretto

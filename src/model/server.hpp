@@ -31,11 +31,8 @@ class Server {
     return {begin, later(passage.end, free_)};
   }
 
-  /// Something else takes the server for so long, as soon as it can.
-  void occupy(const Instant& from, double seconds, int rank) {
-    free_ = follow(from, from.at(), rank).after(seconds, Part::wire);
-    rank_ = rank;
-  }
+  /// What goes the other way takes so much of its time, from now on.
+  void occupy(const Instant& now, double seconds) { free_ = later(free_, now).after(seconds, Part::wire); }
 
  private:
   /// `ready`, moved to `at`, which is not later, or to when the server is free. Waiting for a rank's own

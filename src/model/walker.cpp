@@ -85,6 +85,7 @@ class Walker {
         links_(static_cast<std::size_t>(plan.topology().nodes)),
         memories_(links_.size()),
         pairs_(plan.pairs()),
+        node_pairs_(plan.node_pairs()),
         flights_(ranks() * in_flight_),
         meetings_(plan.steps() * cut_.segments(), nobody) {}
 
@@ -277,45 +278,48 @@ class Walker {
 
   [[nodiscard]] bool is_limited() const { return options_.model == CostModel::max_rate; }
 
-  /// Through a port, or what two ranks or nodes have between them. As far as both directions do not go at
-  /// once, the other one has to wait.
-  Passage through(Ports& port, bool out, const Passage& passage, double bytes, double bandwidth, double both,
-                  int rank) {
-    const Limit speed{.bandwidth = bandwidth, .message_rate = 0, .burst = 0};
-    Passage result = (out ? port.out : port.in).pass(passage, bytes, speed, rank);
-    if (options_.overlap == Overlap::full) return result;
+  /// Through a port, a node's link, or what two ranks or nodes have between them. As far as both directions
+  /// do not go at once, the other one has to wait: from now on, not from when this message gets through,
+  /// since until then the other direction may go on.
+  Passage through(Ports& port, bool out, const Passage& passage, double bytes, const Limit& limit,
+                  double both, int rank) {
     if (options_.overlap == Overlap::none) both = 0;
-    if (both < 1) (out ? port.in : port.out).occupy(result.begin, (1 - both) * bytes / bandwidth, rank);
-    return result;
+    if (options_.overlap != Overlap::full && both < 1 && limit.bandwidth > 0) {
+      (out ? port.in : port.out).occupy(now_, (1 - both) * bytes / limit.bandwidth);
+    }
+    return (out ? port.out : port.in).pass(passage, bytes, limit, rank);
   }
+  static Limit speed_of(double bandwidth) { return {.bandwidth = bandwidth, .message_rate = 0, .burst = 0}; }
 
   Ports& ports(int rank, bool by_network) {
     return (by_network ? network_ports_ : node_ports_)[static_cast<std::size_t>(rank)];
   }
 
-  /// Between nodes, the ranks of a node share what the two have between them.
+  /// What two ranks have between them, and two nodes, whose ranks share it.
   Passage exchange(const Plan::Step& send, const Message& message, const Protocol& cost, bool by_network,
                    const Passage& passage) {
-    const double bandwidth =
-        by_network && is_limited() ? std::max(cost.bandwidth, machine_.node.bandwidth) : cost.bandwidth;
-    const Topology& topology = plan_.topology();
-    const int from = by_network ? topology.node(send.rank) : send.rank;
-    const int to = by_network ? topology.node(send.peer) : send.peer;
     // One owner: what is in the way is the exchange itself, whoever's message it is.
-    return through(pairs_[send.pair], from < to, passage, message.bytes, bandwidth, cost.exchange,
-                   static_cast<int>(send.pair));
+    const auto pair = static_cast<int>(send.pair);
+    const Passage result = through(pairs_[send.pair], send.rank < send.peer, passage, message.bytes,
+                                   speed_of(cost.bandwidth), cost.exchange, pair);
+    if (!by_network || !is_limited() || machine_.node.bandwidth == 0) return result;
+    const Topology& topology = plan_.topology();
+    return through(node_pairs_[send.node_pair], topology.node(send.rank) < topology.node(send.peer), result,
+                   message.bytes, speed_of(machine_.node.bandwidth), cost.exchange,
+                   static_cast<int>(send.node_pair));
   }
 
   void leave(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
+    now_ = message.passage.begin;
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
     Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes,
-                              cost.bandwidth, cost.duplex, send.rank);
+                              speed_of(cost.bandwidth), cost.duplex, send.rank);
     if (cost.exchange < 1) passage = exchange(send, message, cost, by_network, passage);
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {
-      passage = links_[node].out.pass(passage, message.bytes, machine_.node, send.rank);
+      passage = through(links_[node], true, passage, message.bytes, machine_.node, cost.duplex, send.rank);
     } else if (is_limited()) {
       passage = memories_[node].pass(passage, message.bytes, machine_.memory, send.rank);
     }
@@ -327,15 +331,17 @@ class Walker {
 
   void arrive(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
+    now_ = message.passage.begin;
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
     if (is_limited() && by_network) {
       const auto node = static_cast<std::size_t>(plan_.topology().node(send.peer));
       message.passage = fabric_.pass(message.passage, message.bytes, machine_.fabric, send.rank);
-      message.passage = links_[node].in.pass(message.passage, message.bytes, machine_.node, send.rank);
+      message.passage =
+          through(links_[node], false, message.passage, message.bytes, machine_.node, cost.duplex, send.rank);
     }
     message.passage = through(ports(send.peer, by_network), false, message.passage, message.bytes,
-                              cost.bandwidth, cost.duplex, send.peer);
+                              speed_of(cost.bandwidth), cost.duplex, send.peer);
     std::uint32_t& there = meeting(send.partner, message.segment);
     if (cost.synchronous || there == posted) {
       schedule(message.passage.end.at(), index, Stage::is_there);
@@ -365,11 +371,13 @@ class Walker {
   std::vector<Instant> cores_;  // [rank] until when it is busy
   std::vector<Ports> network_ports_;
   std::vector<Ports> node_ports_;
-  std::vector<Ports> links_;      // [node]
-  std::vector<Server> memories_;  // [node]
-  std::vector<Ports> pairs_;      // in: from the higher rank to the lower one
+  std::vector<Ports> links_;       // [node]
+  std::vector<Server> memories_;   // [node]
+  std::vector<Ports> pairs_;       // of ranks; in: from the higher one to the lower one
+  std::vector<Ports> node_pairs_;  // of nodes
   Server fabric_;
 
+  Instant now_;  // of the message that is looked at
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> meetings_;  // of each receive, segment by segment
   std::vector<Message> messages_;

@@ -73,7 +73,8 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
 
 std::string known_variables() {
   std::string names =
-      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, STRETTO_STATS, "
+      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, "
+      "STRETTO_STATS, "
       "STRETTO_STRICT, STRETTO_TABLE, STRETTO_TOPOLOGY, STRETTO_TRACE, STRETTO_WATCHDOG";
   for (const Collective collective : collectives) names += ", " + variable_of(collective);
   return names;
@@ -91,6 +92,8 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
     settings.reproducible = parse_switch(name, value, settings);
   } else if (name == "STRETTO_PROGRESS_THREAD") {
     settings.progress_thread = parse_switch(name, value, settings);
+  } else if (name == "STRETTO_ONLINE") {
+    settings.online = parse_switch(name, value, settings);
   } else if (name == "STRETTO_CHECK") {
     settings.check = parse_switch(name, value, settings);
   } else if (name == "STRETTO_WATCHDOG") {

@@ -23,6 +23,8 @@ struct Settings {
   bool strict = false;
   /// Results of reductions depend on the input, p and the count alone.
   bool reproducible = false;
+  /// A job finds out what is faster by its own calls, and puts that into the table.
+  bool online = false;
   /// A thread of its own advances collectives that are not blocking while the program computes.
   bool progress_thread = false;
   /// Calls are compared across ranks before they are carried out.

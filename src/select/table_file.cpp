@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/table_file.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -30,12 +32,16 @@ std::string default_table_path(std::string_view family) {
 
 TableFile read_table_file(const std::string& setting, std::string_view family) {
   if (setting == "none" || (setting.empty() && family.empty())) return {};
-  TableFile file{.path = setting.empty() ? default_table_path(family) : setting, .text = {}, .error = {}};
+  TableFile file{.path = setting.empty() ? default_table_path(family) : setting,
+                 .text = {},
+                 .error = {},
+                 .is_missing = false};
   std::error_code failed;
   const auto kind = std::filesystem::status(file.path, failed).type();
   if (setting.empty() && kind == std::filesystem::file_type::not_found) return {};
   if (kind == std::filesystem::file_type::not_found) {
     file.error = "there is no such file";
+    file.is_missing = true;
   } else if (kind != std::filesystem::file_type::regular) {
     // A pipe might never end.
     file.error = failed ? failed.message() : "is no file";
@@ -48,6 +54,26 @@ TableFile read_table_file(const std::string& setting, std::string_view family) {
     if (!stream.is_open() || stream.bad()) file.error = "cannot be read";
   }
   return file;
+}
+
+std::string write_table_file(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  // A link stays one.
+  const fs::path target = fs::exists(path, failed) ? fs::canonical(path, failed) : fs::path(path);
+  if (failed) return failed.message();
+  if (target.has_parent_path()) fs::create_directories(target.parent_path(), failed);
+  if (failed) return failed.message();
+  const fs::path beside = target.string() + "." + std::to_string(getpid()) + ".tmp";
+  std::ofstream stream(beside, std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream) failed = std::make_error_code(std::errc::io_error);
+  if (stream) fs::rename(beside, target, failed);
+  if (!failed) return {};
+  std::error_code ignored;
+  fs::remove(beside, ignored);
+  return "cannot be written";
 }
 
 }  // namespace stretto

@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view unread_key = "notes";
+constexpr std::size_t most_path = 300;  // bytes that are shown of one
 
 std::string in_quotes(std::string_view text) {
   return '"' + shown(text) + '"';
@@ -123,7 +124,7 @@ class Builder : public nlohmann::json_sax<json> {
       path = level.container->is_array() ? joined(path, level.container->size() - open)
                                          : joined(path, level.key);
     }
-    return path;
+    return shown(path, most_path);
   }
 
   template <typename Value>

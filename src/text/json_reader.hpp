@@ -81,7 +81,7 @@ class JsonObject {
 class JsonText {
  public:
   /// Throws FormatError for what is no JSON, is too long, too deep or of too many values, or says a key
-  /// twice. Members called "notes" of the outermost object are checked, but not kept: no program reads them.
+  /// twice. What is under "notes" in the outermost object must be JSON, but is not kept: no program reads it.
   explicit JsonText(std::string_view text);
   JsonText(const JsonText&) = delete;
   JsonText& operator=(const JsonText&) = delete;

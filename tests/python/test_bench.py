@@ -499,6 +499,33 @@ def test_the_measuring_program_overlaps(name: str, tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_the_measuring_program_takes_mockups_in_turns(name: str) -> None:
+    mockups = ["gather+bcast", "alltoall", "scatter+scatterv/2", "allgather/2+allgather/2"]
+    options = ["--specs", "native,auto", "--sizes", "1000,30000", "--repetitions", "3", "--warmup", "1"]
+    what = ["--collective", "allgather", "--mockups", ",".join(mockups)]
+    run = bench_targets.measure(bench_targets.local_target(name, 3), [*what, *options], ignore)
+    assert all(series.correct for series in run.series)
+    # Messages are whole blocks for all ranks, also when halved.
+    assert [(one.bytes, one.spec, one.mockup) for one in run.series] == [
+        (size, spec, mockup)
+        for size in (984, 30000)
+        for spec in ("native", "auto")
+        for mockup in ["", *mockups]
+    ]
+    assert {one.inner for one in run.series if one.bytes == 984} == {run.series[0].inner}
+    assert all(one.with_barrier for one in run.series)  # as a gather needs one
+    assert run.series[3].label == "native scatter+scatterv/2"
+    assert run.series[8].chosen.count("+") == 1
+
+
+def test_the_measuring_program_keeps_to_a_budget() -> None:
+    options = ["--specs", "native", "--sizes", "1024,1073741824", "--repetitions", "1000", "--budget", "0.5"]
+    run = bench_targets.measure(bench_targets.local_target("openmpi", 2), options, ignore)
+    assert [one.bytes for one in run.series] == [1024]
+    assert run.skipped == [1 << 30]
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
     target = bench_targets.local_target(name, 2)
     for arguments, message in [
@@ -514,6 +541,13 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
         (["--specs", "native", "--sizes", "8", "--root", "1"], "--root 1: allreduce has no root"),
         (["--specs", "native", "--sizes", "8", "--collective", "reduce", "--root", "2"], "from 0 to 1"),
         (["--specs", "native", "--sizes", "8", "--collective", "bcast", "--in-place", "yes"], "no form in"),
+        (["--specs", "native", "--sizes", "8", "--collective", "scatter"], "scatter: expected one of allr"),
+        (["--specs", "native", "--sizes", "8", "--mockups", "reduce+"], r"--mockups reduce\+: expected coll"),
+        (["--specs", "native", "--sizes", "8", "--mockups", "bcast/0"], "--mockups bcast/0: expected coll"),
+        (
+            ["--specs", "ring", "--sizes", "8", "--mockups", "bcast"],
+            "--mockups: expected --specs native,auto",
+        ),
     ]:
         with pytest.raises(StrettoError, match=message):
             bench_targets.measure(target, arguments, ignore)

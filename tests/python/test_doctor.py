@@ -81,6 +81,8 @@ def test_installs() -> None:
         ("STRETTO_TRACE", "", Verdict.GOOD),
         ("STRETTO_CHECK", "1", Verdict.GOOD),
         ("STRETTO_CHECK", "on", Verdict.BAD),
+        ("STRETTO_ONLINE", "1", Verdict.GOOD),
+        ("STRETTO_ONLINE", "always", Verdict.BAD),
         ("STRETTO_PROGRESS_THREAD", "0", Verdict.GOOD),
         ("STRETTO_PROGRESS_THREAD", "2", Verdict.BAD),
         ("STRETTO_WATCHDOG", "5min", Verdict.GOOD),

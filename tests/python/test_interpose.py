@@ -116,7 +116,9 @@ def test_an_unknown_setting(mpi: Runner, name: str) -> None:
     assert "STRETTO_ALLREDUCE" in ran.lines[0]
 
 
-@pytest.mark.parametrize("name", ["STRETTO_DISABLE", "STRETTO_CHECK", "STRETTO_PROGRESS_THREAD"])
+@pytest.mark.parametrize(
+    "name", ["STRETTO_DISABLE", "STRETTO_CHECK", "STRETTO_ONLINE", "STRETTO_PROGRESS_THREAD"]
+)
 def test_a_switch_that_is_no_switch(mpi: Runner, name: str) -> None:
     ran = mpi.run(more={name: "yes"})
     assert ran.right, ran.output

@@ -123,7 +123,7 @@ def test_what_is_written_is_read(table: dict[str, Any]) -> None:
                 )
                 for row in written.get(call, [])
             ]
-            assert [(row.from_bytes, row.spec, row.library, row.gain) for row in shape.rows(call)] == rows
+            assert [(row.begin, row.spec, row.library, row.gain) for row in shape.rows(call)] == rows
 
 
 @given(tables(), st.sampled_from(sorted(CALLS)), st.integers(1, 60), st.integers(1, 4), st.data())
@@ -133,9 +133,9 @@ def test_a_lookup_is_a_scan(
     text = json.dumps(table)
     shape = _core.read_table(text).find_shape(nodes, ppn)
     rows = shape.rows(call) if shape else []
-    borders = [row.from_bytes + step for row in rows for step in (-1, 0) if row.from_bytes + step >= 0]
+    borders = [row.begin + step for row in rows for step in (-1, 0) if row.begin + step >= 0]
     size = data.draw(st.sampled_from(borders) if borders else st.integers(0, 1 << 60))
-    fitting = [row.spec for row in rows if row.from_bytes <= size]
+    fitting = [row.spec for row in rows if row.begin <= size]
     assert _core.lookup(text, call, nodes, ppn, size) == (fitting[-1] if fitting else None)
     if shape:
         found = shape.find(call, size)

@@ -101,7 +101,15 @@ def test_seconds_unit(seconds: float, factor: float, unit: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds", "again"),
-    [("1ms", 1e-3, "1 ms"), ("0.25 ms", 250e-6, "250 µs"), ("100us", 1e-4, "100 µs"), ("1.5s", 1.5, "1.5 s")],
+    [
+        ("1ms", 1e-3, "1 ms"),
+        ("0.25 ms", 250e-6, "250 µs"),
+        ("100us", 1e-4, "100 µs"),
+        ("1.5s", 1.5, "1.5 s"),
+        ("5m", 300, "300 s"),
+        ("2 min", 120, "120 s"),
+        ("0.5h", 1800, "1800 s"),
+    ],
 )
 def test_seconds(text: str, seconds: float, again: str) -> None:
     assert units.parse_seconds(text) == pytest.approx(seconds)

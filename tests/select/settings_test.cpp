@@ -11,10 +11,12 @@ namespace {
 
 TEST(Settings, ReadsTheVariables) {
   const Settings settings = parse_settings(
-      "STRETTO_ALLREDUCE=ring:segments=4\nSTRETTO_DISABLE=0\nSTRETTO_STATS=a=b.json\nSTRETTO_STRICT=1\n"
+      "STRETTO_ALLREDUCE=ring:segments=4\nSTRETTO_DISABLE=0\nSTRETTO_ONLINE=1\nSTRETTO_STATS=a=b."
+      "json\nSTRETTO_STRICT=1\n"
       "STRETTO_TABLE=/a b/table.json\n");
   EXPECT_EQ(to_string(settings.forced_for(Collective::allreduce).value()), "ring:segments=4");
   EXPECT_FALSE(settings.disabled);
+  EXPECT_TRUE(settings.online);
   EXPECT_TRUE(settings.strict);
   EXPECT_EQ(settings.statistics_file, "a=b.json");
   EXPECT_EQ(settings.table_file, "/a b/table.json");

@@ -128,6 +128,7 @@ TEST(JsonReader, LinesStayShort) {
   EXPECT_LT(error_at_a('"' + repeated("\xe2\x82\xac", 100000) + '"', whole).size(), 200U);
   EXPECT_LT(error_in("{\"" + repeated("k", 100000) + "\": 1, \"" + repeated("k", 100000) + "\": 2}").size(),
             200U);
+  EXPECT_LT(error_in(repeated("{\"" + repeated("k", 80) + "\":", 40)).size(), 400U);
 }
 
 TEST(JsonReader, WhatIsTooMuchIsRefused) {

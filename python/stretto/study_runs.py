@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measuring of a study: one MPI library after the other, within a budget of time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
+from rich.text import Text
+
+from stretto.bench_collectives import Collective
+from stretto.bench_targets import Target, link_bound, measure
+from stretto.errors import StrettoError
+from stretto.lab import Terminated
+from stretto.mpi import Flavor
+from stretto.results import Run, describe_machine
+from stretto.study_file import StudyRun
+from stretto.units import format_seconds
+
+# Less than this is not worth starting the ranks for.
+_LEAST_SECONDS = 1.0
+
+Report = Callable[[float, float], None]
+
+
+class _TimeLeft(ProgressColumn):
+    """How long it may still take at most: until the budget is spent."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def render(self, task: Task) -> Text:
+        """Minutes and seconds; the task itself says nothing that is needed."""
+        del task
+        minutes, seconds = divmod(round(max(0.0, self._clock.left)), 60)
+        return Text(f"at most {minutes}:{seconds:02d} left")
+
+
+@dataclass
+class Clock:
+    """A budget of time that has begun to run."""
+
+    budget: float
+    begin: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        """Seconds; below zero once it is spent."""
+        return self.budget - (time.monotonic() - self.begin)
+
+    def share(self, jobs: int) -> float:
+        """The seconds that each of so many jobs to come may take. Raises StrettoError if too few."""
+        share = self.left / jobs
+        if share < _LEAST_SECONDS:
+            raise StrettoError(
+                f"--budget {format_seconds(self.budget)} is too small: "
+                f"{max(0.0, self.left):.1f} s of it are left for {jobs} more to measure"
+            )
+        return share
+
+
+class Display:
+    """A bar on standard error; standard output stays clean for the tables."""
+
+    def __init__(self, bar: Progress, jobs: int) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=jobs)
+        self._done = -1
+
+    def next_job(self, name: str) -> Report:
+        """Told of a job's steps: how many are done, of how many."""
+        self._done += 1
+        done = self._done
+        self._bar.update(self._task, description=name, completed=done)
+        return lambda part, total: self._bar.update(self._task, completed=done + part / max(total, 1e-9))
+
+
+@contextmanager
+def display(clock: Clock, jobs: int) -> Iterator[Display]:
+    """A bar while the block runs, with the time left."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _TimeLeft(clock))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield Display(bar, jobs)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds for every run of a study."""
+
+    sizes: Sequence[int]
+    repetitions: int
+    seed: int
+    rate: float | None
+    """Bytes per second of a node's link, where the user says so."""
+
+
+def _ignore(_done: float, _total: float) -> None:
+    pass
+
+
+def probe(target: Target, collective: Collective) -> Run:
+    """The shortest run that there is: what answers, and on how many nodes and ranks."""
+    arguments = ["--collective", collective.name, "--specs", "native", "--sizes", "4", "--repetitions", "1"]
+    return measure(target, arguments, _ignore)
+
+
+def flavor_of(library: str) -> Flavor | None:
+    """Which MPI names itself so."""
+    return next((flavor for flavor in Flavor if flavor.made(library)), None)
+
+
+def arguments_for(
+    collective: Collective, specs: Sequence[str], settings: Settings, seconds: float
+) -> list[str]:
+    """The measuring program's arguments: all specs in one run that is to end after so many seconds."""
+    return [
+        "--collective", collective.name,
+        "--specs", ",".join(specs),
+        "--sizes", ",".join(map(str, settings.sizes)),
+        "--repetitions", str(settings.repetitions),
+        "--warmup", "1",
+        "--max-seconds", f"{seconds:.1f}",
+        "--budget", f"{seconds:.1f}",
+        "--seed", str(settings.seed),
+    ]  # fmt: skip
+
+
+def measure_run(
+    target: Target,
+    arguments: list[str],
+    settings: Settings,
+    report: Report,
+    keep: Callable[[StudyRun], None],
+) -> None:
+    """One run, handed to `keep`; if it fails or is interrupted after its first results, these."""
+    run = Run()
+
+    def finish(incomplete: str) -> None:
+        keep(StudyRun(run, link_bound(run, target, settings.rate), incomplete, describe_machine()))
+
+    try:
+        measure(target, arguments, report, run)
+    except StrettoError as error:
+        if not run.series:
+            raise
+        finish(str(error))
+    except (KeyboardInterrupt, Terminated):
+        if run.series:
+            finish("it was interrupted")
+        raise
+    else:
+        wrong = next((series for series in run.series if not series.correct), None)
+        if wrong is not None:
+            raise StrettoError(f"WRONG RESULTS of {wrong.label} at {wrong.bytes} bytes by {run.library}")
+        finish("")

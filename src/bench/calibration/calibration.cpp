@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calibration.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "load.hpp"
+#include "phases.hpp"
+#include "waiting.hpp"
+
+namespace stretto::bench {
+namespace {
+
+constexpr int passes = 2;
+
+/// Tells how far it is, by time.
+class Progress {
+ public:
+  explicit Progress(double total) : total_(total) {}
+
+  void begin(double seconds) {
+    done_ += seconds_;
+    seconds_ = seconds;
+    begin_ = PMPI_Wtime();
+  }
+  /// No oftener than twice a second: to pass it on takes the launcher some time of a core.
+  void look() {
+    const double now = PMPI_Wtime();
+    if (now - last_ < 0.5) return;
+    last_ = now;
+    report_progress(std::min(total_, done_ + std::min(seconds_, now - begin_)), total_);
+  }
+
+ private:
+  double total_;
+  double done_ = 0;
+  double seconds_ = 0;
+  double begin_ = 0;
+  double last_ = 0;
+};
+
+/// In the order in which one needs what another has found.
+std::vector<std::unique_ptr<Phase>> list_phases(Site& site, const Phase::Look& look) {
+  std::vector<std::unique_ptr<Phase>> phases;
+  for (std::size_t level = 0; level < site.levels.size(); ++level) {
+    if (site.levels[level].name == "network") phases.push_back(make_train(site, level, look));
+    phases.push_back(make_ping_pong(site, level, look));
+    phases.push_back(make_duplex(site, level, look));
+  }
+  for (const Limit limit : {Limit::node, Limit::memory, Limit::fabric}) {
+    if (has_flows(site, limit)) phases.push_back(make_flows(site, limit, look));
+  }
+  phases.push_back(make_reduction(site, look));
+  for (const int ranks : {2, 4}) {
+    if (has_engine(site, ranks)) phases.push_back(make_engine(site, ranks, look));
+  }
+  return phases;
+}
+
+std::string write_seconds(double seconds) {
+  std::ostringstream text;
+  text << std::ceil(seconds) << " s";
+  return text.str();
+}
+
+}  // namespace
+
+void calibrate(const Options& options, const Placement& placement) {
+  Site site = find_site();
+  if (site.levels.empty()) {
+    throw std::invalid_argument(
+        "a calibration measures messages, and one rank has nobody to send any to; "
+        "expected 2 ranks or more");
+  }
+  const bool speaks = placement.rank == 0;
+  if (speaks) report_calibration(options, placement);
+  const double begin = PMPI_Wtime();
+  LoadWatch load(site);
+  load.look();
+  for (std::size_t level = 0; level < site.levels.size(); ++level) {
+    make_probe(site, level, {})->measure(0, 0);
+  }
+
+  const double total = options.calibrate_seconds - meet({PMPI_Wtime() - begin})[0];
+  Progress progress(total);
+  const Phase::Look look = speaks ? Phase::Look([&] { progress.look(); }) : Phase::Look();
+  const std::vector<std::unique_ptr<Phase>> phases = list_phases(site, look);
+  double weights = 0;
+  for (const auto& phase : phases) weights += phase->weight();
+  // Each phase takes some samples in any event: below a second or two that is all that there is.
+  constexpr double least = 2;
+  if (total < least) {
+    throw std::invalid_argument(write_seconds(options.calibrate_seconds) +
+                                " are too short to measure anything; give a longer --budget");
+  }
+  for (int pass = 0; pass < passes; ++pass) {
+    if (pass > 0) load.look();
+    for (const auto& phase : phases) {
+      const double seconds = total * phase->weight() / weights / passes;
+      progress.begin(seconds);
+      try {
+        phase->measure(seconds, pass);
+      } catch (const BudgetError& error) {
+        throw std::invalid_argument(
+            std::string("--budget is too short to measure ") + error.what() + ": they need " +
+            write_seconds(error.needed() * options.calibrate_seconds) + " or more here");
+      }
+    }
+  }
+  load.look();
+}
+
+}  // namespace stretto::bench

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures what the models know of a cluster (docs/formats.md, a machine), for `stretto calibrate` to fit.
+#pragma once
+
+#include "../options.hpp"
+#include "../report.hpp"
+
+namespace stretto::bench {
+
+/// Collective over MPI_COMM_WORLD. Throws std::invalid_argument if the time is too short to measure anything.
+void calibrate(const Options& options, const Placement& placement);
+
+}  // namespace stretto::bench

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace stretto::bench {
+
+/// Some ranks that measure while the others sleep. The first one leads: it says what comes next and takes the
+/// times, all by its own clock, as whatever it times begins and ends at itself. The others serve it until
+/// they are dismissed. What is timed begins when all have said that they are ready.
+class Team {
+ public:
+  /// How often something is done in a row: the mean of `count` times is taken, after `before` others.
+  struct Row {
+    int count = 1;
+    int before = 0;
+  };
+  /// What the ranks of a team do together that is more than messages: which, and how many times.
+  using Work = std::function<void(int which, int count)>;
+
+  Team(std::vector<int> ranks, int rank);
+
+  const std::vector<int>& ranks() const { return ranks_; }
+  bool leads() const { return ranks_.front() == rank_; }
+  bool takes_part() const;
+
+  // For the leader. Messages go between it and the second rank, but for shifts.
+
+  /// Seconds of a message there and a reply back.
+  double round_trips(std::size_t bytes, std::size_t reply_bytes, const Row& row);
+  /// Seconds until both have sent and received `messages` messages, all posted at once.
+  double exchanges(std::size_t bytes, int messages, const Row& row);
+  /// Seconds until each rank has sent a message to the next one and received one from the rank before.
+  double shifts(std::size_t bytes, const Row& row);
+  /// Sends `count` messages, up to `window` of them at once, each of which is acknowledged when it is there.
+  /// Seconds from the first send to each acknowledgement.
+  std::vector<double> train(std::size_t bytes, int count, int window);
+  /// Whether a send ends within so many seconds in which the receiver posts no receive.
+  bool goes_eagerly(std::size_t bytes, double seconds);
+  /// Seconds of one time, the mean of `count` in a row.
+  double work(int which, int count);
+  /// The end of the others' serve().
+  void dismiss();
+
+  // For the others.
+
+  void serve();
+
+  // For all of the team.
+
+  void set_work(Work work) { work_ = std::move(work); }
+  /// Gives back the memory of the messages.
+  void release();
+
+ private:
+  enum class Task : int { dismiss, round_trips, exchanges, shifts, train, eager, work };
+  struct Order {
+    Task task;
+    Row row;
+    int messages;  // at once; or which work
+    std::size_t bytes;
+    std::size_t reply_bytes;
+    double seconds;
+  };
+
+  void command(const Order& order);
+  void await_order(Order& order) const;
+  void say_ready() const;
+  void follow(const Order& order);
+  void look_for(double seconds) const;
+  void answer_round_trips(const Order& order);
+  // These return when what counts began.
+  double make_round_trips(const Order& order);
+  double make_exchanges(const Order& order);
+  double make_shifts(const Order& order);
+  void answer_train(const Order& order);
+  int partner() const { return ranks_[leads() ? 1 : 0]; }
+  bool is_of_pair() const { return rank_ == ranks_[0] || rank_ == ranks_[1]; }
+  void reserve(std::size_t sent, std::size_t received);
+  MPI_Request send(std::size_t bytes, int tag) const { return send_to(partner(), bytes, tag); }
+  MPI_Request receive(std::size_t bytes, int tag, std::size_t slot = 0) {
+    return receive_from(partner(), bytes, tag, slot);
+  }
+  MPI_Request send_to(int rank, std::size_t bytes, int tag) const;
+  MPI_Request receive_from(int rank, std::size_t bytes, int tag, std::size_t slot);
+
+  std::vector<int> ranks_;
+  int rank_;
+  Work work_;
+  std::vector<std::byte> sent_;
+  std::vector<std::byte> received_;
+};
+
+}  // namespace stretto::bench

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/near_best.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t kibibyte = 1024;
+
+// A segment four times as large, or four times as many messages, cannot take more than four times as long.
+constexpr double risk_of_segments = 2;
+// Nothing is lost against the library; against a standing choice that is three times as fast, 2.
+constexpr double risk_of_native = 2;
+constexpr double risk_of_others = 5;
+
+constexpr std::size_t least_segment = 4 * kibibyte;
+/// For an algorithm that sends blocks: each of its messages is so long.
+constexpr std::size_t message_bytes = 32 * kibibyte;
+
+/// Known to be good for long messages: which is the best depends on the network.
+std::vector<std::string_view> known_good(Collective collective) {
+  switch (collective) {
+    case Collective::allreduce:
+      return {"multilane", "ring", "rabenseifner", "multilane(rabenseifner)"};
+    case Collective::bcast:
+      return {"chain", "scatter_allgather", "smp(chain)"};
+    case Collective::reduce:
+      return {"chain", "rabenseifner", "smp(chain)"};
+    case Collective::reduce_scatter:
+      return {"multilane", "ring", "recursive_halving"};
+    case Collective::allgather:
+      return {"multilane", "ring", "recursive_doubling"};
+  }
+  return {};
+}
+
+class List {
+ public:
+  List(const Spec& standing, std::size_t bytes) : standing_(standing), bytes_(bytes) {}
+
+  void add(const Spec& spec, double risk) {
+    const auto same = [&](const Candidate& other) { return other.spec == spec; };
+    if (spec == standing_ || std::ranges::any_of(all_, same)) return;
+    all_.push_back({.spec = spec, .risk = risk});
+  }
+
+  void add_segments(std::size_t segment_bytes) {
+    if (segment_bytes < least_segment || segment_bytes > bytes_) return;
+    Spec spec = standing_;
+    spec.pipelining.segment_bytes = segment_bytes;
+    add(spec, risk_of_segments);
+  }
+
+  std::vector<Candidate> take() { return std::move(all_); }
+
+ private:
+  const Spec& standing_;
+  std::size_t bytes_;
+  std::vector<Candidate> all_;
+};
+
+void add_of_table(List& list, const CallShape& shape, const Table& table, const Table::Shape* own) {
+  if (own != nullptr && own->find(shape.collective, shape.face, shape.bytes) != nullptr) {
+    const std::span<const Table::Row> rows = own->rows_of(shape.collective, shape.face);
+    const Table::Row* here = own->find(shape.collective, shape.face, shape.bytes);
+    for (const Table::Row& row : rows) {
+      if (&row + 1 == here || &row == here + 1) list.add(row.spec, risk_of_others);
+    }
+  }
+  for (const Table::Shape& other : table.shapes) {
+    // Lanes are another matter.
+    if (&other == own || (other.min_ppn > 1) != (shape.min_ppn > 1)) continue;
+    const Table::Row* row = other.find(shape.collective, shape.face, shape.bytes);
+    if (row != nullptr) list.add(row->spec, risk_of_others);
+  }
+}
+
+}  // namespace
+
+std::vector<Candidate> near_best(const Spec& standing, const CallShape& shape, const Table* table,
+                                 const Table::Shape* own) {
+  List list(standing, shape.bytes);
+  list.add(Spec{}, risk_of_native);
+  if (const std::size_t segment = standing.pipelining.segment_bytes; segment > 0) {
+    list.add_segments(segment / 4);
+    list.add_segments(segment > Pipelining::most_segment_bytes / 4 ? 0 : segment * 4);
+  }
+  if (table != nullptr) add_of_table(list, shape, *table, own);
+  const std::size_t blocks = message_bytes * static_cast<std::size_t>(shape.ranks);
+  for (const std::string_view name : known_good(shape.collective)) {
+    Spec spec = parse_spec(shape.collective, name);
+    const bool in_blocks = !has_root(shape.collective);
+    const std::size_t segment = std::min(in_blocks ? blocks : message_bytes, Pipelining::most_segment_bytes);
+    if (segment < shape.bytes) spec.pipelining.segment_bytes = segment;
+    list.add(spec, risk_of_others);
+  }
+  return list.take();
+}
+
+}  // namespace stretto

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of `stretto report` in a browser: headless Chromium, driven by its own driver."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
+
+from stretto.report import page_text
+from stretto.report_inputs import read_inputs
+
+KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics")
+# Each chart with its traces.
+TRACES = {
+    "throughput-1": 9, "throughput-2": 9, "libraries-1": 7, "choices-1": 1, "choices-2": 1, "theory-1": 5,
+    "guidelines-1": 2, "machine-1": 3, "run-1": 2,
+}  # fmt: skip
+SECONDS = 20
+
+
+def find(name: str) -> str:
+    found = shutil.which(name)
+    assert found, (
+        f"there is no {name}; get it with: apt-get install --no-install-recommends chromium chromium-driver"
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    file.write_text(page_text(read_inputs([samples / f"{kind}.json" for kind in KINDS])), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """A browser with the page."""
+    options = ChromeOptions()
+    options.binary_location = find("chromium")
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",  # which root in a container cannot have
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--window-size=1280,1000",
+        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = Chrome(options, Service(find("chromedriver")))
+    try:
+        driver.get(page.as_uri())
+        # Drawn when all scripts have run.
+        WebDriverWait(driver, SECONDS).until(lambda _: len(plots(driver)) == len(TRACES))
+        yield driver
+    finally:
+        driver.quit()
+
+
+def plots(browser: Chrome) -> dict[str, int]:
+    """What Plotly drew: the charts, and how many traces each has in its DOM."""
+    found: dict[str, int] = browser.execute_script(
+        """return Object.fromEntries([...document.querySelectorAll('.js-plotly-plot')].map(
+            (one) => [one.dataset.chart, one.querySelector('svg.main-svg') ? one.data.length : 0]));"""
+    )
+    return found
+
+
+def log(browser: Chrome, kind: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = browser.get_log(kind)  # type: ignore[no-untyped-call]
+    return entries
+
+
+def requested(browser: Chrome, page: Path) -> list[str]:
+    """What the page asked for since the last look; the browser has pages of its own, such as its first."""
+    events = [json.loads(entry["message"])["message"] for entry in log(browser, "performance")]
+    requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    return [one["request"]["url"] for one in requests if one["documentURL"] == page.as_uri()]
+
+
+def test_each_chart_is_there_without_an_error_or_a_request(browser: Chrome, page: Path) -> None:
+    assert plots(browser) == TRACES
+    assert log(browser, "browser") == []
+    urls = [url for url in requested(browser, page) if not url.startswith(("data:", "blob:"))]
+    assert urls == [page.as_uri()]
+
+
+def test_the_page_may_not_fetch_anything(browser: Chrome, page: Path) -> None:
+    """The policy that the page states is kept by the browser."""
+    refused: Any = browser.execute_async_script(
+        """const done = arguments[0];
+        fetch('https://example.org/').then(() => done('fetched'), () => done('refused'));"""
+    )
+    assert refused == "refused"
+    refusals = [one["message"] for one in log(browser, "browser")]
+    assert any("Content Security Policy" in one and "default-src" in one for one in refusals)
+    assert not [url for url in requested(browser, page) if url.startswith("http")]
+
+
+def test_no_button_would_send_a_chart_away(browser: Chrome) -> None:
+    buttons = browser.find_elements(By.CSS_SELECTOR, ".modebar-btn")
+    titles = {str(one.get_dom_attribute("data-title")) for one in buttons}
+    assert "Download plot as a PNG" in titles
+    assert not [title for title in titles if re.search("share|cloud|plotly", title, re.IGNORECASE)]
+
+
+def hover_text(browser: Chrome, chart: str, selector: str) -> str:
+    """The label at an element of a chart, or at the middle of its drawing area."""
+    place = browser.find_element(By.CSS_SELECTOR, f'[data-chart="{chart}"]')
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", place)
+    target = place.find_element(By.CSS_SELECTOR, selector)
+    ActionChains(browser).move_to_element(target).perform()
+
+    def label(_: Chrome) -> str:
+        found = place.find_elements(By.CSS_SELECTOR, ".hoverlayer .hovertext")
+        return " ".join(one.text or str(one.get_attribute("textContent")) for one in found)
+
+    return str(WebDriverWait(browser, SECONDS).until(label))
+
+
+def test_hovering_over_a_line_shows_median_interval_and_choice(browser: Chrome) -> None:
+    # AUTO and Stretto are drawn last, each with error bars.
+    text = hover_text(
+        browser, "throughput-1", ".scatterlayer .trace:nth-last-child(2) .points path:last-child"
+    )
+    assert "Stretto, 16 MiB" in text
+    assert "chosen: ring:segment_bytes=256KiB" in text
+    assert "2.00 (2.00 to 2.00)" in text
+    assert "% of the bound" in text
+
+
+def test_hovering_over_the_map_shows_spec_and_gain(browser: Chrome) -> None:
+    text = hover_text(browser, "choices-2", ".nsewdrag")
+    assert "binomial" in text
+    assert "8 nodes of 1" in text
+
+
+def test_a_click_in_the_legend_hides_a_line(browser: Chrome) -> None:
+    chart = browser.find_element(By.CSS_SELECTOR, '[data-chart="theory-1"]')
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", chart)
+    ActionChains(browser).move_to_element(
+        chart.find_element(By.CSS_SELECTOR, ".legendtoggle")
+    ).click().perform()
+    script = "return document.querySelector('[data-chart=\"theory-1\"]').data[0].visible"
+    WebDriverWait(browser, SECONDS).until(lambda _: browser.execute_script(script) == "legendonly")
+
+
+def rows(figure: WebElement) -> list[list[str]]:
+    return [
+        [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
+        for row in figure.find_elements(By.CSS_SELECTOR, "tbody tr")
+        if row.is_displayed()
+    ]
+
+
+def test_a_table_is_filtered_by_mpi_and_size_and_text(browser: Chrome) -> None:
+    figure = browser.find_element(By.ID, "gains-table")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'start', behavior: 'instant'})", figure)
+    assert len(rows(figure)) == 8
+    # There is one collective, so there is no choice of it.
+    mpi, size = (Select(one) for one in figure.find_elements(By.TAG_NAME, "select"))
+    assert [option.text for option in size.options] == ["all", "4 KiB", "64 KiB", "1 MiB", "16 MiB"]
+    size.select_by_visible_text("1 MiB")
+    assert [row[2] for row in rows(figure)] == ["1 MiB", "1 MiB"]
+    mpi.select_by_index(1)
+    (row,) = rows(figure)
+    assert row[0].startswith(mpi.options[1].text.split(",")[0])
+    assert figure.find_element(By.CLASS_NAME, "count").text == "1 of 8 rows"
+    for one in (mpi, size):
+        one.select_by_index(0)
+    search = figure.find_element(By.CSS_SELECTOR, "input[type=search]")
+    search.send_keys("mpich")
+    assert {row[0].split(",")[0] for row in rows(figure)} == {"MPICH 5.0.2"}
+    browser.execute_script("arguments[0].value = ''; arguments[0].dispatchEvent(new Event('input'))", search)
+    assert len(rows(figure)) == 8
+
+
+def test_a_click_on_a_heading_sorts(browser: Chrome) -> None:
+    figure = browser.find_element(By.ID, "run-table-1")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", figure)
+    heading = figure.find_elements(By.CSS_SELECTOR, "th button")[5]
+    times = ["1.5 s", "500 ms", "1 ms"]
+    assert [row[5] for row in rows(figure)] == times
+    heading.click()
+    assert [row[5] for row in rows(figure)] == times[::-1]
+    heading.click()
+    assert [row[5] for row in rows(figure)] == times
+
+
+def test_links_lead_to_their_sections(browser: Chrome) -> None:
+    for link in browser.find_elements(By.CSS_SELECTOR, "nav a"):
+        anchor = str(link.get_dom_attribute("href")).removeprefix("#")
+        assert browser.find_element(By.ID, anchor).tag_name == "section"
+
+
+def test_nothing_is_wider_than_a_narrow_window(browser: Chrome) -> None:
+    size = browser.get_window_size()
+    try:
+        browser.set_window_size(600, 900)
+        script = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        WebDriverWait(browser, SECONDS).until(lambda _: browser.execute_script(script))
+    finally:
+        browser.set_window_size(size["width"], size["height"])
