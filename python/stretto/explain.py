@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from stretto import _core
+from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.measured import Measured, read_measured
 from stretto.model import Call, Model, candidates, link_seconds, load_machine
@@ -135,9 +135,7 @@ def _print(call: Call, model: Model, in_force: InForce, ranked: list[Candidate],
         cells.append(f"{100 * bound / (one.measured or one.predicted):.0f} %" if bound else "")
         cells += [_share(one.parts[part], one.predicted) for part in _PARTS]
         table.add_row(*cells, style="bold" if one.spec == in_force.spec else "")
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
+    console = console_for(table)
     console.print(table)
     lines = [f"in force (bold): {in_force.spec}, by {in_force.reason}"]
     if bound:

@@ -7,32 +7,17 @@ import json
 import statistics
 from dataclasses import dataclass, field
 
-from rich.console import Console
 from rich.table import Table
 
+from stretto.console import console_for
 from stretto.measured import Measured
 from stretto.model import Call, Model
-from stretto.predictions import FORMAT
+from stretto.predictions import FORMAT, Prediction, median_error, worst
 from stretto.topologies import parse_topology
 from stretto.units import format_bytes, format_seconds
 
 _GOOD = 1.10
 """A choice within a tenth of the best is as good as the best."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One call by one spec."""
-
-    call: Call
-    spec: str
-    predicted: float
-    measured: float
-
-    @property
-    def error(self) -> float:
-        """The part of the measured time by which the prediction is off."""
-        return self.predicted / self.measured - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +29,16 @@ class Choice:
     chosen: str
     regret: float
     """The part by which the choice took longer than the best."""
+    pairs: list[Prediction]
+    """All that was measured of the call."""
 
 
 @dataclass(slots=True)
 class Judgement:
     """All of them."""
 
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[Prediction] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
-
-    @property
-    def median_error(self) -> float:
-        """Whatever the sign."""
-        return statistics.median(abs(pair.error) for pair in self.pairs)
-
-    @property
-    def worst(self) -> Pair:
-        """The pair with the largest error."""
-        return max(self.pairs, key=lambda pair: abs(pair.error))
 
     @property
     def good_choices(self) -> float:
@@ -83,26 +60,37 @@ def judge(model: Model, measured: Measured, least_bytes: int, most_bytes: int) -
         known = {
             spec: time for spec, time in times.items() if not spec.startswith(("native:", "native(", "auto"))
         }
+        topology = parse_topology(call.topology)
         pairs = [
-            Pair(call, spec, model.predict(call, spec).seconds, time) for spec, time in sorted(known.items())
+            Prediction(
+                collective=call.collective,
+                spec=spec,
+                bytes=call.bytes,
+                nodes=topology.nodes,
+                ppn=topology.max_ppn,
+                predicted=model.predict(call, spec).seconds,
+                measured=time,
+            )
+            for spec, time in sorted(known.items())
         ]
-        result.pairs += [pair for pair in pairs if pair.spec != "native"]
+        own = [pair for pair in pairs if pair.spec != "native"]
+        result.pairs += own
         if len(pairs) > 1:
             best = min(pairs, key=lambda pair: pair.measured)
             chosen = min(pairs, key=lambda pair: pair.predicted)
             regret = chosen.measured / best.measured - 1
-            result.choices.append(Choice(call, best.spec, chosen.spec, regret))
+            result.choices.append(Choice(call, best.spec, chosen.spec, regret, own))
     return result
 
 
-def print_judgement(judgement: Judgement, console: Console) -> None:
+def print_judgement(judgement: Judgement) -> None:
     """A line for each call, then the figures that count."""
     table = Table()
     for header in ("ranks", "size", "best measured", "the model's choice", "regret", "median error", "worst"):
         table.add_column(header, justify="left" if "measured" in header or "choice" in header else "right")
     for choice in judgement.choices:
         topology = parse_topology(choice.call.topology)
-        errors = [abs(pair.error) for pair in judgement.pairs if pair.call == choice.call]
+        errors = [abs(pair.error) for pair in choice.pairs]
         table.add_row(
             f"{topology.ranks} on {topology.nodes}",
             format_bytes(choice.call.bytes),
@@ -112,13 +100,14 @@ def print_judgement(judgement: Judgement, console: Console) -> None:
             f"{100 * statistics.median(errors):.0f} %",
             f"{100 * max(errors):.0f} %",
         )
+    console = console_for(table)
     console.print(table)
-    worst = judgement.worst
-    what = f"{worst.spec} of {format_bytes(worst.call.bytes)} on {worst.call.topology}"
-    times = f"{format_seconds(worst.predicted)} predicted, {format_seconds(worst.measured)} measured"
+    off = worst(judgement.pairs)
+    what = f"{off.spec} of {format_bytes(off.bytes)} on {off.nodes} nodes of {off.ppn}"
+    times = f"{format_seconds(off.predicted)} predicted, {format_seconds(off.measured)} measured"
     lines = [
-        f"error of {len(judgement.pairs)} predictions: median {100 * judgement.median_error:.0f} %",
-        f"the worst: {100 * worst.error:+.0f} %, {what} ({times})",
+        f"error of {len(judgement.pairs)} predictions: median {100 * median_error(judgement.pairs):.0f} %",
+        f"the worst: {100 * off.error:+.0f} %, {what} ({times})",
         f"choices within 10 % of the best: {100 * judgement.good_choices:.0f} % of {len(judgement.choices)}",
         f"regret of choosing by the model alone: {100 * judgement.mean_regret:.1f} % (mean)",
     ]
@@ -128,19 +117,6 @@ def print_judgement(judgement: Judgement, console: Console) -> None:
 
 def judgement_json(judgement: Judgement, machine: str, mpi: str) -> str:
     """As `stretto report` reads it (predictions.py)."""
-    rows = []
-    for pair in judgement.pairs:
-        topology = parse_topology(pair.call.topology)
-        rows.append(
-            {
-                "collective": pair.call.collective,
-                "spec": pair.spec,
-                "bytes": pair.call.bytes,
-                "nodes": topology.nodes,
-                "ppn": topology.max_ppn,
-                "predicted": pair.predicted,
-                "measured": pair.measured,
-            }
-        )
+    rows = [pair.model_dump() for pair in judgement.pairs]
     content = {"format": FORMAT, "version": 1, "machine": machine, "mpi": mpi, "predictions": rows}
     return json.dumps(content, indent=1) + "\n"

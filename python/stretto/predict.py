@@ -16,6 +16,7 @@ from rich.table import Table
 
 from stretto import plots
 from stretto._core import Prediction, closed_forms
+from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
 from stretto.judgement import judge, judgement_json, print_judgement
@@ -111,10 +112,7 @@ def _judge(machine: str, files: list[Path], sizes: list[int], json_file: Path | 
         raise StrettoError(
             f"--against: nothing there between {format_bytes(min(sizes))} and {format_bytes(max(sizes))}"
         )
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
-    print_judgement(judgement, console)
+    print_judgement(judgement)
     if json_file:
         libraries = ", ".join(dict.fromkeys(measured.libraries))
         write_atomically(json_file, judgement_json(judgement, its_machine.name, libraries))
@@ -171,9 +169,7 @@ def _print(
                 _main_parts(one),
             ]
             table.add_row(*cells, style="bold" if one.seconds == best else "", end_section=one is rows[-1])
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
+    console = console_for(table)
     console.print(table)
     for line in (
         f"machine: {description}",

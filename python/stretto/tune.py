@@ -23,6 +23,7 @@ from rich.text import Text
 from stretto import _core
 from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.bench_targets import Target, lab_target, local_target, own_target
+from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
 from stretto.lab import DEFAULT_NAME, Terminated, signals_as_exceptions
@@ -408,13 +409,16 @@ def _nearest(by_size: Mapping[int, list[str]], size: int) -> list[str]:
 def _print_summary(tuning: Tuning, rate: float | None) -> None:
     if not any(found.choices for found in tuning.findings.values()):
         return
-    console = Console()
-    if not console.is_terminal:
-        console.width = 160
+    tables = {
+        kind.name: _summary_table(kind, found.sorted(), _bound(tuning, kind, rate))
+        for kind in tuning.wanted.kinds
+        if (found := tuning.findings.get(kind.name)) and found.choices
+    }
+    console = console_for(*tables.values())
     for kind in tuning.wanted.kinds:
-        choices = tuning.findings[kind.name].sorted() if kind.name in tuning.findings else []
-        if choices:
-            console.print(_summary_table(kind, choices, _bound(tuning, kind, rate)))
+        if kind.name in tables:
+            choices = tuning.findings[kind.name].sorted()
+            console.print(tables[kind.name])
             mean = geometric_mean_gain(
                 [one for one in choices if one.size in tuning.wanted.sizes], _MEAN_FROM, _MEAN_TO
             )

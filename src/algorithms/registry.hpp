@@ -62,6 +62,9 @@ struct Algorithm {
   bool moves_runs = false;
   std::array<Part, 2> parts{};
 
+  /// A run of the caller's blocks is contiguous only in a message that is not cut.
+  [[nodiscard]] bool stays_whole() const { return moves_runs && has_block_of_each_rank(collective); }
+
   [[nodiscard]] std::size_t part_count() const {
     return (parts[0].usual.empty() ? 0 : 1) + (parts[1].usual.empty() ? 0 : 1);
   }

@@ -69,8 +69,7 @@ struct BoundPredictor {
     if (parsed.recipe != recipe) {
       throw std::invalid_argument("spec \"" + spec + "\": this predicts " + to_string(recipe));
     }
-    // What moves runs of the callers' blocks is not cut.
-    const bool uncut = has_block_of_each_rank(collective) && recipe.algorithm->moves_runs;
+    const bool uncut = recipe.algorithm->stays_whole();
     const WalkedCall call{
         .collective = collective, .bytes = bytes, .pipelining = uncut ? Pipelining{} : parsed.pipelining};
     const WalkOptions options{.model = named("model", model, model_names),

@@ -26,8 +26,7 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
   const Algorithm& algorithm = *spec.recipe.algorithm;
   const std::string_view misfit = algorithm.misfit(task_of(spec.recipe, topology, traits.root));
   if (!misfit.empty()) return "does not fit: " + std::string(misfit);
-  if (algorithm.moves_runs && has_block_of_each_rank(traits.collective) &&
-      traits.bytes > Pipelining::most_segment_bytes) {
+  if (algorithm.stays_whole() && traits.bytes > Pipelining::most_segment_bytes) {
     return "sends runs of blocks, which cannot be cut, so it takes at most 1 GiB";
   }
   return {};

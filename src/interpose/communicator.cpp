@@ -155,11 +155,10 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
     }
   }
   const Recipe& recipe = spec.recipe;
-  // A run of the caller's blocks is contiguous only in a message that is not cut.
-  const bool uncut = has_block_of_each_rank(key.collective) && recipe.algorithm->moves_runs;
-  return std::make_unique<ScheduleExecution>(
-      channel_pool().comm(), ranks_in_world_, build(recipe, topology_, key.root, rank_),
-      uncut ? Pipelining{} : spec.pipelining, persistent ? Keep::requests : Keep::nothing);
+  return std::make_unique<ScheduleExecution>(channel_pool().comm(), ranks_in_world_,
+                                             build(recipe, topology_, key.root, rank_),
+                                             recipe.algorithm->stays_whole() ? Pipelining{} : spec.pipelining,
+                                             persistent ? Keep::requests : Keep::nothing);
 }
 
 void Communicator::give_back(const CallTraits& traits, const Spec& spec,

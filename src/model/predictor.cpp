@@ -43,7 +43,7 @@ Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t mos
 }
 
 Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
-  const std::size_t segments = call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes);
+  const std::size_t segments = call.segments();
   const std::size_t walked = std::min(segments, 2 * walked_windows * call.pipelining.in_flight());
   if (steps_ * walked > most_steps_ && topology_.nodes > 8) return shrink_nodes(call, machine, options);
   return walk_segments(call, machine, options);
@@ -52,7 +52,7 @@ Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, co
 Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machine,
                                     const WalkOptions& options) {
   if (!plan_) plan_.emplace(recipe_, topology_, root_);
-  const std::size_t segments = call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes);
+  const std::size_t segments = call.segments();
   const std::size_t few = walked_windows * call.pipelining.in_flight();
   if (segments <= 2 * few || steps_ * segments <= most_steps_) {
     return {walk(*plan_, call, machine, options).end(), false};
@@ -84,8 +84,7 @@ Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machin
     if (cut_by_ranks) {
       shorter.bytes = std::max<std::size_t>(
           call.element_bytes, call.bytes / static_cast<std::size_t>(nodes) * static_cast<std::size_t>(fewer));
-      const std::size_t segments = call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes);
-      shorter.pipelining.segments = static_cast<int>(segments);
+      shorter.pipelining.segments = static_cast<int>(call.segments());
       shorter.pipelining.segment_bytes = 0;
     }
     return smaller.walk_segments(shorter, machine, options).end;
@@ -96,8 +95,7 @@ Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machin
   const auto steps_on = [&](int some) {
     const Topology smaller = uniform(some, ppn);
     return build(recipe_, smaller, root_ % smaller.ranks(), 0).actions().size() *
-           static_cast<std::size_t>(smaller.ranks()) *
-           std::min(walked, call.pipelining.count(call.bytes / call.element_bytes, call.element_bytes));
+           static_cast<std::size_t>(smaller.ranks()) * std::min(walked, call.segments());
   };
   while (fewer > 8 && steps_on(fewer) > most_steps_ / 2) fewer /= 2;
   const int fewest = fewer / 2;

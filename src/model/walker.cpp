@@ -16,10 +16,10 @@ namespace {
 class Cut {
  public:
   Cut(const Plan& plan, const WalkedCall& call)
-      : elements_(call.bytes / call.element_bytes),
+      : elements_(call.elements()),
         blocks_(static_cast<std::size_t>(plan.blocks())),
         of_ranks_(has_block_of_each_rank(call.collective)),
-        segments_(call.pipelining.count(elements_, call.element_bytes)) {}
+        segments_(call.segments()) {}
 
   [[nodiscard]] std::size_t segments() const { return segments_; }
 

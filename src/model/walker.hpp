@@ -36,6 +36,9 @@ struct WalkedCall {
   std::size_t bytes = 0;  // of the whole message
   Pipelining pipelining;
   std::size_t element_bytes = 4;
+
+  [[nodiscard]] std::size_t elements() const { return bytes / element_bytes; }
+  [[nodiscard]] std::size_t segments() const { return pipelining.count(elements(), element_bytes); }
 };
 
 struct Walk {
