@@ -4,6 +4,8 @@
 A text that cannot be read, and a rank or root that is not there, is a ValueError of one line.
 """
 
+from collections.abc import Mapping
+
 def version() -> str: ...
 def collectives() -> list[str]: ...
 def has_root(collective: str) -> bool: ...
@@ -315,8 +317,11 @@ class Table:
 def read_table(text: str) -> Table:
     """The table that a file holds."""
 
-def choose(call: str, nbytes: int, topology: Topology) -> str:
-    """What the built-in rule says."""
+def choose(call: str, nbytes: int, topology: Topology, rule: Mapping[str, int] = ...) -> str:
+    """What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some."""
+
+def rule_constants() -> dict[str, int]:
+    """The sizes at which the built-in rule turns, in bytes."""
 
 def lookup(text: str, call: str, nodes: int, ppn: int, nbytes: int) -> str | None:
     """The spec that the table in `text` gives for a call; None: the built-in rule speaks."""

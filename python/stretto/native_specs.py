@@ -6,7 +6,16 @@ The second is for the measuring program only. A table says `native` in its place
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 NATIVE = "native"
+
+# Those that MPICH's tuning file takes with parameters only, which the control variables do not give; and
+# those for operations that do not commute, which end the job if they are told to do others.
+_NOT_BY_NAME = re.compile(
+    r"(tsp_)?(k_|recexch|recursive_multiplying|(pipelined_)?tree).*|.*noncommutative|nb"
+)
 
 
 def native_by(name: str) -> str:
@@ -17,3 +26,8 @@ def native_by(name: str) -> str:
 def library_name(spec: str) -> str | None:
     """NAME of `native(NAME)`; None of any other spec."""
     return spec[len(NATIVE) + 1 : -1] if spec.startswith(f"{NATIVE}(") and spec.endswith(")") else None
+
+
+def usable(names: Sequence[str], ranks: int) -> list[str]:
+    """Of the names of a library's own algorithms those that can be asked for, by so many ranks."""
+    return [name for name in names if not _NOT_BY_NAME.fullmatch(name) and (ranks == 2 or name != "two_proc")]

@@ -23,6 +23,7 @@ from stretto.judgement import judge, judgement_json, print_judgement
 from stretto.measured import read_measured
 from stretto.model import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.recipes import check_collective
+from stretto.rule_regret import RuleJudge, mean_regret
 from stretto.topologies import parse_topology, topology_text
 from stretto.units import format_bandwidth, format_bytes, format_seconds, parse_sizes, split_list
 
@@ -83,17 +84,19 @@ def predict(
     wanted = split_list(specs) if specs else candidates(collective, where)
     calls = [Call(collective, size, where) for size in parse_sizes(sizes)]
     predictions = []
+    remarks = []
     for spec in track(wanted, "predicting", console=Console(stderr=True), transient=True):
         for call in calls:
             result = walker.predict(call, spec, model=model, overlap=overlap, arithmetic=arithmetic)
             predictions.append(_predicted(spec, call, result))
     if not specs:
         predictions = _winners(predictions)
+        remarks = [_rule_line(calls, walker)]
     if formulas:
         predictions += _by_formulas(calls, walker)
     bounds = {call.bytes: link_seconds(call, its_machine) for call in calls}
     title = f"{collective}, {ranks} ranks on {parse_topology(where).nodes} nodes, {its_machine.name}"
-    _print(title, predictions, bounds, its_machine.description)
+    _print(title, predictions, bounds, [f"machine: {its_machine.description}", *remarks])
     if json_file:
         write_atomically(json_file, _to_json(collective, where, its_machine.name, predictions))
     if png_file:
@@ -150,8 +153,18 @@ def _by_formulas(calls: list[Call], walker: Model) -> list[Predicted]:
     return result
 
 
+def _rule_line(calls: list[Call], walker: Model) -> str:
+    judge_of_rule = RuleJudge(walker)
+    cases = [judge_of_rule.case(call) for call in calls]
+    worst = max(cases, key=lambda one: one.regret)
+    return (
+        f"built-in rule: {100 * mean_regret(cases):.1f} % slower than the best (mean), "
+        f"at worst {100 * worst.regret:.0f} %: {worst.chosen} of {format_bytes(worst.call.bytes)}"
+    )
+
+
 def _print(
-    title: str, predictions: list[Predicted], bounds: dict[int, float | None], description: str
+    title: str, predictions: list[Predicted], bounds: dict[int, float | None], remarks: list[str]
 ) -> None:
     table = Table(title=title, title_justify="left")
     for column in ("size", "spec", "time", "MB/s", "of bound", "of which"):
@@ -172,7 +185,7 @@ def _print(
     console = console_for(table)
     console.print(table)
     for line in (
-        f"machine: {description}",
+        *remarks,
         "MB/s: 10⁶ bytes of message by time; bold: the best of a size; native: the best textbook algorithm",
         "of which: what the critical path goes into"
         + (

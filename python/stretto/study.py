@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -22,7 +23,16 @@ from stretto.lab import DEFAULT_NAME, Lab, Terminated
 from stretto.program_command import program_of
 from stretto.study_figures import write_figures
 from stretto.study_file import Study, StudyRun, write_study
-from stretto.study_runs import Clock, Settings, arguments_for, display, flavor_of, measure_run, probe
+from stretto.study_runs import (
+    Clock,
+    Settings,
+    arguments_for,
+    display,
+    library_algorithms,
+    measure_launches,
+    measure_run,
+    probe,
+)
 from stretto.study_specs import AUTO, STRETTO, candidates, read_specs
 from stretto.units import parse_rate, parse_seconds, parse_sizes
 
@@ -164,12 +174,18 @@ def _compare(
             report = bar.next_job(name)
             try:
                 target = find()
-                first = probe(target, collective)
-                flavor = flavor_of(first.library)
-                specs = candidates(flavor, collective.name, collective.algorithms, first.ppn, own)
+                ready = probe(target)
+                named = library_algorithms(ready, collective)
+                specs = candidates(collective.algorithms, ready.ppn, named, own)
                 seconds = clock.share(len(targets) - number)
+                apart = seconds / 2 if ready.by_launch else 0.0
                 measure_run(
-                    target, arguments_for(collective, specs, settings, seconds), settings, report, keep
+                    target,
+                    arguments_for(collective, specs, settings, seconds - apart),
+                    settings,
+                    report,
+                    keep,
+                    functools.partial(measure_launches, target, collective, ready, settings, apart),
                 )
             except StrettoError as error:
                 if len(targets) == 1:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from rich.console import Console
@@ -16,13 +16,19 @@ from stretto.bench_collectives import Collective
 from stretto.bench_targets import Target, link_bound, measure
 from stretto.errors import StrettoError
 from stretto.lab import Terminated
-from stretto.mpi import Flavor
-from stretto.results import Run, describe_machine
+from stretto.measuring_job import Ready, measuring_job
+from stretto.native_specs import native_by, usable
+from stretto.results import BLOCKING, Run, describe_machine
 from stretto.study_file import StudyRun
+from stretto.tuning_bench import request
+from stretto.tuning_launches import variable_of
+from stretto.tuning_search import CallKind
 from stretto.units import format_seconds
 
 # Less than this is not worth starting the ranks for.
 _LEAST_SECONDS = 1.0
+# A job that says nothing for so long is given up.
+_PATIENCE_SECONDS = 120.0
 
 Report = Callable[[float, float], None]
 
@@ -80,7 +86,7 @@ class Display:
         return lambda part, total: self._bar.update(self._task, completed=done + part / max(total, 1e-9))
 
 
-@contextmanager
+@contextlib.contextmanager
 def display(clock: Clock, jobs: int) -> Iterator[Display]:
     """A bar while the block runs, with the time left."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _TimeLeft(clock))
@@ -99,19 +105,17 @@ class Settings:
     """Bytes per second of a node's link, where the user says so."""
 
 
-def _ignore(_done: float, _total: float) -> None:
-    pass
+def probe(target: Target) -> Ready:
+    """What answers, on how many nodes and ranks, and which algorithms of its own the library has."""
+    with measuring_job(target, [BLOCKING], "float") as job:
+        return job.ready
 
 
-def probe(target: Target, collective: Collective) -> Run:
-    """The shortest run that there is: what answers, and on how many nodes and ranks."""
-    arguments = ["--collective", collective.name, "--specs", "native", "--sizes", "4", "--repetitions", "1"]
-    return measure(target, arguments, _ignore)
-
-
-def flavor_of(library: str) -> Flavor | None:
-    """Which MPI names itself so."""
-    return next((flavor for flavor in Flavor if flavor.made(library)), None)
+def library_algorithms(ready: Ready, collective: Collective) -> list[str]:
+    """Those of the library's own that one job can measure beside others."""
+    if ready.by_launch:
+        return []
+    return usable(ready.algorithms.get(collective.name, {}).get(BLOCKING, []), ready.ranks)
 
 
 def arguments_for(
@@ -130,14 +134,40 @@ def arguments_for(
     ]  # fmt: skip
 
 
+def measure_launches(
+    target: Target, collective: Collective, ready: Ready, settings: Settings, seconds: float, into: Run
+) -> None:
+    """The library's own algorithms where each needs a job (Intel MPI), as far as the seconds last."""
+    if not ready.by_launch:
+        return
+    kind = CallKind(collective.name, BLOCKING)
+    end = time.monotonic() + seconds
+    for name in usable(ready.algorithms.get(kind.collective, {}).get(kind.form, []), ready.ranks):
+        with (
+            contextlib.suppress(StrettoError),  # of presets that there are, not all work everywhere
+            measuring_job(target, [kind.form], "float", {variable_of(kind): name}) as job,
+        ):
+            for size in settings.sizes:
+                left = end - time.monotonic()
+                if left < 0:
+                    return
+                words = request(kind, size, [native_by(name)], settings.repetitions, left / 4, settings.seed)
+                found = job.ask(words, _PATIENCE_SECONDS, lambda _done, _total: None)
+                into.series += [series for series in found.series if series.correct]
+
+
 def measure_run(
     target: Target,
     arguments: list[str],
     settings: Settings,
     report: Report,
     keep: Callable[[StudyRun], None],
+    extend: Callable[[Run], None] = lambda _: None,
 ) -> None:
-    """One run, handed to `keep`; if it fails or is interrupted after its first results, these."""
+    """One run, handed to `keep`; if it fails or is interrupted after its first results, these.
+
+    `extend` adds what needs jobs of its own.
+    """
     run = Run()
 
     def finish(incomplete: str) -> None:
@@ -157,4 +187,5 @@ def measure_run(
         wrong = next((series for series in run.series if not series.correct), None)
         if wrong is not None:
             raise StrettoError(f"WRONG RESULTS of {wrong.label} at {wrong.bytes} bytes by {run.library}")
+        extend(run)
         finish("")

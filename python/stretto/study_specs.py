@@ -9,8 +9,7 @@ from enum import StrEnum
 
 from stretto.errors import StrettoError
 from stretto.launch import check_spec
-from stretto.library_algorithms import library_algorithms
-from stretto.mpi import Flavor
+from stretto.native_specs import native_by
 from stretto.units import split_list
 
 AUTO = "native"
@@ -131,9 +130,12 @@ def read_specs(text: str, algorithms: str) -> list[str]:
 
 
 def candidates(
-    flavor: Flavor | None, collective: str, algorithms: str, ppn: Sequence[int], own: Sequence[str] = ()
+    algorithms: str, ppn: Sequence[int], library: Sequence[str] = (), own: Sequence[str] = ()
 ) -> list[str]:
-    """The specs of a study, each once, AUTO first; `own` in place of Stretto's usual ones."""
-    named = [f"native({name})" for name in library_algorithms(flavor, collective)]
+    """The specs of a study, each once, AUTO first.
+
+    `library`: names of the library's own algorithms; `own` in place of Stretto's usual ones.
+    """
+    named = [native_by(name) for name in library]
     others = own or own_specs(algorithms, ppn)
     return list(dict.fromkeys([AUTO, STRETTO, *named, *_PIPELINING, *others]))

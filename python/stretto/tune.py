@@ -36,6 +36,7 @@ from stretto.tuning_bench import JobBench, request
 from stretto.tuning_candidates import Candidates
 from stretto.tuning_journal import Fingerprint, Journal, Recorded, read_journal
 from stretto.tuning_launches import Launches
+from stretto.tuning_model import modelled_shapes
 from stretto.tuning_search import CallKind, Choice, Findings, Predict, Search, TooShortError, no_prediction
 from stretto.tuning_table import (
     Json,
@@ -375,11 +376,17 @@ class Tuning:
         choices = {call: found.sorted() for call, found in self.findings.items()}
         shape = Shape.of(self.ready.ppn)
         tuned = Tuned(
-            mpi, self.wanted.network, shape, choices, self.remarks, about, by_launch=self.ready.by_launch
-        )
+            mpi, self.wanted.network, shape, choices, self.remarks, about,
+            by_launch=self.ready.by_launch, modelled=self._modelled(shape, choices),
+        )  # fmt: skip
         text = table_text(merged(tuned, old))
         _core.read_table(text)  # what the library could not read is not written
         write_atomically(self.path, text)
+
+    def _modelled(self, shape: Shape, choices: Mapping[str, list[Choice]]) -> list[Json]:
+        if self.wanted.machine is None:
+            return []
+        return modelled_shapes(Model(load_machine(self.wanted.machine)), shape, self.wanted.kinds, choices)
 
     # What is said meanwhile
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stretto import _core
-from stretto.native_specs import NATIVE, library_name, native_by
+from stretto.native_specs import NATIVE, library_name, native_by, usable
 from stretto.topologies import parse_topology
 
 _KIB = 1 << 10
@@ -35,11 +35,6 @@ _CUTS_MESSAGES = {
     "binary", "in-order_binary",
 }  # fmt: skip
 _LIBRARY_SEGMENTS = (64 * _KIB, 512 * _KIB)
-# Those that MPICH's tuning file takes with parameters only, which the control variables do not give; and
-# those for operations that do not commute, which end the job if they are told to do others.
-_NOT_BY_NAME = re.compile(
-    r"(tsp_)?(k_|recexch|recursive_multiplying|(pipelined_)?tree).*|.*noncommutative|nb"
-)
 
 
 @dataclass(frozen=True)
@@ -133,11 +128,8 @@ class Candidates:
         ]
 
     def _of_library(self, size: int) -> list[str]:
-        names = [name for name in self.library if not _NOT_BY_NAME.fullmatch(name)]
-        if self._where.ranks != 2:
-            names = [name for name in names if name != "two_proc"]
         specs = []
-        for name in names:
+        for name in usable(self.library, self._where.ranks):
             specs.append(native_by(name))
             if name in _CUTS_MESSAGES and size > _LIBRARY_SEGMENTS[0]:
                 specs.append(_library_with_segment(name, _LIBRARY_SEGMENTS[0]))

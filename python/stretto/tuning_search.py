@@ -434,8 +434,16 @@ class Search:
 
     # Confirming
 
-    def _confirm(self, size: int, finalists: Sequence[str], library: str | None, seconds: float) -> None:
-        """Decide by fresh samples among the finalists."""
+    def _confirm(
+        self,
+        size: int,
+        finalists: Sequence[str],
+        library: str | None,
+        seconds: float,
+        *,
+        in_doubt_native: bool = True,
+    ) -> None:
+        """Decide by fresh samples among the finalists. In doubt `native` is chosen, or nothing is."""
         before = self._before(size)
         wanted = [NATIVE, *finalists[:2]]
         if before in finalists:
@@ -459,7 +467,7 @@ class Search:
             rest = end - self._bench.elapsed()
             if self._is_settled(pool, specs) or self._cost(size, specs) * times * look > rest:
                 break
-        self._settle(size, pool, specs, before)
+        self._settle(size, pool, specs, before, in_doubt_native=in_doubt_native)
 
     @staticmethod
     def _gain(pool: _Pool, spec: str, confidence: float = CONFIDENCE) -> Estimate:
@@ -480,7 +488,9 @@ class Search:
         below = [one for one in self.findings.choices if one < size]
         return self.findings.choices[max(below)].spec if below else NATIVE
 
-    def _settle(self, size: int, pool: _Pool, specs: Sequence[str], before: str) -> None:
+    def _settle(
+        self, size: int, pool: _Pool, specs: Sequence[str], before: str, *, in_doubt_native: bool
+    ) -> None:
         gains = {spec: self._gain(pool, spec) for spec in specs if spec != NATIVE}
         faster = [
             spec
@@ -492,6 +502,8 @@ class Search:
             best = min(faster, key=pool.median)
             equal = [one for one in faster if slowdown(*pool.paired(best, one)).median <= EQUAL]
             spec = min(equal, key=lambda one: (one != before, *simplicity(one), pool.median(one)))
+        elif not in_doubt_native and any(gain.median > 1 for gain in gains.values()):
+            return
         own = {one: gain for one, gain in gains.items() if library_name(one)}
         library = max(own, key=lambda one: own[one].median) if own else None
         choice = Choice(
@@ -530,7 +542,8 @@ class Search:
                     continue
                 # The parent sizes tell what to expect of the middle.
                 self._known.setdefault(middle, {})[NATIVE] = times[0]
-                self._confirm(middle, specs, None, cost)
+                # Where both beside it are faster than the library, few samples of little gain change nothing.
+                self._confirm(middle, specs, None, cost, in_doubt_native=NATIVE in (low.spec, high.spec))
 
     # Whether the cluster stays the same
 

@@ -8,7 +8,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,8 @@ class Tuned:
     about: Json
     """What is written down beside them: when, by which Stretto, of which type."""
     by_launch: bool = False
+    modelled: list[Json] = field(default_factory=list)
+    """Shapes of other node counts (tuning_model.py), which what was measured goes before."""
 
 
 def merged(tuned: Tuned, old: Json | None) -> Json:
@@ -140,11 +142,21 @@ def merged(tuned: Tuned, old: Json | None) -> Json:
     )
     rows = {call: rows_of(choices) for call, choices in tuned.choices.items() if choices}
     shapes.append(tuned.shape.to_json() | kept | rows)
+    for modelled in tuned.modelled:
+        there = next((one for one in shapes if _same_shape(one, modelled)), None)
+        if there is None:
+            shapes.append(modelled)
+        elif there.get("modelled"):
+            there.update(modelled)
     shapes.sort(key=lambda shape: (shape["nodes"], shape["ppn"], shape.get("min_ppn", shape["ppn"])))
     table: Json = {"format": "stretto-table", "version": 1, "mpi": tuned.mpi}
     if tuned.network:
         table["network"] = tuned.network
     return table | {"shapes": shapes, "notes": _notes(tuned, old.get("notes", {}))}
+
+
+def _same_shape(one: Json, other: Json) -> bool:
+    return all(one.get(key) == other.get(key) for key in ("nodes", "ppn", "min_ppn"))
 
 
 def _notes(tuned: Tuned, old: Json) -> Json:

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python's view of tuning tables.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -42,6 +45,19 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
     }
   }
   return calls;
+}
+
+using Figures = std::map<std::string, std::size_t>;
+
+RuleConstants with(const Figures& changed) {
+  RuleConstants rule = rule_constants;
+  for (const auto& [name, bytes] : changed) {
+    const auto* const found =
+        std::ranges::find(rule_figures, name, [](const auto& figure) { return figure.first; });
+    if (found == rule_figures.end()) throw std::invalid_argument("the rule has no figure " + name);
+    rule.*found->second = bytes;
+  }
+  return rule;
 }
 
 }  // namespace
@@ -101,7 +117,7 @@ void bind_tables(nb::module_& module) {
       nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"));
   module.def(
       "choose",
-      [](const std::string& call, std::size_t bytes, const Topology& topology) {
+      [](const std::string& call, std::size_t bytes, const Topology& topology, const Figures& changed) {
         const NamedCall named = call_named(call);
         return to_string(choose({.collective = named.collective,
                                  .bytes = bytes,
@@ -109,9 +125,15 @@ void bind_tables(nb::module_& module) {
                                  .nodes = topology.nodes,
                                  .min_ppn = topology.min_ppn,
                                  .max_ppn = topology.max_ppn,
-                                 .face = named.face}));
+                                 .face = named.face},
+                                with(changed)));
       },
-      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"));
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = Figures{});
+  module.def("rule_constants", [] {
+    Figures figures;
+    for (const auto& [name, member] : rule_figures) figures[std::string(name)] = rule_constants.*member;
+    return figures;
+  });
   nb::class_<TableFile>(module, "TableFile")
       .def_ro("path", &TableFile::path)
       .def_ro("text", &TableFile::text)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "select/rule_constants.hpp"
+
 namespace stretto {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr double risk_of_others = 5;
 
 constexpr std::size_t least_segment = 4 * kibibyte;
 /// For an algorithm that sends blocks: each of its messages is so long.
-constexpr std::size_t message_bytes = 32 * kibibyte;
+constexpr std::size_t message_bytes = rule_constants.message;
 
 /// Known to be good for long messages: which is the best depends on the network.
 std::vector<std::string_view> known_good(Collective collective) {

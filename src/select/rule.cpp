@@ -11,12 +11,6 @@ namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
 
-/// Messages of a pipelined schedule. Small enough that every library sends them eagerly, without waiting for
-/// the receiver (Open MPI's limit over TCP is 64 KiB), large enough that the cost of a message is small
-/// against its time.
-constexpr std::size_t message_bytes = 32 * kibibyte;
-constexpr std::size_t least_message_bytes = 8 * kibibyte;
-
 /// Reads a text, so not to be done for each call.
 Recipe recipe_of(Collective collective, std::string_view text) {
   return parse_spec(collective, text).recipe;
@@ -41,11 +35,11 @@ std::size_t bytes_of_blocks(const CallShape& shape, std::size_t block_bytes) {
 }
 
 /// Each block a message.
-std::size_t segment_of_blocks(const CallShape& shape) {
-  return bytes_of_blocks(shape, message_bytes);
+std::size_t segment_of_blocks(const CallShape& shape, const RuleConstants& rule) {
+  return bytes_of_blocks(shape, rule.message);
 }
 
-Spec choose_blocking_allreduce(const CallShape& shape) {
+Spec choose_blocking_allreduce(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
   static const Recipe lanes = recipe_of(Collective::allreduce, "multilane");
   // Inside a node the library's shared memory is at its best, until the message leaves the caches: from there
@@ -57,11 +51,12 @@ Spec choose_blocking_allreduce(const CallShape& shape) {
   // are segments to fill the gaps of each other: sooner when p is no power of two, where the libraries'
   // algorithms send the whole message once or twice more. With lanes a node's link carries what N nodes need,
   // not what p ranks do.
-  const std::size_t segment_bytes = segment_of_blocks(shape);
+  const bool power_of_two = is_power_of_two(shape.ranks);
+  const std::size_t block = power_of_two ? rule.allreduce_power_of_two_block : rule.allreduce_block;
   const std::size_t enough =
-      std::max(native_floor(Collective::allreduce), segment_bytes) * (is_power_of_two(shape.ranks) ? 2 : 1);
+      std::max(power_of_two ? rule.allreduce_power_of_two : rule.allreduce, bytes_of_blocks(shape, block));
   if (shape.bytes < enough || shape.nodes < 2) return {};
-  return pipelined(shape.min_ppn > 1 ? lanes : ring, segment_bytes);
+  return pipelined(shape.min_ppn > 1 ? lanes : ring, segment_of_blocks(shape, rule));
 }
 
 const Recipe& chain_of(Collective collective) {
@@ -73,50 +68,49 @@ const Recipe& chain_of(Collective collective) {
 /// A chain sends the message over each link once; it takes as long as the link needs, and the time until the
 /// last rank gets its first segment. So there must be many segments, two a rank at least: then that is 1.5
 /// times the message's time, and less than in a tree of any more than two rounds.
-Spec choose_blocking_chain(const CallShape& shape) {
+Spec choose_blocking_chain(const CallShape& shape, const RuleConstants& rule) {
   const auto ranks = static_cast<std::size_t>(shape.ranks);
-  const std::size_t enough = std::max(native_floor(shape.collective), 2 * ranks * least_message_bytes);
+  const std::size_t enough = std::max(shape.collective == Collective::bcast ? rule.bcast : rule.reduce,
+                                      2 * ranks * rule.least_message);
   // Two ranks have one link between them, which any message fills.
   if (shape.bytes < enough || shape.nodes < 2 || shape.ranks == 2) return {};
-  const std::size_t segment = std::clamp(shape.bytes / (16 * ranks), least_message_bytes, message_bytes);
+  const std::size_t segment = std::clamp(shape.bytes / (16 * ranks), rule.least_message, rule.message);
   return pipelined(chain_of(shape.collective), std::bit_floor(segment));
 }
 
 /// Reduce-scatter and allgather: every block crosses the links once.
-Spec blocks_over_links(const CallShape& shape) {
+Spec blocks_over_links(const CallShape& shape, const RuleConstants& rule) {
   static const std::array rings = {recipe_of(Collective::reduce_scatter, "ring"),
                                    recipe_of(Collective::allgather, "ring")};
   static const std::array lanes = {recipe_of(Collective::reduce_scatter, "multilane"),
                                    recipe_of(Collective::allgather, "multilane")};
   return pipelined((shape.max_ppn > 1 ? lanes : rings).at(shape.collective == Collective::allgather ? 1 : 0),
-                   segment_of_blocks(shape));
+                   segment_of_blocks(shape, rule));
 }
 
 /// From where on it is measured to gain.
-std::size_t enough_for_blocks(const CallShape& shape) {
-  // Two ranks exchange one message, whatever the algorithm; only very large ones gain by segments.
-  if (shape.ranks == 2) return 8 * mebibyte;
-  // Of reduce-scatters the libraries' own use the links as well; those that know no nodes use them too often.
-  const bool lanes = shape.max_ppn > 1;
-  if (shape.collective == Collective::reduce_scatter && !lanes) return 512 * kibibyte;
-  return native_floor(shape.collective);
+std::size_t enough_for_blocks(const CallShape& shape, const RuleConstants& rule) {
+  if (shape.ranks == 2) return rule.blocks_of_pair;
+  if (shape.collective == Collective::allgather) return rule.allgather;
+  // The libraries' own reduce-scatters use the links as well; those that know no nodes use them too often.
+  return shape.max_ppn > 1 ? rule.reduce_scatter_lanes : rule.reduce_scatter;
 }
 
-Spec choose_blocking_blocks(const CallShape& shape) {
-  if (shape.bytes < enough_for_blocks(shape) || shape.nodes < 2) return {};
-  return blocks_over_links(shape);
+Spec choose_blocking_blocks(const CallShape& shape, const RuleConstants& rule) {
+  if (shape.bytes < enough_for_blocks(shape, rule) || shape.nodes < 2) return {};
+  return blocks_over_links(shape, rule);
 }
 
-Spec choose_blocking(const CallShape& shape) {
+Spec choose_blocking(const CallShape& shape, const RuleConstants& rule) {
   switch (shape.collective) {
     case Collective::allreduce:
-      return choose_blocking_allreduce(shape);
+      return choose_blocking_allreduce(shape, rule);
     case Collective::bcast:
     case Collective::reduce:
-      return choose_blocking_chain(shape);
+      return choose_blocking_chain(shape, rule);
     case Collective::reduce_scatter:
     case Collective::allgather:
-      return choose_blocking_blocks(shape);
+      return choose_blocking_blocks(shape, rule);
   }
   return {};
 }
@@ -125,7 +119,7 @@ Spec choose_blocking(const CallShape& shape) {
 // Stretto's gain from much shorter messages on. Where one ends below, the blocking rule's begins. Measured:
 // docs/performance.md.
 
-Spec choose_background_allreduce(const CallShape& shape) {
+Spec choose_background_allreduce(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
   static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
@@ -136,16 +130,19 @@ Spec choose_background_allreduce(const CallShape& shape) {
   if (shape.nodes == 1) {
     return shape.bytes < 256 * kibibyte ? Spec{} : pipelined(halving, mebibyte);
   }
-  if (shape.bytes < 8 * kibibyte) return shape.max_ppn == 1 ? whole(doubling) : Spec{};
+  const bool power_of_two = is_power_of_two(shape.ranks);
+  const std::size_t long_enough =
+      power_of_two ? rule.background_doubling_power_of_two : rule.background_doubling;
+  if (shape.bytes < long_enough) return shape.max_ppn == 1 ? whole(doubling) : Spec{};
   if (shape.min_ppn > 1) return pipelined(lanes, mebibyte);
-  const bool short_blocks = shape.bytes < bytes_of_blocks(shape, kibibyte);
-  return short_blocks || is_power_of_two(shape.ranks) ? pipelined(halving, mebibyte)
-                                                      : pipelined(ring, segment_of_blocks(shape));
+  const bool short_blocks = shape.bytes < bytes_of_blocks(shape, rule.background_ring_block);
+  return short_blocks || power_of_two ? pipelined(halving, mebibyte)
+                                      : pipelined(ring, segment_of_blocks(shape, rule));
 }
 
 /// Between nodes a chain is faster than a tree from so many segments on that the time of its p-2 further
 /// rounds is less than that of the tree's log p messages.
-Spec choose_background_tree(const CallShape& shape) {
+Spec choose_background_tree(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
   static const Recipe reduce = recipe_of(Collective::reduce, "binomial");
   static const Recipe halving = recipe_of(Collective::reduce, "rabenseifner");
@@ -153,55 +150,60 @@ Spec choose_background_tree(const CallShape& shape) {
   if (shape.nodes == 1) {
     return reduces && shape.bytes >= 64 * kibibyte ? pipelined(halving, mebibyte) : Spec{};
   }
-  if (shape.bytes < native_floor(shape.collective, shape.face) || shape.ranks == 2) return {};
+  if (shape.bytes < (reduces ? rule.background_reduce : rule.background_bcast) || shape.ranks == 2) return {};
   const auto ranks = static_cast<std::size_t>(shape.ranks);
   const std::size_t segments = (ranks - 2) / static_cast<std::size_t>(std::bit_width(ranks - 1));
-  if (shape.bytes >= std::max<std::size_t>(segments, 1) * least_message_bytes) {
-    return pipelined(chain_of(shape.collective), least_message_bytes);
+  if (shape.bytes >= std::max<std::size_t>(segments, 1) * rule.background_chain) {
+    return pipelined(chain_of(shape.collective), rule.least_message);
   }
   return whole(reduces ? reduce : bcast);
 }
 
-Spec choose_background_reduce_scatter(const CallShape& shape) {
+Spec choose_background_reduce_scatter(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe ring = recipe_of(Collective::reduce_scatter, "ring");
+  static const Recipe halving = recipe_of(Collective::reduce_scatter, "recursive_halving");
   if (shape.nodes == 1) {
     const std::size_t enough = (shape.ranks == 2 ? 1 : 256) * kibibyte;
     return shape.bytes < enough ? Spec{} : pipelined(ring, 256 * kibibyte);
   }
-  const std::size_t enough = bytes_of_blocks(shape, (shape.max_ppn > 1 ? 2 : 1) * kibibyte);
-  return shape.bytes < std::max(enough, 8 * kibibyte) ? Spec{} : blocks_over_links(shape);
+  if (shape.bytes < rule.background_reduce_scatter) return {};
+  const std::size_t enough =
+      bytes_of_blocks(shape, shape.max_ppn > 1 ? rule.background_reduce_scatter_lanes_block
+                                               : rule.background_reduce_scatter_block);
+  return shape.bytes < enough ? whole(halving) : blocks_over_links(shape, rule);
 }
 
-Spec choose_background_allgather(const CallShape& shape) {
+Spec choose_background_allgather(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe doubling = recipe_of(Collective::allgather, "recursive_doubling");
   static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
   if (shape.nodes == 1) return {};
-  const std::size_t enough = bytes_of_blocks(shape, shape.max_ppn > 1 ? 512 : 8 * kibibyte);
-  if (shape.bytes >= enough) return blocks_over_links(shape);
+  const std::size_t enough = bytes_of_blocks(
+      shape, shape.max_ppn > 1 ? rule.background_allgather_lanes_block : rule.background_allgather_block);
+  if (shape.bytes >= enough) return blocks_over_links(shape, rule);
   return whole(is_power_of_two(shape.ranks) ? doubling : bruck);
 }
 
-Spec choose_background(const CallShape& shape) {
+Spec choose_background(const CallShape& shape, const RuleConstants& rule) {
   switch (shape.collective) {
     case Collective::allreduce:
-      return choose_background_allreduce(shape);
+      return choose_background_allreduce(shape, rule);
     case Collective::bcast:
     case Collective::reduce:
-      return choose_background_tree(shape);
+      return choose_background_tree(shape, rule);
     case Collective::reduce_scatter:
-      return choose_background_reduce_scatter(shape);
+      return choose_background_reduce_scatter(shape, rule);
     case Collective::allgather:
-      return choose_background_allgather(shape);
+      return choose_background_allgather(shape, rule);
   }
   return {};
 }
 
 }  // namespace
 
-Spec choose(const CallShape& shape) {
+Spec choose(const CallShape& shape, const RuleConstants& rule) {
   if (!shape.commutative || shape.ranks == 1) return {};
-  const Spec blocking = choose_blocking(shape);
-  return shape.face == Face::blocking || !blocking.is_native() ? blocking : choose_background(shape);
+  const Spec blocking = choose_blocking(shape, rule);
+  return shape.face == Face::blocking || !blocking.is_native() ? blocking : choose_background(shape, rule);
 }
 
 Spec choose_own(const CallShape& shape) {
@@ -211,8 +213,9 @@ Spec choose_own(const CallShape& shape) {
   if (Spec spec = choose(shape); !spec.is_native()) return spec;
   if (is_reduction(shape.collective)) return choose_reproducible(shape);
   if (shape.collective == Collective::bcast) return whole(bcast);
-  return shape.bytes < bytes_of_blocks(shape, 8 * kibibyte) ? whole(bruck)
-                                                            : pipelined(ring, segment_of_blocks(shape));
+  return shape.bytes < bytes_of_blocks(shape, 8 * kibibyte)
+             ? whole(bruck)
+             : pipelined(ring, segment_of_blocks(shape, rule_constants));
 }
 
 Spec choose_reproducible(const CallShape& shape) {
@@ -229,12 +232,12 @@ Spec choose_reproducible(const CallShape& shape) {
       // Pairwise sends the least bytes for any p, in many rounds; but of several ranks a node each sends
       // these over its link.
       const bool long_and_alone = shape.bytes >= native_floor(shape.collective) && shape.max_ppn == 1;
-      return pipelined(long_and_alone ? pairwise : halving, segment_of_blocks(shape));
+      return pipelined(long_and_alone ? pairwise : halving, segment_of_blocks(shape, rule_constants));
     }
     case Collective::reduce:
-      return small ? whole(tree) : pipelined(halving_to_root, segment_of_blocks(shape));
+      return small ? whole(tree) : pipelined(halving_to_root, segment_of_blocks(shape, rule_constants));
     case Collective::reduce_scatter:
-      return pipelined(pairwise_blocks, segment_of_blocks(shape));
+      return pipelined(pairwise_blocks, segment_of_blocks(shape, rule_constants));
     case Collective::bcast:
     case Collective::allgather:
       break;
@@ -243,17 +246,22 @@ Spec choose_reproducible(const CallShape& shape) {
 }
 
 std::size_t native_floor(Collective collective, Face face) {
-  if (face == Face::blocking) return (collective == Collective::bcast ? 128 : 256) * kibibyte;
+  constexpr RuleConstants rule = rule_constants;
+  const bool blocking = face == Face::blocking;
+  const auto least = [blocking](std::size_t of_blocking, std::size_t of_others) {
+    return blocking ? of_blocking : std::min(of_blocking, of_others);
+  };
   switch (collective) {
     case Collective::allreduce:
-    case Collective::allgather:
-      return 0;
+      return least(std::min(rule.allreduce, rule.allreduce_power_of_two), 0);
     case Collective::bcast:
-      return 8 * kibibyte;
+      return least(rule.bcast, rule.background_bcast);
     case Collective::reduce:
-      return 512;
+      return least(rule.reduce, rule.background_reduce);
     case Collective::reduce_scatter:
-      return 1 * kibibyte;
+      return least(std::min({rule.reduce_scatter, rule.reduce_scatter_lanes, rule.blocks_of_pair}), kibibyte);
+    case Collective::allgather:
+      return least(std::min(rule.allgather, rule.blocks_of_pair), 0);
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "select/face.hpp"
+#include "select/rule_constants.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -21,7 +22,7 @@ struct CallShape {
 };
 
 /// The built-in rule, for when no tuning table speaks.
-Spec choose(const CallShape& shape);
+Spec choose(const CallShape& shape, const RuleConstants& rule = rule_constants);
 
 /// For calls that must not be the library's own: never native, and keeps rank order.
 Spec choose_own(const CallShape& shape);

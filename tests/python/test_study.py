@@ -22,13 +22,13 @@ from stretto.bench_targets import Target
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.lab import Terminated
-from stretto.mpi import Flavor
+from stretto.measuring_job import Ready
 from stretto.results import FORMS, Run, Series, summarize, to_json
 from stretto.results_file import RunFile
 from stretto.study_analysis import by_size, gain_of, mean_gains, ranking
 from stretto.study_figures import figures
 from stretto.study_file import Study, StudyRun, parse_bench, parse_study, study_text
-from stretto.study_runs import Clock, Settings, flavor_of, measure_run
+from stretto.study_runs import Clock, Settings, library_algorithms, measure_run
 from stretto.study_specs import AUTO, STRETTO, Kind, candidates, kind_of, label_of
 
 ALLREDUCE = COLLECTIVES["allreduce"]
@@ -61,10 +61,16 @@ def test_what_the_papers_call_a_spec(spec: str, kind: Kind, label: str) -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES.values(), ids=list(COLLECTIVES))
 @pytest.mark.parametrize("ppn", [[4], [1] * 8, [2] * 4, [4, 4, 1]])
 def test_candidates_are_of_use_where_they_run(collective: Any, ppn: list[int]) -> None:
-    found = candidates(Flavor.OPENMPI4, collective.name, collective.algorithms, ppn)
+    found = candidates(collective.algorithms, ppn, ["linear"])
     assert found[:2] == [AUTO, STRETTO]
     assert len(set(found)) == len(found)
-    assert {kind_of(spec) for spec in found} >= {Kind.AUTO, Kind.STRETTO, Kind.PIPELINING, Kind.OWN}
+    assert {kind_of(spec) for spec in found} >= {
+        Kind.AUTO,
+        Kind.STRETTO,
+        Kind.LIBRARY,
+        Kind.PIPELINING,
+        Kind.OWN,
+    }
     topology = _core.Topology(f"ppn={'+'.join(map(str, ppn))}")
     for spec in found:
         if kind_of(spec) == Kind.OWN:
@@ -73,7 +79,7 @@ def test_candidates_are_of_use_where_they_run(collective: Any, ppn: list[int]) -
 
 
 def test_own_specs_may_be_given() -> None:
-    found = candidates(None, "allreduce", "allreduce", [1, 1], ["ring", "swing"])
+    found = candidates("allreduce", [1, 1], own=["ring", "swing"])
     assert [spec for spec in found if kind_of(spec) == Kind.OWN] == ["ring", "swing"]
 
 
@@ -279,9 +285,12 @@ def test_a_budget_that_is_spent_is_one_line() -> None:
     assert Clock(600).share(3) == pytest.approx(200, abs=1)
 
 
-def test_which_mpi_names_itself_so() -> None:
-    assert flavor_of("MPICH Version: 5.0.2") == Flavor.MPICH5
-    assert flavor_of("Some MPI 1") is None
+@pytest.mark.parametrize(("by_launch", "found"), [(False, ["linear", "nonoverlapping"]), (True, [])])
+def test_which_algorithms_of_the_library_are_in_a_study(by_launch: bool, found: list[str]) -> None:
+    names = {"blocking": ["linear", "nonoverlapping", "k_reduce_scatter", "two_proc"]}
+    ready = Ready("Open MPI v4.1.4", 8, 8, [1] * 8, {"allreduce": names}, by_launch, "0.1.0")
+    assert library_algorithms(ready, COLLECTIVES["allreduce"]) == found
+    assert library_algorithms(ready, COLLECTIVES["bcast"]) == []
 
 
 START = {
@@ -389,7 +398,9 @@ def test_a_study_of_this_machine(tmp_path: Path) -> None:
     (run,) = study.runs
     assert [size.bytes for size in run.sizes] == [1024, 65536]
     specs = list(dict.fromkeys(series.spec for series in run.run.series))
-    assert specs == [AUTO, STRETTO, *(f"native:segments={count}" for count in (1, 2, 4, 8)), "ring"]
+    assert "native(ring)" in specs
+    others = [spec for spec in specs if kind_of(spec) != Kind.LIBRARY]
+    assert others == [AUTO, STRETTO, *(f"native:segments={count}" for count in (1, 2, 4, 8)), "ring"]
     assert all(series.correct for series in run.run.series)
     written = {file.name for file in tmp_path.iterdir()}
     name = f"allreduce-{run.name.lower().replace(' ', '-')}"

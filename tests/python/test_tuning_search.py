@@ -143,6 +143,28 @@ def test_break_points_are_narrowed_down() -> None:
     assert 8_000 <= border <= 12_500
 
 
+class Restless(Cluster):
+    """Between the sizes the library's own time jumps, so that no few samples tell that it is slower."""
+
+    def measure(
+        self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
+    ) -> Samples:
+        samples = super().measure(kind, size, specs, repetitions, seconds)
+        if size not in SIZES and NATIVE in samples:
+            factors = (0.5, 2.0, 2.0)
+            samples[NATIVE] = [factors[at % 3] * time for at, time in enumerate(samples[NATIVE])]
+        return samples
+
+
+def test_between_two_that_are_faster_the_library_stays_away_in_doubt() -> None:
+    cluster = Restless(7)
+    cluster.costs = {NATIVE: (4e-4, 1.6e-7), "short": (1e-4, 1.4e-7), "long": (2e-3, 6e-8)}
+    findings = search(cluster).run(SIZES)
+    specs = [choice.spec for choice in findings.sorted()]
+    assert {"short", "long"} <= set(specs)
+    assert NATIVE not in specs
+
+
 def test_a_model_puts_what_it_promises_first() -> None:
     cluster = Cluster(3, specs=60)
     guided = search(

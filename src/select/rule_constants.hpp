@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace stretto {
+
+/// The sizes, in bytes, at which the built-in rule (rule.cpp) turns. scripts/derive-rule writes the figures:
+/// those with which, by the schedule walker, the rule loses least against the best spec on the machines that
+/// are committed in python/stretto/machines (docs/models.md).
+struct RuleConstants {
+  /// What pipelined schedules send at a time. Short enough that every library sends it eagerly, long enough
+  /// that the cost of a message is small against its time.
+  std::size_t message = 16384;
+  std::size_t least_message = 8192;
+
+  // Blocking calls between nodes, of a whole message, or of one of as many blocks as there are ranks: from
+  // here on Stretto's own.
+  std::size_t allreduce = 131072;
+  std::size_t allreduce_block = 4096;
+  std::size_t allreduce_power_of_two = 65536;
+  std::size_t allreduce_power_of_two_block = 65536;
+  std::size_t bcast = 131072;
+  std::size_t reduce = 32768;
+  std::size_t reduce_scatter = 524288;
+  std::size_t reduce_scatter_lanes = 131072;
+  std::size_t allgather = 524288;
+  /// Two ranks exchange one message, whatever the algorithm; only very large ones gain by segments.
+  std::size_t blocks_of_pair = 131072;
+
+  // Calls that are not blocking.
+  std::size_t background_doubling = 65536;  // allreduce: below, recursive doubling
+  std::size_t background_doubling_power_of_two = 32768;
+  std::size_t background_ring_block = 1024;  // allreduce: from here on a ring
+  /// For each message by which the chain's way down is longer than the tree's.
+  std::size_t background_chain = 32768;
+  std::size_t background_bcast = 65536;
+  std::size_t background_reduce = 512;
+  std::size_t background_reduce_scatter = 524288;
+  std::size_t background_reduce_scatter_block = 1024;
+  std::size_t background_reduce_scatter_lanes_block = 4096;
+  std::size_t background_allgather_block = 32768;
+  std::size_t background_allgather_lanes_block = 512;
+};
+
+inline constexpr RuleConstants rule_constants{};
+
+/// The figures by name.
+inline constexpr std::array<std::pair<std::string_view, std::size_t RuleConstants::*>, 23> rule_figures = {{
+    {"message", &RuleConstants::message},
+    {"least_message", &RuleConstants::least_message},
+    {"allreduce", &RuleConstants::allreduce},
+    {"allreduce_block", &RuleConstants::allreduce_block},
+    {"allreduce_power_of_two", &RuleConstants::allreduce_power_of_two},
+    {"allreduce_power_of_two_block", &RuleConstants::allreduce_power_of_two_block},
+    {"bcast", &RuleConstants::bcast},
+    {"reduce", &RuleConstants::reduce},
+    {"reduce_scatter", &RuleConstants::reduce_scatter},
+    {"reduce_scatter_lanes", &RuleConstants::reduce_scatter_lanes},
+    {"allgather", &RuleConstants::allgather},
+    {"blocks_of_pair", &RuleConstants::blocks_of_pair},
+    {"background_doubling", &RuleConstants::background_doubling},
+    {"background_doubling_power_of_two", &RuleConstants::background_doubling_power_of_two},
+    {"background_chain", &RuleConstants::background_chain},
+    {"background_ring_block", &RuleConstants::background_ring_block},
+    {"background_bcast", &RuleConstants::background_bcast},
+    {"background_reduce", &RuleConstants::background_reduce},
+    {"background_reduce_scatter", &RuleConstants::background_reduce_scatter},
+    {"background_reduce_scatter_block", &RuleConstants::background_reduce_scatter_block},
+    {"background_reduce_scatter_lanes_block", &RuleConstants::background_reduce_scatter_lanes_block},
+    {"background_allgather_block", &RuleConstants::background_allgather_block},
+    {"background_allgather_lanes_block", &RuleConstants::background_allgather_lanes_block},
+}};
+
+}  // namespace stretto
