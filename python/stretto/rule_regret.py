@@ -21,6 +21,9 @@ _BACKGROUND = {
     "allgather": ("ring", "recursive_doubling"),
 }
 
+# What Open MPI 4.1 takes on a few nodes, by its own tables, where that is not the best.
+OPEN_MPI = {"bcast": ("linear",), "reduce": ("binomial",)}
+
 
 @dataclass(frozen=True, slots=True)
 class RuleCase:
@@ -40,11 +43,21 @@ class RuleCase:
 
 
 class RuleJudge:
-    """Holds the rule against the walker, on one machine. Remembers what it has predicted."""
+    """Holds the rule against the walker, on one machine. Remembers what it has predicted.
 
-    def __init__(self, model: Model, *, blocking: bool = True) -> None:
+    `library`: by collective, what the library's own blocking calls are; else the best textbook algorithm.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        blocking: bool = True,
+        library: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self._model = model
         self._blocking = blocking
+        self._library = (library or {}) if blocking else _BACKGROUND
         self._known: dict[tuple[Call, str], float] = {}
 
     def choice(self, call: Call, rule: Mapping[str, int] | None = None) -> str:
@@ -74,9 +87,9 @@ class RuleJudge:
         return self._known[key]
 
     def _predict(self, call: Call, spec: str) -> float:
-        if spec != "native" or self._blocking:
+        if spec != "native" or call.collective not in self._library:
             return self._model.predict(call, spec).seconds
-        fitting = [one for one in _BACKGROUND[call.collective] if self._model.fits(call, one)]
+        fitting = [one for one in self._library[call.collective] if self._model.fits(call, one)]
         return min(self._model.predict(call, one).seconds for one in fitting)
 
 

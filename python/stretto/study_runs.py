@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
@@ -17,8 +17,8 @@ from stretto.bench_targets import Target, link_bound, measure
 from stretto.errors import StrettoError
 from stretto.lab import Terminated
 from stretto.measuring_job import Ready, measuring_job
-from stretto.native_specs import native_by, usable
-from stretto.results import BLOCKING, Run, describe_machine
+from stretto.native_specs import NATIVE, native_by, usable
+from stretto.results import BLOCKING, Run, Series, describe_machine
 from stretto.study_file import StudyRun
 from stretto.tuning_bench import request
 from stretto.tuning_launches import variable_of
@@ -134,6 +134,16 @@ def arguments_for(
     ]  # fmt: skip
 
 
+def _as_many(found: Sequence[Series], run: Run) -> list[Series]:
+    """Those that have as many samples as AUTO has in the run, so that they can be compared."""
+    counts = {series.bytes: len(series.seconds) for series in run.series if series.spec == NATIVE}
+    return [
+        replace(series, seconds=series.seconds[: counts[series.bytes]])
+        for series in found
+        if series.correct and len(series.seconds) >= counts.get(series.bytes, 1 << 30)
+    ]
+
+
 def measure_launches(
     target: Target, collective: Collective, ready: Ready, settings: Settings, seconds: float, into: Run
 ) -> None:
@@ -153,7 +163,7 @@ def measure_launches(
                     return
                 words = request(kind, size, [native_by(name)], settings.repetitions, left / 4, settings.seed)
                 found = job.ask(words, _PATIENCE_SECONDS, lambda _done, _total: None)
-                into.series += [series for series in found.series if series.correct]
+                into.series += _as_many(found.series, into)
 
 
 def measure_run(

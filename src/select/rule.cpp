@@ -65,6 +65,16 @@ const Recipe& chain_of(Collective collective) {
   return collective == Collective::bcast ? bcast : reduce;
 }
 
+/// What is too short for a chain goes in blocks: the message twice over a link, where a tree of the libraries
+/// sends it log2(p) times, and Open MPI's linear one p-1 times.
+Spec choose_blocking_blocks_of_root(const CallShape& shape, const RuleConstants& rule) {
+  static const Recipe bcast = recipe_of(Collective::bcast, "scatter_recursive_doubling");
+  static const Recipe reduce = recipe_of(Collective::reduce, "rabenseifner");
+  const bool reduces = shape.collective == Collective::reduce;
+  if (shape.max_ppn > 1 || shape.bytes < (reduces ? rule.reduce_blocks : rule.bcast_blocks)) return {};
+  return whole(reduces ? reduce : bcast);
+}
+
 /// A chain sends the message over each link once; it takes as long as the link needs, and the time until the
 /// last rank gets its first segment. So there must be many segments, two a rank at least: then that is 1.5
 /// times the message's time, and less than in a tree of any more than two rounds.
@@ -73,7 +83,8 @@ Spec choose_blocking_chain(const CallShape& shape, const RuleConstants& rule) {
   const std::size_t enough = std::max(shape.collective == Collective::bcast ? rule.bcast : rule.reduce,
                                       2 * ranks * rule.least_message);
   // Two ranks have one link between them, which any message fills.
-  if (shape.bytes < enough || shape.nodes < 2 || shape.ranks == 2) return {};
+  if (shape.nodes < 2 || shape.ranks == 2) return {};
+  if (shape.bytes < enough) return choose_blocking_blocks_of_root(shape, rule);
   const std::size_t segment = std::clamp(shape.bytes / (16 * ranks), rule.least_message, rule.message);
   return pipelined(chain_of(shape.collective), std::bit_floor(segment));
 }
@@ -255,9 +266,9 @@ std::size_t native_floor(Collective collective, Face face) {
     case Collective::allreduce:
       return least(std::min(rule.allreduce, rule.allreduce_power_of_two), 0);
     case Collective::bcast:
-      return least(rule.bcast, rule.background_bcast);
+      return least(std::min(rule.bcast, rule.bcast_blocks), rule.background_bcast);
     case Collective::reduce:
-      return least(rule.reduce, rule.background_reduce);
+      return least(std::min(rule.reduce, rule.reduce_blocks), rule.background_reduce);
     case Collective::reduce_scatter:
       return least(std::min({rule.reduce_scatter, rule.reduce_scatter_lanes, rule.blocks_of_pair}), kibibyte);
     case Collective::allgather:

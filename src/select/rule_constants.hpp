@@ -23,8 +23,11 @@ struct RuleConstants {
   std::size_t allreduce_block = 4096;
   std::size_t allreduce_power_of_two = 65536;
   std::size_t allreduce_power_of_two_block = 65536;
-  std::size_t bcast = 131072;
+  std::size_t bcast = 65536;
+  /// In blocks, until a chain has enough segments.
+  std::size_t bcast_blocks = 65536;
   std::size_t reduce = 32768;
+  std::size_t reduce_blocks = 131072;
   std::size_t reduce_scatter = 524288;
   std::size_t reduce_scatter_lanes = 131072;
   std::size_t allgather = 524288;
@@ -49,7 +52,7 @@ struct RuleConstants {
 inline constexpr RuleConstants rule_constants{};
 
 /// The figures by name.
-inline constexpr std::array<std::pair<std::string_view, std::size_t RuleConstants::*>, 23> rule_figures = {{
+inline constexpr std::array<std::pair<std::string_view, std::size_t RuleConstants::*>, 25> rule_figures = {{
     {"message", &RuleConstants::message},
     {"least_message", &RuleConstants::least_message},
     {"allreduce", &RuleConstants::allreduce},
@@ -57,7 +60,9 @@ inline constexpr std::array<std::pair<std::string_view, std::size_t RuleConstant
     {"allreduce_power_of_two", &RuleConstants::allreduce_power_of_two},
     {"allreduce_power_of_two_block", &RuleConstants::allreduce_power_of_two_block},
     {"bcast", &RuleConstants::bcast},
+    {"bcast_blocks", &RuleConstants::bcast_blocks},
     {"reduce", &RuleConstants::reduce},
+    {"reduce_blocks", &RuleConstants::reduce_blocks},
     {"reduce_scatter", &RuleConstants::reduce_scatter},
     {"reduce_scatter_lanes", &RuleConstants::reduce_scatter_lanes},
     {"allgather", &RuleConstants::allgather},

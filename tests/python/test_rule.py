@@ -30,14 +30,14 @@ def test_blocking_calls_are_not_slower_than_a_good_library(machine: str) -> None
     judge = RuleJudge(Model(load_machine(machine)))
     for call in grid(_core.collectives(), TOPOLOGIES, SIZES):
         case = judge.case(call)
-        assert case.seconds < 1.1 * case.native, case
+        assert case.seconds < 1.15 * case.native, case
 
 
 def test_other_figures_make_another_choice() -> None:
     judge = RuleJudge(Model(load_machine("lab")))
     call = Call("bcast", 16 << 20, "nodes=8,ppn=1")
     assert judge.choice(call).startswith("chain")
-    assert judge.choice(call, {"bcast": 1 << 30}) == "native"
+    assert judge.choice(call, {"bcast": 1 << 30, "bcast_blocks": 1 << 30}) == "native"
 
 
 def test_figures_that_there_are_not_are_refused() -> None:

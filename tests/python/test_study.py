@@ -404,7 +404,8 @@ def test_a_study_of_this_machine(tmp_path: Path) -> None:
     assert all(series.correct for series in run.run.series)
     written = {file.name for file in tmp_path.iterdir()}
     name = f"allreduce-{run.name.lower().replace(' ', '-')}"
-    assert written == {"study.json", f"{name}-pipelining.png", f"{name}-stretto.png"}
+    figures = {f"{name}-{kind}.png" for kind in ("library", "pipelining", "stretto")}
+    assert written == {"study.json", *figures}
 
 
 def test_a_launcher_of_the_users_own(tmp_path: Path) -> None:

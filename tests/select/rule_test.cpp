@@ -121,7 +121,7 @@ TEST(Rule, AChainHasTwoSegmentsARankAtLeast) {
     for (int ranks = 3; ranks < 5000; ranks = ranks * 3 / 2 + 1) {
       for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes += bytes / 3 + 1) {
         const Spec spec = choose({.collective = collective, .bytes = bytes, .ranks = ranks, .nodes = ranks});
-        if (spec.is_native()) continue;
+        if (spec.is_native() || spec.recipe.algorithm->name != "chain") continue;
         EXPECT_GE(spec.pipelining.count(bytes, 1), 2 * static_cast<std::size_t>(ranks));
       }
     }

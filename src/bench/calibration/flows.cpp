@@ -118,25 +118,18 @@ class Flows : public Phase {
     if (pass == 0) {
       for (Case& one : cases_) choose_count(one);
     }
-    const double begin = PMPI_Wtime();
-    for (int round = 0; round < most_rounds; ++round) {
-      std::shuffle(cases_.begin(), cases_.end(), random_);
-      for (const Case& one : cases_) {
-        const double taken = sample(one);
-        records().add({{"what", "flows"},
-                       {"limit", name_of(limit_)},
-                       {"flows", one.crew->flows.size()},
-                       {"pairs", one.crew->groups},
-                       {"bytes", one.bytes},
-                       {"messages", one.messages},
-                       {"window", one.window},
-                       {"both_ways", one.both_ways}},
-                      taken);
-        look();
-      }
-      const double elapsed = meet({site().rank == 0 ? PMPI_Wtime() - begin : 0.0})[0];
-      if (round + 1 >= least_rounds && elapsed * (round + 2) / (round + 1) > seconds) break;
-    }
+    take_in_rounds(cases_, random_, seconds, least_rounds, most_rounds, [this](const Case& one) {
+      const double taken = sample(one);
+      records().add({{"what", "flows"},
+                     {"limit", name_of(limit_)},
+                     {"flows", one.crew->flows.size()},
+                     {"pairs", one.crew->groups},
+                     {"bytes", one.bytes},
+                     {"messages", one.messages},
+                     {"window", one.window},
+                     {"both_ways", one.both_ways}},
+                    taken);
+    });
     sent_ = {};
     received_ = {};
     records().publish(0, site().rank, pass);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <mpi.h>
+
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -10,6 +13,7 @@
 #include "records.hpp"
 #include "site.hpp"
 #include "team.hpp"
+#include "waiting.hpp"
 
 namespace stretto::bench {
 
@@ -40,6 +44,22 @@ class Phase {
   Site& site() { return site_; }
   const Site& site() const { return site_; }
   Records& records() { return records_; }
+
+  /// Collective: takes all cases once a round, in shuffled order, for about so long.
+  template <typename Case, typename Random, typename Take>
+  void take_in_rounds(std::vector<Case>& cases, Random& random, double seconds, int least, int most,
+                      const Take& take) {
+    const double begin = PMPI_Wtime();
+    for (int round = 0; round < most; ++round) {
+      std::shuffle(cases.begin(), cases.end(), random);
+      for (const Case& one : cases) {
+        take(one);
+        look();
+      }
+      const double elapsed = meet({site_.rank == 0 ? PMPI_Wtime() - begin : 0.0})[0];
+      if (round + 1 >= least && elapsed * (round + 2) / (round + 1) > seconds) break;
+    }
+  }
 
  private:
   Site& site_;

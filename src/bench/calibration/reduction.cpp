@@ -44,18 +44,10 @@ class Reduction : public Phase {
     if (pass == 0) {
       for (Case& one : cases_) choose_count(one);
     }
-    const double begin = PMPI_Wtime();
-    for (int round = 0; round < most_rounds; ++round) {
-      std::shuffle(cases_.begin(), cases_.end(), random_);
-      for (const Case& one : cases_) {
-        const double taken = sample(one);
-        records().add({{"what", "reduction"}, {"bytes", one.bytes}, {"ranks", site().topology.max_ppn}},
-                      taken);
-        look();
-      }
-      const double elapsed = meet({site().rank == 0 ? PMPI_Wtime() - begin : 0.0})[0];
-      if (round + 1 >= least_rounds && elapsed * (round + 2) / (round + 1) > seconds) break;
-    }
+    take_in_rounds(cases_, random_, seconds, least_rounds, most_rounds, [this](const Case& one) {
+      const double taken = sample(one);
+      records().add({{"what", "reduction"}, {"bytes", one.bytes}, {"ranks", site().topology.max_ppn}}, taken);
+    });
     left_ = {};
     right_ = {};
     into_ = {};
