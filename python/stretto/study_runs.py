@@ -21,8 +21,8 @@ from stretto.native_specs import NATIVE, native_by, usable
 from stretto.results import BLOCKING, Run, Series, describe_machine
 from stretto.study_file import StudyRun
 from stretto.tuning_bench import request
+from stretto.tuning_findings import CallKind
 from stretto.tuning_launches import variable_of
-from stretto.tuning_search import CallKind
 from stretto.units import format_seconds
 
 # Less than this is not worth starting the ranks for.

@@ -34,10 +34,11 @@ from stretto.recipes import check_collective
 from stretto.results import BLOCKING, FORMS, EndedError
 from stretto.tuning_bench import JobBench, request
 from stretto.tuning_candidates import Candidates
+from stretto.tuning_findings import CallKind, Choice, Findings
 from stretto.tuning_journal import Fingerprint, Journal, Recorded, read_journal
 from stretto.tuning_launches import Launches
 from stretto.tuning_model import modelled_shapes
-from stretto.tuning_search import CallKind, Choice, Findings, Predict, Search, TooShortError, no_prediction
+from stretto.tuning_search import Predict, Search, TooShortError, no_prediction
 from stretto.tuning_table import (
     Json,
     Shape,

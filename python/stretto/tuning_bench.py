@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from stretto.measuring_job import MeasuringJob
 from stretto.native_specs import NATIVE, library_name
 from stretto.results import EndedError, RefusedError
+from stretto.tuning_findings import CallKind, Samples
 from stretto.tuning_journal import Journal
 from stretto.tuning_launches import Launches
-from stretto.tuning_search import CallKind, Samples
 
 # The first calls of a spec that takes as long as this are not repeated before it is measured.
 _LONG_SECONDS = 50e-3

@@ -27,7 +27,7 @@ from typing import Any, TextIO
 from stretto.errors import StrettoError
 from stretto.native_specs import library_name
 from stretto.statistics import Estimate
-from stretto.tuning_search import Choice, Findings, Samples
+from stretto.tuning_findings import Choice, Findings, Samples
 
 _FORMAT = {"format": "stretto-tuning", "version": 1}
 

@@ -16,7 +16,7 @@ from stretto.errors import StrettoError
 from stretto.measuring_job import MeasuringJob
 from stretto.native_specs import native_by
 from stretto.results import BLOCKING
-from stretto.tuning_search import CallKind
+from stretto.tuning_findings import CallKind
 
 # Neither far from the best for short messages nor for long ones.
 _REFERENCES = {

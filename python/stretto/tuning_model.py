@@ -11,7 +11,7 @@ from stretto import _core
 from stretto.model import Call, Model
 from stretto.native_specs import NATIVE
 from stretto.topologies import parse_topology
-from stretto.tuning_search import CallKind, Choice
+from stretto.tuning_findings import CallKind, Choice
 from stretto.tuning_table import Json, Shape, size_text
 
 # What the model promises must be more than it is wrong by (docs/performance.md).

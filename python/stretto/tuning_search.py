@@ -20,13 +20,12 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from stretto.errors import StrettoError
 from stretto.native_specs import NATIVE, library_name, native_by
-from stretto.results import BLOCKING, NON_BLOCKING
 from stretto.statistics import Estimate, estimate_median, slowdown, speedup
+from stretto.tuning_findings import CallKind, Choice, Findings, Pool, Samples
 from stretto.units import format_bytes, format_seconds
 
 # A choice other than `native` must be this much faster: the lower end of the interval of the paired ratio, of
@@ -38,6 +37,8 @@ _LOOKS = (7, 7, 14)  # samples more, of calls that take long; of others several 
 _MOST_TIMES = 4
 # What is not slower than the best by more than this is as good.
 EQUAL = 1.02
+# The library must be told of its own algorithms when a job starts: that is to be worth so much.
+TOLD = 1.05
 # Nobody is dropped by few samples unless far behind: by how much, with so many of them.
 _FAR_BEHIND = {1: 2.0, 2: 1.3, 3: 1.15, 4: 1.1, 5: 1.08}
 _BEHIND = 1.02
@@ -53,23 +54,6 @@ _BREAK_RATIO = 1.25  # break points are not narrowed down further
 _WATCH_SECONDS = 20.0
 _WATCH_SAMPLES = 7
 _DRIFT = 1.5
-
-Samples = dict[str, list[float]]
-
-
-@dataclass(frozen=True, slots=True)
-class CallKind:
-    """What a list of a table's rows is for: a collective in a form."""
-
-    collective: str
-    form: str
-
-    @property
-    def name(self) -> str:
-        """As in the C interface: iallreduce."""
-        if self.form == BLOCKING:
-            return self.collective
-        return f"i{self.collective}" if self.form == NON_BLOCKING else f"{self.collective}_init"
 
 
 class Bench(Protocol):
@@ -96,64 +80,8 @@ def no_prediction(_collective: str, _spec: str, _size: int) -> float | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What was found at one size."""
-
-    size: int
-    spec: str
-    native: Estimate
-    """Seconds of a call by the library itself."""
-    seconds: Estimate
-    """Seconds of a call by the spec."""
-    gain: Estimate
-    """Times faster than `native`, paired."""
-    library: str | None = None
-    """The best of the library's own algorithms, whether chosen or not."""
-    library_gain: Estimate | None = None
-
-
-@dataclass
-class Findings:
-    """What a search came to, as far as it got."""
-
-    choices: dict[int, Choice] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-
-    def sorted(self) -> list[Choice]:
-        """By size."""
-        return [self.choices[size] for size in sorted(self.choices)]
-
-
 class TooShortError(StrettoError):
     """The time does not suffice to measure anything."""
-
-
-class _Pool:
-    """The samples at one size, request by request."""
-
-    def __init__(self) -> None:
-        self._requests: list[Samples] = []
-
-    def add(self, samples: Samples) -> None:
-        self._requests.append(samples)
-
-    def specs(self) -> list[str]:
-        return list(dict.fromkeys(spec for request in self._requests for spec in request))
-
-    def seconds(self, spec: str) -> list[float]:
-        return [second for request in self._requests for second in request.get(spec, [])]
-
-    def median(self, spec: str) -> float:
-        return statistics.median(self.seconds(spec))
-
-    def paired(self, one: str, other: str) -> tuple[list[float], list[float]]:
-        """The samples of requests that have both."""
-        both = [request for request in self._requests if one in request and other in request]
-        return (
-            [second for request in both for second in request[one]],
-            [second for request in both for second in request[other]],
-        )
 
 
 class Search:
@@ -338,12 +266,12 @@ class Search:
 
     def _decide_at(self, size: int, share: float) -> None:
         end = self._bench.elapsed() + share
-        pool = _Pool()
+        pool = Pool()
         finalists = self._explore(size, pool, end - (1 - _EXPLORING) * share, share)
         library = self._best_library(pool, finalists)
         self._confirm(size, finalists, library, end - self._bench.elapsed())
 
-    def _explore(self, size: int, pool: _Pool, end: float, share: float) -> list[str]:
+    def _explore(self, size: int, pool: Pool, end: float, share: float) -> list[str]:
         """The best first, at most three; empty if nothing comes near `native`."""
         what = f"{self._kind.name} {format_bytes(size)}"
         specs = self._affordable(size, _SCREENING * share)
@@ -360,7 +288,18 @@ class Search:
             specs, more = self._round(size, pool, [*specs, *more], seconds / (2 if more else 1)), []
             if self._are_equal(pool, specs) or len(pool.seconds(specs[0])) > _ENOUGH:
                 break
-        return [spec for spec in specs if self._may_be_chosen(spec)][:3]
+        return self._finalists(pool, [spec for spec in specs if self._may_be_chosen(spec)])
+
+    @staticmethod
+    def _finalists(pool: Pool, specs: Sequence[str]) -> list[str]:
+        """The best; beside one of the library's own, of which it must be told, another as good."""
+        if not specs or not library_name(specs[0]):
+            return list(specs[:3])
+        own = [spec for spec in pool.specs() if spec != NATIVE and not library_name(spec)]
+        nearest = min(own, key=pool.median, default=None)
+        if nearest is None or pool.median(nearest) > _FAR_BEHIND[2] * pool.median(specs[0]):
+            return list(specs[:3])
+        return list(dict.fromkeys([specs[0], nearest, *specs[1:]]))[:3]
 
     def _may_be_chosen(self, spec: str) -> bool:
         return spec != NATIVE and not (self._library_apart and library_name(spec) is not None)
@@ -396,7 +335,7 @@ class Search:
             result.append(spec)
         return result
 
-    def _round(self, size: int, pool: _Pool, specs: Sequence[str], seconds: float) -> list[str]:
+    def _round(self, size: int, pool: Pool, specs: Sequence[str], seconds: float) -> list[str]:
         """Some samples of all; who is left, the best first."""
         specs = list(dict.fromkeys(specs))
         repetitions = int(max(2, min(30, seconds / max(self._cost(size, specs), 1e-9) - 2)))
@@ -409,21 +348,21 @@ class Search:
         return kept[: max(_FEWEST, math.ceil(len(others) / 2))] + apart[:1]
 
     @staticmethod
-    def _is_behind(pool: _Pool, leader: str, spec: str) -> bool:
+    def _is_behind(pool: Pool, leader: str, spec: str) -> bool:
         fast, slow = pool.paired(leader, spec)
         if not fast:
             return pool.median(spec) > _FAR_BEHIND[1] * pool.median(leader)
         return slowdown(fast, slow).low > _FAR_BEHIND.get(len(fast), _BEHIND)
 
     @staticmethod
-    def _are_equal(pool: _Pool, specs: Sequence[str]) -> bool:
+    def _are_equal(pool: Pool, specs: Sequence[str]) -> bool:
         """Whether more samples would tell nothing that matters."""
         ratios = [
             slowdown(*pool.paired(specs[0], spec)) for spec in specs[1:] if pool.paired(specs[0], spec)[0]
         ]
         return bool(ratios) and all(ratio.high < EQUAL and ratio.low > 1 / EQUAL for ratio in ratios)
 
-    def _best_library(self, pool: _Pool, finalists: Sequence[str]) -> str | None:
+    def _best_library(self, pool: Pool, finalists: Sequence[str]) -> str | None:
         """Of the library's own algorithms the one that is worth writing down."""
         own = [spec for spec in pool.specs() if library_name(spec)]
         if not own:
@@ -458,7 +397,7 @@ class Search:
             self._remark(f"no time was left to confirm {specs[1]} at {format_bytes(size)}: native stays")
             specs = [NATIVE]
         self._report(f"{self._kind.name} {format_bytes(size)}: {' against '.join(specs)}")
-        pool = _Pool()
+        pool = Pool()
         times = max(1, min(_MOST_TIMES, int(seconds / (sum(_LOOKS) * self._cost(size, specs)))))
         end = self._bench.elapsed() + max(seconds, self._left() / 10)
         for look in _LOOKS if len(specs) > 1 else (_FEWEST,):
@@ -470,11 +409,11 @@ class Search:
         self._settle(size, pool, specs, before, in_doubt_native=in_doubt_native)
 
     @staticmethod
-    def _gain(pool: _Pool, spec: str, confidence: float = CONFIDENCE) -> Estimate:
+    def _gain(pool: Pool, spec: str, confidence: float = CONFIDENCE) -> Estimate:
         native, seconds = pool.paired(NATIVE, spec)
         return estimate_median([a / b for a, b in zip(native, seconds, strict=True)], confidence)
 
-    def _is_settled(self, pool: _Pool, specs: Sequence[str]) -> bool:
+    def _is_settled(self, pool: Pool, specs: Sequence[str]) -> bool:
         """Whether it is beyond doubt which are faster than `native`, and whether one is ahead of the rest."""
         gains = {spec: self._gain(pool, spec) for spec in specs if spec != NATIVE}
         if any(gain.low <= LEAST_GAIN and gain.high >= EQUAL for gain in gains.values()):
@@ -489,7 +428,7 @@ class Search:
         return self.findings.choices[max(below)].spec if below else NATIVE
 
     def _settle(
-        self, size: int, pool: _Pool, specs: Sequence[str], before: str, *, in_doubt_native: bool
+        self, size: int, pool: Pool, specs: Sequence[str], before: str, *, in_doubt_native: bool
     ) -> None:
         gains = {spec: self._gain(pool, spec) for spec in specs if spec != NATIVE}
         faster = [
@@ -500,7 +439,12 @@ class Search:
         spec = NATIVE
         if faster:
             best = min(faster, key=pool.median)
-            equal = [one for one in faster if slowdown(*pool.paired(best, one)).median <= EQUAL]
+            equal = [
+                one
+                for one in faster
+                if slowdown(*pool.paired(best, one)).median
+                <= (TOLD if library_name(best) and not library_name(one) else EQUAL)
+            ]
             spec = min(equal, key=lambda one: (one != before, *simplicity(one), pool.median(one)))
         elif not in_doubt_native and any(gain.median > 1 for gain in gains.values()):
             return

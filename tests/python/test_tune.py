@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from stretto import _core, paths, tune
 from stretto.errors import StrettoError
-from stretto.tuning_search import CallKind
+from stretto.tuning_findings import CallKind
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(tune.tune)

@@ -7,8 +7,8 @@ import pytest
 
 from stretto.errors import StrettoError
 from stretto.statistics import Estimate
+from stretto.tuning_findings import Choice
 from stretto.tuning_journal import Journal, choice_from_json, choice_to_json, read_journal
-from stretto.tuning_search import Choice
 
 ESTIMATE = Estimate(1.5, 1.25, 2.0, 0.96)
 CHOICE = Choice(65536, "ring", ESTIMATE, ESTIMATE, ESTIMATE, "linear", ESTIMATE)

@@ -9,8 +9,8 @@ import pytest
 from stretto import _core
 from stretto.model import Call, Model, load_machine
 from stretto.statistics import Estimate
+from stretto.tuning_findings import CallKind, Choice
 from stretto.tuning_model import modelled_shapes
-from stretto.tuning_search import CallKind, Choice
 from stretto.tuning_table import Shape, Tuned, merged, table_text
 
 MODEL = Model(load_machine("lab"))

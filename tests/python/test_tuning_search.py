@@ -13,18 +13,8 @@ from hypothesis import strategies as st
 
 from stretto.native_specs import NATIVE
 from stretto.results import EndedError
-from stretto.tuning_search import (
-    CallKind,
-    Choice,
-    Findings,
-    Predict,
-    Samples,
-    Search,
-    TooShortError,
-    middle_of,
-    no_prediction,
-    simplicity,
-)
+from stretto.tuning_findings import CallKind, Choice, Findings, Samples
+from stretto.tuning_search import Predict, Search, TooShortError, middle_of, no_prediction, simplicity
 
 ALLREDUCE = CallKind("allreduce", "blocking")
 SIZES = [64 * 4**step for step in range(10)]  # to 16 MiB
@@ -227,6 +217,13 @@ def test_the_librarys_own_may_be_told_of_without_being_chosen() -> None:
     apart = search(cluster, library_apart=True).run([1 << 16])
     assert apart.choices[1 << 16].spec == "s0"
     assert apart.choices[1 << 16].library == "ring"
+
+
+@pytest.mark.parametrize(("faster", "chosen"), [(1.02, "s0"), (1.3, "native(ring)")])
+def test_what_the_library_must_be_told_is_to_be_worth_it(faster: float, chosen: str) -> None:
+    cluster = Cluster(1)
+    cluster.costs = {NATIVE: (1e-3, 1e-7), "s0": (4e-4, 4e-8), "native(ring)": (4e-4 / faster, 4e-8 / faster)}
+    assert search(cluster).run([1 << 16]).choices[1 << 16].spec == chosen
 
 
 def test_a_job_that_ends_leaves_what_was_decided() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stretto import _core
 from stretto.errors import StrettoError
 from stretto.statistics import Estimate
-from stretto.tuning_search import Choice
+from stretto.tuning_findings import Choice
 from stretto.tuning_table import (
     Shape,
     Tuned,
