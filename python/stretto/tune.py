@@ -32,6 +32,7 @@ from stretto.model import Call, Model, load_machine
 from stretto.native_specs import NATIVE
 from stretto.recipes import check_collective
 from stretto.results import BLOCKING, FORMS, EndedError
+from stretto.topologies import parse_topology
 from stretto.tuning_bench import JobBench, request
 from stretto.tuning_candidates import Candidates
 from stretto.tuning_findings import CallKind, Choice, Findings
@@ -278,6 +279,7 @@ class Tuning:
         return Search(
             bench, kind,
             candidates=candidates, variants=everywhere.variants, until=until,
+            rule=functools.partial(_core.choose, kind.name, topology=parse_topology(topology)),
             predict=self._prediction(topology), report=self._report,
             chosen=lambda choice: journal.chosen(kind.name, choice),
             findings=self.findings[kind.name], times=recorded.times.get(kind.name),

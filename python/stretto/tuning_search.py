@@ -95,6 +95,7 @@ class Search:
         candidates: Callable[[int], list[str]],
         variants: Callable[[str, int], list[str]],
         until: float,
+        rule: Callable[[int], str] = lambda _size: NATIVE,
         predict: Predict = no_prediction,
         report: Callable[[str], None] = lambda _text: None,
         chosen: Callable[[Choice], None] = lambda _choice: None,
@@ -102,7 +103,7 @@ class Search:
         times: dict[int, dict[str, float]] | None = None,
         library_apart: bool = False,
     ) -> None:
-        """`until`: when it must end, by the bench's clock.
+        """`until`: when it must end, by the bench's clock. `rule`: what is tried at a size in any event.
 
         `findings` and `times` (by size and spec): of a search that was interrupted.
         `library_apart`: the library cannot be told to take one of its algorithms at some sizes only, so
@@ -113,6 +114,7 @@ class Search:
         self._candidates = candidates
         self._variants = variants
         self._until = until
+        self._rule = rule
         self._predict = predict
         self._report = report
         self._chosen = chosen
@@ -319,7 +321,7 @@ class Search:
         own = [spec for spec in order if library_name(spec) is not None]
         if own and not any(spec in chosen for spec in own):
             chosen.append(own[0])
-        return chosen
+        return [spec for spec in dict.fromkeys([self._rule(size), *chosen]) if spec != NATIVE]
 
     def _within(self, size: int, specs: Sequence[str], spent: float, seconds: float) -> list[str]:
         """As many as can be called three times in the time; what is hopeless is left out."""

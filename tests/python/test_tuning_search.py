@@ -219,6 +219,15 @@ def test_the_librarys_own_may_be_told_of_without_being_chosen() -> None:
     assert apart.choices[1 << 16].library == "ring"
 
 
+def test_what_the_rule_says_is_tried_even_if_there_is_time_for_little() -> None:
+    cluster = Cluster(3)
+    cluster.costs = {NATIVE: (0.5, 1e-7)} | {f"slow{number}": (0.9, 1e-7) for number in range(60)}
+    cluster.costs["good"] = (0.1, 1e-7)
+    found = search(cluster, budget=40.0)
+    found._rule = lambda _size: "good"
+    assert found.run([1 << 16]).choices[1 << 16].spec == "good"
+
+
 @pytest.mark.parametrize(("faster", "chosen"), [(1.02, "s0"), (1.3, "native(ring)")])
 def test_what_the_library_must_be_told_is_to_be_worth_it(faster: float, chosen: str) -> None:
     cluster = Cluster(1)
