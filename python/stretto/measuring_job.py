@@ -37,6 +37,10 @@ class Ready:
     """Whether these can only be chosen when a job is started."""
     stretto: str
 
+    def names_of(self, collective: str, form: str) -> list[str]:
+        """The library's own algorithms for a collective in a form."""
+        return self.algorithms.get(collective, {}).get(form, [])
+
 
 class MeasuringJob:
     """One job, as long as the block of `measuring_job` lasts."""

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +17,7 @@ from rich.progress import track
 from rich.table import Table
 
 from stretto import plots
-from stretto._core import Prediction, closed_forms
+from stretto._core import Prediction, choose, closed_forms
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
@@ -23,7 +25,6 @@ from stretto.judgement import judge, judgement_json, print_judgement
 from stretto.measured import read_measured
 from stretto.model import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.recipes import check_collective
-from stretto.rule_regret import RuleJudge, mean_regret
 from stretto.topologies import parse_topology, topology_text
 from stretto.units import format_bandwidth, format_bytes, format_seconds, parse_sizes, split_list
 
@@ -83,15 +84,17 @@ def predict(
     walker = Model(its_machine)
     wanted = split_list(specs) if specs else candidates(collective, where)
     calls = [Call(collective, size, where) for size in parse_sizes(sizes)]
-    predictions = []
+    predictions: list[Predicted] = []
     remarks = []
+
+    def predict_call(call: Call, spec: str) -> Prediction:
+        return walker.predict(call, spec, model=model, overlap=overlap, arithmetic=arithmetic)
+
     for spec in track(wanted, "predicting", console=Console(stderr=True), transient=True):
-        for call in calls:
-            result = walker.predict(call, spec, model=model, overlap=overlap, arithmetic=arithmetic)
-            predictions.append(_predicted(spec, call, result))
+        predictions += [_predicted(spec, call, predict_call(call, spec)) for call in calls]
     if not specs:
+        remarks = [_rule_line(calls, predictions, predict_call)]
         predictions = _winners(predictions)
-        remarks = [_rule_line(calls, walker)]
     if formulas:
         predictions += _by_formulas(calls, walker)
     bounds = {call.bytes: link_seconds(call, its_machine) for call in calls}
@@ -153,13 +156,21 @@ def _by_formulas(calls: list[Call], walker: Model) -> list[Predicted]:
     return result
 
 
-def _rule_line(calls: list[Call], walker: Model) -> str:
-    judge_of_rule = RuleJudge(walker)
-    cases = [judge_of_rule.case(call) for call in calls]
-    worst = max(cases, key=lambda one: one.regret)
+def _rule_line(
+    calls: list[Call], predictions: list[Predicted], predict_call: Callable[[Call, str], Prediction]
+) -> str:
+    """What the built-in rule loses against the best that was predicted."""
+    regrets = []
+    for call in calls:
+        chosen = choose(call.collective, call.bytes, parse_topology(call.topology))
+        times = {one.spec: one.seconds for one in predictions if one.bytes == call.bytes}
+        if chosen not in times:
+            times[chosen] = predict_call(call, chosen).seconds
+        regrets.append((times[chosen] / min(times.values()) - 1, call.bytes, chosen))
+    worst, size, chosen = max(regrets)
     return (
-        f"built-in rule: {100 * mean_regret(cases):.1f} % slower than the best (mean), "
-        f"at worst {100 * worst.regret:.0f} %: {worst.chosen} of {format_bytes(worst.call.bytes)}"
+        f"built-in rule: {100 * statistics.mean(regret for regret, _, _ in regrets):.1f} % slower than "
+        f"the best (mean), at worst {100 * worst:.0f} %: {chosen} of {format_bytes(size)}"
     )
 
 

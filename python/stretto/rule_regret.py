@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from stretto import _core
 from stretto.model import Call, Model, candidates
+from stretto.results import BLOCKING, NON_BLOCKING
 from stretto.topologies import parse_topology
+from stretto.tuning_findings import CallKind
 
 # What libraries take for calls that are not blocking: simple algorithms, which one of them or the other is
 # known to have (LibNBC of Open MPI, MPICH's scheduled collectives), carried out round by round.
@@ -62,8 +64,8 @@ class RuleJudge:
 
     def choice(self, call: Call, rule: Mapping[str, int] | None = None) -> str:
         """The rule's spec; with `rule`, by other figures than its own."""
-        name = call.collective if self._blocking else f"i{call.collective}"
-        return _core.choose(name, call.bytes, parse_topology(call.topology), rule or {})
+        kind = CallKind(call.collective, BLOCKING if self._blocking else NON_BLOCKING)
+        return _core.choose(kind.name, call.bytes, parse_topology(call.topology), rule or {})
 
     def case(self, call: Call) -> RuleCase:
         """The rule's choice and the best one."""

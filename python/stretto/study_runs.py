@@ -115,7 +115,7 @@ def library_algorithms(ready: Ready, collective: Collective) -> list[str]:
     """Those of the library's own that one job can measure beside others."""
     if ready.by_launch:
         return []
-    return usable(ready.algorithms.get(collective.name, {}).get(BLOCKING, []), ready.ranks)
+    return usable(ready.names_of(collective.name, BLOCKING), ready.ranks)
 
 
 def arguments_for(
@@ -152,7 +152,7 @@ def measure_launches(
         return
     kind = CallKind(collective.name, BLOCKING)
     end = time.monotonic() + seconds
-    for name in usable(ready.algorithms.get(kind.collective, {}).get(kind.form, []), ready.ranks):
+    for name in usable(ready.names_of(kind.collective, kind.form), ready.ranks):
         with (
             contextlib.suppress(StrettoError),  # of presets that there are, not all work everywhere
             measuring_job(target, [kind.form], "float", {variable_of(kind): name}) as job,

@@ -266,7 +266,7 @@ class Tuning:
         kind: CallKind,
         until: float,
     ) -> Search:
-        names = self.ready.algorithms.get(kind.collective, {}).get(kind.form, [])
+        names = self.ready.names_of(kind.collective, kind.form)
         topology = "ppn=" + "+".join(map(str, self.ready.ppn))
         everywhere = Candidates(kind.collective, topology, () if self.ready.by_launch else names)
         candidates: Callable[[int], list[str]] = everywhere.all
@@ -294,10 +294,14 @@ class Tuning:
         # Some sizes tell enough.
         return launches.audition(kind, names, sizes[::-2], lambda: bench.elapsed() < end, self._report)
 
+    @functools.cached_property
+    def _model(self) -> Model | None:
+        return Model(load_machine(self.wanted.machine)) if self.wanted.machine is not None else None
+
     def _prediction(self, topology: str) -> Predict:
-        if self.wanted.machine is None:
+        model = self._model
+        if model is None:
             return no_prediction
-        model = Model(load_machine(self.wanted.machine))
 
         @functools.cache
         def predict(collective: str, spec: str, size: int) -> float | None:
@@ -387,9 +391,9 @@ class Tuning:
         write_atomically(self.path, text)
 
     def _modelled(self, shape: Shape, choices: Mapping[str, list[Choice]]) -> list[Json]:
-        if self.wanted.machine is None:
+        if self._model is None:
             return []
-        return modelled_shapes(Model(load_machine(self.wanted.machine)), shape, self.wanted.kinds, choices)
+        return modelled_shapes(self._model, shape, self.wanted.kinds, choices)
 
     # What is said meanwhile
 

@@ -13,8 +13,8 @@ from stretto.native_specs import NATIVE, library_name, native_by, usable
 from stretto.topologies import parse_topology
 
 _KIB = 1 << 10
-# Messages of a pipelined schedule, as in the built-in rule: long against what a message costs, and short
-# enough to be sent eagerly. Others are tried around what wins.
+# Messages of a pipelined schedule: long against what a message costs, and short enough to be sent eagerly.
+# Others are tried around what wins.
 _USUAL_MESSAGES = (32 * _KIB, 8 * _KIB)
 _LEAST_SEGMENT = 4 * _KIB
 _MOST_SEGMENTS = 1024

@@ -99,7 +99,7 @@ Spec blocks_over_links(const CallShape& shape, const RuleConstants& rule) {
                    segment_of_blocks(shape, rule));
 }
 
-/// From where on it is measured to gain.
+/// From where on it gains.
 std::size_t enough_for_blocks(const CallShape& shape, const RuleConstants& rule) {
   if (shape.ranks == 2) return rule.blocks_of_pair;
   if (shape.collective == Collective::allgather) return rule.allgather;
@@ -127,8 +127,7 @@ Spec choose_blocking(const CallShape& shape, const RuleConstants& rule) {
 }
 
 // Calls that are not blocking. For these the libraries take simpler algorithms, and know no nodes; so
-// Stretto's gain from much shorter messages on. Where one ends below, the blocking rule's begins. Measured:
-// docs/performance.md.
+// Stretto's gain from much shorter messages on. Where one ends below, the blocking rule's begins.
 
 Spec choose_background_allreduce(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
