@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from stretto import lab_jobs, launch, mpi, paths
+from stretto import export, lab_jobs, launch, mpi, paths
 from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.errors import StrettoError
 from stretto.lab import Lab
@@ -144,6 +144,15 @@ class Findings(Protocol):
 _Findings = TypeVar("_Findings", bound=Findings)
 
 
+def _may_take_by_name(arguments: Iterable[str]) -> bool:
+    """Whether an algorithm of Open MPI's own is asked for, or may be by a tuning table."""
+    words = [word for argument in arguments for word in argument.split(",")]
+    if any(word.startswith(f"{NATIVE}(") for word in words):
+        return True
+    table = export.table_in_force("openmpi", os.environ) if "auto" in words else None
+    return table is not None and table.is_file()
+
+
 def observe(
     target: Target,
     arguments: list[str],
@@ -156,8 +165,7 @@ def observe(
     read. A run that is not through after `most_seconds` is ended: a launcher may not see that a rank is lost.
     """
     program = [str(paths.bench_program(target.abi)), *arguments]
-    by_name = any(f"{NATIVE}(" in argument for argument in arguments)
-    variables = OPEN_MPI_CHOICE if by_name and target.abi == "openmpi" else {}
+    variables = OPEN_MPI_CHOICE if target.abi == "openmpi" and _may_take_by_name(arguments) else {}
     with (
         measuring_environment(variables),
         target.start(program) as process,

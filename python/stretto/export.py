@@ -172,7 +172,7 @@ def settings_for_launch(launcher: mpi.Launcher, environment: Mapping[str, str]) 
     library's to complain of.
     """
     family = "intelmpi" if launcher.flavor is mpi.Flavor.INTELMPI else launcher.flavor.abi
-    path = _table_in_force(family, environment)
+    path = table_in_force(family, environment)
     if path is None or not path.is_file() or any(map(_TELLS_THE_LIBRARY.match, environment)):
         return {}
     try:
@@ -195,7 +195,8 @@ def settings_for_launch(launcher: mpi.Launcher, environment: Mapping[str, str]) 
         return {}
 
 
-def _table_in_force(family: str, environment: Mapping[str, str]) -> Path | None:
+def table_in_force(family: str, environment: Mapping[str, str]) -> Path | None:
+    """The tuning table that a job of that MPI library looks for; it may not be there."""
     named = environment.get("STRETTO_TABLE", "")
     if named == "none":
         return None

@@ -39,7 +39,7 @@ from stretto.tuning_findings import CallKind, Choice, Findings
 from stretto.tuning_journal import Fingerprint, Journal, Recorded, read_journal
 from stretto.tuning_launches import Launches
 from stretto.tuning_model import modelled_shapes
-from stretto.tuning_search import Predict, Search, TooShortError, no_prediction
+from stretto.tuning_search import Search, TooShortError
 from stretto.tuning_table import (
     Json,
     Shape,
@@ -50,6 +50,7 @@ from stretto.tuning_table import (
     rule_text,
     table_text,
 )
+from stretto.tuning_times import Predict, no_prediction
 from stretto.units import (
     format_bytes,
     format_rate,

@@ -27,6 +27,11 @@ class CallKind:
             return self.collective
         return f"i{self.collective}" if self.form == NON_BLOCKING else f"{self.collective}_init"
 
+    @property
+    def twin(self) -> CallKind | None:
+        """Another function that the same rows are for, with algorithms of its own in the library."""
+        return CallKind("reduce_scatter_block", self.form) if self.collective == "reduce_scatter" else None
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -10,7 +10,7 @@ At each size, from the smallest up:
    model, by what they took at smaller sizes), all interleaved; who is clearly behind is dropped, then the
    worse half; the best are tried with other parameters; until one is ahead or all that are left are equal.
 3. *Confirm*: fresh samples of the best, of `native` and of the runner-up, since the best of many measurements
-   is partly luck. A spec is chosen only if it is faster than `native` beyond noise (LEAST_GAIN).
+   is partly luck. A spec is chosen only if it is faster than `native` beyond noise (tuning_evidence.py).
 Then break points: where neighbouring sizes chose otherwise, the size in between is decided among the two.
 """
 
@@ -24,21 +24,14 @@ from typing import Protocol
 
 from stretto.errors import StrettoError
 from stretto.native_specs import NATIVE, library_name, native_by
-from stretto.statistics import Estimate, estimate_median, slowdown, speedup
+from stretto.statistics import Estimate, estimate_median, slowdown
+from stretto.tuning_evidence import EQUAL, Evidence
 from stretto.tuning_findings import CallKind, Choice, Findings, Pool, Samples
+from stretto.tuning_times import Predict, Times, no_prediction
 from stretto.units import format_bytes, format_seconds
 
-# A choice other than `native` must be this much faster: the lower end of the interval of the paired ratio, of
-# fresh samples, must be above it.
-LEAST_GAIN = 1.01
-# The samples of a confirmation are looked at up to three times, so each look has an interval of its own.
-CONFIDENCE = 0.98
 _LOOKS = (7, 7, 14)  # samples more, of calls that take long; of others several times as many
 _MOST_TIMES = 4
-# What is not slower than the best by more than this is as good.
-EQUAL = 1.02
-# The library must be told of its own algorithms when a job starts: that is to be worth so much.
-TOLD = 1.05
 # Nobody is dropped by few samples unless far behind: by how much, with so many of them.
 _FAR_BEHIND = {1: 2.0, 2: 1.3, 3: 1.15, 4: 1.1, 5: 1.08}
 _BEHIND = 1.02
@@ -49,7 +42,6 @@ _LEAST_CALLS = 20
 _RESERVE = 0.2  # of the time, for break points
 _SCREENING = 0.35  # of a size's time
 _EXPLORING = 0.6  # with the screening
-_SAMPLE_SECONDS = 200e-6  # of the measuring program: a sample of short calls has several
 _BREAK_RATIO = 1.25  # break points are not narrowed down further
 _WATCH_SECONDS = 20.0
 _WATCH_SAMPLES = 7
@@ -69,15 +61,6 @@ class Bench(Protocol):
 
     def elapsed(self) -> float:
         """Seconds since the tuning began."""
-
-
-Predict = Callable[[str, str, int], float | None]
-"""Seconds that a call takes by collective, spec and size; None if that is not known."""
-
-
-def no_prediction(_collective: str, _spec: str, _size: int) -> float | None:
-    """Where there is no model."""
-    return None
 
 
 class TooShortError(StrettoError):
@@ -115,12 +98,11 @@ class Search:
         self._variants = variants
         self._until = until
         self._rule = rule
-        self._predict = predict
         self._report = report
         self._chosen = chosen
         self.findings = findings or Findings()
         self._library_apart = library_apart
-        self._known = {size: dict(known) for size, known in (times or {}).items()}  # medians: size, spec
+        self._times = Times(kind.collective, predict, times)
         self._watched = -math.inf
         self._reference: tuple[int, Estimate] | None = None
         self._drifted = False
@@ -147,40 +129,33 @@ class Search:
 
     def _share(self, sizes: Sequence[int], at: int) -> float:
         """Seconds for a size: what the larger ones need is kept for them."""
-        weights = [
-            math.sqrt(self._known[size][NATIVE]) for size in sizes[at:] if size not in self.findings.choices
-        ]
+        left_over = [size for size in sizes[at:] if size not in self.findings.choices]
+        weights = [math.sqrt(self._times.cost(size, [NATIVE])) for size in left_over]
         left = self._left() * (1 - _RESERVE if len(sizes) > 1 else 1)
-        least = _LEAST_CALLS * self._known[sizes[at]][NATIVE]
+        least = _LEAST_CALLS * self._times.native(sizes[at])
         return max(least, left * weights[0] / sum(weights))
-
-    def _cost(self, size: int, specs: Iterable[str]) -> float:
-        """Seconds of one sample of each."""
-        times = [self._expected(spec, size) or self._known[size][NATIVE] for spec in specs]
-        calls = max(1.0, _SAMPLE_SECONDS / min(times, default=_SAMPLE_SECONDS))
-        return calls * sum(times)
 
     # Measuring
 
     def _measure(self, size: int, specs: Sequence[str], repetitions: int) -> Samples:
         """Fresh samples. Specs may be missing; `native` never is."""
         specs = list(dict.fromkeys(specs))
-        known = self._known.get(size, {})
+        known = self._times.at(size)
         new = [spec for spec in specs if spec not in known]
-        cost = self._cost(size, specs) * repetitions + 2 * self._cost(size, new) if known else 0.0
+        cost = self._times.cost(size, specs) * repetitions + 2 * self._times.cost(size, new) if known else 0.0
         samples = self._bench.measure(self._kind, size, specs, repetitions, cost)
         if NATIVE in specs and NATIVE not in samples:
             raise StrettoError(
                 f"{self._kind.name} of {format_bytes(size)}: the library's own result is wrong"
             )
         for spec, seconds in samples.items():
-            self._known.setdefault(size, {})[spec] = statistics.median(seconds)
+            known[spec] = statistics.median(seconds)
         return samples
 
     def _recall(self) -> None:
         """What an interrupted search found helps the others."""
         for choice in self.findings.sorted():
-            known = self._known.setdefault(choice.size, {})
+            known = self._times.at(choice.size)
             known[NATIVE] = choice.native.median
             known[choice.spec] = choice.seconds.median
 
@@ -194,13 +169,13 @@ class Search:
         planned = 0.0
         for at, size in enumerate(sizes):
             done = size in self.findings.choices
-            guess = self._known.get(size, {}).get(NATIVE) or self._expected(NATIVE, size) or 0.0
+            guess = self._times.expected(NATIVE, size) or 0.0
             if not done and planned + _LEAST_CALLS * guess > self._left():
                 return self._cut_short(sizes, at)
             if not done:
                 self._report(f"{self._kind.name} {format_bytes(size)}: native")
                 self._measure(size, [NATIVE], 3)
-                planned += _LEAST_CALLS * self._known[size][NATIVE]
+                planned += _LEAST_CALLS * self._times.native(size)
             if planned > self._left():
                 return self._cut_short(sizes, at)
         return sizes
@@ -215,54 +190,6 @@ class Search:
             f"{format_bytes(sizes[at])} and more would take too long for the budget, and were left out"
         )
         return sizes[:at]
-
-    # What is expected
-
-    def _expected(self, spec: str, size: int) -> float | None:
-        """Seconds of a call: measured, or drawn from other sizes and the model; None if nobody knows."""
-        if spec in self._known.get(size, {}):
-            return self._known[size][spec]
-        near = sorted(
-            (one for one, times in self._known.items() if spec in times),
-            key=lambda one: abs(math.log(one / size)),
-        )
-        predicted = self._predict(self._kind.collective, spec, size)
-        if near and predicted is not None:
-            there = self._predict(self._kind.collective, spec, near[0])
-            if there:
-                return self._known[near[0]][spec] * predicted / there
-        if predicted is not None:
-            return predicted * self._bias(size)
-        if not near:
-            return None
-        if spec == NATIVE or NATIVE not in self._known.get(size, {}):
-            return self._drawn_out(spec, near, size)
-        # How it compares to the library changes with the size: what is known of other sizes counts less the
-        # further they are, and goes on as it went.
-        logs = [math.log(self._known[one][spec] / self._known[one][NATIVE]) for one in near[:2]]
-        trend = 0.5 * (logs[0] - logs[1]) if len(logs) == 2 and _is_next(near[0], near[1], size) else 0.0
-        steps = abs(math.log(size / near[0], 4))
-        return self._known[size][NATIVE] * math.exp((logs[0] + trend) * 0.5 ** max(0.0, steps - (trend != 0)))
-
-    def _drawn_out(self, spec: str, near: list[int], size: int) -> float:
-        """The line through the two nearest sizes, in logarithms; with one, as the number of bytes."""
-        first = self._known[near[0]][spec]
-        power = 1.0
-        if len(near) > 1:
-            power = math.log(first / self._known[near[1]][spec]) / math.log(near[0] / near[1])
-        return first * math.exp(math.log(size / near[0]) * min(1.0, max(0.0, power)))
-
-    def _bias(self, size: int) -> float:
-        """How many times longer than predicted calls take at the nearest size that was measured."""
-        for near in sorted(self._known, key=lambda one: abs(math.log(one / size))):
-            ratios = [
-                seconds / predicted
-                for spec, seconds in self._known[near].items()
-                if (predicted := self._predict(self._kind.collective, spec, near))
-            ]
-            if ratios:
-                return statistics.median(ratios)
-        return 1.0
 
     # One size
 
@@ -280,11 +207,11 @@ class Search:
         self._report(f"{what}: {len(specs)} candidates")
         specs = self._round(size, pool, [NATIVE, *specs], _SCREENING * share)
         variants = [one for spec in specs[:2] if spec != NATIVE for one in self._variants(spec, size)]
-        more = [one for one in dict.fromkeys(variants) if one not in self._known[size]]
-        while len(specs) > 1 and (seconds := end - self._bench.elapsed()) > self._cost(size, specs):
+        more = [one for one in dict.fromkeys(variants) if one not in self._times.at(size)]
+        while len(specs) > 1 and (seconds := end - self._bench.elapsed()) > self._times.cost(size, specs):
             if more:
                 self._report(f"{what}: with other parameters")
-                more = self._within(size, more, 3 * self._cost(size, specs), seconds / 2)
+                more = self._within(size, more, 3 * self._times.cost(size, specs), seconds / 2)
             else:
                 self._report(f"{what}: the best {len(specs)}")
             specs, more = self._round(size, pool, [*specs, *more], seconds / (2 if more else 1)), []
@@ -310,14 +237,14 @@ class Search:
         """The candidates for which there is time, those that promise most first."""
         specs = self._candidates(size)
         previous = [choice.spec for choice in self.findings.choices.values() if choice.spec != NATIVE]
-        expected = {spec: self._expected(spec, size) for spec in dict.fromkeys([*specs, *previous])}
+        expected = {spec: self._times.expected(spec, size) for spec in dict.fromkeys([*specs, *previous])}
         unknown = [spec for spec, time in expected.items() if time is None]
         known = sorted(
             (spec for spec in expected if expected[spec] is not None), key=lambda spec: expected[spec] or 0
         )
         # Nothing is known of a few: they go first. Of most: the table's order is as good as any.
         order = [*known, *unknown] if len(unknown) > len(known) else [*unknown, *known]
-        chosen = self._within(size, order, 3 * self._cost(size, [NATIVE]), seconds)
+        chosen = self._within(size, order, 3 * self._times.cost(size, [NATIVE]), seconds)
         own = [spec for spec in order if library_name(spec) is not None]
         if own and not any(spec in chosen for spec in own):
             chosen.append(own[0])
@@ -326,12 +253,12 @@ class Search:
     def _within(self, size: int, specs: Sequence[str], spent: float, seconds: float) -> list[str]:
         """As many as can be called three times in the time; what is hopeless is left out."""
         result: list[str] = []
-        best = min(self._known[size].values())
+        best = min(self._times.at(size).values())
         for spec in specs:
-            time = self._expected(spec, size)
+            time = self._times.expected(spec, size)
             if time is not None and time > 4 * best:
                 continue
-            spent += 3 * self._cost(size, [spec])
+            spent += 3 * self._times.cost(size, [spec])
             if spent > seconds and len(result) >= _FEWEST:
                 break
             result.append(spec)
@@ -340,7 +267,7 @@ class Search:
     def _round(self, size: int, pool: Pool, specs: Sequence[str], seconds: float) -> list[str]:
         """Some samples of all; who is left, the best first."""
         specs = list(dict.fromkeys(specs))
-        repetitions = int(max(2, min(30, seconds / max(self._cost(size, specs), 1e-9) - 2)))
+        repetitions = int(max(2, min(30, seconds / max(self._times.cost(size, specs), 1e-9) - 2)))
         pool.add(self._measure(size, specs, repetitions))
         measured = sorted((spec for spec in specs if pool.seconds(spec)), key=pool.median)
         # What cannot be chosen must not oust what can.
@@ -393,76 +320,46 @@ class Search:
             wanted.append(library)
         # What counts least goes where there is no time for all.
         specs = list(dict.fromkeys(wanted))
-        while len(specs) > 2 and self._cost(size, specs) * _LOOKS[0] > max(seconds, self._left() / 4):
+        while len(specs) > 2 and self._times.cost(size, specs) * _LOOKS[0] > max(seconds, self._left() / 4):
             specs.pop()
-        if len(specs) > 1 and self._cost(size, specs) * _LOOKS[0] > self._left():
+        if len(specs) > 1 and self._times.cost(size, specs) * _LOOKS[0] > self._left():
             self._remark(f"no time was left to confirm {specs[1]} at {format_bytes(size)}: native stays")
             specs = [NATIVE]
         self._report(f"{self._kind.name} {format_bytes(size)}: {' against '.join(specs)}")
-        pool = Pool()
-        times = max(1, min(_MOST_TIMES, int(seconds / (sum(_LOOKS) * self._cost(size, specs)))))
+        # The twin's calls take about as long.
+        cost = self._times.cost(size, specs) * (2 if self._kind.twin else 1)
+        times = max(1, min(_MOST_TIMES, int(seconds / (sum(_LOOKS) * cost))))
         end = self._bench.elapsed() + max(seconds, self._left() / 10)
+        evidence = Evidence(self._may_be_chosen)
         for look in _LOOKS if len(specs) > 1 else (_FEWEST,):
-            pool.add(self._measure(size, specs, times * look))
-            specs = [spec for spec in specs if pool.seconds(spec)]
-            rest = end - self._bench.elapsed()
-            if self._is_settled(pool, specs) or self._cost(size, specs) * times * look > rest:
+            samples = self._measure(size, specs, times * look)
+            evidence.add(samples, self._measure_twin(size, samples, times * look))
+            specs = evidence.specs()
+            if evidence.is_settled() or cost * times * look > end - self._bench.elapsed():
                 break
-        self._settle(size, pool, specs, before, in_doubt_native=in_doubt_native)
+        spec = evidence.choose(before, in_doubt_native=in_doubt_native)
+        if spec is None:
+            return
+        if self._kind.twin and (gain := evidence.gain_of_twin(spec)):
+            twin = f"{self._kind.twin.name}, {gain.median:.2f} times as fast"
+            self._remark(f"{spec} at {format_bytes(size)} is for {twin}")
+        self.findings.choices[size] = evidence.choice(size, spec)
+        self._chosen(self.findings.choices[size])
 
-    @staticmethod
-    def _gain(pool: Pool, spec: str, confidence: float = CONFIDENCE) -> Estimate:
-        native, seconds = pool.paired(NATIVE, spec)
-        return estimate_median([a / b for a, b in zip(native, seconds, strict=True)], confidence)
-
-    def _is_settled(self, pool: Pool, specs: Sequence[str]) -> bool:
-        """Whether it is beyond doubt which are faster than `native`, and whether one is ahead of the rest."""
-        gains = {spec: self._gain(pool, spec) for spec in specs if spec != NATIVE}
-        if any(gain.low <= LEAST_GAIN and gain.high >= EQUAL for gain in gains.values()):
-            return False
-        faster = sorted((spec for spec in gains if gains[spec].low > LEAST_GAIN), key=pool.median)
-        ratios = [slowdown(*pool.paired(faster[0], spec)) for spec in faster[1:]]
-        return all(ratio.low > 1 or ratio.high < EQUAL for ratio in ratios)
+    def _measure_twin(self, size: int, specs: Iterable[str], repetitions: int) -> Samples:
+        """The other function that the choice is for, by what it has in common with this one."""
+        twin = self._kind.twin
+        specs = [spec for spec in specs if not library_name(spec)]
+        if twin is None or specs == [NATIVE]:
+            return {}
+        return self._bench.measure(
+            twin, size, specs, repetitions, self._times.cost(size, specs) * repetitions
+        )
 
     def _before(self, size: int) -> str:
         """What was chosen at the nearest smaller size."""
         below = [one for one in self.findings.choices if one < size]
         return self.findings.choices[max(below)].spec if below else NATIVE
-
-    def _settle(
-        self, size: int, pool: Pool, specs: Sequence[str], before: str, *, in_doubt_native: bool
-    ) -> None:
-        gains = {spec: self._gain(pool, spec) for spec in specs if spec != NATIVE}
-        faster = [
-            spec
-            for spec, gain in gains.items()
-            if gain.low > LEAST_GAIN and gain.coverage >= CONFIDENCE and self._may_be_chosen(spec)
-        ]
-        spec = NATIVE
-        if faster:
-            best = min(faster, key=pool.median)
-            equal = [
-                one
-                for one in faster
-                if slowdown(*pool.paired(best, one)).median
-                <= (TOLD if library_name(best) and not library_name(one) else EQUAL)
-            ]
-            spec = min(equal, key=lambda one: (one != before, *simplicity(one), pool.median(one)))
-        elif not in_doubt_native and any(gain.median > 1 for gain in gains.values()):
-            return
-        own = {one: gain for one, gain in gains.items() if library_name(one)}
-        library = max(own, key=lambda one: own[one].median) if own else None
-        choice = Choice(
-            size,
-            spec,
-            estimate_median(pool.seconds(NATIVE)),
-            estimate_median(pool.seconds(spec)),
-            speedup(*pool.paired(NATIVE, spec)),
-            library_name(library) if library else None,
-            speedup(*pool.paired(NATIVE, library)) if library else None,
-        )
-        self.findings.choices[size] = choice
-        self._chosen(choice)
 
     # Between the sizes
 
@@ -482,12 +379,12 @@ class Search:
                 self._watch()
                 specs = [spec for spec in dict.fromkeys((low.spec, high.spec)) if spec != NATIVE]
                 passed.add(middle)
-                times = [self._expected(spec, middle) or low.native.median for spec in (NATIVE, *specs)]
-                cost = (_LOOKS[0] + 3) * max(sum(times), len(times) * _SAMPLE_SECONDS)
+                # The parent sizes tell what to expect of the middle.
+                native = self._times.expected(NATIVE, middle) or low.native.median
+                cost = (_LOOKS[0] + 3) * self._times.cost(middle, [NATIVE, *specs])
                 if cost > self._left() / 2:
                     continue
-                # The parent sizes tell what to expect of the middle.
-                self._known.setdefault(middle, {})[NATIVE] = times[0]
+                self._times.at(middle)[NATIVE] = native
                 # Where both beside it are faster than the library, few samples of little gain change nothing.
                 self._confirm(middle, specs, None, cost, in_doubt_native=NATIVE in (low.spec, high.spec))
 
@@ -499,8 +396,8 @@ class Search:
             return
         if self._reference is None:
             # Long enough to be measured well, and short enough to be measured often.
-            size = min(self._known, key=lambda one: abs(math.log(self._known[one][NATIVE] / 5e-3)))
-            if self._cost(size, [NATIVE]) * _WATCH_SAMPLES < self._left() / 50:
+            size = self._times.nearest(5e-3)
+            if self._times.cost(size, [NATIVE]) * _WATCH_SAMPLES < self._left() / 50:
                 self._reference = size, self._reference_time(size)
         else:
             size, then = self._reference
@@ -510,9 +407,9 @@ class Search:
         self._watched = self._bench.elapsed()
 
     def _reference_time(self, size: int) -> Estimate:
-        known = dict(self._known[size])
+        known = dict(self._times.at(size))
         samples = self._measure(size, [NATIVE], _WATCH_SAMPLES)
-        self._known[size] = known
+        self._times.at(size).update(known)
         return estimate_median(samples[NATIVE])
 
     def _start_again(self, size: int, then: Estimate, now: Estimate) -> None:
@@ -537,19 +434,9 @@ class Search:
             self._confirm(choice.size, specs, own, self._left() / 4)
 
 
-def _is_next(near: int, other: int, size: int) -> bool:
-    """Whether the two sizes are neighbours, on the same side of `size`."""
-    return 1 / 4.5 < near / other < 4.5 and (near - size) * (other - near) > 0
-
-
 def _has_drifted(then: Estimate, now: Estimate) -> bool:
     apart = now.low > then.high or now.high < then.low
     return apart and not 1 / _DRIFT < now.median / then.median < _DRIFT
-
-
-def simplicity(spec: str) -> tuple[int, int]:
-    """Smaller is simpler. What the library must be told at its start counts as less simple than any spec."""
-    return (1 if library_name(spec) else 0, spec.count(":") + spec.count("("))
 
 
 def middle_of(low: int, high: int) -> int | None:

@@ -15,8 +15,8 @@ from typing import Any
 from stretto import _core
 from stretto.errors import StrettoError
 from stretto.native_specs import NATIVE, library_name
+from stretto.tuning_evidence import CONFIDENCE, LEAST_GAIN
 from stretto.tuning_findings import Choice
-from stretto.tuning_search import CONFIDENCE, LEAST_GAIN
 
 # Below the smallest size that was measured its choice holds only if that is as small as this.
 _SMALL_BYTES = 64

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 #include "calls.hpp"
@@ -20,7 +21,9 @@
 namespace stretto::bench {
 namespace {
 
-constexpr double sample_seconds = 200e-6;  // a sample is at least about this long
+// A sample is at least about this long, and so a row of calls, as programs make them: what a link has saved
+// up while it was idle (a token bucket, as clouds have) serves the first of them only.
+constexpr double sample_seconds = 20e-3;
 constexpr double warmup_seconds = 0.5;     // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t most_repetitions = 10000;
 constexpr std::size_t most_calls = 1024;  // in a sample
@@ -111,13 +114,10 @@ class Measurement::Trial {
       const auto earlier =
           std::count(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(index), part);
       Stage& its_stage = stage(part, static_cast<std::size_t>(earlier));
-      const std::string name(LibraryAlgorithms::name_in(spec));
-      const LibraryAlgorithm* const algorithm =
-          name.empty() ? nullptr : owner_.job_.algorithms.find(part.collective, form, name);
+      std::string chosen = spec == "auto" ? choice(part.collective, form, case_.bytes / part.divisor) : spec;
+      const LibraryAlgorithm* const algorithm = find_algorithm(part.collective, form, spec, chosen);
       subject.steps.push_back(
           {&its_stage, {its_stage.role(), owner_.element_, spec, form, its_stage.buffers(), algorithm}});
-      const std::string chosen =
-          spec == "auto" ? choice(part.collective, form, case_.bytes / part.divisor) : spec;
       subject.result.chosen += (index == 0 ? "" : "+") + chosen;
     }
     return subject;
@@ -131,9 +131,10 @@ class Measurement::Trial {
       call = measure(subject, 1, unchecked);
       spent += call;
     }
-    if (call >= sample_seconds) return call;
+    const double row = std::min({16.0, static_cast<double>(least_pairs()), sample_seconds / call});
+    if (row < 2) return call;
     // One short call says little about itself: ask for a row of them, as they will be measured.
-    return measure(subject, std::min<std::size_t>(least_pairs(), 16), unchecked);
+    return measure(subject, static_cast<std::size_t>(row), unchecked);
   }
 
   /// Chooses the computation that takes as long as the call.
@@ -179,6 +180,21 @@ class Measurement::Trial {
     std::size_t number;
     Stage stage;
   };
+
+  /// nullptr: the library chooses, or another spec was chosen. A choice of `auto` that the library cannot be
+  /// told becomes `native`, as it would in a program.
+  const LibraryAlgorithm* find_algorithm(Collective collective, Form form, const std::string& spec,
+                                         std::string& chosen) const {
+    const std::string name(LibraryAlgorithms::name_in(chosen));
+    if (name.empty()) return nullptr;
+    try {
+      return owner_.job_.algorithms.find(collective, form, name);
+    } catch (const std::invalid_argument&) {
+      if (spec != "auto") throw;
+      chosen = "native";
+      return nullptr;
+    }
+  }
 
   static bool unchecked(const Stage& /*stage*/) { return true; }
   static constexpr auto nothing = [](std::size_t /*pair*/) {};

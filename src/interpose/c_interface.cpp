@@ -120,14 +120,14 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t
                                    int length) {
   const auto known = find_call(collective == nullptr ? "" : collective);
   if (!known || spec == nullptr || length < 1) return MPI_ERR_ARG;
-  Spec chosen;
+  std::string chosen = to_string(Spec{});
   std::shared_ptr<Communicator> state;
   if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
       !state->native_only()) {
     const CallTraits traits{.collective = known->collective, .bytes = bytes};
-    chosen = choose_spec(*state, traits, known->face, std::nullopt).value_or(Spec{});
+    chosen = choice_text(*state, traits, known->face);
   }
-  write_text(to_string(chosen), spec, static_cast<std::size_t>(length));
+  write_text(chosen, spec, static_cast<std::size_t>(length));
   return MPI_SUCCESS;
 }
 

@@ -53,12 +53,12 @@ Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face fac
 }
 
 /// nullptr where the table says nothing, or what cannot serve this call.
-const Spec* find_in_table(const Communicator& state, const CallTraits& traits, Face face) {
+const Table::Row* find_in_table(const Communicator& state, const CallTraits& traits, Face face) {
   if (state.table_shape() == nullptr) return nullptr;
   const Table::Row* row = state.table_shape()->find(traits.collective, face, traits.bytes);
   if (row == nullptr) return nullptr;
   if (row->spec.is_native() && session.must_be_own(face)) return nullptr;
-  return find_misfit(row->spec, traits, state.topology()).empty() ? &row->spec : nullptr;
+  return find_misfit(row->spec, traits, state.topology()).empty() ? row : nullptr;
 }
 
 }  // namespace
@@ -127,8 +127,8 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
   const std::optional<Spec>& wanted = forced ? forced : session.settings.forced_for(traits.collective);
   const Topology& topology = state.topology();
   if (!wanted) {
-    const Spec* tuned = find_in_table(state, traits, face);
-    return tuned != nullptr ? *tuned : choose_by_rule(traits, topology, face);
+    const Table::Row* tuned = find_in_table(state, traits, face);
+    return tuned != nullptr ? tuned->spec : choose_by_rule(traits, topology, face);
   }
   const std::string misfit = find_misfit(*wanted, traits, topology);
   if (misfit.empty()) return wanted;
@@ -140,6 +140,14 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
                                                    : "the MPI library's own is used"));
   if (session.settings.strict) return std::nullopt;
   return instead;
+}
+
+std::string choice_text(const Communicator& state, const CallTraits& traits, Face face) {
+  const Spec spec = choose_spec(state, traits, face, std::nullopt).value_or(Spec{});
+  const bool by_table = !session.settings.forced_for(traits.collective);
+  const Table::Row* tuned = by_table ? find_in_table(state, traits, face) : nullptr;
+  const bool is_named = tuned != nullptr && !tuned->library.empty();
+  return is_named ? "native(" + tuned->library + ")" : to_string(spec);
 }
 
 int report(MPI_Comm comm, int error) {

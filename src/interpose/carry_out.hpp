@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "interpose/comparison.hpp"
@@ -21,6 +22,9 @@ namespace stretto {
 /// for a forced one.
 std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
                                 const std::optional<Spec>& forced);
+
+/// The same as text; `native(NAME)` where the table means the library's own algorithm of that name.
+std::string choice_text(const Communicator& state, const CallTraits& traits, Face face);
 
 /// What the rule looks at.
 CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face);

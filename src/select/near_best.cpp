@@ -21,14 +21,18 @@ constexpr std::size_t least_segment = 4 * kibibyte;
 /// For an algorithm that sends blocks: each of its messages is so long.
 constexpr std::size_t message_bytes = rule_constants.message;
 
-/// Known to be good for long messages: which is the best depends on the network.
-std::vector<std::string_view> known_good(Collective collective) {
+/// Known to be good for a message that is worth the look: which is the best depends on the network.
+std::vector<std::string_view> known_good(Collective collective, std::size_t bytes) {
+  const bool is_short = bytes < rule_constants.allreduce;
   switch (collective) {
     case Collective::allreduce:
+      if (is_short) return {"recursive_doubling", "rabenseifner", "multilane"};
       return {"multilane", "ring", "rabenseifner", "multilane(rabenseifner)"};
     case Collective::bcast:
+      if (is_short) return {"binomial", "chain", "smp(chain)"};
       return {"chain", "scatter_allgather", "smp(chain)"};
     case Collective::reduce:
+      if (is_short) return {"binomial", "chain", "smp(chain)"};
       return {"chain", "rabenseifner", "smp(chain)"};
     case Collective::reduce_scatter:
       return {"multilane", "ring", "recursive_halving"};
@@ -91,7 +95,7 @@ std::vector<Candidate> near_best(const Spec& standing, const CallShape& shape, c
   }
   if (table != nullptr) add_of_table(list, shape, *table, own);
   const std::size_t blocks = message_bytes * static_cast<std::size_t>(shape.ranks);
-  for (const std::string_view name : known_good(shape.collective)) {
+  for (const std::string_view name : known_good(shape.collective, shape.bytes)) {
     Spec spec = parse_spec(shape.collective, name);
     const bool in_blocks = !has_root(shape.collective);
     const std::size_t segment = std::min(in_blocks ? blocks : message_bytes, Pipelining::most_segment_bytes);

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from stretto import bench, bench_targets, lab_jobs, mpi, paths
+from stretto import _core, bench, bench_targets, lab_jobs, mpi, paths
 from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.bench_table import notes, results_table
 from stretto.errors import StrettoError
@@ -516,6 +516,33 @@ def test_the_measuring_program_takes_mockups_in_turns(name: str) -> None:
     assert all(one.with_barrier for one in run.series)  # as a gather needs one
     assert run.series[3].label == "native scatter+scatterv/2"
     assert run.series[8].chosen.count("+") == 1
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_auto_takes_the_librarys_algorithm_that_the_table_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = bench_targets.local_target(name, 2)
+    options = ["--specs", "native,auto", "--sizes", "1024,65536", "--repetitions", "2"]
+    found = _core.parse_library_name(bench_targets.measure(target, options, ignore).library)
+    assert found is not None
+    rows = [
+        {"from": 0, "spec": "native", "library": "recursive_doubling"},
+        {"from": 65536, "spec": "native", "library": "nowhere"},
+    ]
+    table = {"format": "stretto-table", "version": 1, "mpi": found[1]}
+    table["shapes"] = [{"nodes": 1, "ppn": 2, "allreduce": rows}]
+    file = tmp_path / "table.json"
+    file.write_text(json.dumps(table))
+    monkeypatch.setenv("STRETTO_TABLE", str(file))
+    run = bench_targets.measure(target, options, ignore)
+    assert all(series.correct for series in run.series)
+    assert [(one.bytes, one.spec, one.chosen) for one in run.series] == [
+        (1024, "native", "native"),
+        (1024, "auto", "native(recursive_doubling)"),
+        (65536, "native", "native"),
+        (65536, "auto", "native"),  # as it would in a program
+    ]
 
 
 def test_the_measuring_program_keeps_to_a_budget() -> None:

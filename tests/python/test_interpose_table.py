@@ -98,6 +98,16 @@ def test_the_tables_spec_is_taken(mpi: Runner, mpi_name: str, tmp_path: Path) ->
     assert json.loads(stats.read_text())["table"] == file
 
 
+def test_the_librarys_own_algorithm_is_said_by_its_name(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    content = table(mpi_name, shape(4, 1, allreduce=[(0, "native"), (4000, "native")]))
+    content["shapes"][0]["allreduce"][1]["library"] = "ring:segment_bytes=4KiB"
+    file = written(tmp_path / "table.json", content)
+    ran = asked(mpi, "allreduce:8", "allreduce:4000", settings={"STRETTO_TABLE": file})
+    assert answers(ran) == {"allreduce:8": "native", "allreduce:4000": "native(ring:segment_bytes=4KiB)"}
+    forced = {"STRETTO_TABLE": file, "STRETTO_ALLREDUCE": "native"}
+    assert set(answers(asked(mpi, "allreduce:4000", settings=forced)).values()) == {"native"}
+
+
 def test_small_calls_look_at_the_table_too(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     # Without statistics: then small calls need not look at their communicator.
     content = table(mpi_name, shape(4, 1, allreduce=[(0, "native"), (100, "ring:segments=2")]))

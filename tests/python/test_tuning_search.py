@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from stretto.native_specs import NATIVE
 from stretto.results import EndedError
+from stretto.tuning_evidence import simplicity
 from stretto.tuning_findings import CallKind, Choice, Findings, Samples
-from stretto.tuning_search import Predict, Search, TooShortError, middle_of, no_prediction, simplicity
+from stretto.tuning_search import Search, TooShortError, middle_of
+from stretto.tuning_times import Predict, no_prediction
 
 ALLREDUCE = CallKind("allreduce", "blocking")
 SIZES = [64 * 4**step for step in range(10)]  # to 16 MiB
@@ -74,11 +76,12 @@ def search(
     predict: Predict = no_prediction,
     findings: Findings | None = None,
     library_apart: bool = False,
+    kind: CallKind = ALLREDUCE,
 ) -> Search:
     others = [spec for spec in cluster.costs if spec != NATIVE]
     return Search(
         cluster,
-        ALLREDUCE,
+        kind,
         candidates=lambda _size: others,
         variants=lambda _spec, _size: [],
         until=budget,
@@ -270,3 +273,50 @@ def test_the_middle_lies_between(low: int, ratio: float) -> None:
 def test_calls_are_named_as_in_c() -> None:
     names = [CallKind("bcast", form).name for form in ("blocking", "non-blocking", "persistent")]
     assert names == ["bcast", "ibcast", "bcast_init"]
+
+
+class Twins(Cluster):
+    """A library with two functions that the same rows are for; Stretto's specs take as long for both."""
+
+    def __init__(self, seed: int, native: float, native_of_twin: float) -> None:
+        super().__init__(seed)
+        kind = CallKind("reduce_scatter", "blocking")
+        assert kind.twin is not None
+        self.natives = {kind: native, kind.twin: native_of_twin}  # times what the best spec takes
+        self.kind = kind
+
+    def own(self, spec: str, size: int) -> float:
+        return super().seconds(spec, size)
+
+    def seconds(self, spec: str, size: int) -> float:
+        if spec[0] == "s":
+            return self.own(spec, size)
+        return self.natives[self.kind] * min(self.own(spec, size) for spec in self.costs if spec[0] == "s")
+
+    def measure(
+        self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
+    ) -> Samples:
+        self.kind = kind
+        return super().measure(ALLREDUCE, size, specs, repetitions, seconds)
+
+
+@pytest.mark.parametrize(
+    ("native", "native_of_twin", "is_chosen"),
+    [
+        (1.5, 1.5, True),
+        (1.5, 1.0, True),
+        (1.0, 1.5, True),
+        (1.5, 0.8, False),
+        (0.8, 1.5, False),
+        (1, 1, False),
+    ],
+)
+def test_a_choice_for_two_functions_must_be_slower_for_none(
+    native: float, native_of_twin: float, is_chosen: bool
+) -> None:
+    cluster = Twins(5, native, native_of_twin)
+    findings = search(cluster, kind=cluster.kind).run(SIZES[:6:5])
+    chosen = {findings.choices[size].spec != NATIVE for size in SIZES[:6:5]}
+    assert chosen == {is_chosen}
+    told = any("is for reduce_scatter_block, 1.5" in remark for remark in findings.remarks)
+    assert told == ((native, native_of_twin) == (1.0, 1.5))

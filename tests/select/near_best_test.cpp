@@ -44,6 +44,16 @@ TEST(NearBest, SegmentsAreNoLongerThanTheMessage) {
   EXPECT_FALSE(has(all, "ring:segment_bytes=1MiB"));
 }
 
+TEST(NearBest, ShortMessagesTakeFewRounds) {
+  const auto has_for = [](Collective collective, std::size_t bytes, const char* text) {
+    return has(texts(near_best(Spec{}, shape(collective, bytes), nullptr, nullptr)), text);
+  };
+  EXPECT_TRUE(has_for(Collective::allreduce, 16384, "recursive_doubling"));
+  EXPECT_TRUE(has_for(Collective::bcast, 16384, "binomial"));
+  EXPECT_TRUE(has_for(Collective::reduce, 16384, "binomial"));
+  EXPECT_FALSE(has_for(Collective::allreduce, mebibyte, "recursive_doubling"));
+}
+
 TEST(NearBest, TakesWhatTheTableSaysNearby) {
   const Table table = parse_table(R"json({"format": "stretto-table", "version": 1, "mpi": "MPICH 4.0.2",
     "shapes": [
