@@ -12,9 +12,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +20,7 @@ from pydantic import Field, model_validator
 
 from stretto.files import write_atomically
 from stretto.guidelines import Check, Guideline
-from stretto.json_files import Bytes, Part, Seconds, validate
+from stretto.json_files import Bytes, Part, Seconds, file_text, validate
 from stretto.mpi import library_name
 from stretto.results import Series
 from stretto.results_file import CollectiveName
@@ -129,25 +127,18 @@ def _check_json(one: Check) -> dict[str, Any]:
 
 def guidelines_text(found: Guidelines, command: list[str]) -> str:
     """The file's content."""
-    content = {
-        "format": FORMAT,
-        "version": 1,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": command,
-        "where": found.where,
-        "libraries": [
-            {
-                "mpi": one.library,
-                "ranks": one.ranks,
-                "nodes": one.nodes,
-                "ppn": one.ppn,
-                "type": one.type,
-                "checks": [_check_json(check) for check in one.checks],
-            }
-            for one in found.libraries
-        ],
-    }
-    return json.dumps(content, indent=1) + "\n"
+    libraries = [
+        {
+            "mpi": one.library,
+            "ranks": one.ranks,
+            "nodes": one.nodes,
+            "ppn": one.ppn,
+            "type": one.type,
+            "checks": [_check_json(check) for check in one.checks],
+        }
+        for one in found.libraries
+    ]
+    return file_text(FORMAT, command, found.where, {"libraries": libraries})
 
 
 def write_guidelines(found: Guidelines, folder: Path, command: list[str]) -> Path:

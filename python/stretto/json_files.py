@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading JSON that others wrote: what is not as expected is an error of one line, with file and place."""
+"""Files of JSON. What others wrote and is not as expected is an error of one line, with file and place."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -37,6 +39,18 @@ Rate = Annotated[Number, Field(gt=0)]
 """Bytes per second."""
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def file_text(format_name: str, command: Sequence[str], where: str, content: Mapping[str, Any]) -> str:
+    """A file of results: what it is, and by which command it came about where, before its content."""
+    head = {
+        "format": format_name,
+        "version": 1,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": list(command),
+        "where": where,
+    }
+    return json.dumps(head | dict(content), indent=1) + "\n"
 
 
 def read_json(file: Path) -> dict[str, Any]:

@@ -14,9 +14,7 @@ The summary is for people; what reads the file draws all figures anew from the s
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +22,7 @@ from pydantic import Field
 
 from stretto.bench_collectives import LinkBound
 from stretto.files import write_atomically
-from stretto.json_files import Part, validate
+from stretto.json_files import Part, file_text, validate
 from stretto.mpi import library_name
 from stretto.results import Row, Run, summarize, to_json
 from stretto.results_file import RunFile
@@ -127,12 +125,7 @@ def _size_json(one: SizeFigures) -> dict[str, Any]:
 def study_text(study: Study, command: list[str]) -> str:
     """The file's content."""
     content = {
-        "format": FORMAT,
-        "version": 1,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "stretto": next((one.run.stretto for one in study.runs), ""),
-        "command": command,
-        "where": study.where,
         "failed": [{"mpi": mpi, "error": error} for mpi, error in study.failed],
         "summary": [
             {
@@ -148,7 +141,7 @@ def study_text(study: Study, command: list[str]) -> str:
             for one in study.runs
         ],
     }
-    return json.dumps(content, indent=1) + "\n"
+    return file_text(FORMAT, command, study.where, content)
 
 
 def write_study(study: Study, folder: Path, command: list[str]) -> Path:
