@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stretto import _core
-from stretto.model import Call, Model, candidates
+from stretto.model import Call, Model, candidates, machine_text
 from stretto.results import BLOCKING, NON_BLOCKING
 from stretto.topologies import parse_topology
 from stretto.tuning_findings import CallKind
@@ -25,6 +26,14 @@ _BACKGROUND = {
 
 # What Open MPI 4.1 takes on a few nodes, by its own tables, where that is not the best.
 OPEN_MPI = {"bcast": ("linear",), "reduce": ("binomial",)}
+
+
+def machine_in_use(name: str) -> _core.Machine:
+    """A machine as calls in a row find it: what an idle link has saved up serves the first of them only."""
+    content = json.loads(machine_text(name))
+    for limit in content.get("limits", {}).values():
+        limit.pop("burst", None)
+    return _core.Machine(json.dumps(content))
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ class Search:
         self._chosen = chosen
         self.findings = findings or Findings()
         self._library_apart = library_apart
-        self._times = Times(kind.collective, predict, times)
+        self._times = Times(kind.collective, predict, times, library_apart=library_apart)
         self._watched = -math.inf
         self._reference: tuple[int, Estimate] | None = None
         self._drifted = False
@@ -246,7 +246,7 @@ class Search:
         order = [*known, *unknown] if len(unknown) > len(known) else [*unknown, *known]
         chosen = self._within(size, order, 3 * self._times.cost(size, [NATIVE]), seconds)
         own = [spec for spec in order if library_name(spec) is not None]
-        if own and not any(spec in chosen for spec in own):
+        if own and not self._library_apart and not any(spec in chosen for spec in own):
             chosen.append(own[0])
         return [spec for spec in dict.fromkeys([self._rule(size), *chosen]) if spec != NATIVE]
 

@@ -7,11 +7,13 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from stretto.native_specs import NATIVE
+from stretto.native_specs import NATIVE, library_name
 
 # Of the measuring program: a sample of short calls is a row of them.
 _SAMPLE_SECONDS = 20e-3
 _SAMPLE_CALLS = 1024
+# To start a job takes some seconds, for some samples.
+_START_SECONDS = 0.3
 
 Predict = Callable[[str, str, int], float | None]
 """Seconds that a call takes by collective, spec and size; None if that is not known."""
@@ -26,9 +28,15 @@ class Times:
     """Seconds of a call of one collective, by size and spec."""
 
     def __init__(
-        self, collective: str, predict: Predict, known: Mapping[int, Mapping[str, float]] | None = None
+        self,
+        collective: str,
+        predict: Predict,
+        known: Mapping[int, Mapping[str, float]] | None = None,
+        *,
+        library_apart: bool = False,
     ) -> None:
-        """`known`: medians that were measured."""
+        """`known`: medians that were measured. `library_apart`: its algorithms have jobs of their own."""
+        self._library_apart = library_apart
         self._collective = collective
         self._predict = predict
         self._known = {size: dict(times) for size, times in (known or {}).items()}
@@ -50,9 +58,13 @@ class Times:
 
     def cost(self, size: int, specs: Iterable[str]) -> float:
         """Seconds of one sample of each: all make as many calls as the fastest needs for a sample."""
-        times = [self.expected(spec, size) or self.native(size) for spec in specs]
-        fastest = max(min(times, default=_SAMPLE_SECONDS), 1e-9)
-        return min(_SAMPLE_CALLS, max(1.0, _SAMPLE_SECONDS / fastest)) * sum(times)
+        times = {spec: self.expected(spec, size) or self.native(size) for spec in specs}
+        fastest = max(min(times.values(), default=_SAMPLE_SECONDS), 1e-9)
+        calls = min(_SAMPLE_CALLS, max(1.0, _SAMPLE_SECONDS / fastest))
+        apart = [spec for spec in times if self._library_apart and library_name(spec)]
+        # Beside each of these another spec is measured, here and there.
+        beside = sum(2 * calls * self.native(size) + _START_SECONDS for _ in apart)
+        return calls * sum(times.values()) + beside
 
     def expected(self, spec: str, size: int) -> float | None:
         """Measured, or drawn from other sizes and the model; None if nobody knows."""

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.cli import app
-from stretto.model import Call, Model, load_machine
-from stretto.rule_regret import RuleJudge, grid, mean_regret
+from stretto.model import Call, Model
+from stretto.rule_regret import RuleJudge, grid, machine_in_use, mean_regret
 from stretto.units import parse_sizes
 
 TOPOLOGIES = ["nodes=4,ppn=1", "nodes=8,ppn=1", "nodes=9,ppn=1", "nodes=4,ppn=2"]
@@ -19,7 +19,7 @@ MACHINES = ["altec", "bluewaters", "lab"]
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_blocking_calls_lose_little_against_the_best(machine: str) -> None:
-    judge = RuleJudge(Model(load_machine(machine)))
+    judge = RuleJudge(Model(machine_in_use(machine)))
     cases = [judge.case(call) for call in grid(_core.collectives(), TOPOLOGIES, SIZES)]
     print(f"{machine}: the rule is {100 * mean_regret(cases):.1f} % slower than the best (mean)")
     assert mean_regret(cases) < 0.12
@@ -27,14 +27,14 @@ def test_blocking_calls_lose_little_against_the_best(machine: str) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_blocking_calls_are_not_slower_than_a_good_library(machine: str) -> None:
-    judge = RuleJudge(Model(load_machine(machine)))
+    judge = RuleJudge(Model(machine_in_use(machine)))
     for call in grid(_core.collectives(), TOPOLOGIES, SIZES):
         case = judge.case(call)
         assert case.seconds < 1.15 * case.native, case
 
 
 def test_other_figures_make_another_choice() -> None:
-    judge = RuleJudge(Model(load_machine("lab")))
+    judge = RuleJudge(Model(machine_in_use("lab")))
     call = Call("bcast", 16 << 20, "nodes=8,ppn=1")
     assert judge.choice(call).startswith("chain")
     assert judge.choice(call, {"bcast": 1 << 30, "bcast_blocks": 1 << 30}) == "native"
