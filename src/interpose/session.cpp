@@ -42,6 +42,10 @@ std::string library_version() {
   return version.substr(0, version.find('\n'));
 }
 
+/// A job on several nodes learns from calls of so many bytes or more: for what takes a microsecond even to
+/// look whether there is something to learn costs too much.
+constexpr std::size_t least_learned = 1024;
+
 /// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
 /// `native`.
 std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
@@ -88,8 +92,10 @@ bool may_help(int thread_level) {
 
 std::size_t Session::choice_floor(Collective collective, Face face) const {
   // The rule speaks on communicators whose shape is not in the table.
-  const std::size_t floor = stretto::native_floor(collective, face);
-  return table ? std::min(floor, table->native_floor(collective, face)) : floor;
+  std::size_t floor = stretto::native_floor(collective, face);
+  if (table) floor = std::min(floor, table->native_floor(collective, face));
+  const bool learns = settings.online && face == Face::blocking && topology.nodes > 1;
+  return learns ? std::min(floor, least_learned) : floor;
 }
 
 void begin_session(int given_level, int asked_level) {

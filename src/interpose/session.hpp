@@ -57,7 +57,7 @@ struct Session {
     return settings.check && non_blocking && face != Face::blocking;
   }
 
-  /// Below it, neither the table nor the rule says other than `native`.
+  /// Below it, neither the table nor the rule says other than `native`, and nothing is learned.
   [[nodiscard]] std::size_t choice_floor(Collective collective, Face face) const;
 
   [[nodiscard]] std::size_t online_floor(Collective collective) const {

@@ -26,7 +26,7 @@ std::vector<std::string_view> known_good(Collective collective, std::size_t byte
   const bool is_short = bytes < rule_constants.allreduce;
   switch (collective) {
     case Collective::allreduce:
-      if (is_short) return {"recursive_doubling", "rabenseifner", "multilane"};
+      if (is_short) return {"recursive_doubling", "rabenseifner", "knomial:radix=4", "multilane"};
       return {"multilane", "ring", "rabenseifner", "multilane(rabenseifner)"};
     case Collective::bcast:
       if (is_short) return {"binomial", "chain", "smp(chain)"};

@@ -66,13 +66,16 @@ const Recipe& chain_of(Collective collective) {
 }
 
 /// What is too short for a chain goes in blocks: the message twice over a link, where a tree of the libraries
-/// sends it log2(p) times, and Open MPI's linear one p-1 times.
+/// sends it log2(p) times, and Open MPI's linear one p-1 times. Where recursive doubling must fold ranks in,
+/// it sends as much as a tree does.
 Spec choose_blocking_blocks_of_root(const CallShape& shape, const RuleConstants& rule) {
-  static const Recipe bcast = recipe_of(Collective::bcast, "scatter_recursive_doubling");
+  static const Recipe doubling = recipe_of(Collective::bcast, "scatter_recursive_doubling");
+  static const Recipe ring = recipe_of(Collective::bcast, "scatter_allgather");
   static const Recipe reduce = recipe_of(Collective::reduce, "rabenseifner");
   const bool reduces = shape.collective == Collective::reduce;
   if (shape.max_ppn > 1 || shape.bytes < (reduces ? rule.reduce_blocks : rule.bcast_blocks)) return {};
-  return whole(reduces ? reduce : bcast);
+  if (reduces) return whole(reduce);
+  return whole(is_power_of_two(shape.ranks) ? doubling : ring);
 }
 
 /// A chain sends the message over each link once; it takes as long as the link needs, and the time until the

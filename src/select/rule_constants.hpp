@@ -19,8 +19,8 @@ struct RuleConstants {
 
   // Blocking calls between nodes, of a whole message, or of one of as many blocks as there are ranks: from
   // here on Stretto's own.
-  std::size_t allreduce = 131072;
-  std::size_t allreduce_block = 4096;
+  std::size_t allreduce = 32768;
+  std::size_t allreduce_block = 8192;
   std::size_t allreduce_power_of_two = 65536;
   std::size_t allreduce_power_of_two_block = 65536;
   std::size_t bcast = 65536;
@@ -39,7 +39,7 @@ struct RuleConstants {
   std::size_t background_doubling_power_of_two = 32768;
   std::size_t background_ring_block = 1024;  // allreduce: from here on a ring
   /// For each message by which the chain's way down is longer than the tree's.
-  std::size_t background_chain = 32768;
+  std::size_t background_chain = 65536;
   std::size_t background_bcast = 65536;
   std::size_t background_reduce = 512;
   std::size_t background_reduce_scatter = 524288;
