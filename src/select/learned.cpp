@@ -26,12 +26,26 @@ std::vector<Table::Row> rows_without(const Table::Shape* shape, CallShape call) 
     const std::span<const Table::Row> rows = shape->rows_of(call.collective, call.face);
     if (!rows.empty()) return {rows.begin(), rows.end()};
   }
+  const auto spec_at = [&call](std::size_t bytes) {
+    call.bytes = bytes;
+    return choose(call);
+  };
   std::vector<Table::Row> rows{{.from = 0, .spec = {}, .library = {}, .gain = 0}};
-  // The rule changes at few sizes, most of them powers of two; between these it says nearly the same.
-  for (call.bytes = 1; call.bytes <= most_bytes; call.bytes *= 2) {
-    Spec spec = choose(call);
-    if (spec != rows.back().spec)
-      rows.push_back({.from = call.bytes, .spec = std::move(spec), .library = {}, .gain = 0});
+  // The rule turns at few sizes, never twice within a power of two but to come back.
+  for (std::size_t bytes = 1; bytes <= most_bytes; bytes *= 2) {
+    while (spec_at(bytes) != rows.back().spec) {
+      std::size_t same = std::max(rows.back().from, bytes / 2);
+      std::size_t other = bytes;
+      while (other - same > 1) {
+        const std::size_t middle = same + (other - same) / 2;
+        if (spec_at(middle) == rows.back().spec) {
+          same = middle;
+        } else {
+          other = middle;
+        }
+      }
+      rows.push_back({.from = other, .spec = spec_at(other), .library = {}, .gain = 0});
+    }
   }
   return rows;
 }

@@ -66,6 +66,17 @@ TEST(Learned, MakesATable) {
   EXPECT_EQ(spec_of(table, mebibyte, 8, Collective::allreduce, Face::non_blocking), "no row");
 }
 
+TEST(Learned, AroundItStandsTheRuleToTheByte) {
+  const std::array all{learned(16384, "rabenseifner", 1, 9)};
+  const Table table = parse_table(merge_learned("", library, all));
+  CallShape shape = all[0].shape;
+  for (std::size_t bytes = 1; bytes <= 8 * mebibyte; bytes += bytes < 4096 ? 1 : 511) {
+    shape.bytes = bytes;
+    const bool is_learned = bytes >= 16384 && bytes < 32768;
+    ASSERT_EQ(spec_of(table, bytes, 9), is_learned ? "rabenseifner" : to_string(choose(shape))) << bytes;
+  }
+}
+
 TEST(Learned, LeavesAllElseAsItWas) {
   const std::array all{learned(mebibyte, "rabenseifner")};
   const std::string text = merge_learned(one_shape(), library, all);
