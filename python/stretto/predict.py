@@ -92,20 +92,21 @@ def predict(
 
     for spec in track(wanted, "predicting", console=Console(stderr=True), transient=True):
         predictions += [_predicted(spec, call, predict_call(call, spec)) for call in calls]
+    closed = _by_formulas(calls, walker) if formulas else []
+    shown = [*(predictions if specs else _winners(predictions)), *closed]
     if not specs:
         remarks = [_rule_line(calls, predictions, predict_call)]
-        predictions = _winners(predictions)
-    if formulas:
-        predictions += _by_formulas(calls, walker)
     bounds = {call.bytes: link_seconds(call, its_machine) for call in calls}
     title = f"{collective}, {ranks} ranks on {parse_topology(where).nodes} nodes, {its_machine.name}"
-    _print(title, predictions, bounds, [f"machine: {its_machine.description}", *remarks])
+    _print(title, shown, bounds, [f"machine: {its_machine.description}", *remarks])
     if json_file:
-        write_atomically(json_file, _to_json(collective, where, its_machine.name, predictions))
+        write_atomically(json_file, _to_json(collective, where, its_machine.name, shown))
     if png_file:
-        lines: dict[str, list[tuple[int, float]]] = {}
-        for one in predictions:
-            lines.setdefault(one.spec, []).append((one.bytes, one.bytes / one.seconds))
+        # Whole curves, also where another is the best.
+        lines: dict[str, list[tuple[int, float]]] = {one.spec: [] for one in shown}
+        for one in [*predictions, *closed]:
+            if one.spec in lines:
+                lines[one.spec].append((one.bytes, one.bytes / one.seconds))
         limit = [(size, size / bound) for size, bound in bounds.items() if bound]
         plots.plot_predictions(f"{title}, predicted", lines, limit, png_file)
 

@@ -17,7 +17,6 @@ from stretto.report_page import (
     KeyFigure,
     Section,
     Table,
-    axis,
     chart_text,
     layout,
     log_axis,
@@ -93,8 +92,8 @@ def prediction_chart(identity: str, one: Predictions) -> Chart:
             }
         )
     chart_layout = layout(
-        xaxis=axis("measured (s)", type="log", exponentformat="power", dtick=1),
-        yaxis=axis("predicted (s)", type="log", exponentformat="power", dtick=1),
+        xaxis=log_axis("measured (s)", ends),
+        yaxis=log_axis("predicted (s)", ends),
         legend={"font": {"size": 12}},
     )
     return Chart(
