@@ -84,8 +84,8 @@ int stretto_parse_spec(const char* collective, const char* spec, char* text, int
 
 /* Writes the spec that a call of `collective` by a commutative operation on `comm` would take, whose whole
  * message has `bytes` bytes (of all ranks' blocks together). Of the other forms of a call: "iallreduce",
- * "allreduce_init". Where a tuning table means one of the MPI library's own algorithms that is "native(NAME)",
- * which holds if the library was told so when the job was started, as `stretto run` does. */
+ * "allreduce_init". Where a tuning table means one of the MPI library's own algorithms that is
+ * "native(NAME)", which holds if the library was told so when the job was started, as `stretto run` does. */
 int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec, int length);
 
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set for that. Between

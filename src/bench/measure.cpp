@@ -24,7 +24,7 @@ namespace {
 // A sample is at least about this long, and so a row of calls, as programs make them: what a link has saved
 // up while it was idle (a token bucket, as clouds have) serves the first of them only.
 constexpr double sample_seconds = 20e-3;
-constexpr double warmup_seconds = 0.5;     // a spec's warm-up stops after this, whatever its calls
+constexpr double warmup_seconds = 0.5;  // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t most_repetitions = 10000;
 constexpr std::size_t most_calls = 1024;  // in a sample
 // Each pair has a persistent request; were they many, none would be in a cache, as a program's few are.
