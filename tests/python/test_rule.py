@@ -30,7 +30,7 @@ def test_blocking_calls_are_not_slower_than_a_good_library(machine: str) -> None
     judge = RuleJudge(Model(machine_in_use(machine)))
     for call in grid(_core.collectives(), TOPOLOGIES, SIZES):
         case = judge.case(call)
-        # Of a few nodes that are no power of two a broadcast in blocks takes MPICH's own way, and some textbook
+        # On nodes that are no power of two a broadcast in blocks takes MPICH's own way, and some textbook
         # algorithm is faster where latency counts.
         assert case.seconds < (1.25 if case.chosen == "scatter_allgather" else 1.15) * case.native, case
 
