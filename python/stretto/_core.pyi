@@ -213,6 +213,9 @@ class Machine:
         """What one node sends, or receives, in a second; 0: without limit, as fabric_bandwidth."""
     @property
     def fabric_bandwidth(self) -> float: ...
+    @property
+    def reduction_rates(self) -> list[tuple[int, float]]:
+        """From so many bytes of a vector on, bytes of an operand that are reduced in a second; ascending."""
     def reduction_seconds(self, vector_bytes: int) -> float:
         """Seconds that it takes to reduce a byte of a vector of so many."""
     def protocols(self, level: str) -> list[Protocol]:

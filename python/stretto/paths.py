@@ -55,6 +55,22 @@ def bench_program(abi: str) -> Path:
     return _require(f"stretto-bench-{abi}")
 
 
+def find_simulate_program() -> Path | None:
+    """The measuring program in virtual time, or None where Stretto was built without SimGrid."""
+    return _find("stretto-simulate.so")
+
+
+def simulate_program() -> Path:
+    """As find_simulate_program, but its absence is an error that says what to do."""
+    found = find_simulate_program()
+    if found is None:
+        raise StrettoError(
+            f"{library_folders()[0] / 'stretto-simulate.so'} does not exist: Stretto was built without SimGrid; "
+            "install it (Debian, Ubuntu: libsimgrid-dev) and Stretto again"
+        )
+    return found
+
+
 def _package_folder(name: str) -> Path:
     """A folder of the installed package, which a build that is not installed lacks."""
     for folder in stretto.__path__:

@@ -311,12 +311,6 @@ std::vector<std::string> LibraryAlgorithms::names(Collective collective, Form fo
   return names;
 }
 
-std::string_view LibraryAlgorithms::name_in(std::string_view spec) {
-  constexpr std::string_view begin = "native(";
-  if (!spec.starts_with(begin) || !spec.ends_with(')')) return {};
-  return spec.substr(begin.size(), spec.size() - begin.size() - 1);
-}
-
 const LibraryAlgorithm* LibraryAlgorithms::find(Collective collective, Form form, const std::string& name) {
   const auto key = std::tuple(collective, form, name);
   if (const auto known = known_.find(key); known != known_.end()) return &known->second;

@@ -56,9 +56,6 @@ class LibraryAlgorithms {
   /// line if there is no such algorithm, or the library was not started so that it can be chosen.
   const LibraryAlgorithm* find(Collective collective, Form form, const std::string& name);
 
-  /// NAME of native(NAME); empty if the spec is another.
-  static std::string_view name_in(std::string_view spec);
-
  private:
   std::map<std::tuple<Collective, Form, std::string>, LibraryAlgorithm> known_;
 };

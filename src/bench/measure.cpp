@@ -16,6 +16,7 @@
 #include "calls.hpp"
 #include "library.hpp"
 #include "median.hpp"
+#include "native_name.hpp"
 #include "stage.hpp"
 
 namespace stretto::bench {
@@ -185,7 +186,7 @@ class Measurement::Trial {
   /// told becomes `native`, as it would in a program.
   const LibraryAlgorithm* find_algorithm(Collective collective, Form form, const std::string& spec,
                                          std::string& chosen) const {
-    const std::string name(LibraryAlgorithms::name_in(chosen));
+    const std::string name(library_algorithm_in(chosen));
     if (name.empty()) return nullptr;
     try {
       return owner_.job_.algorithms.find(collective, form, name);

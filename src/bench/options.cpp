@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
-#include <stretto/stretto.h>
-
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -12,7 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "library_algorithms.hpp"
+#include "native_name.hpp"
+#include "select/spec.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -105,14 +103,9 @@ bool parse_flag(std::string_view option, std::string_view text) {
 
 /// An algorithm of the library is looked for when it is used.
 void check_spec(Collective collective, const std::string& spec) {
-  if (!LibraryAlgorithms::name_in(spec).empty()) return;
-  const std::string algorithms(names_of(collective).algorithms);
-  if (algorithms.empty()) return;  // the library's only
-  std::array<char, 1024> text{};
-  const int length = static_cast<int>(text.size());
-  if (stretto_parse_spec(algorithms.c_str(), spec.c_str(), text.data(), length) != MPI_SUCCESS) {
-    throw std::invalid_argument(text.data());
-  }
+  if (spec == "auto" || !library_algorithm_in(spec).empty()) return;
+  const auto algorithms = stretto::find_collective(names_of(collective).algorithms);
+  if (algorithms) parse_spec(*algorithms, spec);  // else the library's only
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python's view of the models: machines, the papers' formulas, and the schedule walker.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -108,6 +109,13 @@ void bind_machine(nb::module_& module) {
       .def_ro("engine_round", &Machine::engine_round)
       .def_prop_ro("node_bandwidth", [](const Machine& m) { return m.node.bandwidth; })
       .def_prop_ro("fabric_bandwidth", [](const Machine& m) { return m.fabric.bandwidth; })
+      .def_prop_ro("reduction_rates",
+                   [](const Machine& m) {
+                     std::vector<std::pair<std::size_t, double>> rates;
+                     for (const ReductionRate& rate : m.reduction)
+                       rates.emplace_back(rate.from, rate.bandwidth);
+                     return rates;
+                   })
       .def("reduction_seconds", &Machine::reduction_seconds, nb::arg("vector_bytes"))
       .def(
           "protocols",

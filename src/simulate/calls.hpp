@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of a collective in a simulation: by our engine, or by SMPI, which then does what the library does
+// that it was told to imitate (smpi/coll-selector).
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+
+#include "bench/cases.hpp"
+#include "engine/schedule_execution.hpp"
+#include "schedule/topology.hpp"
+#include "select/spec.hpp"
+
+namespace stretto::simulate {
+
+/// What a rank's call works on.
+struct Operands {
+  const bench::Role& role;
+  const Element& element;  // its kernel takes virtual time
+  std::byte* input;
+  std::byte* output;
+};
+
+/// By one of our schedules.
+class OwnCall {
+ public:
+  /// `round` is what the engine takes for one, in seconds of a core.
+  OwnCall(const Operands& operands, const Spec& spec, const Topology& topology, double round);
+  void run();
+
+ private:
+  stretto::Call call_;
+  std::vector<std::size_t> borders_;
+  std::unique_ptr<Observer> rounds_;
+  ScheduleExecution execution_;
+};
+
+/// By SMPI.
+void run_native(const Operands& operands, MPI_Op operation);
+
+}  // namespace stretto::simulate

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measuring program in virtual time: our engine and schedules, and SMPI's imitations of MPI libraries, on
+// a simulated cluster (SimGrid). It takes the options of the measuring program of real clusters
+// (bench/main.cpp) and prints its events, and three options of its own:
+//
+//   --data no        messages hold no data: nothing is checked, and nothing is too large
+//   --arithmetic no  reductions take no time
+//   --ping-pong yes  times messages between the first and the last rank, in place of collectives
+//
+// To be run by smpirun, without privatization: all ranks share the globals, and the C++ code is written so.
+#include <mpi.h>
+
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/cases.hpp"
+#include "bench/options.hpp"
+#include "engine/mpi.hpp"
+#include "simulate/measure.hpp"
+
+namespace {
+
+using namespace stretto::simulate;
+using namespace stretto::bench;
+using Json = nlohmann::ordered_json;
+
+void print(const Json& event) {
+  std::cout << event.dump() << std::endl;
+}
+
+struct Settings {
+  Options options;
+  bool data = true;
+  bool arithmetic = true;
+  bool ping_pong = false;
+};
+
+Settings parse_settings(int argc, char** argv) {
+  Settings settings;
+  const std::map<std::string, bool*> own = {{"--data", &settings.data},
+                                            {"--arithmetic", &settings.arithmetic},
+                                            {"--ping-pong", &settings.ping_pong}};
+  std::vector<std::string> others;
+  for (int i = 1; i < argc; ++i) {
+    const auto found = own.find(argv[i]);
+    if (found == own.end() || i + 1 == argc) {
+      others.emplace_back(argv[i]);
+    } else {
+      *found->second = std::string(argv[++i]) == "yes";
+    }
+  }
+  settings.options = parse_options(others);
+  return settings;
+}
+
+void run_ping_pong(const Options& options, bool speaks) {
+  for (const std::size_t bytes : options.sizes) {
+    const double seconds = ping_pong(bytes);
+    if (speaks) print({{"event", "message"}, {"bytes", bytes}, {"seconds", seconds}});
+  }
+}
+
+/// Returns whether all results were right.
+bool run_collectives(const Settings& settings, int rank, int ranks) {
+  const Options& options = settings.options;
+  check_options(options, ranks);
+  const Data data = settings.data ? Data::real : Data::none;
+  Simulation simulation(options, data, settings.arithmetic);
+  const std::vector<Case> cases = list_cases(options, find_element(options.type), ranks);
+  if (rank == 0) {
+    print({{"event", "start"},
+           {"ranks", ranks},
+           {"nodes", simulation.topology().nodes},
+           {"cases", cases.size() * options.specs.size()}});
+  }
+  // Groups that a library makes at its first call are no part of any time.
+  for (const std::string& spec : options.specs) {
+    if (spec == "native") simulation.run({static_cast<std::size_t>(ranks), 0, false}, spec);
+  }
+  bool right = true;
+  for (const Case& one : cases) {
+    for (const std::string& spec : options.specs) {
+      const Simulated result = simulation.run(one, spec);
+      right = right && result.correct.value_or(true);
+      if (rank != 0) continue;
+      Json event = {{"event", "result"}, {"bytes", one.bytes},      {"in_place", one.in_place},
+                    {"spec", spec},      {"chosen", result.chosen}, {"seconds", result.seconds},
+                    {"correct", nullptr}};
+      if (result.correct) event["correct"] = *result.correct;
+      print(event);
+    }
+  }
+  return right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  int ranks = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  int status = 0;
+  try {
+    stretto::load_mpi();
+    const Settings settings = parse_settings(argc, argv);
+    if (rank == 0) {
+      if (!settings.data || settings.ping_pong) move_no_data();
+      set_protocols();
+    }
+    PMPI_Barrier(MPI_COMM_WORLD);
+    if (settings.ping_pong) {
+      run_ping_pong(settings.options, rank == 0);
+    } else if (!run_collectives(settings, rank, ranks)) {
+      status = 1;
+    }
+    if (rank == 0) print({{"event", "end"}});
+  } catch (const std::invalid_argument& error) {
+    // Wrong on all ranks.
+    if (rank == 0) print({{"event", "error"}, {"message", error.what()}});
+    status = 2;
+  }
+  MPI_Finalize();
+  return status;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/measure.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <map>
+#include <simgrid/s4u.hpp>
+#include <stdexcept>
+
+#include "bench/expectations.hpp"
+#include "select/rule.hpp"
+#include "simulate/arithmetic.hpp"
+#include "simulate/calls.hpp"
+#include "simulate/virtual_time.hpp"
+
+namespace stretto::simulate {
+namespace {
+
+// All ranks live in one process and take turns: what they find together, they write here.
+std::vector<std::string> host_names;
+double slowest = 0;
+bool all_right = true;
+
+/// Ranks of one host are on one node.
+Topology find_topology(int rank, int ranks) {
+  host_names.resize(static_cast<std::size_t>(ranks));
+  host_names[static_cast<std::size_t>(rank)] = simgrid::s4u::this_actor::get_host()->get_name();
+  PMPI_Barrier(MPI_COMM_WORLD);
+  std::map<std::string, int> numbers;
+  std::vector<int> labels;
+  for (const std::string& name : host_names) {
+    labels.push_back(numbers.try_emplace(name, static_cast<int>(numbers.size())).first->second);
+  }
+  return Topology::from_labels(labels);
+}
+
+int rank_in_world() {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int ranks_in_world() {
+  int ranks = 0;
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks;
+}
+
+/// The result, where no barrier hides who was last.
+template <typename Work>
+double timed(const Work& work) {
+  start_together();
+  const double begin = now();
+  slowest = 0;  // nobody has ended: virtual time stands still until all have begun
+  work();
+  slowest = std::max(slowest, now() - begin);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const double seconds = slowest;
+  PMPI_Barrier(MPI_COMM_WORLD);
+  return seconds;
+}
+
+}  // namespace
+
+Simulation::Simulation(const bench::Options& options, Data data, bool with_arithmetic)
+    : options_(options),
+      data_(data),
+      with_arithmetic_(with_arithmetic),
+      type_(bench::find_element(options.type)),
+      rank_(rank_in_world()),
+      ranks_(ranks_in_world()),
+      topology_(find_topology(rank_, ranks_)),
+      pattern_(type_, ranks_),
+      reduction_(rows_of("stretto/reduction", 1)),
+      round_(value_of("stretto/round")),
+      operation_(make_sum_operation()) {}
+
+double Simulation::seconds_per_byte(std::size_t vector_bytes) const {
+  if (!with_arithmetic_ || reduction_.empty()) return 0;
+  return 1 / row_for(reduction_, static_cast<double>(vector_bytes)).values[0];
+}
+
+Spec Simulation::resolve(const bench::Case& one, const std::string& spec) const {
+  const std::string_view algorithms = bench::names_of(options_.collective).algorithms;
+  const Collective collective = stretto::find_collective(algorithms).value();
+  if (spec != "auto") return parse_spec(collective, spec);
+  return choose({.collective = collective,
+                 .bytes = one.bytes,
+                 .ranks = ranks_,
+                 .nodes = topology_.nodes,
+                 .min_ppn = topology_.min_ppn,
+                 .max_ppn = topology_.max_ppn});
+}
+
+Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
+  const bench::Role role{options_.collective, one.count, one.in_place, options_.root, rank_, ranks_};
+  const Spec resolved = resolve(one, spec);
+  if (resolved.is_native() && !resolved.is_pass_through()) {
+    throw std::invalid_argument("spec " + spec + ": SMPI's non-blocking collectives imitate no library's");
+  }
+  const kernels::Function kernel = kernels::find(kernel_type(type_.name), kernels::Op::sum);
+  set_arithmetic({seconds_per_byte(one.bytes), type_.size, data_ == Data::real ? kernel : nullptr});
+  const auto size = static_cast<std::ptrdiff_t>(type_.size);
+  const Element element{.datatype = type_.datatype,
+                        .op = operation_,
+                        .size = size,
+                        .extent = size,
+                        .true_extent = size,
+                        .kernel = &sum};
+
+  const Buffer input(Place::input, role.input_count() * type_.size, data_);
+  const Buffer output(Place::output, role.output_count() * type_.size, data_);
+  ++generation_;
+  if (data_ == Data::real) {
+    const bench::Holdings before = bench::holdings_before(role, generation_);
+    bench::fill(pattern_, before.input, input.data());
+    bench::fill(pattern_, before.output, output.data());
+  }
+  const Operands operands{role, element, input.data(), output.data()};
+  Simulated result;
+  result.chosen = to_string(resolved);
+  if (resolved.is_native()) {
+    result.seconds = timed([&] { run_native(operands, operation_); });
+  } else {
+    OwnCall call(operands, resolved, topology_, round_);
+    result.seconds = timed([&] { call.run(); });
+  }
+  if (data_ == Data::real) {
+    const bench::Holdings after = bench::holdings_after(role, generation_);
+    all_right = true;
+    PMPI_Barrier(MPI_COMM_WORLD);
+    all_right = bench::hold(pattern_, after.input, input.data()) &&
+                bench::hold(pattern_, after.output, output.data()) && all_right;
+    PMPI_Barrier(MPI_COMM_WORLD);
+    result.correct = all_right;
+    PMPI_Barrier(MPI_COMM_WORLD);
+  }
+  return result;
+}
+
+double ping_pong(std::size_t bytes) {
+  const int rank = rank_in_world();
+  const int last = ranks_in_world() - 1;
+  const Buffer buffer(Place::input, bytes, Data::none);
+  const auto count = static_cast<int>(bytes);
+  const auto send = [&](int to) { PMPI_Send(buffer.data(), count, MPI_BYTE, to, 0, MPI_COMM_WORLD); };
+  const auto receive = [&](int from) {
+    PMPI_Recv(buffer.data(), count, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  };
+  return timed([&] {
+           if (rank == 0) {
+             send(last);
+             receive(last);
+           } else if (rank == last) {
+             receive(0);
+             send(0);
+           }
+         }) /
+         2;
+}
+
+}  // namespace stretto::simulate

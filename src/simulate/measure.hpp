@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/cases.hpp"
+#include "bench/options.hpp"
+#include "bench/pattern.hpp"
+#include "schedule/topology.hpp"
+#include "select/spec.hpp"
+#include "simulate/host.hpp"
+#include "simulate/memory.hpp"
+
+namespace stretto::simulate {
+
+struct Simulated {
+  std::string chosen;           // what `auto` stands for; else the spec
+  double seconds = 0;           // from the common start to the end of the last rank
+  std::optional<bool> correct;  // on all ranks; empty: there were no data to check
+};
+
+/// Times calls in virtual time. Nothing scatters there: each is made once, from a start that all ranks have
+/// in common.
+class Simulation {
+ public:
+  /// Collective over MPI_COMM_WORLD.
+  Simulation(const bench::Options& options, Data data, bool with_arithmetic);
+
+  /// Collective over MPI_COMM_WORLD, the same result on all ranks.
+  Simulated run(const bench::Case& one, const std::string& spec);
+
+  const Topology& topology() const { return topology_; }
+
+ private:
+  Spec resolve(const bench::Case& one, const std::string& spec) const;
+  double seconds_per_byte(std::size_t vector_bytes) const;
+
+  const bench::Options& options_;
+  Data data_;
+  bool with_arithmetic_;
+  bench::Element type_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  Topology topology_;
+  bench::Pattern pattern_;
+  std::vector<Row> reduction_;
+  double round_;
+  MPI_Op operation_;
+  std::uint64_t generation_ = 0;
+};
+
+/// Half the time that a message of so many bytes takes from rank 0 to the last rank and back. Collective; all
+/// other ranks wait.
+double ping_pong(std::size_t bytes);
+
+}  // namespace stretto::simulate

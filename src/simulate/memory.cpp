@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/memory.hpp"
+
+#include <smpi/smpi.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <new>
+
+namespace stretto::simulate {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+/// Up to here a message may be one of those that SMPI sends off at once, in a copy that only the usual
+/// callback frees (smpi/send-is-detached-thresh).
+constexpr std::size_t longest_moved = std::size_t{64} << 10;
+
+void move_if_short(smx_activity_t message, void* buffer, std::size_t bytes) {
+  // What is installed of SimGrid does not say that this is its base.
+  auto* comm = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message);
+  if (bytes <= longest_moved) smpi_comm_copy_buffer_callback(comm, buffer, bytes);
+}
+
+/// Memory that all ranks share, as they are one process: pages that mean nothing need be there once. (SMPI's
+/// shared malloc maps the same few pages over and over, and each mapping of each rank has page faults of its
+/// own.)
+std::byte* shared_memory(Place place, std::size_t bytes) {
+  struct Region {
+    std::byte* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+  static std::array<Region, 2> regions;
+  Region& region = regions.at(place == Place::input ? 0 : 1);
+  if (region.bytes < bytes) {
+    void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    ::madvise(mapped, bytes, MADV_HUGEPAGE);
+    // Another rank may still use the smaller one.
+    region = {static_cast<std::byte*>(mapped), bytes};
+  }
+  return region.memory;
+}
+
+}  // namespace
+
+void move_no_data() {
+  smpi_comm_set_copy_data_callback(&move_if_short);
+}
+
+Buffer::Buffer(Place place, std::size_t bytes, Data data)
+    : memory_(data == Data::none
+                  ? shared_memory(place, bytes)
+                  : static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{alignment}))),
+      data_(data) {}
+
+Buffer::~Buffer() {
+  if (data_ == Data::real) ::operator delete[](memory_, std::align_val_t{alignment});
+}
+
+}  // namespace stretto::simulate

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto::simulate {
+
+/// Whether messages hold data. Without them time passes as it would, but nothing is moved, computed or
+/// checked, and all ranks have the same buffers.
+enum class Data : std::uint8_t { real, none };
+
+enum class Place : std::uint8_t { input, output };
+
+/// Lets SMPI move nothing but short messages, which are its own: what groups and barriers need. Of longer
+/// ones nobody looks at what they hold. For the whole simulation.
+void move_no_data();
+
+/// A buffer of a rank.
+class Buffer {
+ public:
+  Buffer(Place place, std::size_t bytes, Data data);
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  std::byte* data() const { return memory_; }
+
+ private:
+  std::byte* memory_;
+  Data data_;
+};
+
+}  // namespace stretto::simulate

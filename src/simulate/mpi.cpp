@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's face to MPI, filled in with SMPI's functions. In a simulation there is one MPI, which is
+// linked: nothing is looked up as in engine/mpi.cpp. Only what an execution of a schedule calls is here.
+#include "engine/mpi.hpp"
+
+#include "simulate/host.hpp"
+#include "simulate/virtual_time.hpp"
+
+namespace stretto {
+
+MpiLibrary mpi;
+
+namespace {
+
+using simulate::compute;
+using simulate::value_of;
+
+/// What the engine takes for a message at each of its ends. All hosts of a platform of ours are alike.
+double message_seconds = 0;
+
+int send(const void* buffer, int count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm,
+         MPI_Request* request) {
+  compute(message_seconds);
+  return PMPI_Isend(buffer, count, datatype, to, tag, comm, request);
+}
+
+/// In virtual time a look costs something (smpi/test) and changes nothing: who looks may as well wait.
+int wait_for_one(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* /*statuses*/) {
+  MPI_Status status;
+  status.MPI_SOURCE = MPI_ANY_SOURCE;  // stays so when a send has ended
+  const int code = PMPI_Waitany(count, requests, indices, &status);
+  *done = indices[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
+  if (status.MPI_SOURCE >= 0) compute(message_seconds);
+  return code;
+}
+
+}  // namespace
+
+std::string load_mpi() {
+  message_seconds = value_of("stretto/message");
+  mpi.Isend = send;
+  mpi.Irecv = PMPI_Irecv;
+  mpi.Testsome = wait_for_one;
+  mpi.Request_free = PMPI_Request_free;
+  mpi.Sendrecv = PMPI_Sendrecv;
+  mpi.Reduce_local = PMPI_Reduce_local;
+  mpi.comm_world = MPI_COMM_WORLD;
+  mpi.comm_self = MPI_COMM_SELF;
+  mpi.comm_null = MPI_COMM_NULL;
+  mpi.request_null = MPI_REQUEST_NULL;
+  mpi.datatype_null = MPI_DATATYPE_NULL;
+  mpi.op_null = MPI_OP_NULL;
+  return {};
+}
+
+}  // namespace stretto
