@@ -95,7 +95,7 @@ class Point:
     """On all ranks; None: there were no data to check."""
 
 
-def simulate(jobs: Sequence[Job], progress: Progress = lambda done, total: None) -> list[list[Point]]:
+def simulate(jobs: Sequence[Job], progress: Progress | None = None) -> list[list[Point]]:
     """The points of each job, by size and place.
 
     Raises StrettoError before anything starts for a job that cannot be, later for one that fails or that gives
@@ -117,7 +117,7 @@ def simulate(jobs: Sequence[Job], progress: Progress = lambda done, total: None)
     return results
 
 
-def seconds_of(jobs: Sequence[Job], progress: Progress = lambda done, total: None) -> list[dict[int, float]]:
+def seconds_of(jobs: Sequence[Job], progress: Progress | None = None) -> list[dict[int, float]]:
     """Seconds of each job by the sizes that were asked for.
 
     Messages are cut to whole elements and equal blocks; of several that become the same, one was simulated.

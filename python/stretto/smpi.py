@@ -100,7 +100,7 @@ def check_tasks(tasks: Sequence[Task]) -> None:
             )
 
 
-def run_tasks(tasks: Sequence[Task], progress: Progress = lambda done, total: None) -> list[list[Event]]:
+def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[list[Event]]:
     """The events of each. Raises StrettoError for one that cannot be or fails."""
     check_tasks(tasks)
     turns = _Turns(_memory())
@@ -117,7 +117,8 @@ def run_tasks(tasks: Sequence[Task], progress: Progress = lambda done, total: No
             _keep(file, events)
         with lock:
             done += 1
-            progress(done, len(tasks))
+            if progress:
+                progress(done, len(tasks))
         return events
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
