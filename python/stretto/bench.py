@@ -5,43 +5,29 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from stretto import plots
-from stretto.bench_collectives import COLLECTIVES, Collective, LinkBound
+from stretto.bench_collectives import COLLECTIVES, LinkBound
+from stretto.bench_options import (
+    ElementType,
+    InPlace,
+    check_call,
+    check_files,
+    find_collective,
+    parse_specs,
+    progress_bar,
+)
 from stretto.bench_table import notes, results_table
 from stretto.bench_targets import lab_target, link_bound, local_target, measure, own_target
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Terminated
-from stretto.launch import check_spec
-from stretto.native_specs import library_name
 from stretto.results import BLOCKING, FORMS, NON_BLOCKING, Run, summarize, to_json, write_csv
-from stretto.units import format_bytes, parse_rate, parse_seconds, parse_sizes, split_list
-
-
-class InPlace(StrEnum):
-    """Whether the calls give MPI_IN_PLACE."""
-
-    NO = "no"
-    YES = "yes"
-    BOTH = "both"
-
-
-class ElementType(StrEnum):
-    """The elements of the messages."""
-
-    FLOAT = "float"
-    DOUBLE = "double"
-    INT32 = "int32"
+from stretto.units import format_bytes, parse_rate, parse_seconds, parse_sizes
 
 
 def bench(
@@ -112,15 +98,15 @@ def bench(
     ] = None,
 ) -> None:
     """Measure a collective by several specs, interleaved in one run, and check every result."""
-    what = _find_collective(collective)
-    _check_call(what, root, in_place)
+    what = find_collective(collective)
+    check_call(what, root, in_place)
     if test_every and not overlap:
         raise StrettoError("--test-every is for --overlap")
     if launch and lab:
         raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
     arguments = [
         "--collective", collective,
-        "--specs", ",".join(_parse_specs(specs, what)),
+        "--specs", ",".join(parse_specs(specs, what)),
         "--sizes", ",".join(map(str, parse_sizes(sizes))),
         "--in-place", in_place.value,
         "--root", str(root),
@@ -135,7 +121,7 @@ def bench(
         "--test-every", str(parse_seconds(test_every) if test_every else 0),
     ]  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
-    _check_files([json_file, csv_file, png_file])
+    check_files([json_file, csv_file, png_file])
     if lab:
         target = lab_target(lab_name, mpi_name or "openmpi", provider, ppn, ranks)
     elif launch:
@@ -143,35 +129,11 @@ def bench(
     else:
         target = local_target(mpi_name or "openmpi", ranks or 2)
     try:
-        with _progress() as progress:
+        with progress_bar("measuring") as progress:
             run = measure(target, arguments, progress)
     except Terminated as ended:
         raise typer.Exit(128 + ended.number) from None
     _report(run, link_bound(run, target, rate), target.rate is not None, json_file, csv_file, png_file)
-
-
-def _find_collective(name: str) -> Collective:
-    if name not in COLLECTIVES:
-        raise StrettoError(f"{name}: the collectives that can be measured are {', '.join(COLLECTIVES)}")
-    return COLLECTIVES[name]
-
-
-def _check_call(collective: Collective, root: int, in_place: InPlace) -> None:
-    if root and not collective.has_root:
-        raise StrettoError(f"--root {root}: {collective.function} has no root")
-    if in_place != InPlace.NO and not collective.goes_in_place:
-        raise StrettoError(f"--in-place {in_place.value}: {collective.function} has no form in place")
-
-
-def _parse_specs(text: str, collective: Collective) -> list[str]:
-    specs = list(dict.fromkeys(spec.strip() for spec in split_list(text)))
-    if not all(specs):
-        raise StrettoError(f"--specs {text}: expected specs with single commas between, e.g. native,ring")
-    for spec in specs:
-        # What the library has of its own, the measuring program knows.
-        if library_name(spec) is None:
-            check_spec(collective.algorithms, spec)
-    return specs
 
 
 def _parse_forms(text: str, overlap: bool) -> list[str]:
@@ -182,13 +144,6 @@ def _parse_forms(text: str, overlap: bool) -> list[str]:
     if overlap and BLOCKING in forms:
         raise StrettoError("--overlap: nothing overlaps with a blocking call; expected other --forms")
     return forms
-
-
-def _check_files(files: list[Path | None]) -> None:
-    """Refuse before measuring what could not be written after."""
-    for file in files:
-        if file and not file.absolute().parent.is_dir():
-            raise StrettoError(f"{file}: there is no folder {file.absolute().parent}")
 
 
 def _report(
@@ -220,12 +175,3 @@ def _report(
             for series in wrong
         ]
         raise StrettoError(f"WRONG RESULTS of {', '.join(what)}")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[float, float], None]]:
-    """A bar on standard error while the block runs; standard output stays clean for the table."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("measuring", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

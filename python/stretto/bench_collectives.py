@@ -86,12 +86,14 @@ class LinkBound:
     """How fast a collective can be at most when the nodes' links are what limits it."""
 
     rate: float
-    """Bytes per second on a node's link, with the packets' headers."""
+    """Bytes per second on a node's link."""
     collective: Collective
     ppn: list[int]
     """Ranks of each node."""
     least_bytes: int = 0
     """Below this message size the bound is not stated."""
+    with_headers: bool = True
+    """Whether the rate counts the packets' headers; else it is what ping-pong finds."""
 
     @classmethod
     def for_lab(cls, rate: float, collective: Collective, ppn: list[int]) -> LinkBound:
@@ -100,11 +102,13 @@ class LinkBound:
 
     @property
     def formula(self) -> str:
-        """The bound as a part of the link's rate, with what its letters stand for."""
-        return f"1448/1514{self.collective.load.formula(self.ppn)}"
+        """What is to be multiplied to the link's rate, with what its letters stand for."""
+        payload = " · 1448/1514" if self.with_headers else ""
+        return f"{payload}{self.collective.load.formula(self.ppn)}"
 
     def bandwidth(self, size: int) -> float | None:
         """Algorithm bandwidth in bytes per second."""
         if len(self.ppn) < 2 or size < _CUT * self.least_bytes:
             return None
-        return self.rate * _TCP_PAYLOAD / self.collective.link_part(self.ppn)
+        payload = _TCP_PAYLOAD if self.with_headers else 1.0
+        return self.rate * payload / self.collective.link_part(self.ppn)

@@ -33,6 +33,8 @@ class _Column:
 
 
 def _interval(estimate: Estimate, unit: float = 1.0) -> str:
+    if estimate.low == estimate.high:
+        return three_digits(estimate.median / unit)  # in virtual time nothing scatters
     median, low, high = (
         three_digits(value / unit) for value in (estimate.median, estimate.low, estimate.high)
     )
@@ -156,6 +158,8 @@ def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     ]
     counts = [len(series.seconds) for series in run.series]
     few, many = min(counts, default=0), max(counts, default=0)
+    if run.virtual:
+        return [*lines, f"virtual time, by the slowest rank; {_speed_note(run)}", *_bound_lines(run, bound)]
     lines.append(
         f"medians of {few if few == many else f'{few} to {many}'} repetitions, each the slowest rank's; "
         + (_overlap_note(run) if run.overlaps else _speed_note(run))
@@ -164,12 +168,17 @@ def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
         lines.append("each call is timed with a barrier after it, as ranks could run ahead of it otherwise")
     if few < 6:
         lines.append("fewer than 6 repetitions: the intervals are the whole range and hold less than 95 %")
-    if bound and not run.overlaps:
-        least = f", for {format_bytes(bound.least_bytes)} and more" if bound.least_bytes else ""
-        lines.append(f"bound: links of {format_rate(bound.rate)} · {bound.formula}{least}")
+    lines += _bound_lines(run, bound)
     cores = len(os.sched_getaffinity(0))
     if not emulated and run.nodes == 1 and run.ranks > cores:
         lines.append(
             f"{run.ranks} ranks share {cores} cores: how they wait for each other weighs on all times"
         )
     return lines
+
+
+def _bound_lines(run: Run, bound: LinkBound | None) -> list[str]:
+    if bound is None or run.overlaps:
+        return []
+    least = f", for {format_bytes(bound.least_bytes)} and more" if bound.least_bytes else ""
+    return [f"bound: links of {format_rate(bound.rate)}{bound.formula}{least}"]

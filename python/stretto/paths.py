@@ -65,8 +65,8 @@ def simulate_program() -> Path:
     found = find_simulate_program()
     if found is None:
         raise StrettoError(
-            f"{library_folders()[0] / 'stretto-simulate.so'} does not exist: Stretto was built without SimGrid; "
-            "install it (Debian, Ubuntu: libsimgrid-dev) and Stretto again"
+            f"{library_folders()[0] / 'stretto-simulate.so'} does not exist: Stretto was built without "
+            "SimGrid; install it (Debian, Ubuntu: libsimgrid-dev) and Stretto again"
         )
     return found
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters to simulate: a machine's figures and how its nodes are wired, as SimGrid's XML.
 
-The figures are a machine file's (docs/formats.md), so that the schedule walker and the simulation speak of one
-cluster. What SimGrid's XML has no words for stands in properties of the hosts (src/simulate/host.hpp).
+The figures are a machine file's (docs/formats.md), so that the schedule walker and the simulation speak of
+one cluster. What SimGrid's XML has no words for stands in properties of the hosts (src/simulate/host.hpp).
 """
 
 from __future__ import annotations
@@ -301,7 +301,8 @@ def _read_platform(name: str) -> Platform:
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "it is no text"
         raise StrettoError(
-            f"--platform {name}: {what}; expected a file of SimGrid's XML, or one of {', '.join(platform_names())}"
+            f"--platform {name}: {what}; expected a file of SimGrid's XML, or one of "
+            f"{', '.join(platform_names())}"
         ) from None
     except ElementTree.ParseError as error:
         raise StrettoError(f"--platform {name}: no XML: {error}") from None

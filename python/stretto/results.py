@@ -79,6 +79,8 @@ class Run:
     """Seconds of computation between two MPI_Test; 0: none."""
     skipped: list[int] = field(default_factory=list)
     """Message sizes that the budget had no time for."""
+    virtual: bool = False
+    """Simulated: each call was made once, in virtual time."""
 
     @property
     def overlaps(self) -> bool:
@@ -255,6 +257,8 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
         "test_every": run.test_every or None,
         "link_bytes_per_second": bound.rate if bound else None,
         "link_bound_from_bytes": bound.least_bytes if bound else None,
+        "link_rate_has_headers": bound.with_headers if bound else True,
+        "virtual": run.virtual,
         "skipped_bytes": run.skipped,
         "results": [
             {

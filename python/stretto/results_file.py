@@ -69,6 +69,8 @@ class RunFile(Part):
     link_bytes_per_second: Rate | None = None
     link_bound_from_bytes: Bytes | None = None
     skipped_bytes: list[Bytes] = Field(default_factory=list)
+    link_rate_has_headers: bool = True
+    virtual: bool = False
     results: list[_Result]
 
     @model_validator(mode="after")
@@ -95,6 +97,7 @@ class RunFile(Part):
             self.progress_thread,
             self.test_every or 0.0,
             self.skipped_bytes,
+            self.virtual,
         )
 
     def bound(self) -> LinkBound | None:
@@ -106,4 +109,5 @@ class RunFile(Part):
             COLLECTIVES[self.collective],
             self.ppn,
             self.link_bound_from_bytes or 0,
+            self.link_rate_has_headers,
         )

@@ -56,11 +56,12 @@ class Job:
         longest = max(self.sizes)
         has_data = self.ranks * longest * _BUFFERS <= _REAL_BYTES if self.data is None else self.data
         # Without data, ranks have their buffers in common, but a library's algorithms make one each.
-        buffers = _BUFFERS * self.ranks if has_data else 2 + (self.ranks if is_native else 0)
+        may_be_native = is_native or self.spec == "auto"
+        buffers = _BUFFERS * self.ranks if has_data else 2 + (self.ranks if may_be_native else 0)
         settings: tuple[str, ...] = ()
         if algorithm is not None:
             settings = (f"smpi/{self.collective}:{algorithm}",)
-        elif is_native:
+        elif may_be_native:
             settings = (f"smpi/coll-selector:{SELECTORS[self.selector]}",)
         return Task(
             self.platform,
@@ -98,8 +99,8 @@ class Point:
 def simulate(jobs: Sequence[Job], progress: Progress | None = None) -> list[list[Point]]:
     """The points of each job, by size and place.
 
-    Raises StrettoError before anything starts for a job that cannot be, later for one that fails or that gives
-    a wrong result.
+    Raises StrettoError before anything starts for a job that cannot be, later for one that fails or that
+    gives a wrong result.
     """
     results = []
     for job, events in zip(jobs, run_tasks([job.task() for job in jobs], progress), strict=True):

@@ -26,7 +26,6 @@ from stretto.errors import StrettoError
 from stretto.files import write_atomically
 from stretto.platforms import Platform
 from stretto.results import parse_event
-from stretto.units import format_bytes
 
 PACKAGE = "libsimgrid-dev"
 """What Debian calls SimGrid with SMPI."""
@@ -45,7 +44,8 @@ _ENVIRONMENT = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 _SHARE_OF_MEMORY = 0.8
-_USUAL_MEMORY = 8 << 30
+_GIB = 1 << 30
+_USUAL_MEMORY = 8 * _GIB
 """Where the system does not tell how much is free."""
 
 Event = dict[str, Any]
@@ -83,8 +83,8 @@ def check_tasks(tasks: Sequence[Task]) -> None:
     """Say before anything starts what could not work."""
     if find_smpirun() is None:
         raise StrettoError(
-            f"smpirun was not found: SimGrid is not installed; install it (Debian, Ubuntu: {PACKAGE}) and Stretto "
-            "again"
+            "smpirun was not found: SimGrid is not installed; install it (Debian, Ubuntu: "
+            f"{PACKAGE}) and Stretto again"
         )
     available = _memory()
     for task in tasks:
@@ -95,8 +95,8 @@ def check_tasks(tasks: Sequence[Task]) -> None:
             )
         if task.memory > available:
             raise StrettoError(
-                f"{task.label} would take {format_bytes(task.memory)} of memory, and {format_bytes(available)} can "
-                "be had; take fewer ranks or shorter messages"
+                f"{task.label} would take {task.memory / _GIB:.1f} GiB of memory, and "
+                f"{available / _GIB:.1f} GiB can be had; take fewer ranks or shorter messages"
             )
 
 

@@ -119,7 +119,7 @@ def notes(study: Study) -> Iterator[str]:
     stated = (run for run in study.runs if any(row.bound_share is not None for row in run.rows))
     bound = next((run.bound for run in stated), None)
     if bound:
-        yield f"bound: links of {format_rate(bound.rate)} · {bound.formula}"
+        yield f"bound: links of {format_rate(bound.rate)}{bound.formula}"
     for run in study.runs:
         if run.run.skipped:
             sizes = ", ".join(format_bytes(size) for size in run.run.skipped)

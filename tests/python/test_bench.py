@@ -152,7 +152,7 @@ def test_the_link_bound() -> None:
 def test_what_a_link_must_carry_of_a_message(name: str, ppn: list[int], part: float, formula: str) -> None:
     bound = LinkBound(1514.0, COLLECTIVES[name], ppn)
     assert bound.bandwidth(1 << 20) == pytest.approx(1448 / part)
-    assert bound.formula == f"1448/1514{formula}"
+    assert bound.formula == f" · 1448/1514{formula}"
 
 
 def test_a_message_that_was_cut_to_whole_blocks_has_its_bound() -> None:
