@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Wong's palette, made for colour-blind readers, without its yellow, which is too pale for lines on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _NATIVE_COLOUR = "#333333"
-_MARKERS = "osD^vP"
+MARKERS = "osD^vP"
 _SPEC_LABELS = {"native": "native (AUTO)", "auto": "Stretto (auto)"}
-_LINESTYLES = ("-", "--", "-.")
+LINESTYLES = ("-", "--", "-.")
 _MOST_SIZE_LABELS = 9
 
 
@@ -71,13 +71,13 @@ def plot_predictions(
     for index, (label, points) in enumerate(lines.items()):
         # Formulas are dotted, in the colours again: what they belong to has a marker.
         formula = label.endswith("(formula)")
-        styles = ((0, (1, 1)), (0, (1, 4))) if formula else _LINESTYLES
+        styles = ((0, (1, 1)), (0, (1, 4))) if formula else LINESTYLES
         axes.plot(
             [size for size, _ in points],
             [bandwidth / 1e6 for _, bandwidth in points],
-            color=_NATIVE_COLOUR if label == "native" else _COLOURS[index % len(_COLOURS)],
-            marker="" if formula else "x" if label == "native" else _MARKERS[index % len(_MARKERS)],
-            linestyle=styles[index // len(_COLOURS) % len(styles)],
+            color=_NATIVE_COLOUR if label == "native" else COLOURS[index % len(COLOURS)],
+            marker="" if formula else "x" if label == "native" else MARKERS[index % len(MARKERS)],
+            linestyle=styles[index // len(COLOURS) % len(styles)],
             markersize=4,
             linewidth=1.5,
             label="native (textbook)" if label == "native" else label,
@@ -164,13 +164,13 @@ def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBou
         estimates = [estimate for row in line if (estimate := quantity.estimate(row))]
         native = spec == "native"
         index = 0 if native else others.index(spec)
-        colour = _NATIVE_COLOUR if native else _COLOURS[index % len(_COLOURS)]
+        colour = _NATIVE_COLOUR if native else COLOURS[index % len(COLOURS)]
         axes.plot(
             sizes,
             [estimate.median / quantity.unit for estimate in estimates],
             color=colour,
-            marker="x" if native else _MARKERS[index % len(_MARKERS)],
-            linestyle=_LINESTYLES[forms.index(form)] if index < len(_COLOURS) else ":",
+            marker="x" if native else MARKERS[index % len(MARKERS)],
+            linestyle=LINESTYLES[forms.index(form)] if index < len(COLOURS) else ":",
             markersize=5,
             linewidth=1.6,
             label=_label(line[0].series),

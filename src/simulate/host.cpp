@@ -35,27 +35,26 @@ std::vector<double> parse_numbers(const std::string& property, const std::string
 using Links = std::vector<simgrid::s4u::Link*>;
 using Zones = std::unordered_set<simgrid::s4u::NetZone*>;
 
-/// SimGrid multiplies what a route's links have by factors: here by those that make it the protocol's.
+/// SimGrid multiplies what a route's links have by factors.
 struct Protocols {
   std::vector<Row> network;
   std::vector<Row> node;
   double hop;
 
-  [[nodiscard]] const std::vector<double>& values(double bytes, bool on_node) const {
-    return row_for(on_node ? node : network, bytes).values;
-  }
+  /// Makes the time of a message alone the protocol's. What a message takes longer than its links need is
+  /// latency to SimGrid: a factor of bandwidth below one would take the links away from other messages, too.
   [[nodiscard]] double latency_factor(double bytes, bool on_node, const Links& links) const {
     double of_links = 0;
-    for (const simgrid::s4u::Link* link : links) of_links += link->get_latency();
+    double bandwidth = INFINITY;
+    for (const simgrid::s4u::Link* link : links) {
+      of_links += link->get_latency();
+      bandwidth = std::min(bandwidth, link->get_bandwidth());
+    }
     if (of_links == 0) return 1;
-    const double more = on_node || links.size() < 2 ? 0 : hop * static_cast<double>(links.size() - 2);
-    return (values(bytes, on_node)[0] + more) / of_links;
-  }
-  [[nodiscard]] double bandwidth_factor(double bytes, bool on_node, const Links& links) const {
-    double of_links = INFINITY;
-    for (const simgrid::s4u::Link* link : links) of_links = std::min(of_links, link->get_bandwidth());
-    // A message that is faster than its links would be a link's that is not there.
-    return std::min(1.0, values(bytes, on_node)[1] / of_links);
+    const std::vector<double>& protocol = row_for(on_node ? node : network, bytes).values;
+    const double hops = on_node || links.size() < 2 ? 0 : hop * static_cast<double>(links.size() - 2);
+    const double beyond_links = std::max(0.0, bytes / protocol[1] - bytes / bandwidth);
+    return (protocol[0] + hops + beyond_links) / of_links;
   }
 };
 
@@ -101,9 +100,8 @@ void set_protocols() {
   model->set_lat_factor_cb(
       [protocols](double bytes, const Host* from, const Host* to, const Links& links,
                   const Zones& /*zones*/) { return protocols.latency_factor(bytes, from == to, links); });
-  model->set_bw_factor_cb(
-      [protocols](double bytes, const Host* from, const Host* to, const Links& links,
-                  const Zones& /*zones*/) { return protocols.bandwidth_factor(bytes, from == to, links); });
+  // Not SMPI's own ones, which are those of a cluster of 2013.
+  model->set_bw_factor_cb([](double, const Host*, const Host*, const Links&, const Zones&) { return 1.0; });
 }
 
 }  // namespace stretto::simulate

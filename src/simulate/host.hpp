@@ -37,8 +37,8 @@ const Row& row_for(const std::vector<Row>& rows, double bytes);
 /// The only value of a property; 0 if this rank's host has none.
 double value_of(const std::string& property);
 
-/// Lets messages go by the protocols of their hosts, which are SMPI's factors of latency and bandwidth as
-/// functions of size and place. To be called once in a simulation, before any message.
+/// Lets messages go by the protocols of their hosts, in place of SMPI's factors of latency and
+/// bandwidth. To be called once in a simulation, before any message.
 void set_protocols();
 
 }  // namespace stretto::simulate
