@@ -91,7 +91,7 @@ app.command(cls=LauncherCommand)(study)
 app.command()(report)
 
 try:
-    from stretto import calibrate, explain, export, predict, schedules, simulate, tune
+    from stretto import calibrate, explain, export, predict, reproduce, schedules, simulate, tune
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -105,3 +105,4 @@ else:
     app.command()(explain.explain)
     app.command()(calibrate.calibrate)
     app.command(cls=simulate.SimulateCommand)(simulate.simulate)
+    app.command()(reproduce.reproduce)

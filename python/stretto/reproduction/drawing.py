@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from stretto.plots import COLOURS, LINESTYLES, MARKERS, label_sizes
 from stretto.reproduction.figure import Axis, Panel, Result, Scale
+from stretto.units import format_bytes
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 _PANEL_WIDTH = 5.2
@@ -36,7 +38,7 @@ def draw(title: str, result: Result, file: Path) -> None:
     for axes in grid.flat[len(result.panels) :]:
         axes.set_visible(False)
     if shared:
-        handles = {}
+        handles: dict[str, Artist] = {}
         for axes in grid.flat:
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
@@ -101,6 +103,4 @@ def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float], *, bars:
 
 
 def _text(value: float, axis: Axis) -> str:
-    from stretto.units import format_bytes  # noqa: PLC0415
-
     return format_bytes(int(value)) if axis.scale == Scale.BYTES else f"{value:g}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reproduced figure consists of: panels with the papers' axes, and claims of the paper, each judged."""
+"""What a reproduced figure consists of: panels with the papers' axes, and the paper's claims, each judged."""
 
 from __future__ import annotations
 
