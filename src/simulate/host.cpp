@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "simulate/order.hpp"
+
 namespace stretto::simulate {
 namespace {
 
@@ -97,9 +99,11 @@ void set_protocols() {
   if (protocols.network.empty() || protocols.node.empty()) return;
   using simgrid::s4u::Host;
   auto* model = simgrid::s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
-  model->set_lat_factor_cb(
-      [protocols](double bytes, const Host* from, const Host* to, const Links& links,
-                  const Zones& /*zones*/) { return protocols.latency_factor(bytes, from == to, links); });
+  model->set_lat_factor_cb([protocols](double bytes, const Host* from, const Host* to, const Links& links,
+                                       const Zones& /*zones*/) {
+    note_message(from, to, bytes);
+    return protocols.latency_factor(bytes, from == to, links);
+  });
   // Not SMPI's own ones, which are those of a cluster of 2013.
   model->set_bw_factor_cb([](double, const Host*, const Host*, const Links&, const Zones&) { return 1.0; });
 }

@@ -21,6 +21,7 @@
 #include "bench/options.hpp"
 #include "engine/mpi.hpp"
 #include "simulate/measure.hpp"
+#include "simulate/order.hpp"
 
 namespace {
 
@@ -112,6 +113,7 @@ int main(int argc, char** argv) {
     if (rank == 0) {
       if (!settings.data || settings.ping_pong) move_no_data();
       set_protocols();
+      keep_order();
     }
     PMPI_Barrier(MPI_COMM_WORLD);
     if (settings.ping_pong) {

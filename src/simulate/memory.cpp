@@ -12,14 +12,11 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
-/// Up to here a message may be one of those that SMPI sends off at once, in a copy that only the usual
-/// callback frees (smpi/send-is-detached-thresh).
-constexpr std::size_t longest_moved = std::size_t{64} << 10;
-
+/// The usual callback also frees the copies of those that were sent off at once.
 void move_if_short(smx_activity_t message, void* buffer, std::size_t bytes) {
   // What is installed of SimGrid does not say that this is its base.
   auto* comm = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message);
-  if (bytes <= longest_moved) smpi_comm_copy_buffer_callback(comm, buffer, bytes);
+  if (bytes <= longest_detached) smpi_comm_copy_buffer_callback(comm, buffer, bytes);
 }
 
 /// Memory that all ranks share, as they are one process: pages that mean nothing need be there once. (SMPI's

@@ -12,6 +12,10 @@ enum class Data : std::uint8_t { real, none };
 
 enum class Place : std::uint8_t { input, output };
 
+/// Messages up to here may be sent off at once, in a copy that SMPI frees when it has been received
+/// (smpi/send-is-detached-thresh).
+constexpr std::size_t longest_detached = std::size_t{64} << 10;
+
 /// Lets SMPI move nothing but short messages, which are its own: what groups and barriers need. Of longer
 /// ones nobody looks at what they hold. For the whole simulation.
 void move_no_data();

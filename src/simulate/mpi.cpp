@@ -4,6 +4,7 @@
 #include "engine/mpi.hpp"
 
 #include "simulate/host.hpp"
+#include "simulate/order.hpp"
 #include "simulate/virtual_time.hpp"
 
 namespace stretto {
@@ -13,6 +14,7 @@ MpiLibrary mpi;
 namespace {
 
 using simulate::compute;
+using simulate::take_places;
 using simulate::value_of;
 
 /// What the engine takes for a message at each of its ends. All hosts of a platform of ours are alike.
@@ -21,7 +23,16 @@ double message_seconds = 0;
 int send(const void* buffer, int count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm,
          MPI_Request* request) {
   compute(message_seconds);
-  return PMPI_Isend(buffer, count, datatype, to, tag, comm, request);
+  const int code = PMPI_Isend(buffer, count, datatype, to, tag, comm, request);
+  take_places();
+  return code;
+}
+
+int receive(void* buffer, int count, MPI_Datatype datatype, int from, int tag, MPI_Comm comm,
+            MPI_Request* request) {
+  const int code = PMPI_Irecv(buffer, count, datatype, from, tag, comm, request);
+  take_places();
+  return code;
 }
 
 /// In virtual time a look costs something (smpi/test) and changes nothing: who looks may as well wait.
@@ -39,7 +50,7 @@ int wait_for_one(int count, MPI_Request* requests, int* done, int* indices, MPI_
 std::string load_mpi() {
   message_seconds = value_of("stretto/message");
   mpi.Isend = send;
-  mpi.Irecv = PMPI_Irecv;
+  mpi.Irecv = receive;
   mpi.Testsome = wait_for_one;
   mpi.Request_free = PMPI_Request_free;
   mpi.Sendrecv = PMPI_Sendrecv;

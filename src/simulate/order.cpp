@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/order.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <simgrid/kernel/resource/Action.hpp>
+#include <simgrid/kernel/resource/Model.hpp>
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#include <utility>
+#include <vector>
+
+#include "simulate/memory.hpp"
+
+namespace stretto::simulate {
+namespace {
+
+using simgrid::kernel::resource::Action;
+using simgrid::kernel::resource::Model;
+using simgrid::kernel::resource::NetworkAction;
+using simgrid::s4u::Host;
+using Ends = std::pair<const Host*, const Host*>;
+
+/// What SimGrid told of a message when it set out; its action is to be found.
+struct Departure {
+  Ends ends;
+  double bytes;
+  double at;
+};
+
+// Of all ranks, which are one process.
+Model* model = nullptr;
+std::vector<Departure> departures;
+std::map<Ends, std::deque<Action*>> lines;  // the first one moves, the others wait
+std::map<const Action*, Ends> ends_of;      // all in lines
+
+void line_up(Action* action, const Ends& ends) {
+  std::deque<Action*>& line = lines[ends];
+  line.push_back(action);
+  ends_of[action] = ends;
+  // What it needs beyond the link's time passes while it waits.
+  if (line.size() > 1) action->suspend();
+}
+
+void take_out(const Action* action) {
+  const auto found = ends_of.find(action);
+  if (found == ends_of.end()) return;
+  std::deque<Action*>& line = lines[found->second];
+  ends_of.erase(found);
+  const bool was_first = line.front() == action;
+  std::erase(line, action);
+  if (was_first && !line.empty()) line.front()->resume();
+}
+
+}  // namespace
+
+void keep_order() {
+  auto* interface = simgrid::s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
+  model = dynamic_cast<Model*>(interface);
+  simgrid::s4u::Link::on_communication_state_change_cb([](NetworkAction& message, Action::State /*before*/) {
+    // What is installed of SimGrid does not say that this is its base.
+    const auto* action = reinterpret_cast<const Action*>(&message);
+    if (action->get_state() == Action::State::FINISHED) take_out(action);
+  });
+}
+
+void note_message(const Host* from, const Host* to, double bytes) {
+  if (from == to || bytes <= static_cast<double>(longest_detached)) return;
+  departures.push_back({{from, to}, bytes, simgrid::s4u::Engine::get_clock()});
+}
+
+void take_places() {
+  if (model == nullptr || departures.empty()) return;
+  // Both are in the order in which messages set out. Departures without an action are of messages that
+  // nobody lined up, as the library's own, and have arrived.
+  for (Action& action : *model->get_started_action_set()) {
+    if (ends_of.contains(&action)) continue;
+    const auto found = std::find_if(departures.begin(), departures.end(), [&action](const Departure& one) {
+      return one.bytes == action.get_cost() && one.at == action.get_start_time();
+    });
+    if (found == departures.end()) continue;
+    line_up(&action, found->ends);
+    departures.erase(found);
+  }
+  departures.clear();
+}
+
+}  // namespace stretto::simulate
