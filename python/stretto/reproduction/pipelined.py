@@ -8,15 +8,29 @@ blocking call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from stretto.model import load_machine
 from stretto.platforms import Platform, load_platform
-from stretto.reproduction.figure import Bench, Claim, Figure, Panel, Result, judged, throughput
+from stretto.reproduction.figure import Bench, Claim, Figure, Panel, Result, judged
+from stretto.reproduction.lines import (
+    BIN,
+    GIB,
+    KIB,
+    MIB,
+    RDB,
+    RNG,
+    RSA,
+    Seconds,
+    large_size,
+    range_text,
+    simulate_lines,
+    size_panel,
+    speedups,
+)
 from stretto.simulation import Job
 from stretto.units import format_bytes
 
-_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
-_RSA, _RNG, _RDB, _BIN = "rabenseifner", "ring", "recursive_doubling", "reduce_broadcast"
 _SEGMENTS = (2, 4, 8)
 _FULL_DUPLEX = (
     "where both directions of a link are used at once, RSA and RNG move the same bytes in the same time on a "
@@ -24,94 +38,55 @@ _FULL_DUPLEX = (
     "(training paper, Fig. 3: REAL is near NOVL)"
 )
 
-Seconds = Mapping[int, float]
-Lines = Mapping[str, Seconds]
-
-
-def _simulate(
-    bench: Bench,
-    platform: Platform,
-    nodes: int,
-    specs: Mapping[str, str],
-    sizes: Sequence[int],
-    *,
-    collective: str = "allreduce",
-    selector: str = "openmpi",
-) -> Lines:
-    """Seconds by label and size."""
-    jobs = [
-        Job(platform, nodes, spec, tuple(sizes), collective=collective, selector=selector, data=False)
-        for spec in specs.values()
-    ]
-    return dict(zip(specs, bench.seconds(jobs), strict=True))
-
-
-def _panel(title: str, lines: Lines) -> Panel:
-    return Panel(title, {label: throughput(seconds) for label, seconds in lines.items()})
-
 
 def _pipelined(name: str, algorithm: str, segments: Sequence[int] = _SEGMENTS) -> dict[str, str]:
     return {f"NBL({name})": algorithm} | {f"NBLx{k}({name})": f"{algorithm}:segments={k}" for k in segments}
 
 
-def _range(values: Sequence[float], unit: str = "x") -> str:
-    low, high = min(values), max(values)
-    text = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}-{high:.2f}"
-    return f"{text} {unit}".strip()
-
-
-def _gains(lines: Lines, slow: str, fast: str, first: int, last: int = _GIB) -> list[float]:
-    """How many times faster, at all sizes from `first` to `last`."""
-    return [seconds / lines[fast][size] for size, seconds in lines[slow].items() if first <= size <= last]
-
-
-def _large(sizes: Sequence[int], least: int = 64 * _MIB) -> int:
-    """From where on messages are large: some of them, also where there are few sizes."""
-    return min(least, max(sizes))
-
-
 def fig1(bench: Bench) -> Result:
     """Algorithms of three libraries."""
     platform = load_platform("altec")
-    sizes = bench.sizes(_KIB, _GIB)
+    sizes = bench.sizes(KIB, GIB)
     of_library = {
-        "OpenMPI": {"AUTO (RSA)": _RSA, "RDB": _RDB, "RNG": _RNG, "BIN": _BIN},
-        "MPICH": {"AUTO (RSA)": _RSA, "RDB": _RDB, "BIN": _BIN},
+        "OpenMPI": {"AUTO (RSA)": RSA, "RDB": RDB, "RNG": RNG, "BIN": BIN},
+        "MPICH": {"AUTO (RSA)": RSA, "RDB": RDB, "BIN": BIN},
         "Intel MPI": {
-            "AUTO (RSA)": _RSA,
-            "RDB": _RDB,
-            "RNG": _RNG,
-            "BIN": _BIN,
+            "AUTO (RSA)": RSA,
+            "RDB": RDB,
+            "RNG": RNG,
+            "BIN": BIN,
             "KNO": "knomial",
             "SHR": "shumilin_ring",
         },
     }
     lines = {
-        (library, nodes): _simulate(bench, platform, nodes, specs, sizes)
+        (library, nodes): simulate_lines(bench, platform, nodes, specs, sizes)
         for library, specs in of_library.items()
         for nodes in (8, 9)
     }
-    large = _large(sizes)
+    large = large_size(sizes)
     eight, nine = lines["OpenMPI", 8], lines["OpenMPI", 9]
     return Result(
-        [_panel(f"{library}, {nodes} nodes", its) for (library, nodes), its in lines.items()],
+        [size_panel(f"{library}, {nodes} nodes", its) for (library, nodes), its in lines.items()],
         [
             judged(
                 "8 nodes: RNG is up to twice as fast as AUTO (RSA) for large messages",
-                _range(_gains(eight, "AUTO (RSA)", "RNG", large)),
-                min(_gains(eight, "AUTO (RSA)", "RNG", large)) > 1.5,
+                range_text(speedups(eight, "AUTO (RSA)", "RNG", large)),
+                min(speedups(eight, "AUTO (RSA)", "RNG", large)) > 1.5,
                 why=_FULL_DUPLEX,
             ),
             judged(
                 "9 nodes: RNG is the best of OpenMPI's for large messages, AUTO falls back",
-                _range(_gains(nine, "AUTO (RSA)", "RNG", large)),
-                min(_gains(nine, "AUTO (RSA)", "RNG", large)) > 1.5,
+                range_text(speedups(nine, "AUTO (RSA)", "RNG", large)),
+                min(speedups(nine, "AUTO (RSA)", "RNG", large)) > 1.5,
             ),
             judged(
                 "MPICH has no RNG; RSA is the best that it has for large messages",
-                _range([g for other in ("RDB", "BIN") for g in _gains(eight, other, "AUTO (RSA)", large)]),
+                range_text(
+                    [g for other in ("RDB", "BIN") for g in speedups(eight, other, "AUTO (RSA)", large)]
+                ),
                 all(
-                    min(_gains(lines["MPICH", nodes], other, "AUTO (RSA)", large)) > 1
+                    min(speedups(lines["MPICH", nodes], other, "AUTO (RSA)", large)) > 1
                     for nodes in (8, 9)
                     for other in ("RDB", "BIN")
                 ),
@@ -124,16 +99,16 @@ def fig1(bench: Bench) -> Result:
 def fig2(bench: Bench) -> Result:
     """Pipelining with a fixed message size."""
     platform = load_platform("altec")
-    sizes = bench.sizes(_MIB, _GIB)
+    sizes = bench.sizes(MIB, GIB)
     cuts = (4, 16, 64) if bench.quick else (1, 2, 4, 8, 16, 32, 64)
     panels, claims = [], []
-    for name, algorithm in (("AUTO", _RSA), ("RNG", _RNG)):
+    for name, algorithm in (("AUTO", RSA), ("RNG", RNG)):
         specs = {f"NBL({name})": algorithm} | {f"{mb}MB": f"{algorithm}:segment_bytes={mb}MiB" for mb in cuts}
         for nodes in (8, 9):
-            lines = _simulate(bench, platform, nodes, specs, sizes)
-            panels.append(_panel(f"{name}, {nodes} nodes", lines))
+            lines = simulate_lines(bench, platform, nodes, specs, sizes)
+            panels.append(size_panel(f"{name}, {nodes} nodes", lines))
             best = {size: min(lines[f"{mb}MB"][size] for mb in cuts) for size in sizes}
-            gains = _gains({**lines, "best": best}, f"NBL({name})", "best", _large(sizes))
+            gains = speedups({**lines, "best": best}, f"NBL({name})", "best", large_size(sizes))
             reported = {
                 ("AUTO", 8): "8 nodes, AUTO: pipelining gains about 250 MB/s beyond 32 MB (about 1.2 x)",
                 ("AUTO", 9): "9 nodes, AUTO: from 800 to more than 1,200 MB/s (1.5 x)",
@@ -143,7 +118,7 @@ def fig2(bench: Bench) -> Result:
             claims.append(
                 judged(
                     reported,
-                    _range(gains),
+                    range_text(gains),
                     min(gains) > 1.15,
                     partly=min(gains) > 1.03,
                     why="what pipelining hides is the arithmetic, a smaller part of RSA on 9 nodes",
@@ -157,20 +132,22 @@ def fig2(bench: Bench) -> Result:
 def fig3(bench: Bench) -> Result:
     """Pipelining with a fixed degree of concurrency."""
     platform = load_platform("altec")
-    sizes = bench.sizes(64 * _KIB, _GIB)
+    sizes = bench.sizes(64 * KIB, GIB)
     segments = (2, 4) if bench.quick else (2, 4, 8, 16)
     panels, claims = [], []
-    for name, algorithm in (("AUTO", _RSA), ("RNG", _RNG)):
+    for name, algorithm in (("AUTO", RSA), ("RNG", RNG)):
         for nodes in (8, 9):
-            lines = _simulate(bench, platform, nodes, _pipelined(name, algorithm, segments), sizes)
-            panels.append(_panel(f"{name}, {nodes} nodes", lines))
-            gains = _gains(lines, f"NBL({name})", f"NBLx4({name})", _large(sizes))
-            small = _gains(lines, f"NBL({name})", f"NBLx4({name})", 0, 2 * _MIB)
+            lines = simulate_lines(bench, platform, nodes, _pipelined(name, algorithm, segments), sizes)
+            panels.append(size_panel(f"{name}, {nodes} nodes", lines))
+            gains = speedups(lines, f"NBL({name})", f"NBLx4({name})", large_size(sizes))
+            small = speedups(lines, f"NBL({name})", f"NBLx4({name})", 0, 2 * MIB)
             reported = {
                 "AUTO": f"{nodes} nodes, AUTO (RSA): gains only beyond 32 MB",
                 "RNG": f"{nodes} nodes, RNG: gains from 2 MB on, up to 25 %",
             }[name]
-            came_out = f"{_range(gains)} from {format_bytes(_large(sizes))}, {_range(small)} up to 2 MiB"
+            came_out = (
+                f"{range_text(gains)} from {format_bytes(large_size(sizes))}, {range_text(small)} up to 2 MiB"
+            )
             is_ring = name == "RNG"
             claims.append(
                 judged(
@@ -192,8 +169,8 @@ def not_overlapped(with_arithmetic: Seconds, without: Seconds, size: int) -> flo
 def fig4(bench: Bench) -> Result:
     """With and without the arithmetic."""
     platform = load_platform("altec")
-    sizes = bench.sizes(16 * _MIB, _GIB)
-    labels = {"NBL(RNG)": _RNG, "NBLx4(RNG)": f"{_RNG}:segments=4"}
+    sizes = bench.sizes(16 * MIB, GIB)
+    labels = {"NBL(RNG)": RNG, "NBLx4(RNG)": f"{RNG}:segments=4"}
     jobs = [
         Job(platform, 8, spec, sizes, data=False, arithmetic=arithmetic)
         for arithmetic in (True, False)
@@ -204,17 +181,17 @@ def fig4(bench: Bench) -> Result:
     plain = [100 * not_overlapped(lines["NBL(RNG)"], lines["NBL(RNG) NOOP"], size) for size in sizes]
     piped = [100 * not_overlapped(lines["NBLx4(RNG)"], lines["NBLx4(RNG) NOOP"], size) for size in sizes]
     return Result(
-        [_panel("RNG, 8 nodes", lines)],
+        [size_panel("RNG, 8 nodes", lines)],
         [
             judged(
                 "arithmetic is 28 to 37 % of the time",
-                _range(plain, "%"),
+                range_text(plain, "%"),
                 min(plain) >= 28 and max(plain) <= 37,
                 why="the platform's arithmetic rate for messages that no cache holds is from this figure",
             ),
             judged(
                 "with four segments less than 14 % of the time is arithmetic that nothing overlaps",
-                _range(piped, "%"),
+                range_text(piped, "%"),
                 max(piped) < 14,
             ),
         ],
@@ -226,18 +203,20 @@ def fig4(bench: Bench) -> Result:
 def fig5(bench: Bench) -> Result:
     """MPI_Iallgather by LIN."""
     platform = load_platform("altec")
-    sizes = bench.sizes(16 * _KIB, 512 * _MIB)
+    sizes = bench.sizes(16 * KIB, 512 * MIB)
     lines = {
-        nodes: _simulate(bench, platform, nodes, _pipelined("LIN", "linear"), sizes, collective="allgather")
+        nodes: simulate_lines(
+            bench, platform, nodes, _pipelined("LIN", "linear"), sizes, collective="allgather"
+        )
         for nodes in (7, 8)
     }
-    gains = [g for its in lines.values() for g in _gains(its, "NBL(LIN)", "NBLx4(LIN)", _MIB)]
+    gains = [g for its in lines.values() for g in speedups(its, "NBL(LIN)", "NBLx4(LIN)", MIB)]
     return Result(
-        [_panel(f"LIN, {nodes} nodes", its) for nodes, its in lines.items()],
+        [size_panel(f"LIN, {nodes} nodes", its) for nodes, its in lines.items()],
         [
             judged(
                 "pipelining brings nothing to a linear allgather, and costs something at some sizes",
-                _range(gains),
+                range_text(gains),
                 max(gains) < 1.03,
             )
         ],
@@ -248,20 +227,22 @@ def fig5(bench: Bench) -> Result:
 def fig6(bench: Bench) -> Result:
     """MPI_Ibcast by CHAIN."""
     platform = load_platform("altec")
-    sizes = bench.sizes(64 * _KIB, 512 * _MIB)
+    sizes = bench.sizes(64 * KIB, 512 * MIB)
     # OpenMPI's chain (LibNBC) is cut into 64 KiB, of which it passes one on while the next one comes.
     specs = {"NBL(CHAIN)": "chain:segment_bytes=64KiB:window=2"} | {
         f"NBLx{k}(CHAIN)": f"chain:segment_bytes=64KiB:window={2 * k}" for k in _SEGMENTS
     }
-    lines = {nodes: _simulate(bench, platform, nodes, specs, sizes, collective="bcast") for nodes in (7, 8)}
-    gains = [g for its in lines.values() for g in _gains(its, "NBL(CHAIN)", "NBLx8(CHAIN)", 16 * _MIB)]
+    lines = {
+        nodes: simulate_lines(bench, platform, nodes, specs, sizes, collective="bcast") for nodes in (7, 8)
+    }
+    gains = [g for its in lines.values() for g in speedups(its, "NBL(CHAIN)", "NBLx8(CHAIN)", 16 * MIB)]
     return Result(
-        [_panel(f"CHAIN, {nodes} nodes", its) for nodes, its in lines.items()],
+        [size_panel(f"CHAIN, {nodes} nodes", its) for nodes, its in lines.items()],
         [
             judged(
                 "an extra level of segmentation takes 7 and 8 nodes from 2,400 and 1,900 to 3,500 and 3,250 "
                 "MB/s (1.5-1.7 x)",
-                _range(gains),
+                range_text(gains),
                 min(gains) > 1.4,
                 why="two segments in flight nearly fill a simulated link; what the paper's library loses on "
                 "each segment is not its latency",
@@ -274,39 +255,46 @@ def fig6(bench: Bench) -> Result:
 def fig7(bench: Bench) -> Result:
     """MPI_Ireduce_scatter."""
     platform = load_platform("altec")
-    sizes = bench.sizes(64 * _KIB, 512 * _MIB)
-    # OpenMPI's non-blocking one reduces everything to one rank, which sends out the blocks (paper, 6.3).
-    lines = {
-        nodes: _simulate(
-            bench, platform, nodes, _pipelined("AUTO", "linear"), sizes, collective="reduce_scatter"
+    sizes = bench.sizes(64 * KIB, 512 * MIB)
+    # OpenMPI's non-blocking one reduces everything to one rank, which sends out the blocks (paper, 6.3). Ours
+    # of that kind is never cut, so the parts stand here one after the other.
+    panels, large, small = [], [], []
+    for nodes in (7, 8):
+        reduces = simulate_lines(
+            bench, platform, nodes, _pipelined("AUTO", "binomial"), sizes, collective="reduce"
         )
-        for nodes in (7, 8)
-    }
-    large = [g for its in lines.values() for g in _gains(its, "NBL(AUTO)", "NBLx4(AUTO)", _large(sizes))]
-    small = [g for its in lines.values() for g in _gains(its, "NBL(AUTO)", "NBLx4(AUTO)", 0, 16 * _MIB)]
+        bandwidth = max(one.bandwidth for one in load_machine("altec").protocols("network"))
+        lines = {
+            label: {size: time + size * (nodes - 1) / nodes / bandwidth for size, time in seconds.items()}
+            for label, seconds in reduces.items()
+        }
+        panels.append(size_panel(f"AUTO, {nodes} nodes", lines))
+        large += speedups(lines, "NBL(AUTO)", "NBLx4(AUTO)", large_size(sizes))
+        small += speedups(lines, "NBL(AUTO)", "NBLx4(AUTO)", 0, 16 * MIB)
     return Result(
-        [_panel(f"AUTO, {nodes} nodes", its) for nodes, its in lines.items()],
+        panels,
         [
             judged(
                 "below 16 MB one segment is best",
-                _range(small),
+                range_text(small),
                 max(small) < 1.03,
                 partly=min(small) < 1.03,
                 why="segments cost nothing here but their messages",
             ),
-            judged("beyond 16 MB segments gain about 100 MB/s", _range(large), min(large) > 1.03),
+            judged("beyond 16 MB segments gain about 100 MB/s", range_text(large), min(large) > 1.03),
         ],
+        remark="A binomial reduce, segmented, and then a scatter at the speed of the root's link.",
     )
 
 
 def fig11(bench: Bench) -> Result:
     """MPICH and Intel MPI."""
     platform = load_platform("altec")
-    sizes = bench.sizes(_MIB, _GIB)
+    sizes = bench.sizes(MIB, GIB)
     rows = (
-        ("MPICH", "mpich", "AUTO", _RSA),
-        ("Intel MPI", "intelmpi", "AUTO", _RSA),
-        ("Intel MPI", "intelmpi", "RNG", _RNG),
+        ("MPICH", "mpich", "AUTO", RSA),
+        ("Intel MPI", "intelmpi", "AUTO", RSA),
+        ("Intel MPI", "intelmpi", "RNG", RNG),
     )
     return _library_rows(bench, platform, rows, (8, 9), sizes)
 
@@ -315,25 +303,25 @@ def fig12(bench: Bench) -> Result:
     """OpenMPI 4.0."""
     # Its LibNBC takes a ring from 64 KiB on, and lets nobody choose.
     platform = load_platform("altec")
-    rows = (("OpenMPI 4.0", "openmpi", "AUTO", _RNG),)
-    return _library_rows(bench, platform, rows, (8, 9), bench.sizes(_MIB, _GIB))
+    rows = (("OpenMPI 4.0", "openmpi", "AUTO", RNG),)
+    return _library_rows(bench, platform, rows, (8, 9), bench.sizes(MIB, GIB))
 
 
 def fig13(bench: Bench) -> Result:
     """InfiniBand QDR."""
     rows = (
-        ("OpenMPI 4.0", "openmpi", "AUTO", _RNG),
-        ("MPICH", "mpich", "AUTO", _RSA),
-        ("Intel MPI", "intelmpi", "AUTO", _RSA),
-        ("Intel MPI", "intelmpi", "RNG", _RNG),
+        ("OpenMPI 4.0", "openmpi", "AUTO", RNG),
+        ("MPICH", "mpich", "AUTO", RSA),
+        ("Intel MPI", "intelmpi", "AUTO", RSA),
+        ("Intel MPI", "intelmpi", "RNG", RNG),
     )
-    return _library_rows(bench, load_platform("qdr"), rows, (8, 15), bench.sizes(_MIB, 512 * _MIB))
+    return _library_rows(bench, load_platform("qdr"), rows, (8, 15), bench.sizes(MIB, 512 * MIB))
 
 
 def fig14(bench: Bench) -> Result:
     """Marconi100."""
-    rows = (("OpenMPI 4.0", "openmpi", "AUTO", _RNG),)
-    sizes = bench.sizes(16 * _MIB, 512 * _MIB)
+    rows = (("OpenMPI 4.0", "openmpi", "AUTO", RNG),)
+    sizes = bench.sizes(16 * MIB, 512 * MIB)
     return _library_rows(bench, load_platform("marconi100"), rows, (30, 32), sizes)
 
 
@@ -350,18 +338,18 @@ def _library_rows(
     for library, selector, name, algorithm in rows:
         for nodes in node_counts:
             # Of the blocking call, memory limits how many ranks can have how long messages.
-            blocking = [size for size in sizes if size * nodes <= 10 * _GIB]
+            blocking = [size for size in sizes if size * nodes <= 10 * GIB]
             lines = {
-                **_simulate(bench, platform, nodes, {"BL(AUTO)": "native"}, blocking, selector=selector),
-                **_simulate(bench, platform, nodes, _pipelined(name, algorithm, (2, 4, 8)), sizes),
+                **simulate_lines(bench, platform, nodes, {"BL(AUTO)": "native"}, blocking, selector=selector),
+                **simulate_lines(bench, platform, nodes, _pipelined(name, algorithm, (2, 4, 8)), sizes),
             }
-            panels.append(_panel(f"{library} {name}, {nodes} nodes", lines))
-            gains = _gains(lines, f"NBL({name})", f"NBLx4({name})", _large(sizes))
-            over_blocking = _gains(lines, "BL(AUTO)", f"NBLx4({name})", _large(sizes))
+            panels.append(size_panel(f"{library} {name}, {nodes} nodes", lines))
+            gains = speedups(lines, f"NBL({name})", f"NBLx4({name})", large_size(sizes))
+            over_blocking = speedups(lines, "BL(AUTO)", f"NBLx4({name})", large_size(sizes))
             claims.append(
                 judged(
                     f"{library} {name}, {nodes} nodes: pipelining gains for large messages",
-                    f"NBLx4 {_range(gains)} NBL, {_range(over_blocking)} BL(AUTO)",
+                    f"NBLx4 {range_text(gains)} NBL, {range_text(over_blocking)} BL(AUTO)",
                     min(gains) > 1.05,
                     partly=min(gains) > 1.0,
                     why="the part of the time that is arithmetic, and so can be hidden, is small",
