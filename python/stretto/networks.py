@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The networks whose training the papers simulate, as their gradients: which tensors, and how large.
+
+Each is built layer by layer, so that its total is a check (pipelined paper, Table 2).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+GRADIENT_BYTES = 4
+"""Of a parameter: FP32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Parameters that are one array, and so one message of data-parallel training."""
+
+    name: str
+    parameters: int
+
+
+@dataclass(slots=True)
+class Network:
+    """Tensors in the order of the layers; their gradients come in the reverse order."""
+
+    name: str
+    trainable: list[Tensor] = field(default_factory=list)
+    """What has gradients."""
+    statistics: list[Tensor] = field(default_factory=list)
+    """Moving means and variances: part of the model, but without gradients, and never sent."""
+
+    @property
+    def parameters(self) -> int:
+        """As the papers count them, which is Keras' way: statistics are among them."""
+        return sum(one.parameters for one in (*self.trainable, *self.statistics))
+
+    def convolution(self, name: str, kernel: int, inputs: int, outputs: int) -> None:
+        """Square kernels, and a bias, which Keras has also where a normalization follows."""
+        self._add(name, kernel * kernel * inputs * outputs, outputs)
+
+    def dense(self, name: str, inputs: int, outputs: int) -> None:
+        """A fully connected layer."""
+        self._add(name, inputs * outputs, outputs)
+
+    def normalization(self, name: str, channels: int) -> None:
+        """Batch normalization: scale and offset are trained, mean and variance are followed."""
+        self.trainable += [Tensor(f"{name}/gamma", channels), Tensor(f"{name}/beta", channels)]
+        self.statistics += [Tensor(f"{name}/mean", channels), Tensor(f"{name}/variance", channels)]
+
+    def normalized(self, name: str, kernel: int, inputs: int, outputs: int) -> None:
+        """A convolution and what normalizes it."""
+        self.convolution(name, kernel, inputs, outputs)
+        self.normalization(f"{name}/norm", outputs)
+
+    def _add(self, name: str, weights: int, biases: int) -> None:
+        self.trainable += [Tensor(f"{name}/weights", weights), Tensor(f"{name}/bias", biases)]
+
+
+def alexnet() -> Network:
+    """On one device, without groups (Krizhevsky, Sutskever, Hinton 2012)."""
+    network = Network("AlexNet")
+    layers = ((11, 3, 96), (5, 96, 256), (3, 256, 384), (3, 384, 384), (3, 384, 256))
+    for number, (kernel, inputs, outputs) in enumerate(layers, 1):
+        network.convolution(f"conv{number}", kernel, inputs, outputs)
+    network.dense("fc6", 6 * 6 * 256, 4096)
+    network.dense("fc7", 4096, 4096)
+    network.dense("fc8", 4096, 1000)
+    return network
+
+
+def vgg11() -> Network:
+    """Configuration A (Simonyan, Zisserman 2014)."""
+    network = Network("VGG11")
+    channels = (3, 64, 128, 256, 256, 512, 512, 512, 512)
+    for number, (inputs, outputs) in enumerate(zip(channels, channels[1:], strict=False), 1):
+        network.convolution(f"conv{number}", 3, inputs, outputs)
+    network.dense("fc9", 7 * 7 * 512, 4096)
+    network.dense("fc10", 4096, 4096)
+    network.dense("fc11", 4096, 1000)
+    return network
+
+
+def resnet50() -> Network:
+    """Keras' own: bottlenecks with biases, of which 53,120 parameters are moving statistics."""
+    network = Network("ResNet50")
+    network.normalized("conv1", 7, 3, 64)
+    inputs = 64
+    for stage, (width, blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3)), 2):
+        for block in range(1, blocks + 1):
+            name = f"conv{stage}_{block}"
+            if block == 1:
+                network.normalized(f"{name}/shortcut", 1, inputs, 4 * width)
+            network.normalized(f"{name}/1", 1, inputs, width)
+            network.normalized(f"{name}/2", 3, width, width)
+            network.normalized(f"{name}/3", 1, width, 4 * width)
+            inputs = 4 * width
+    network.dense("fc", 2048, 1000)
+    return network
+
+
+def resnet110() -> Network:
+    """For CIFAR-10: three stages of 18 blocks.
+
+    The papers do not print its layers. These have the parameters, the layers (393, counted as Keras does) and
+    the floating-point operations that Table 2 has: the first block of every stage has a projection with a
+    normalization, the first stage's, too, and a normalized dense layer of 64 comes before that of 10 classes.
+    """
+    network = Network("ResNet110")
+    network.normalized("conv1", 3, 3, 16)
+    inputs = 16
+    for stage, width in enumerate((16, 32, 64), 2):
+        for block in range(1, 19):
+            name = f"conv{stage}_{block}"
+            network.normalized(f"{name}/1", 3, inputs, width)
+            network.normalized(f"{name}/2", 3, width, width)
+            if block == 1:
+                network.normalized(f"{name}/shortcut", 1, inputs, width)
+            inputs = width
+    network.dense("fc1", 64, 64)
+    network.normalization("fc1/norm", 64)
+    network.dense("fc2", 64, 10)
+    return network
+
+
+NETWORKS: dict[str, Callable[[], Network]] = {
+    "alexnet": alexnet,
+    "resnet50": resnet50,
+    "resnet110": resnet110,
+    "vgg11": vgg11,
+}
+"""As programs ask for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Messages of `begin` bytes and more, and of less than twice as many."""
+
+    begin: int
+    messages: int
+
+
+def message_sizes(network: Network) -> list[int]:
+    """Bytes of each gradient, in the order of the layers."""
+    return [one.parameters * GRADIENT_BYTES for one in network.trainable]
+
+
+def histogram(network: Network) -> list[Bin]:
+    """How many gradients there are of each power of two of bytes; bins without any are left out."""
+    counts = Counter(1 << size.bit_length() - 1 for size in message_sizes(network))
+    return [Bin(begin, counts[begin]) for begin in sorted(counts)]
