@@ -114,8 +114,10 @@ class Torus(Fabric):
             for x in range(max(1, edge - 2), edge + 3)
             for y in range(x, edge + 4)
         ]
-        x, y, z = min(boxes, key=lambda box: (math.prod(box), max(box) - min(box)))
-        return x * y * z, _topology("TORUS", f"{x},{y},{z}")
+        box = min(boxes, key=lambda box: (math.prod(box), max(box) - min(box)))
+        # SimGrid knows no dimension of one node, nor a torus of one.
+        lengths = [length for length in box if length > 1] or [2]
+        return math.prod(lengths), _topology("TORUS", ",".join(map(str, lengths)))
 
     def link_bandwidth(self, node_bandwidth: float) -> float:
         """Of its own, not a node's."""
@@ -172,16 +174,18 @@ class Platform:
     """What the walker knows it as; None of a file of others."""
 
 
-def load_platform(name: str, nodes: int | None = None) -> Platform:
+def load_platform(name: str, nodes: int | None = None, *, with_engine: bool = False) -> Platform:
     """A platform that is built in, for so many nodes (as many as the real one has unless given), or a file's.
+
+    What the engine adds on those that are built in is an estimate, in no paper, and the libraries add
+    something too: it is left out unless asked for.
 
     Raises StrettoError for a name that is neither, and for a file that names no hosts.
     """
     if name not in _KNOWN:
         return _read_platform(name)
     known = _KNOWN[name]
-    # What the engine adds on them is an estimate, in no paper, and the libraries add something too.
-    wiring = Wiring(known.fabric, known.cores, known.hop, with_engine=False)
+    wiring = Wiring(known.fabric, known.cores, known.hop, with_engine)
     return build_platform(load_machine(name), nodes or known.nodes, wiring)
 
 
