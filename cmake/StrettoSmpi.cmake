@@ -4,6 +4,9 @@
 # From the same sources as the others: the engine, and of the benchmark what says what is measured. SMPI's
 # mpi.h is one more MPI; smpirun loads the program as a shared object.
 
+if(STRETTO_SANITIZE)
+  return()  # SimGrid's launcher, which loads the program, is not built with sanitizers
+endif()
 find_program(STRETTO_SMPICXX NAMES smpicxx DOC "Compiler wrapper of SimGrid's SMPI")
 if(NOT STRETTO_SMPICXX)
   message(STATUS "No SimGrid (smpicxx, of libsimgrid-dev): stretto simulate is left out")

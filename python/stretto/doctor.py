@@ -151,6 +151,21 @@ def check_lab() -> Finding:
     return Finding(Verdict.GOOD, "lab", "root, ip and tc are there")
 
 
+def check_simgrid() -> Finding:
+    """What simulations need."""
+    what = "simulation"
+    launcher, program = shutil.which("smpirun"), paths.find_simulate_program()
+    package = "install SimGrid (Debian, Ubuntu: libsimgrid-dev)"
+    if launcher is None:
+        return Finding(Verdict.ABSENT, what, f"no smpirun; {package}, and Stretto again")
+    if program is None:
+        detail = (
+            f"{launcher}, but no stretto-simulate.so: Stretto was built without it; install Stretto again"
+        )
+        return Finding(Verdict.ABSENT, what, detail)
+    return Finding(Verdict.GOOD, what, f"{launcher}, {program}")
+
+
 def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
     """The settings in the environment, and what the library will say about them."""
     try:
@@ -220,6 +235,7 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:
         *libraries.values(),
         *check_mpi4py(installs),
         check_lab(),
+        check_simgrid(),
         *check_variables(environment),
         *check_tables(),
     ]

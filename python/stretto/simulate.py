@@ -163,10 +163,16 @@ def bench(
     table = results_table(rows)
     console = console_for(table)
     console.print(table)
+    wrong = any(not series.correct for series in run.series)
     lines = [
         f"platform {where.platform.name}: {where.platform.description}",
         *notes(run, bound, emulated=True),
         *([] if where.arithmetic else ["reductions take no time"]),
+        *(
+            ["red: SMPI's own algorithm gives a wrong result there; its time is shown all the same"]
+            if wrong
+            else []
+        ),
     ]
     for line in lines:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
