@@ -11,7 +11,7 @@ from stretto.reproduction.node_aware import crossover
 from stretto.reproduction.pipelined import not_overlapped
 from stretto.simulation import SELECTORS, Job, seconds_of
 
-SIZES = (*(8 * 4**step for step in range(14)), 1 << 30)
+SIZES = tuple(8**step for step in range(1, 11))
 OWN = (
     "recursive_doubling",
     "rabenseifner",
@@ -60,7 +60,7 @@ def test_pipelining_hides_the_arithmetic() -> None:
 
 
 def test_small_messages_on_a_thousand_ranks() -> None:
-    sizes = (*(8 * 4**step for step in range(5)), 4096, 8192, 16384)
+    sizes = (8, 64, 512, 2048, 8192)
     platform = load_platform("bluewaters", 64)
     jobs = {
         spec: Job(platform, 64, spec, sizes, 16, data=False) for spec in ("nap", "smp", "recursive_doubling")
@@ -79,5 +79,5 @@ def test_small_messages_on_a_thousand_ranks() -> None:
     }
     simulated = crossover(times["smp"], times["nap"])
     modelled = crossover(walked["smp"], walked["nap"])
-    assert 2048 <= simulated <= 16384
+    assert 2048 <= simulated <= 8192
     assert 0.5 <= simulated / modelled <= 2
