@@ -52,13 +52,14 @@ struct Message {
   std::uint32_t segment = 0;
   double bytes = 0;
   Passage passage;
+  std::uint64_t number = 0;  // of its send, in the order in which they are posted
 };
 
 enum class Stage : std::uint8_t { leaves, arrives, is_there, is_sent };
 
 struct Event {
   double at = 0;
-  std::uint64_t number = 0;  // of two at the same time, the one that was known first
+  std::uint64_t number = 0;  // of two at the same time, the lower one comes first
   std::uint32_t message = 0;
   Stage stage = Stage::leaves;
 
@@ -139,6 +140,12 @@ class Walker {
   void schedule(double at, std::uint32_t message, Stage stage) {
     events_.push({at, next_number_++, message, stage});
   }
+  /// Of messages that may leave at once, the one whose send was posted first: by when the receives were
+  /// posted, all ranks would turn to the last one together.
+  void leave_at(std::uint32_t message, const Instant& now) {
+    messages_[message].passage = {now, now};
+    events_.push({now.at(), messages_[message].number, message, Stage::leaves});
+  }
   std::uint32_t new_message(const Message& message) {
     if (unused_.empty()) {
       messages_.push_back(message);
@@ -216,7 +223,7 @@ class Walker {
         schedule(std::max(now.at(), message.passage.end.at()), here, Stage::is_there);
       }
     } else if (is_synchronous(step, bytes)) {
-      here = new_message({step.partner, flight.segment, bytes, {now, now}});
+      here = new_message({step.partner, flight.segment, bytes, {now, now}, 0});
     } else {
       here = posted;
     }
@@ -230,25 +237,21 @@ class Walker {
     Instant& now = core(step.rank);
     now = now.after(engine_message_, Part::overhead);
     if (!is_synchronous(step, bytes)) {
-      leave_at(new_message({index, flight.segment, bytes, {}}), now);
+      leave_at(new_message({index, flight.segment, bytes, {}, next_number_++}), now);
       return;
     }
     ++flight.outstanding;
     std::uint32_t& there = meeting(step.partner, flight.segment);
     if (there == nobody) {
-      there = new_message({index, flight.segment, bytes, {now, now}});
+      there = new_message({index, flight.segment, bytes, {now, now}, next_number_++});
     } else {
+      messages_[there].number = next_number_++;
       leave_at(there, later(messages_[there].passage.begin, now));
     }
   }
 
   [[nodiscard]] bool is_synchronous(const Plan::Step& step, double bytes) const {
     return protocol(step, bytes).synchronous;
-  }
-
-  void leave_at(std::uint32_t message, const Instant& now) {
-    messages_[message].passage = {now, now};
-    schedule(now.at(), message, Stage::leaves);
   }
 
   void finish(int rank, std::size_t segment) {
