@@ -118,77 +118,76 @@ class Known:
         )
 
 
-_IN_A_ROW = (
-    "SMPI shares links evenly among all messages under way: those of one rank to another all arrive when the "
-    "last one does, and a pipeline never begins; MPI sends them over one connection one after the other, as "
-    "the walker does"
+_AT_ONCE = (
+    "SMPI shares links evenly among all messages under way: short ones that a rank sends ahead to another "
+    "all arrive when the last of them does, so that no pipeline begins; the walker, as MPI over one "
+    "connection, sends one after the other"
 )
 _SENT_AHEAD = (
-    "short messages are on their way before anybody waits for them; SMPI lets them slow down the one that is "
+    "short messages are under way before anybody waits for them: in SMPI they slow down the one that is "
     "waited for, the walker serves that one first"
 )
 _TWO_EXCHANGES = (
-    "the last of an odd number of ranks has two exchanges at once: SMPI ends both at the end, the walker one of "
-    "them half-way"
+    "the last of an odd number of ranks has two exchanges at once: SMPI ends both at the end, the walker one "
+    "of them half-way"
 )
 _NO_PORT = (
-    "in SMPI a rank has no port: several messages of one rank at once, and all those inside a node, are each "
-    "as fast as one alone"
+    "in SMPI a rank has no port: several messages of one rank at once are each as fast as one alone, and "
+    "those inside a node share nothing"
 )
 
 
-def _between(least: int, most: int, least_ranks: int = 2) -> Callable[[Case, int], bool]:
-    return lambda case, size: least <= size <= most and case.nodes * case.ppn >= least_ranks
+def _bytes(least: int, most: int, least_nodes: int = 2) -> Callable[[Case, int], bool]:
+    return lambda case, size: least <= size <= most and case.nodes >= least_nodes
 
 
-def _nine_ranks_64k(case: Case, size: int) -> bool:
-    return case.nodes == 9 and size == 64 << 10
+def _nine_ranks(case: Case, size: int) -> bool:
+    return case.nodes == 9 and size == _64K
 
 
-_LONG = 1 << 40
-_KNOWN_9 = ("64 KiB on 9 ranks", _nine_ranks_64k, _SENT_AHEAD, (9, 1, 64 << 10))
+def _short_blocks(case: Case, size: int) -> bool:
+    return size >= _64K and size < _64K * case.nodes
+
+
+def _fifteen_ranks(case: Case, size: int) -> bool:
+    return case.nodes == 15 and size >= 15 * _64K
+
+
+_64K = 64 << 10
+_1M = 1 << 20
+_16M = 16 << 20
+_LONGER = _bytes(_64K, 1 << 40)
+_SHORT_SEGMENTS = ("64 KiB", _bytes(_64K, _64K), _AT_ONCE, (8, 1, _64K))
+_LATE = ("64 KiB, 9 ranks", _nine_ranks, _SENT_AHEAD, (9, 1, _64K))
 KNOWN = (
-    Known("allreduce", "rabenseifner", *_KNOWN_9),
-    Known("allreduce", "rabenseifner:segments=4", *_KNOWN_9),
-    Known("allreduce", "swing", *_KNOWN_9),
-    Known("reduce_scatter", "recursive_halving", *_KNOWN_9),
+    Known("allreduce", "rabenseifner", *_LATE),
+    Known("allreduce", "rabenseifner:segments=4", *_LATE),
+    Known("allreduce", "swing", *_LATE),
+    Known("reduce_scatter", "recursive_halving", *_LATE),
+    Known("bcast", "binomial:segments=4", *_SHORT_SEGMENTS),
+    Known("bcast", "chain:segments=4", *_SHORT_SEGMENTS),
+    Known("reduce", "chain:segments=4", *_SHORT_SEGMENTS),
+    Known("bcast", "scatter_allgather", "blocks below 64 KiB", _short_blocks, _AT_ONCE, (32, 1, _1M)),
+    Known("bcast", "scatter_recursive_doubling", *_SHORT_SEGMENTS),
     Known(
-        "bcast", "chain:segments=4", "from 64 KiB on",
-        _between(64 << 10, _LONG), _IN_A_ROW, (7, 1, 16 << 20),
+        "allgather",
+        "ring:segments=4",
+        "1 MiB, 15 ranks and more",
+        _bytes(_1M - 32, _1M, 15),
+        _AT_ONCE,
+        (32, 1, _1M),
     ),
     Known(
-        "reduce", "chain:segments=4", "from 64 KiB on",
-        _between(64 << 10, _LONG), _IN_A_ROW, (7, 1, 1 << 20),
+        "allgather",
+        "neighbor_exchange",
+        "from 1 MiB on, 15 ranks",
+        _fifteen_ranks,
+        _TWO_EXCHANGES,
+        (15, 1, _16M),
     ),
-    Known(
-        "bcast", "binomial:segments=4", "64 KiB",
-        _between(64 << 10, 64 << 10), _IN_A_ROW, (7, 1, 64 << 10),
-    ),
-    Known(
-        "bcast", "scatter_allgather", "64 KiB to 1 MiB, as long as blocks are short",
-        _between(64 << 10, 1 << 20), _IN_A_ROW, (32, 1, 1 << 20),
-    ),
-    Known(
-        "bcast", "scatter_recursive_doubling", "64 KiB",
-        _between(64 << 10, 64 << 10), _SENT_AHEAD, (8, 1, 64 << 10),
-    ),
-    Known(
-        "allgather", "ring:segments=4", "1 MiB on 15 ranks and more",
-        _between(1_000_000, 1 << 20, 15), _IN_A_ROW, (32, 1, 1 << 20),
-    ),
-    Known(
-        "allgather", "neighbor_exchange", "from 1 MiB on, on 15 ranks",
-        lambda case, size: case.nodes == 15 and size >= 1_000_000, _TWO_EXCHANGES, (15, 1, 16 << 20),
-    ),
-    Known(
-        "reduce_scatter", "multilane", "from 64 KiB on",
-        _between(64 << 10, _LONG), _NO_PORT, (4, 4, 16 << 20),
-    ),
-    Known(
-        "allgather", "multilane", "from 64 KiB on",
-        _between(64 << 10, _LONG), _NO_PORT, (2, 8, 16 << 20),
-    ),
-)  # fmt: skip
+    Known("reduce_scatter", "multilane", "from 64 KiB on", _LONGER, _NO_PORT, (4, 4, _16M)),
+    Known("allgather", "multilane", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+)
 """Every difference between the walker and SMPI of more than is tolerated, over all_cases()."""
 
 
@@ -218,9 +217,10 @@ def all_cases(
         if algorithm.name in _PIPELINED.get(algorithm.collective, ()):
             specs.append(f"{algorithm.usual}:segments={_SEGMENTS}")
         needs_nodes = misfit(algorithm.collective, algorithm.usual, parse_topology("nodes=8,ppn=1"))
-        places = [("bluewaters", *one) for one in shapes] if needs_nodes else [("altec", p, 1) for p in ranks]
+        machine = "bluewaters" if needs_nodes else "altec"
+        places = shapes if needs_nodes else [(count, 1) for count in ranks]
         for spec in specs:
-            cases += [Case(machine, algorithm.collective, spec, *shape, sizes) for machine, *shape in places]
+            cases += [Case(machine, algorithm.collective, spec, nodes, ppn, sizes) for nodes, ppn in places]
     return cases
 
 
