@@ -55,7 +55,7 @@ struct Message {
   std::uint64_t number = 0;  // of its send, in the order in which they are posted
 };
 
-enum class Stage : std::uint8_t { leaves, arrives, is_there, is_sent };
+enum class Stage : std::uint8_t { leaves, goes_out, arrives, is_there, is_sent };
 
 struct Event {
   double at = 0;
@@ -269,6 +269,8 @@ class Walker {
     switch (event.stage) {
       case Stage::leaves:
         return leave(event.message, send);
+      case Stage::goes_out:
+        return go_out(event.message, send);
       case Stage::arrives:
         return arrive(event.message, send);
       case Stage::is_there:
@@ -316,9 +318,22 @@ class Walker {
     Message& message = messages_[index];
     now_ = message.passage.begin;
     const Protocol& cost = protocol(send, message.bytes);
+    message.passage = through(ports(send.rank, level(send) == Level::network), true, message.passage,
+                              message.bytes, speed_of(cost.bandwidth), cost.duplex, send.rank);
+    // What still waits for its port is in nobody's way: others of its node go first.
+    if (message.passage.begin.at() > now_.at()) {
+      schedule(message.passage.begin.at(), index, Stage::goes_out);
+    } else {
+      go_out(index, send);
+    }
+  }
+
+  void go_out(std::uint32_t index, const Plan::Step& send) {
+    Message& message = messages_[index];
+    now_ = message.passage.begin;
+    const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
-    Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes,
-                              speed_of(cost.bandwidth), cost.duplex, send.rank);
+    Passage passage = message.passage;
     if (cost.exchange < 1) passage = exchange(send, message, cost, by_network, passage);
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {

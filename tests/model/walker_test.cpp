@@ -87,6 +87,21 @@ TEST(Walker, SynchronousMessagesLeaveInTheOrderOfTheirSends) {
   EXPECT_NEAR(linear() / eager, 1.0, 1e-9);
 }
 
+// Seven messages of each of eight ports, and nothing that the ports share.
+TEST(Walker, MessagesThatWaitForTheirPortsKeepNothingFromOthers) {
+  Machine machine = postal_machine();
+  machine.reduction.clear();
+  const Protocol& protocol = machine.levels[0][0];
+  const std::size_t block = 1 << 20;
+  const double port = 7 * static_cast<double>(block) / protocol.bandwidth;
+  const auto linear = [&](const Topology& topology) {
+    return walk_spec("linear", topology, 8 * block, machine, {}, Collective::allgather).end().at();
+  };
+  EXPECT_NEAR(linear(nodes_of(1, 8)), port + protocol.latency, 1e-9);
+  machine.node.bandwidth = 8 * protocol.bandwidth;
+  EXPECT_NEAR(linear(nodes_of(2, 4)), port + protocol.latency, 0.2 * port);
+}
+
 TEST(Walker, PartsAddUp) {
   Machine machine = postal_machine();
   machine.node = {.bandwidth = 5e9, .message_rate = 1e6, .burst = 65536};
