@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 GRADIENT_BYTES = 4
 """Of a parameter: FP32."""
@@ -75,7 +76,7 @@ def vgg11() -> Network:
     """Configuration A (Simonyan, Zisserman 2014)."""
     network = Network("VGG11")
     channels = (3, 64, 128, 256, 256, 512, 512, 512, 512)
-    for number, (inputs, outputs) in enumerate(zip(channels, channels[1:], strict=False), 1):
+    for number, (inputs, outputs) in enumerate(pairwise(channels), 1):
         network.convolution(f"conv{number}", 3, inputs, outputs)
     network.dense("fc9", 7 * 7 * 512, 4096)
     network.dense("fc10", 4096, 4096)

@@ -21,8 +21,8 @@ from stretto.model import load_machine
 
 _HOST_SPEED = "1Gf"
 """Of no account: what computes does so for a time, not for a number of operations."""
-_EAGER_BYTES = 64 << 10
-"""Longer messages set out when their receive is posted, unless the machine says otherwise."""
+_SYNCHRONOUS_FROM = 64 << 10
+"""Where the machine does not say from how many bytes on messages wait for their receive."""
 
 
 class Fabric(ABC):
@@ -234,9 +234,15 @@ def build_platform(machine: Machine, nodes: int, wiring: Wiring) -> Platform:
     return Platform(machine.name, description, xml, hosts, machine)
 
 
+def synchronous_from(machine: Machine) -> int:
+    """Messages of so many bytes and more set out when their receive is posted, on whatever way they go."""
+    return min(
+        (one.begin for one in machine.protocols("network") if one.synchronous), default=_SYNCHRONOUS_FROM
+    )
+
+
 def _settings(machine: Machine) -> dict[str, str]:
-    synchronous = [one.begin for one in machine.protocols("network") if one.synchronous]
-    eager = min(synchronous, default=_EAGER_BYTES)
+    eager = synchronous_from(machine)
     return {
         # The usual model lets what goes one way slow down what comes the other way (TCP's acknowledgements),
         # by which a full-duplex ring would be capped.

@@ -88,7 +88,8 @@ struct BoundPredictor {
 
 double formula_seconds(const ClosedForm& form, double bytes, int nodes, int ppn, int segments,
                        const Machine& machine) {
-  return seconds(form.cost({.bytes = bytes, .nodes = nodes, .ppn = ppn, .segments = segments}), machine);
+  const FormulaCall call{.bytes = bytes, .nodes = nodes, .ppn = ppn, .segments = segments};
+  return seconds(form.cost(call), bytes, machine);
 }
 
 void bind_machine(nb::module_& module) {

@@ -148,7 +148,7 @@ const ClosedForm* find_closed_form(std::string_view algorithm) {
   return found == forms.end() ? nullptr : found;
 }
 
-double seconds(const Cost& cost, const Machine& machine) {
+double seconds(const Cost& cost, double message_bytes, const Machine& machine) {
   const auto speed = [&](Level level, double messages, double bytes) {
     return machine.protocol(level, static_cast<std::size_t>(messages > 0 ? bytes / messages : 0)).bandwidth;
   };
@@ -158,7 +158,7 @@ double seconds(const Cost& cost, const Machine& machine) {
   return per_message(machine, Level::network, cost.messages, cost.bytes) +
          cost.bytes / std::min(rank, injection) +
          per_message(machine, Level::node, cost.node_messages, cost.node_bytes) + cost.node_bytes / inside +
-         cost.reduced_bytes * machine.reduction_seconds(static_cast<std::size_t>(cost.reduced_bytes));
+         cost.reduced_bytes * machine.reduction_seconds(static_cast<std::size_t>(message_bytes));
 }
 
 }  // namespace stretto

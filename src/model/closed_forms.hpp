@@ -54,7 +54,7 @@ std::span<const ClosedForm> closed_forms();
 const ClosedForm* find_closed_form(std::string_view algorithm);
 
 /// Seconds on a machine by the max-rate model (node-aware paper, equation 3): the injection limit is shared
-/// by the active ranks of a node.
-double seconds(const Cost& cost, const Machine& machine);
+/// by the active ranks of a node. How fast a byte is reduced depends on how long the whole message is.
+double seconds(const Cost& cost, double message_bytes, const Machine& machine);
 
 }  // namespace stretto

@@ -22,6 +22,7 @@ class Server {
   Passage pass(const Passage& passage, double bytes, const Limit& limit, int rank) {
     const double wire = limit.bandwidth > 0 ? bytes / limit.bandwidth : 0;
     const double least = limit.message_rate > 0 ? 1 / limit.message_rate : 0;
+    if (wire == 0 && least == 0) return passage;
     // A token bucket: what the link has saved up counts as if it had begun so much earlier.
     const double saved_up = limit.burst > 0 && limit.bandwidth > 0 ? limit.burst / limit.bandwidth : 0;
     const Instant base = follow(passage.begin, passage.begin.at() - saved_up, rank);

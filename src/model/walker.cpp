@@ -52,13 +52,14 @@ struct Message {
   std::uint32_t segment = 0;
   double bytes = 0;
   Passage passage;
+  std::uint64_t number = 0;  // of its send, in the order in which they are posted
 };
 
-enum class Stage : std::uint8_t { leaves, arrives, is_there, is_sent };
+enum class Stage : std::uint8_t { leaves, goes_out, arrives, is_there, is_sent };
 
 struct Event {
   double at = 0;
-  std::uint64_t number = 0;  // of two at the same time, the one that was known first
+  std::uint64_t number = 0;  // of two at the same time, the lower one comes first
   std::uint32_t message = 0;
   Stage stage = Stage::leaves;
 
@@ -139,6 +140,12 @@ class Walker {
   void schedule(double at, std::uint32_t message, Stage stage) {
     events_.push({at, next_number_++, message, stage});
   }
+  /// Of messages that may leave at once, the one whose send was posted first: by when the receives were
+  /// posted, all ranks would turn to the last one together.
+  void leave_at(std::uint32_t message, const Instant& now) {
+    messages_[message].passage = {now, now};
+    events_.push({now.at(), messages_[message].number, message, Stage::leaves});
+  }
   std::uint32_t new_message(const Message& message) {
     if (unused_.empty()) {
       messages_.push_back(message);
@@ -216,7 +223,7 @@ class Walker {
         schedule(std::max(now.at(), message.passage.end.at()), here, Stage::is_there);
       }
     } else if (is_synchronous(step, bytes)) {
-      here = new_message({step.partner, flight.segment, bytes, {now, now}});
+      here = new_message({step.partner, flight.segment, bytes, {now, now}, 0});
     } else {
       here = posted;
     }
@@ -230,25 +237,21 @@ class Walker {
     Instant& now = core(step.rank);
     now = now.after(engine_message_, Part::overhead);
     if (!is_synchronous(step, bytes)) {
-      leave_at(new_message({index, flight.segment, bytes, {}}), now);
+      leave_at(new_message({index, flight.segment, bytes, {}, next_number_++}), now);
       return;
     }
     ++flight.outstanding;
     std::uint32_t& there = meeting(step.partner, flight.segment);
     if (there == nobody) {
-      there = new_message({index, flight.segment, bytes, {now, now}});
+      there = new_message({index, flight.segment, bytes, {now, now}, next_number_++});
     } else {
+      messages_[there].number = next_number_++;
       leave_at(there, later(messages_[there].passage.begin, now));
     }
   }
 
   [[nodiscard]] bool is_synchronous(const Plan::Step& step, double bytes) const {
     return protocol(step, bytes).synchronous;
-  }
-
-  void leave_at(std::uint32_t message, const Instant& now) {
-    messages_[message].passage = {now, now};
-    schedule(now.at(), message, Stage::leaves);
   }
 
   void finish(int rank, std::size_t segment) {
@@ -266,6 +269,8 @@ class Walker {
     switch (event.stage) {
       case Stage::leaves:
         return leave(event.message, send);
+      case Stage::goes_out:
+        return go_out(event.message, send);
       case Stage::arrives:
         return arrive(event.message, send);
       case Stage::is_there:
@@ -313,9 +318,22 @@ class Walker {
     Message& message = messages_[index];
     now_ = message.passage.begin;
     const Protocol& cost = protocol(send, message.bytes);
+    message.passage = through(ports(send.rank, level(send) == Level::network), true, message.passage,
+                              message.bytes, speed_of(cost.bandwidth), cost.duplex, send.rank);
+    // What still waits for its port is in nobody's way: others of its node go first.
+    if (message.passage.begin.at() > now_.at()) {
+      schedule(message.passage.begin.at(), index, Stage::goes_out);
+    } else {
+      go_out(index, send);
+    }
+  }
+
+  void go_out(std::uint32_t index, const Plan::Step& send) {
+    Message& message = messages_[index];
+    now_ = message.passage.begin;
+    const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
-    Passage passage = through(ports(send.rank, by_network), true, message.passage, message.bytes,
-                              speed_of(cost.bandwidth), cost.duplex, send.rank);
+    Passage passage = message.passage;
     if (cost.exchange < 1) passage = exchange(send, message, cost, by_network, passage);
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {

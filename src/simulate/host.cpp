@@ -37,28 +37,59 @@ std::vector<double> parse_numbers(const std::string& property, const std::string
 using Links = std::vector<simgrid::s4u::Link*>;
 using Zones = std::unordered_set<simgrid::s4u::NetZone*>;
 
+using simgrid::s4u::Link;
+
+double fastest_of(const std::vector<Row>& protocols) {
+  double fastest = 0;
+  for (const Row& row : protocols) fastest = std::max(fastest, row.values[1]);
+  return fastest;
+}
+
+double slowest_of(const Links& links) {
+  double slowest = INFINITY;
+  for (const Link* link : links) slowest = std::min(slowest, link->get_bandwidth());
+  return slowest;
+}
+
 /// SimGrid multiplies what a route's links have by factors.
 struct Protocols {
   std::vector<Row> network;
   std::vector<Row> node;
   double hop;
 
-  /// Makes the time of a message alone the protocol's. What a message takes longer than its links need is
-  /// latency to SimGrid: a factor of bandwidth below one would take the links away from other messages, too.
+  /// Keeps messages to the speed of their fastest protocol.
+  [[nodiscard]] double bandwidth_factor(bool on_node, const Links& links) const {
+    return std::min(1.0, fastest_of(on_node ? node : network) / slowest_of(links));
+  }
+  /// Makes the time of a message alone the protocol's. What it takes longer than by the fastest one is
+  /// latency to SimGrid, so that it takes the links from no other message meanwhile.
   [[nodiscard]] double latency_factor(double bytes, bool on_node, const Links& links) const {
     double of_links = 0;
-    double bandwidth = INFINITY;
-    for (const simgrid::s4u::Link* link : links) {
-      of_links += link->get_latency();
-      bandwidth = std::min(bandwidth, link->get_bandwidth());
-    }
+    for (const Link* link : links) of_links += link->get_latency();
     if (of_links == 0) return 1;
     const std::vector<double>& protocol = row_for(on_node ? node : network, bytes).values;
     const double hops = on_node || links.size() < 2 ? 0 : hop * static_cast<double>(links.size() - 2);
-    const double beyond_links = std::max(0.0, bytes / protocol[1] - bytes / bandwidth);
-    return (protocol[0] + hops + beyond_links) / of_links;
+    const double bandwidth = slowest_of(links) * bandwidth_factor(on_node, links);
+    const double slower = std::max(0.0, bytes / protocol[1] - bytes / bandwidth);
+    return (protocol[0] + hops + slower) / of_links;
   }
 };
+
+/// A message that a factor keeps below a link's speed takes the whole link to SimGrid. So links have that for
+/// each message that is on them, until they have what is really theirs. Returns how many fill one.
+std::size_t let_links_be_shared(double fastest) {
+  const Links links = simgrid::s4u::Engine::get_instance()->get_filtered_links(
+      [](const Link* link) { return link->get_sharing_policy() != Link::SharingPolicy::FATPIPE; });
+  const double slowest = slowest_of(links);
+  if (links.empty() || slowest <= fastest) return 1;
+  const double more = slowest / fastest;
+  for (Link* link : links) {
+    link->set_sharing_policy(Link::SharingPolicy::NONLINEAR, [slowest, more](double capacity, int messages) {
+      return std::min(slowest * messages, more * capacity);
+    });
+  }
+  return static_cast<std::size_t>(std::ceil(more));
+}
 
 }  // namespace
 
@@ -92,11 +123,11 @@ double value_of(const std::string& property) {
   return numbers.front();
 }
 
-void set_protocols() {
+std::size_t set_protocols() {
   // All hosts of a platform of ours have the same ones.
   const Protocols protocols{rows_of("stretto/network", 2), rows_of("stretto/node", 2),
                             value_of("stretto/hop")};
-  if (protocols.network.empty() || protocols.node.empty()) return;
+  if (protocols.network.empty() || protocols.node.empty()) return 1;
   using simgrid::s4u::Host;
   auto* model = simgrid::s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   model->set_lat_factor_cb([protocols](double bytes, const Host* from, const Host* to, const Links& links,
@@ -104,8 +135,11 @@ void set_protocols() {
     note_message(from, to, bytes);
     return protocols.latency_factor(bytes, from == to, links);
   });
-  // Not SMPI's own ones, which are those of a cluster of 2013.
-  model->set_bw_factor_cb([](double, const Host*, const Host*, const Links&, const Zones&) { return 1.0; });
+  model->set_bw_factor_cb(
+      [protocols](double, const Host* from, const Host* to, const Links& links, const Zones& /*zones*/) {
+        return protocols.bandwidth_factor(from == to, links);
+      });
+  return let_links_be_shared(fastest_of(protocols.network));
 }
 
 }  // namespace stretto::simulate

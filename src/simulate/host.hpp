@@ -38,7 +38,8 @@ const Row& row_for(const std::vector<Row>& rows, double bytes);
 double value_of(const std::string& property);
 
 /// Lets messages go by the protocols of their hosts, in place of SMPI's factors of latency and
-/// bandwidth. To be called once in a simulation, before any message.
-void set_protocols();
+/// bandwidth. Returns how many messages it takes to fill a link between nodes. To be called once in a
+/// simulation, before any message.
+std::size_t set_protocols();
 
 }  // namespace stretto::simulate

@@ -119,8 +119,7 @@ int main(int argc, char** argv) {
     const Settings settings = parse_settings(argc, argv);
     if (rank == 0) {
       if (!settings.data || settings.ping_pong) move_no_data();
-      set_protocols();
-      keep_order();
+      keep_order(set_protocols());
     }
     PMPI_Barrier(MPI_COMM_WORLD);
     if (settings.ping_pong) {

@@ -3,6 +3,8 @@
 // linked: nothing is looked up as in engine/mpi.cpp. Only what an execution of a schedule calls is here.
 #include "engine/mpi.hpp"
 
+#include <xbt/config.hpp>
+
 #include "simulate/host.hpp"
 #include "simulate/order.hpp"
 #include "simulate/virtual_time.hpp"
@@ -19,18 +21,31 @@ using simulate::value_of;
 
 /// What the engine takes for a message at each of its ends. All hosts of a platform of ours are alike.
 double message_seconds = 0;
+/// From so many bytes on a message sets out when its receive is posted.
+int synchronous_from = 0;
+
+/// SMPI keeps short and long messages in different mailboxes, but wants those of two ranks and one tag in
+/// order: of a short and a long one under way at once (the two parts of a run that wraps around) neither is
+/// found. So long ones have tags of their own. Both ends know how long a message is.
+int tag_of(int tag, int count, MPI_Datatype datatype) {
+  constexpr int tags_of_long_ones = 1 << 20;  // above all that the engine gives
+  int size = 0;
+  PMPI_Type_size(datatype, &size);
+  const bool is_long = static_cast<double>(count) * size >= synchronous_from;
+  return is_long ? tag + tags_of_long_ones : tag;
+}
 
 int send(const void* buffer, int count, MPI_Datatype datatype, int to, int tag, MPI_Comm comm,
          MPI_Request* request) {
   compute(message_seconds);
-  const int code = PMPI_Isend(buffer, count, datatype, to, tag, comm, request);
+  const int code = PMPI_Isend(buffer, count, datatype, to, tag_of(tag, count, datatype), comm, request);
   take_places();
   return code;
 }
 
 int receive(void* buffer, int count, MPI_Datatype datatype, int from, int tag, MPI_Comm comm,
             MPI_Request* request) {
-  const int code = PMPI_Irecv(buffer, count, datatype, from, tag, comm, request);
+  const int code = PMPI_Irecv(buffer, count, datatype, from, tag_of(tag, count, datatype), comm, request);
   take_places();
   return code;
 }
@@ -49,6 +64,7 @@ int wait_for_one(int count, MPI_Request* requests, int* done, int* indices, MPI_
 
 std::string load_mpi() {
   message_seconds = value_of("stretto/message");
+  synchronous_from = simgrid::config::get_value<int>("smpi/async-small-thresh");
   mpi.Isend = send;
   mpi.Irecv = receive;
   mpi.Testsome = wait_for_one;

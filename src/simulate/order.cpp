@@ -30,8 +30,9 @@ struct Departure {
 
 // Of all ranks, which are one process.
 Model* model = nullptr;
+std::size_t together = 1;  // so many messages from one node to another move at once
 std::vector<Departure> departures;
-std::map<Ends, std::deque<Action*>> lines;  // the first one moves, the others wait
+std::map<Ends, std::deque<Action*>> lines;  // the first ones move, the others wait
 std::map<const Action*, Ends> ends_of;      // all in lines
 
 void line_up(Action* action, const Ends& ends) {
@@ -39,7 +40,7 @@ void line_up(Action* action, const Ends& ends) {
   line.push_back(action);
   ends_of[action] = ends;
   // What it needs beyond the link's time passes while it waits.
-  if (line.size() > 1) action->suspend();
+  if (line.size() > together) action->suspend();
 }
 
 void take_out(const Action* action) {
@@ -47,14 +48,15 @@ void take_out(const Action* action) {
   if (found == ends_of.end()) return;
   std::deque<Action*>& line = lines[found->second];
   ends_of.erase(found);
-  const bool was_first = line.front() == action;
+  const auto place = static_cast<std::size_t>(std::find(line.begin(), line.end(), action) - line.begin());
   std::erase(line, action);
-  if (was_first && !line.empty()) line.front()->resume();
+  if (place < together && line.size() >= together) line[together - 1]->resume();
 }
 
 }  // namespace
 
-void keep_order() {
+void keep_order(std::size_t at_once) {
+  together = at_once;
   auto* interface = simgrid::s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   model = dynamic_cast<Model*>(interface);
   simgrid::s4u::Link::on_communication_state_change_cb([](NetworkAction& message, Action::State /*before*/) {

@@ -4,12 +4,14 @@
 // reduced or passed on together while the link has nothing to do.
 #pragma once
 
+#include <cstddef>
 #include <simgrid/s4u.hpp>
 
 namespace stretto::simulate {
 
-/// To be called once in a simulation, before any message.
-void keep_order();
+/// `at_once`: how many messages it takes to fill a link. So many from one node to another move at once, since
+/// several ranks of a node may share it. To be called once in a simulation, before any message.
+void keep_order(std::size_t at_once);
 
 /// A message sets out: to be called while SimGrid asks for its factors.
 void note_message(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, double bytes);

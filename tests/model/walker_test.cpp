@@ -60,7 +60,8 @@ TEST_P(ClosedForms, AreWhatTheWalkerSays) {
     ASSERT_NE(form, nullptr);
     const Recipe recipe = parse_spec(Collective::allreduce, GetParam().algorithm).recipe;
     const int segments = build(recipe, topology, 0, 0).blocks();
-    const double formula = seconds(form->cost({static_cast<double>(bytes), ranks, 1, segments}), machine);
+    const auto length = static_cast<double>(bytes);
+    const double formula = seconds(form->cost({length, ranks, 1, segments}), length, machine);
     EXPECT_NEAR(seconds_of(GetParam().algorithm, topology, bytes, machine) / formula, 1.0,
                 GetParam().tolerance)
         << GetParam().algorithm << " on " << ranks << " ranks";
@@ -74,6 +75,32 @@ INSTANTIATE_TEST_SUITE_P(
                     // The arithmetic of some steps is hidden: not all ranks have a segment to reduce in each.
                     Formula{"segmented_ring", {4, 8}, 0.02}, Formula{"reduce_broadcast", {2, 4, 8, 16, 64}}),
     [](const auto& param) { return std::string(param.param.algorithm); });
+
+// Each rank turns to the others in an order of its own; whoever posts its receives last is no exception.
+TEST(Walker, SynchronousMessagesLeaveInTheOrderOfTheirSends) {
+  Machine machine = postal_machine();
+  const auto linear = [&] {
+    return walk_spec("linear", Topology::flat(8), 8 << 20, machine, {}, Collective::allgather).end().at();
+  };
+  const double eager = linear();
+  for (auto& rows : machine.levels) rows[0].synchronous = true;
+  EXPECT_NEAR(linear() / eager, 1.0, 1e-9);
+}
+
+// Seven messages of each of eight ports, and nothing that the ports share.
+TEST(Walker, MessagesThatWaitForTheirPortsKeepNothingFromOthers) {
+  Machine machine = postal_machine();
+  machine.reduction.clear();
+  const Protocol& protocol = machine.levels[0][0];
+  const std::size_t block = 1 << 20;
+  const double port = 7 * static_cast<double>(block) / protocol.bandwidth;
+  const auto linear = [&](const Topology& topology) {
+    return walk_spec("linear", topology, 8 * block, machine, {}, Collective::allgather).end().at();
+  };
+  EXPECT_NEAR(linear(nodes_of(1, 8)), port + protocol.latency, 1e-9);
+  machine.node.bandwidth = 8 * protocol.bandwidth;
+  EXPECT_NEAR(linear(nodes_of(2, 4)), port + protocol.latency, 0.2 * port);
+}
 
 TEST(Walker, PartsAddUp) {
   Machine machine = postal_machine();

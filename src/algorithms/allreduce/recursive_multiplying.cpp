@@ -70,10 +70,14 @@ Schedule recursive_multiplying(const Task& task, int rank) {
       std::vector<Slice> runs;
       for (int i = 0; i < size; ++i) {
         runs.push_back(i == place ? mine : scratch(i < place ? i : i - 1));
-        if (i == place) continue;
-        if (static_cast<int>(schedule.scratch_shape().size()) <= runs.back().first) schedule.add_scratch(0);
-        const int partner = core.rank_of(me + (i - place) * distance);
-        schedule.send(mine, partner).recv(runs.back(), partner);
+      }
+      while (static_cast<int>(schedule.scratch_shape().size()) < size - 1) schedule.add_scratch(0);
+      // Each begins with the rank after itself, so that not all of them send to the same one at once.
+      for (int ahead = 1; ahead < size; ++ahead) {
+        const auto rank_at = [&](int i) { return core.rank_of(me + (i - place) * distance); };
+        const int behind = (place + size - ahead) % size;
+        schedule.send(mine, rank_at((place + ahead) % size));
+        schedule.recv(runs[static_cast<std::size_t>(behind)], rank_at(behind));
       }
       schedule.end_round();
       reduce_in_fixed_tree(schedule, runs, output(0));
