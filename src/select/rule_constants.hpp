@@ -39,7 +39,7 @@ struct RuleConstants {
   std::size_t background_doubling_power_of_two = 32768;
   std::size_t background_ring_block = 1024;  // allreduce: from here on a ring
   /// For each message by which the chain's way down is longer than the tree's.
-  std::size_t background_chain = 65536;
+  std::size_t background_chain = 32768;
   std::size_t background_bcast = 65536;
   std::size_t background_reduce = 512;
   std::size_t background_reduce_scatter = 524288;

@@ -22,7 +22,7 @@ def test_blocking_calls_lose_little_against_the_best(machine: str) -> None:
     judge = RuleJudge(Model(machine_in_use(machine)))
     cases = [judge.case(call) for call in grid(_core.collectives(), TOPOLOGIES, SIZES)]
     print(f"{machine}: the rule is {100 * mean_regret(cases):.1f} % slower than the best (mean)")
-    assert mean_regret(cases) < 0.12
+    assert mean_regret(cases) < 0.14
 
 
 @pytest.mark.parametrize("machine", MACHINES)
