@@ -91,7 +91,7 @@ app.command(cls=LauncherCommand)(study)
 app.command()(report)
 
 try:
-    from stretto import calibrate, explain, export, predict, schedules, tune
+    from stretto import advise, calibrate, explain, export, predict, schedules, tune
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -99,6 +99,7 @@ else:
     app.command()(schedules.algorithms)
     app.command()(schedules.verify)
     app.command()(schedules.show)
+    app.command()(advise.advise)
     app.command()(predict.predict)
     app.command()(tune.tune)
     app.command()(export.export)

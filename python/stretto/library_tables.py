@@ -5,8 +5,8 @@ Each line: library, collective, from how many ranks a node on, from how many ran
 each with the bytes from which on it is taken. The selectors were called with 2 to 512 ranks and all powers of
 two up to 1 GiB, with an operation of the program (MPI_Op_create), and with SMPI's algorithms replaced by
 functions that only note their name; what MVAPICH2's broadcast takes among the nodes was told by its time.
-`leaders/X` is X among the leaders of the nodes; `mvapich2`: what MVAPICH2 takes. Bytes are of the whole message,
-in allgather of MVAPICH2 and Intel MPI of a rank's block. Intel MPI's reduce is MVAPICH2's.
+`leaders/X` is X among the leaders of the nodes; `mvapich2`: what MVAPICH2 takes. Bytes are of the whole
+message, in allgather of MVAPICH2 and Intel MPI of a rank's block. Intel MPI's reduce is MVAPICH2's.
 """
 
 TABLES = """
