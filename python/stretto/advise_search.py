@@ -56,17 +56,18 @@ class Advice:
     spec: str
     """The fastest; `native` if no library of all is slower than ours."""
     seconds: float
+    """Of the spec; of `native`, what the fastest library takes."""
     bound: float | None
     """Seconds that the links of the nodes and one latency take at least; None on one node."""
     libraries: tuple[OfLibrary, ...]
 
     def gain(self, one: OfLibrary) -> float:
         """How many times faster than the library. Where that is faster, it is left to itself."""
-        return max(1.0, one.seconds / self.seconds)
+        return 1.0 if self.spec == NATIVE else max(1.0, one.seconds / self.seconds)
 
     def spec_for(self, one: OfLibrary) -> str:
         """What to take under that library."""
-        return self.spec if one.seconds > self.seconds else NATIVE
+        return self.spec if self.gain(one) > 1.0 else NATIVE
 
 
 @dataclass(frozen=True, slots=True)
