@@ -153,7 +153,15 @@ class Search:
 
 
 def library_seconds(model: Model, call: Call, choice: LibraryChoice) -> float:
-    """By the spec that does the same, without what our engine adds; else of the best textbook algorithm."""
+    """By its steps or the spec that does the same, without our engine's overhead; else the textbook's best."""
+    if choice.steps:
+        where = parse_topology(call.topology)
+        inside, among = f"nodes=1,ppn={where.max_ppn}", f"nodes={where.nodes},ppn=1"
+        calls = [
+            (Call(step.collective, call.bytes, among if step.among_leaders else inside), step.spec)
+            for step in choice.steps
+        ]
+        return sum(model.predict(one, spec, engine=False).seconds for one, spec in calls)
     if choice.spec is None or not model.fits(call, choice.spec):
         return model.predict(call, NATIVE).seconds
     return model.predict(call, choice.spec, engine=False).seconds

@@ -26,6 +26,16 @@ _BY_BLOCK = ("mvapich2", "intelmpi")
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """Of an algorithm that knows of nodes."""
+
+    among_leaders: bool
+    """Of the nodes; else inside each node."""
+    collective: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
 class LibraryChoice:
     """What a library takes for a call."""
 
@@ -35,6 +45,8 @@ class LibraryChoice:
     """Which of ours does the same; None: none does."""
     exact: bool
     """It sends the same messages; else it comes near."""
+    steps: tuple[Step, ...] = ()
+    """If there are any: what it does one after another, which is nearer than the spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +75,7 @@ def library_choice(library: str, collective: str, ranks: int, ppn: int, nbytes: 
     shape = _Shape(library, collective, ranks, ppn)
     algorithm = _algorithm(shape, nbytes)
     spec, exact = _twin(shape, algorithm, nbytes)
-    return LibraryChoice(algorithm, spec, exact)
+    return LibraryChoice(algorithm, spec, exact, _steps(shape, algorithm, nbytes))
 
 
 def _algorithm(shape: _Shape, nbytes: int) -> str:
@@ -146,6 +158,8 @@ _TWINS = {
 # Binary trees in segments of some KiB: while the message is one segment they are near to binomial ones.
 _BINARY_TREES = {("bcast", "NTSB"): 4 << 10, ("reduce", "ompi_binary"): 4 << 10}
 _RINGS = (("allreduce", "lr"), ("allreduce", "ompi_ring_segmented"))
+_TWO_LEVEL_SHORT = 4 << 10
+"""Below, MPICH's allreduce inside a node is by recursive doubling."""
 _MPICH_SHORT = 2 << 10
 """Below, its reduce is a binomial tree."""
 
@@ -196,6 +210,18 @@ def _two_levels(shape: _Shape, nbytes: int) -> tuple[str, bool]:
         return ("binomial" if short else "rabenseifner"), alone or short
     spec = "knomial:radix=4" if shape.ranks >= 4 else "binomial"
     return (spec if alone else f"smp({spec})"), alone and shape.ranks in (4, 8, 16)
+
+
+def _steps(shape: _Shape, algorithm: str, nbytes: int) -> tuple[Step, ...]:
+    """Of an allreduce: inside the nodes it is one too, or MVAPICH2's reduce, and a broadcast after it."""
+    if (shape.collective, algorithm) != ("allreduce", "mvapich2_two_level") or shape.ppn == 1:
+        return ()
+    among = Step(True, "allreduce", "recursive_doubling")
+    if shape.library == "mvapich2":
+        tree = "knomial:radix=4"
+        return Step(False, "reduce", tree), among, Step(False, "bcast", tree)
+    inside = "recursive_doubling" if nbytes < _TWO_LEVEL_SHORT else "rabenseifner"
+    return Step(False, "allreduce", inside), among, Step(False, "bcast", "binomial")
 
 
 def _by_leaders(shape: _Shape, spec: str) -> str:

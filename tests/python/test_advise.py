@@ -89,6 +89,16 @@ def test_the_sample_by_smpi_agrees() -> None:
         assert abs(row.difference) < (0.2 if row.who == "stretto" else 0.03)
 
 
+def test_mpich_on_nodes_of_several_ranks_is_walked_in_its_steps() -> None:
+    walker = cluster()
+    advice = search(walker, "allreduce", "nodes=4,ppn=4", [1 << 10, 1 << 20])
+    rows = [row for row in check(walker, "allreduce", 4, 4, advice).rows if row.who == "mpich"]
+    assert [row.bytes for row in rows] == [1 << 10, 1 << 20]
+    for row in rows:
+        assert row.difference is not None
+        assert abs(row.difference) < 0.03
+
+
 def test_a_sample_of_a_large_cluster_is_of_fewer_nodes() -> None:
     assert sample_shape(64, 8) == (8, 8)
     assert sample_shape(1000, 1) == (64, 1)
