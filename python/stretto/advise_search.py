@@ -153,7 +153,7 @@ class Search:
 
 
 def library_seconds(model: Model, call: Call, choice: LibraryChoice) -> float:
-    """By its steps or the spec that does the same, without our engine's overhead; else the textbook's best."""
+    """By its steps or the spec that does so, without our engine's overhead; else the textbook's best."""
     if choice.steps:
         where = parse_topology(call.topology)
         inside, among = f"nodes=1,ppn={where.max_ppn}", f"nodes={where.nodes},ppn=1"

@@ -60,6 +60,11 @@ class _Shape:
     def is_power_of_two(self) -> bool:
         return self.ranks & (self.ranks - 1) == 0
 
+    @property
+    def has_many_leaders(self) -> bool:
+        """So that MVAPICH2 scatters among them; it goes by its rows of 16 ranks a node too."""
+        return self.ranks > 16 and (self.ranks // self.ppn > 8 or self.ppn >= 16)
+
 
 def library_choice(library: str, collective: str, ranks: int, ppn: int, nbytes: int) -> LibraryChoice:
     """What the library takes for a call of so many bytes, with an operation of the program, as float.
@@ -97,8 +102,11 @@ def _rules(shape: _Shape) -> tuple[list[int], list[str]]:
         # A library has its tables by ppn, and takes the next lower where it has none of this.
         if (library, collective) == ("intelmpi", "reduce"):
             library = "mvapich2"
+        ppn_of_rows = shape.ppn
+        if (library, collective) == ("mvapich2", "bcast") and shape.has_many_leaders:
+            ppn_of_rows = 1
         rows = _tables()[library, collective]
-        by_ranks = rows[max(ppn for ppn in rows if ppn <= shape.ppn)]
+        by_ranks = rows[max(ppn for ppn in rows if ppn <= ppn_of_rows)]
         text = by_ranks[max((ranks for ranks in by_ranks if ranks <= shape.ranks), default=min(by_ranks))]
     first, *others = text.split()
     pairs = [(0, first)] + [(parse_bytes(begin), name) for begin, name in (one.split(":") for one in others)]

@@ -86,6 +86,21 @@ def test_other_collectives_take_the_time_of_their_twins(
     assert compared == len(sizes)
 
 
+@pytest.mark.parametrize(("nodes", "ppn", "twin"), [(4, 2, "smp(scatter_allgather)"), (6, 4, "smp(binomial)"),
+                                                    (9, 2, "smp(scatter_allgather)")])  # fmt: skip
+def test_mvapich2_broadcasts_by_how_many_leaders_there_are(nodes: int, ppn: int, twin: str) -> None:
+    size = 2 << 20
+    assert library_choice("mvapich2", "bcast", nodes * ppn, ppn, size).spec == twin
+    platform = load_platform("altec", nodes)
+    native, ours = seconds_of(
+        [
+            Job(platform, nodes, "native", (size,), ppn, "bcast", "mvapich2", data=False),
+            Job(platform, nodes, twin, (size,), ppn, "bcast", data=False),
+        ]
+    )
+    assert abs(ours[size] / native[size] - 1) < 0.03
+
+
 @pytest.mark.parametrize("collective", collectives())
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_every_choice_is_a_spec_that_fits(library: str, collective: str) -> None:
