@@ -91,7 +91,17 @@ app.command(cls=LauncherCommand)(study)
 app.command()(report)
 
 try:
-    from stretto import calibrate, explain, export, predict, reproduce, schedules, simulate, tune
+    from stretto import (
+        advise,
+        calibrate,
+        explain,
+        export,
+        predict,
+        reproduce,
+        schedules,
+        simulate,
+        tune,
+    )
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
@@ -99,6 +109,7 @@ else:
     app.command()(schedules.algorithms)
     app.command()(schedules.verify)
     app.command()(schedules.show)
+    app.command()(advise.advise)
     app.command()(predict.predict)
     app.command()(tune.tune)
     app.command()(export.export)
