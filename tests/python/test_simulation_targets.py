@@ -70,9 +70,12 @@ def test_small_messages_on_a_thousand_ranks() -> None:
         if size <= 2048:
             assert times["nap"][size] < min(times["smp"][size], times["recursive_doubling"][size]), size
     walker = Model(load_machine("bluewaters"))
+    shape = "nodes=64,ppn=16,sockets=2"
     walked = {
         spec: {
-            size: walker.predict(Call("allreduce", size, "nodes=64,ppn=16"), spec, engine=False).seconds
+            size: walker.predict(
+                Call("allreduce", size, "nodes=64,ppn=16,sockets=2"), spec, engine=False
+            ).seconds
             for size in sizes
         }
         for spec in ("nap", "smp")

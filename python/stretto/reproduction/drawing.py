@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _PANEL_WIDTH = 5.2
 _PANEL_HEIGHT = 3.6
+_FORMULA = "-T"
+"""The papers' suffix for theory."""
+_MOST_MARKERS = 40
 
 
 def draw(title: str, result: Result, file: Path) -> None:
@@ -25,14 +28,16 @@ def draw(title: str, result: Result, file: Path) -> None:
 
     columns = min(result.columns, len(result.panels))
     rows = math.ceil(len(result.panels) / columns)
+    # What belongs together has one colour: a formula (RSA-T) is dotted in that of what it is about.
     labels = list(dict.fromkeys(label for panel in result.panels for label in panel.curves))
+    plain = [label for label in labels if not _is_formula(label)]
     # One legend for all, if they share most of it; else each has its own.
     shared = len(labels) <= max(len(panel.curves) for panel in result.panels) + 2
     width = max(1.0 + _PANEL_WIDTH * columns, 6.5)
     figure = Figure(figsize=(width, 1.2 + _PANEL_HEIGHT * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, panel in zip(grid.flat, result.panels, strict=False):
-        _draw_panel(axes, panel, labels)
+        _draw_panel(axes, panel, plain)
         if not shared:
             axes.legend(fontsize=7.5, frameon=False)
     for axes in grid.flat[len(result.panels) :]:
@@ -50,10 +55,14 @@ def draw(title: str, result: Result, file: Path) -> None:
     figure.savefig(file, dpi=130)
 
 
+def _is_formula(label: str) -> bool:
+    return label.endswith(_FORMULA)
+
+
 def _draw_panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
     count = len(panel.curves)
     for place, (label, curve) in enumerate(panel.curves.items()):
-        index = labels.index(label)
+        index = labels.index(label.removesuffix(_FORMULA))
         colour = COLOURS[index % len(COLOURS)]
         if panel.bars:
             width = 0.8 / count
@@ -64,8 +73,8 @@ def _draw_panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
             list(curve),
             list(curve.values()),
             color=colour,
-            marker=MARKERS[index % len(MARKERS)],
-            linestyle=LINESTYLES[index // len(COLOURS) % len(LINESTYLES)],
+            marker="" if _is_formula(label) or len(curve) > _MOST_MARKERS else MARKERS[index % len(MARKERS)],
+            linestyle=":" if _is_formula(label) else LINESTYLES[index // len(COLOURS) % len(LINESTYLES)],
             markersize=3.5,
             linewidth=1.4,
             label=label,
@@ -73,17 +82,21 @@ def _draw_panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
     xs = sorted({x for curve in panel.curves.values() for x in curve})
     axes.set_title(panel.title, fontsize=10)
     axes.grid(which="major", alpha=0.3)
-    _set_scale(axes, "x", panel.x, xs, bars=panel.bars)
-    _set_scale(axes, "y", panel.y, [], bars=False)
+    axes.set_axisbelow(True)
+    if panel.bars:
+        words = [panel.ticks.get(x) or _text(x, panel.x) for x in xs]
+        is_long = max(map(len, words)) > 4
+        axes.set_xticks(range(len(xs)), words, rotation=60 if is_long else 0, fontsize=8)
+        axes.set_xlabel(panel.x.label)
+    else:
+        _set_scale(axes, "x", panel.x, xs)
+    _set_scale(axes, "y", panel.y, [])
 
 
-def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float], *, bars: bool) -> None:
+def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float]) -> None:
     is_x = which == "x"
     (axes.set_xlabel if is_x else axes.set_ylabel)(axis.label)
     set_scale = axes.set_xscale if is_x else axes.set_yscale
-    if bars and is_x:
-        axes.set_xticks(range(len(values)), [_text(value, axis) for value in values], rotation=60, fontsize=7)
-        return
     match axis.scale:
         case Scale.BYTES:
             set_scale("log", base=2)
@@ -93,7 +106,7 @@ def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float], *, bars:
             set_scale("log", base=2)
             if is_x:
                 shown = values if len(values) <= 12 else values[:: math.ceil(len(values) / 12)]
-                axes.set_xticks(shown, [f"{value:g}" for value in shown])
+                axes.set_xticks(shown, [f"{value:g}" for value in shown], fontsize=8)
                 axes.minorticks_off()
         case Scale.LOG:
             set_scale("log")

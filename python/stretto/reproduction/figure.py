@@ -48,6 +48,8 @@ class Panel:
     x: Axis = SIZE
     y: Axis = THROUGHPUT
     bars: bool = False
+    ticks: Mapping[float, str] = field(default_factory=dict)
+    """What stands at places of the x axis, if not the numbers."""
 
 
 class Verdict(StrEnum):
@@ -118,7 +120,7 @@ class Figure:
     """One figure, or table, of a paper."""
 
     paper: str
-    """pipelined, training or node-aware."""
+    """pipelined, training or node-aware; models for what is ours."""
     number: str
     """fig5, table1."""
     title: str
@@ -138,6 +140,7 @@ PAPERS = {
     "training": "Castelló, Catalán, Dolz, Quintana-Ortí, Duato: Analyzing the impact of the MPI allreduce in "
     "distributed training of convolutional neural networks (2023)",
     "node-aware": "Bienz, Olson, Gropp: Node-aware improvements to allreduce (2019)",
+    "models": "Not from the papers: the models against each other",
 }
 
 

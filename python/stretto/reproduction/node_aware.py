@@ -14,10 +14,11 @@ from stretto.platforms import load_platform
 from stretto.reproduction.figure import SIZE, Axis, Bench, Claim, Figure, Panel, Result, Scale, judged
 from stretto.reproduction.lines import KIB, MIB, Lines, range_text, simulate_lines, speedups
 from stretto.simulation import ping_pong
-from stretto.topologies import topology_text
 from stretto.units import format_bytes
 
 _PPN = 16
+_SOCKETS = 2
+"""Of a node."""
 _VALUE = 8
 """Bytes of a double."""
 _SPECS = {"RD": "recursive_doubling", "SMP": "smp", "NAP": "nap"}
@@ -57,7 +58,7 @@ def _walked(points: Sequence[tuple[int, int]]) -> dict[str, list[float]]:
     walker = Model(load_machine("bluewaters"))
 
     def seconds(spec: str, processes: int, size: int) -> float:
-        where = topology_text(None, None, processes // _PPN, _PPN, 1)
+        where = f"nodes={processes // _PPN},ppn={_PPN},sockets={_SOCKETS}"
         return walker.predict(Call("allreduce", size, where), spec, engine=False).seconds
 
     return {

@@ -97,9 +97,10 @@ def table1(bench: Bench) -> Result:
             "formula": {float(index): said[label] for index, label in order},
             "schedule": {float(index): walked[label] for index, label in order},
         },
-        Axis(", ".join(f"{index}: {label}" for index, label in order), Scale.LINEAR),
+        Axis("algorithm", Scale.LINEAR),
         Axis("seconds", Scale.LINEAR),
         bars=True,
+        ticks=dict(enumerate(said)),
     )
     return Result(
         [panel],
