@@ -34,6 +34,7 @@ std::size_t together = 1;  // so many messages from one node to another move at 
 std::vector<Departure> departures;
 std::map<Ends, std::deque<Action*>> lines;  // the first ones move, the others wait
 std::map<const Action*, Ends> ends_of;      // all in lines
+std::vector<Action*> next;                  // may move as soon as time has advanced
 
 void line_up(Action* action, const Ends& ends) {
   std::deque<Action*>& line = lines[ends];
@@ -50,7 +51,14 @@ void take_out(const Action* action) {
   ends_of.erase(found);
   const auto place = static_cast<std::size_t>(std::find(line.begin(), line.end(), action) - line.begin());
   std::erase(line, action);
-  if (place < together && line.size() >= together) line[together - 1]->resume();
+  if (place < together && line.size() >= together) next.push_back(line[together - 1]);
+}
+
+/// While SimGrid goes through what has ended it must not find rates changed.
+void move_next() {
+  for (Action* action : std::exchange(next, {})) {
+    if (ends_of.contains(action)) action->resume();
+  }
 }
 
 }  // namespace
@@ -64,6 +72,7 @@ void keep_order(std::size_t at_once) {
     const auto* action = reinterpret_cast<const Action*>(&message);
     if (action->get_state() == Action::State::FINISHED) take_out(action);
   });
+  simgrid::s4u::Engine::on_time_advance_cb([](double /*seconds*/) { move_next(); });
 }
 
 void note_message(const Host* from, const Host* to, double bytes) {

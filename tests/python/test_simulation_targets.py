@@ -73,10 +73,7 @@ def test_small_messages_on_a_thousand_ranks() -> None:
     shape = "nodes=64,ppn=16,sockets=2"
     walked = {
         spec: {
-            size: walker.predict(
-                Call("allreduce", size, "nodes=64,ppn=16,sockets=2"), spec, engine=False
-            ).seconds
-            for size in sizes
+            size: walker.predict(Call("allreduce", size, shape), spec, engine=False).seconds for size in sizes
         }
         for spec in ("nap", "smp")
     }
