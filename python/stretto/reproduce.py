@@ -75,9 +75,8 @@ def _print(figure: Figure, claims: Sequence[Claim], file: Path, seconds: float) 
     for column in ("the paper reports", "came out", "", "why"):
         table.add_column(column, overflow="fold")
     for claim in claims:
-        why = "" if claim.verdict == Verdict.AGREES else claim.why
         table.add_row(
-            claim.reported, claim.came_out, f"[{_STYLES[claim.verdict]}]{claim.verdict.value}[/]", why
+            claim.reported, claim.came_out, f"[{_STYLES[claim.verdict]}]{claim.verdict.value}[/]", claim.why
         )
     console = console_for(table)
     console.print(table)

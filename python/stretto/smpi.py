@@ -40,8 +40,8 @@ _SETTINGS = (
     "contexts/stack-size:1024",
 )
 _PRECISIONS = ("1e-7", "1e-9", "1e-6", "1e-8")
-"""Of SimGrid's sharing of links, to be tried in this order: by rounding, some calls end in a message without a
-part of its links (with the usual 1e-5 more often), and SimGrid gives up."""
+"""Of SimGrid's sharing of links, to be tried in this order: by rounding, some calls end in a message without
+a part of its links (with the usual 1e-5 more often), and SimGrid gives up."""
 _ENVIRONMENT = {
     # SMPI's algorithms allocate whole messages: small pages would make most of the time go into faults.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",

@@ -68,13 +68,13 @@ class Claim:
     came_out: str
     verdict: Verdict
     why: str = ""
-    """Where they do not agree, or where the figure is not quite the paper's."""
+    """Where they do not agree."""
 
 
 def judged(reported: str, came_out: str, holds: bool, *, partly: bool = False, why: str = "") -> Claim:
-    """A claim that holds, or partly, or does not; `why` is told unless it holds plainly."""
+    """A claim that holds, or partly, or does not; then `why` is told."""
     verdict = Verdict.AGREES if holds else Verdict.PARTLY if partly else Verdict.DIFFERS
-    return Claim(reported, came_out, verdict, why)
+    return Claim(reported, came_out, verdict, "" if holds else why)
 
 
 @dataclass(frozen=True, slots=True)

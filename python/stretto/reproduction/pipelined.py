@@ -32,6 +32,9 @@ from stretto.simulation import Job
 from stretto.units import format_bytes
 
 _SEGMENTS = (2, 4, 8)
+_ALL_HIDDEN = (
+    "the simulated engine hides all of the arithmetic behind transfers, the paper's library a good half of it"
+)
 _FULL_DUPLEX = (
     "where both directions of a link are used at once, RSA and RNG move the same bytes in the same time on a "
     "power of two; the paper's RSA exchanges with one partner, which its library does at half the speed "
@@ -109,19 +112,19 @@ def fig2(bench: Bench) -> Result:
             panels.append(size_panel(f"{name}, {nodes} nodes", lines))
             best = {size: min(lines[f"{mb}MB"][size] for mb in cuts) for size in sizes}
             gains = speedups({**lines, "best": best}, f"NBL({name})", "best", large_size(sizes))
-            reported = {
-                ("AUTO", 8): "8 nodes, AUTO: pipelining gains about 250 MB/s beyond 32 MB (about 1.2 x)",
-                ("AUTO", 9): "9 nodes, AUTO: from 800 to more than 1,200 MB/s (1.5 x)",
-                ("RNG", 8): "8 nodes, RNG: 4,000 MB/s kept, where one segment falls to 3,000 (1.3 x)",
-                ("RNG", 9): "9 nodes, RNG: the same",
+            reported, paper = {
+                ("AUTO", 8): ("8 nodes, AUTO: pipelining gains about 250 MB/s beyond 32 MB (1.2 x)", 1.2),
+                ("AUTO", 9): ("9 nodes, AUTO: from 800 to more than 1,200 MB/s (1.5 x)", 1.5),
+                ("RNG", 8): ("8 nodes, RNG: 4,000 MB/s, where one segment falls to 3,000 (1.3 x)", 1.3),
+                ("RNG", 9): ("9 nodes, RNG: the same", 1.3),
             }[name, nodes]
             claims.append(
                 judged(
                     reported,
                     range_text(gains),
-                    min(gains) > 1.15,
+                    min(gains) > 0.85 * paper and max(gains) < 1.2 * paper,
                     partly=min(gains) > 1.03,
-                    why="what pipelining hides is the arithmetic, a smaller part of RSA on 9 nodes",
+                    why=_ALL_HIDDEN,
                 )
             )
     return Result(
@@ -153,9 +156,11 @@ def fig3(bench: Bench) -> Result:
                 judged(
                     reported,
                     came_out,
-                    min(gains) > 1.1 and (is_ring or max(small) < 1.05),
+                    1.1 < max(gains) < (1.3 if is_ring else 2) and (is_ring or max(small) < 1.05),
                     partly=min(gains) > 1.05,
-                    why="segments cost nothing here but their messages: they pay from smaller ones on",
+                    why=_ALL_HIDDEN
+                    if is_ring
+                    else "segments cost nothing here but their messages: they pay from smaller ones on",
                 )
             )
     return Result(panels, claims)
@@ -244,6 +249,7 @@ def fig6(bench: Bench) -> Result:
                 "MB/s (1.5-1.7 x)",
                 range_text(gains),
                 min(gains) > 1.4,
+                partly=min(gains) > 1.2,
                 why="two segments in flight nearly fill a simulated link; what the paper's library loses on "
                 "each segment is not its latency",
             )
