@@ -60,7 +60,7 @@ def reproduce(
             bench = Bench(quick=quick or subset, progress=progress)
             result = figure.make(bench)
         file = folder / f"{figure.paper}-{figure.number}.png"
-        draw(f"{figure.title} ({figure.paper} paper, {figure.number})", result, file)
+        draw(figure.heading, result, file)
         results.append((figure, result))
         _print(figure, result.claims, file, time.monotonic() - begin)
     if page:

@@ -98,6 +98,7 @@ void run_native(const Operands& operands, MPI_Op operation) {
   const int block = static_cast<int>(role.block_count(role.rank));
   MPI_Comm const comm = MPI_COMM_WORLD;
   std::vector<int> blocks;
+  blocks.reserve(static_cast<std::size_t>(role.ranks));
   for (int rank = 0; rank < role.ranks; ++rank) blocks.push_back(static_cast<int>(role.block_count(rank)));
   switch (role.collective) {
     case bench::Collective::allreduce:

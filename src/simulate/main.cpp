@@ -10,6 +10,7 @@
 // To be run by smpirun, without privatization: all ranks share the globals, and the C++ code is written so.
 #include <mpi.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -105,6 +106,14 @@ bool run_collectives(const Settings& settings, int rank, int ranks) {
   return right;
 }
 
+void report_failure(const char* what) noexcept {
+  try {
+    print({{"event", "error"}, {"message", what}});
+  } catch (const std::exception&) {
+    std::abort();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,9 +137,9 @@ int main(int argc, char** argv) {
       status = 1;
     }
     if (rank == 0) print({{"event", "end"}});
-  } catch (const std::invalid_argument& error) {
-    // Wrong on all ranks.
-    if (rank == 0) print({{"event", "error"}, {"message", error.what()}});
+  } catch (const std::exception& error) {
+    // Wrong on all ranks: wrong arguments, or no memory, which they share.
+    if (rank == 0) report_failure(error.what());
     status = 2;
   }
   MPI_Finalize();

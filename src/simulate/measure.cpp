@@ -29,6 +29,7 @@ Topology find_topology(int rank, int ranks) {
   PMPI_Barrier(MPI_COMM_WORLD);
   std::map<std::string, int> numbers;
   std::vector<int> labels;
+  labels.reserve(host_names.size());
   for (const std::string& name : host_names) {
     labels.push_back(numbers.try_emplace(name, static_cast<int>(numbers.size())).first->second);
   }

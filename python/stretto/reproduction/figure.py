@@ -133,6 +133,12 @@ class Figure:
         """pipelined/fig5."""
         return f"{self.paper}/{self.number}"
 
+    @property
+    def heading(self) -> str:
+        """What stands above the picture."""
+        of_paper = self.paper in ("pipelined", "training", "node-aware")
+        return f"{self.title} ({self.paper} paper, {self.number})" if of_paper else self.title
+
 
 PAPERS = {
     "pipelined": "Castelló, Quintana-Ortí, Duato: Accelerating distributed deep neural network training with "

@@ -296,8 +296,8 @@ def fig14(bench: Bench) -> Result:
                 f"SMP from {_size_text(simulated)}",
                 1024 <= simulated <= 4096,
                 partly=simulated <= 8192,
-                why="our NAP has equally many subgroups in both steps between nodes; with the paper's (16, then "
-                "4) it was 2.0 KiB",
+                why="our NAP has equally many subgroups in both steps between nodes; with the paper's (16, "
+                "then 4) it was 2.0 KiB",
             ),
             judged(
                 "the models say the same",

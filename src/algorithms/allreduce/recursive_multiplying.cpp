@@ -68,6 +68,7 @@ Schedule recursive_multiplying(const Task& task, int rank) {
     for (const int size : groups.sizes) {
       const int place = me / distance % size;
       std::vector<Slice> runs;
+      runs.reserve(static_cast<std::size_t>(size));
       for (int i = 0; i < size; ++i) {
         runs.push_back(i == place ? mine : scratch(i < place ? i : i - 1));
       }
