@@ -18,7 +18,7 @@ from stretto.errors import StrettoError
 from stretto.mpi import Flavor, Launcher
 
 # STRETTO_ variables that are for the command line, not for the ranks.
-TOOL_VARIABLES = frozenset({"STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
+TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
 # Those that name files of ranks: a rank may run in another folder than the one where the name was written.
 _FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
 

@@ -18,7 +18,7 @@ constexpr std::string_view topology_variable = "STRETTO_TOPOLOGY";
 
 /// Variables with our prefix that are meant for the tools, not for the library.
 bool is_for_tools(std::string_view name) {
-  return name == "STRETTO_LIB_DIR" || name == "STRETTO_MPI_PREFIXES";
+  return name == "STRETTO_CACHE" || name == "STRETTO_LIB_DIR" || name == "STRETTO_MPI_PREFIXES";
 }
 
 bool parse_switch(std::string_view name, std::string_view value, Settings& settings) {
