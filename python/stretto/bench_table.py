@@ -34,7 +34,7 @@ class _Column:
 
 def _interval(estimate: Estimate, unit: float = 1.0) -> str:
     if estimate.low == estimate.high:
-        return three_digits(estimate.median / unit)  # in virtual time nothing scatters
+        return three_digits(estimate.median / unit)  # nothing scatters, as in virtual time
     median, low, high = (
         three_digits(value / unit) for value in (estimate.median, estimate.low, estimate.high)
     )
