@@ -38,6 +38,8 @@ std::size_t size_of(Type type) noexcept {
       return 1;
     case Type::i16:
     case Type::u16:
+    case Type::f16:
+    case Type::bf16:
       return 2;
     case Type::i32:
     case Type::u32:

@@ -19,9 +19,73 @@ T keep_left_nan(T left, T result) {
   return left != left ? left : result;
 }
 
+template <class To, class From>
+To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+float widen(Half half) {
+  const std::uint32_t sign = (half.bits & 0x8000U) << 16U;
+  const std::uint32_t rest = half.bits & 0x7FFFU;
+  if (rest < 0x0400) {  // subnormal: whole multiples of 2^-24
+    const float value = static_cast<float>(rest) * 0x1p-24F;
+    return bits_as<float>(sign | bits_as<std::uint32_t>(value));
+  }
+  const std::uint32_t bits =
+      rest < 0x7C00 ? (rest << 13U) + ((127U - 15U) << 23U) : (rest << 13U) | 0x7F800000U;
+  return bits_as<float>(sign | bits);
+}
+
+float widen(BFloat value) {
+  return bits_as<float>(static_cast<std::uint32_t>(value.bits) << 16U);
+}
+
+// Rounds to nearest, ties to even, by adding half of what is cut off, less a bit where the result is even.
+void narrow(float value, Half& half) {
+  const auto bits = bits_as<std::uint32_t>(value);
+  const std::uint32_t rest = bits & 0x7FFFFFFFU;
+  std::uint32_t result = 0;
+  if (rest > 0x7F800000) {  // NaN
+    result = 0x7E00 | (rest >> 13U & 0x03FFU);
+  } else if (rest >= 0x47800000) {  // 2^16 and more
+    result = 0x7C00;
+  } else if (rest < 0x38800000) {  // less than 2^-14: a sum with 0.5 is rounded where a subnormal is
+    result = bits_as<std::uint32_t>(bits_as<float>(rest) + 0.5F) - bits_as<std::uint32_t>(0.5F);
+  } else {
+    result = (rest + 0x0FFF + (rest >> 13U & 1U) - ((127U - 15U) << 23U)) >> 13U;
+  }
+  half.bits = static_cast<std::uint16_t>((bits >> 16U & 0x8000U) | result);
+}
+
+void narrow(float value, BFloat& result) {
+  const auto bits = bits_as<std::uint32_t>(value);
+  const bool is_nan = (bits & 0x7FFFFFFFU) > 0x7F800000;
+  result.bits = static_cast<std::uint16_t>(is_nan ? bits >> 16U | 0x0040U
+                                                  : (bits + 0x7FFF + (bits >> 16U & 1U)) >> 16U);
+}
+
+template <Op op, class T>
+T combine(T left, T right);
+
+template <Op op, class T>
+T combine_short(T left, T right) {
+  const float a = widen(left);
+  const float b = widen(right);
+  if constexpr (op == Op::min) return b < a ? right : left;
+  if constexpr (op == Op::max) return a < b ? right : left;
+  T result{};
+  narrow(combine<op>(a, b), result);
+  return a == a ? result : left;
+}
+
 template <Op op, class T>
 T combine(T left, T right) {
-  if constexpr (op == Op::sum && is_complex<T>) {
+  if constexpr (is_short_float<T>) {
+    return combine_short<op>(left, right);
+  } else if constexpr (op == Op::sum && is_complex<T>) {
     return {combine<Op::sum>(left.real, right.real), combine<Op::sum>(left.imaginary, right.imaginary)};
   } else if constexpr (op == Op::prod && is_complex<T>) {
     const auto real = combine<Op::prod>(left.real, right.real);

@@ -17,6 +17,9 @@
 //   is a NaN it is the result, unchanged; else the processor's rule applies (the right NaN, made quiet).
 //   Without this, which of two NaNs survives would hang on the order in which a compiler places commutable
 //   operands.
+// - float16 and bfloat16, which MPI does not know: both operands become float, and the result is rounded to
+//   nearest, ties to even; so a sum, and a product, is the exact one rounded once. A NaN among the operands
+//   is kept as above.
 // - The product of complex numbers is (a.re*b.re - a.im*b.im, a.re*b.im + a.im*b.re), operation by operation
 // as
 //   above, without C's Annex G recovery of infinities.
@@ -42,6 +45,8 @@ enum class Type : std::uint8_t {
   c64,  // complex of two double
   c80,  // complex of two long double
   boolean,
+  f16,   // IEEE 754 half precision
+  bf16,  // the upper half of a float
 };
 
 enum class Op : std::uint8_t { sum, prod, min, max, land, lor, lxor, band, bor, bxor };

@@ -13,7 +13,7 @@
 
 namespace stretto::kernels {
 
-inline constexpr std::size_t type_count = static_cast<std::size_t>(Type::boolean) + 1;
+inline constexpr std::size_t type_count = static_cast<std::size_t>(Type::bf16) + 1;
 inline constexpr std::size_t op_count = static_cast<std::size_t>(Op::bxor) + 1;
 
 // Element type of the complex kernels. Not std::complex: its operators are library functions that the linker
@@ -28,6 +28,17 @@ template <class T>
 inline constexpr bool is_complex = false;
 template <class Part>
 inline constexpr bool is_complex<Complex<Part>> = true;
+
+// Floats of two bytes, by their bits.
+struct Half {
+  std::uint16_t bits;
+};
+struct BFloat {
+  std::uint16_t bits;
+};
+
+template <class T>
+inline constexpr bool is_short_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat>;
 
 struct Table {
   std::array<std::array<Function, op_count>, type_count> functions{};
@@ -60,6 +71,8 @@ class TableBuilder {
     arithmetic<Complex<double>>(table, Type::c64);
     arithmetic<Complex<long double>>(table, Type::c80);
     logical<std::uint8_t>(table, Type::boolean);
+    real<Half>(table, Type::f16);
+    real<BFloat>(table, Type::bf16);
     return table;
   }
 

@@ -65,8 +65,92 @@ HWY_INLINE Vector<D> multiply_complex(D d, Vector<D> left, Vector<D> right) {
   return keep_left_nan(by_real, result);
 }
 
+// The bits of a short float in the lower half of each lane, as the float that it is.
+template <class Element, class D32>
+HWY_INLINE auto widen(D32 d, Vector<D32> bits) {
+  const hn::RebindToFloat<D32> df;
+  if constexpr (std::is_same_v<Element, BFloat>) {
+    return hn::BitCast(df, hn::ShiftLeft<16>(bits));
+  } else {
+    const hn::RebindToSigned<D32> di;
+    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(d, 0x8000)));
+    const auto rest = hn::And(bits, hn::Set(d, 0x7FFF));
+    const auto shifted = hn::ShiftLeft<13>(rest);
+    const auto normal = hn::Add(shifted, hn::Set(d, (127U - 15U) << 23U));
+    const auto special = hn::Or(shifted, hn::Set(d, 0x7F800000));
+    // Subnormal ones are whole multiples of 2^-24.
+    const auto tiny = hn::BitCast(
+        d, hn::Mul(hn::ConvertTo(df, hn::BitCast(di, rest)), hn::Set(df, 5.9604644775390625e-8F)));
+    const auto is_below = [&](int limit) HWY_ATTR {
+      return hn::MaskFromVec(
+          hn::BitCast(d, hn::VecFromMask(di, hn::Lt(hn::BitCast(di, rest), hn::Set(di, limit)))));
+    };
+    const auto magnitude =
+        hn::IfThenElse(is_below(0x0400), tiny, hn::IfThenElse(is_below(0x7C00), normal, special));
+    return hn::BitCast(df, hn::Or(sign, magnitude));
+  }
+}
+
+// Back, rounded to nearest, ties to even; the upper half of each lane is 0.
+template <class Element, class D32, class V>
+HWY_INLINE Vector<D32> narrow(D32 d, V value) {
+  const hn::RebindToFloat<D32> df;
+  const hn::RebindToSigned<D32> di;
+  const auto bits = hn::BitCast(d, value);
+  const auto one = hn::Set(d, 1);
+  const auto rest = hn::And(bits, hn::Set(d, 0x7FFFFFFF));
+  const auto is_above = [&](int limit) HWY_ATTR {
+    return hn::MaskFromVec(
+        hn::BitCast(d, hn::VecFromMask(di, hn::Gt(hn::BitCast(di, rest), hn::Set(di, limit)))));
+  };
+  const auto is_nan = is_above(0x7F800000);
+  if constexpr (std::is_same_v<Element, BFloat>) {
+    const auto upper = hn::ShiftRight<16>(bits);
+    const auto rounded = hn::ShiftRight<16>(hn::Add(hn::Add(bits, hn::Set(d, 0x7FFF)), hn::And(upper, one)));
+    return hn::IfThenElse(is_nan, hn::Or(upper, hn::Set(d, 0x0040)), rounded);
+  } else {
+    const auto cut = hn::ShiftRight<13>(rest);
+    const auto normal = hn::ShiftRight<13>(hn::Sub(
+        hn::Add(hn::Add(rest, hn::Set(d, 0x0FFF)), hn::And(cut, one)), hn::Set(d, (127U - 15U) << 23U)));
+    // Below 2^-14 a sum with 0.5 is rounded where a subnormal is.
+    const auto half = hn::Set(df, 0.5F);
+    const auto tiny = hn::Sub(hn::BitCast(d, hn::Add(hn::BitCast(df, rest), half)), hn::BitCast(d, half));
+    const auto nan = hn::Or(hn::Set(d, 0x7E00), hn::And(cut, hn::Set(d, 0x03FF)));
+    const auto large = hn::IfThenElse(is_nan, nan, hn::Set(d, 0x7C00));
+    const auto magnitude =
+        hn::IfThenElse(is_above(0x477FFFFF), large, hn::IfThenElse(is_above(0x387FFFFF), normal, tiny));
+    return hn::Or(hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 0x8000)), magnitude);
+  }
+}
+
+template <Op op, class Element, class D32>
+HWY_INLINE Vector<D32> combine_wide(D32 d, Vector<D32> left, Vector<D32> right) {
+  const hn::RebindToFloat<D32> df;
+  const auto a = widen<Element>(d, left);
+  const auto b = widen<Element>(d, right);
+  const auto choose = [&](auto mask)
+                          HWY_ATTR { return hn::MaskFromVec(hn::BitCast(d, hn::VecFromMask(df, mask))); };
+  if constexpr (op == Op::min) return hn::IfThenElse(choose(hn::Lt(b, a)), right, left);
+  if constexpr (op == Op::max) return hn::IfThenElse(choose(hn::Lt(a, b)), right, left);
+  const auto result = op == Op::sum ? hn::Add(a, b) : hn::Mul(a, b);
+  return hn::IfThenElse(choose(hn::Eq(a, a)), narrow<Element>(d, result), left);
+}
+
+// Even and odd lanes are computed apart, as 32-bit ones: no lane leaves its place.
+template <Op op, class Element, class D>
+HWY_INLINE Vector<D> combine_short(D d, Vector<D> left, Vector<D> right) {
+  const hn::RepartitionToWide<D> wide;
+  const auto lower = hn::Set(wide, 0xFFFF);
+  const auto a = hn::BitCast(wide, left);
+  const auto b = hn::BitCast(wide, right);
+  const auto even = combine_wide<op, Element>(wide, hn::And(a, lower), hn::And(b, lower));
+  const auto odd = combine_wide<op, Element>(wide, hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));
+  return hn::BitCast(d, hn::Or(even, hn::ShiftLeft<16>(odd)));
+}
+
 template <Op op, class Element, class D>
 HWY_INLINE Vector<D> combine(D d, Vector<D> left, Vector<D> right) {
+  if constexpr (is_short_float<Element>) return combine_short<op, Element>(d, left, right);
   const auto zero = hn::Zero(d);
   const auto one = hn::Set(d, hn::TFromD<D>{1});
   if constexpr (op == Op::sum) return add(d, left, right);
@@ -97,6 +181,18 @@ template <class Part>
 struct LaneOf<Complex<Part>> {
   using type = Part;
   static constexpr std::size_t count = 2;
+};
+
+template <>
+struct LaneOf<Half> {
+  using type = std::uint16_t;
+  static constexpr std::size_t count = 1;
+};
+
+template <>
+struct LaneOf<BFloat> {
+  using type = std::uint16_t;
+  static constexpr std::size_t count = 1;
 };
 
 struct Vectors {

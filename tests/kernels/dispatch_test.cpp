@@ -16,7 +16,8 @@ namespace {
 // MPI 4.1, section 6.9.2, written out once more.
 bool defined(Type type, Op op) {
   const bool complex = type == Type::c32 || type == Type::c64 || type == Type::c80;
-  const bool floating = type == Type::f32 || type == Type::f64 || type == Type::f80;
+  const bool of_two_bytes = type == Type::f16 || type == Type::bf16;  // not MPI's: as its floats
+  const bool floating = of_two_bytes || type == Type::f32 || type == Type::f64 || type == Type::f80;
   const bool boolean = type == Type::boolean;
   const bool integer = !complex && !floating && !boolean;
   switch (op) {

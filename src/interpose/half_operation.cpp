@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/half_operation.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "engine/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+using Half = std::uint16_t;
+
+/// More than any vector holds, and no multiple of one.
+constexpr std::size_t probe_count = 299;
+
+struct Probes {
+  std::array<Half, probe_count> left{};
+  std::array<Half, probe_count> right{};
+};
+
+constexpr bool is_finite(Half bits) {
+  return (bits & 0x7C00U) != 0x7C00U;
+}
+
+/// Signs, subnormals, ties that go up and down, overflow, and finite values of all sizes. No NaN and nothing
+/// that makes one: functions differ in which NaN they give, and it means the same.
+constexpr Probes make_probes() {
+  constexpr std::array<std::array<Half, 2>, 14> telling{{{0x0000, 0x8000},
+                                                         {0x8000, 0x8000},
+                                                         {0x0001, 0x0001},
+                                                         {0x03FF, 0x0001},
+                                                         {0x8001, 0x0400},
+                                                         {0x3C00, 0x1000},  // 1 + 2^-11, a tie: down
+                                                         {0x3C01, 0x1000},  // up
+                                                         {0x3C00, 0x1001},  // a bit more than a tie
+                                                         {0x7BFF, 0x7BFF},  // overflow
+                                                         {0x7BFF, 0x4C00},  // 65504 + 16, a tie: infinity
+                                                         {0x7BFF, 0x4BFF},  // a bit less
+                                                         {0x7C00, 0xFBFF},  // infinity stays
+                                                         {0xFC00, 0x3C00},
+                                                         {0x3555, 0xB555}}};  // x - x
+  Probes probes;
+  std::uint32_t state = 12345;
+  const auto next = [&state] {
+    Half bits = 0;
+    do {
+      state = state * 1664525U + 1013904223U;
+      bits = static_cast<Half>(state >> 16U);
+    } while (!is_finite(bits));
+    return bits;
+  };
+  for (std::size_t i = 0; i < probe_count; ++i) {
+    probes.left[i] = i < telling.size() ? telling[i][0] : next();
+    probes.right[i] = i < telling.size() ? telling[i][1] : next();
+  }
+  return probes;
+}
+
+constexpr Probes probes = make_probes();
+
+/// MPI_Type_contiguous(2, MPI_BYTE).
+bool is_two_bytes(MPI_Datatype datatype) {
+  int integers = 0;
+  int addresses = 0;
+  int datatypes = 0;
+  int combiner = 0;
+  if (mpi.Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner) != MPI_SUCCESS ||
+      combiner != MPI_COMBINER_CONTIGUOUS || integers != 1 || datatypes != 1) {
+    return false;
+  }
+  int count = 0;
+  MPI_Aint no_address = 0;
+  MPI_Datatype of{};
+  return mpi.Type_get_contents(datatype, 1, 0, 1, &count, &no_address, &of) == MPI_SUCCESS && count == 2 &&
+         of == MPI_BYTE;
+}
+
+kernels::Function half_sum() {
+  return kernels::find(kernels::Type::f16, kernels::Op::sum);
+}
+
+bool adds_halves(const Element& element) {
+  std::array<Half, probe_count> wanted{};
+  half_sum()(wanted.data(), probes.left.data(), probes.right.data(), probe_count);
+  std::array<Half, probe_count> found = probes.right;
+  const int error = mpi.Reduce_local(probes.left.data(), found.data(), static_cast<int>(probe_count),
+                                     element.datatype, element.op);
+  return error == MPI_SUCCESS && found == wanted;
+}
+
+std::mutex mutex;
+std::atomic<bool> any_known{false};
+
+std::map<MPI_Op, bool>& known() {
+  static auto& all = make_immortal<std::map<MPI_Op, bool>>();
+  return all;
+}
+
+bool is_half_sum(const Element& element) {
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = known().find(element.op);
+    if (found != known().end()) return found->second;
+  }
+  // The function is the program's: no lock is held while it runs.
+  const bool is_it = adds_halves(element);
+  const std::lock_guard lock(mutex);
+  any_known = true;
+  return known().emplace(element.op, is_it).first->second;
+}
+
+}  // namespace
+
+Element with_half_kernel(const Element& element) {
+  const bool may_be = element.kernel == nullptr && element.size == 2 && element.contiguous() &&
+                      is_program_operation(element.op) && is_two_bytes(element.datatype);
+  if (!may_be || !is_half_sum(element)) return element;
+  Element faster = element;
+  faster.kernel = half_sum();
+  return faster;
+}
+
+void forget_half_operation(MPI_Op op) {
+  if (!any_known) return;
+  const std::lock_guard lock(mutex);
+  known().erase(op);
+}
+
+}  // namespace stretto
