@@ -95,7 +95,8 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
   return carry_out(form, traits_of(Collective::allreduce, elements, element, predefined), handles_of(element),
                    comm, state, [&] {
-                     Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, with_half_kernel(element.value()));
+                     Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
+                                             with_half_kernel(element.value()));
                      call.in_place = sendbuf == MPI_IN_PLACE;
                      return Message(call);
                    });
