@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from stretto.advise_check import Check, check
 from stretto.advise_cluster import (
@@ -31,6 +27,7 @@ from stretto.advise_output import (
 )
 from stretto.advise_plot import plot_advice
 from stretto.advise_search import search
+from stretto.bench_options import progress_bar
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
 from stretto.model import Model, machine_names
@@ -100,13 +97,13 @@ def advise(
     family_of(mpi)
     model = Model(cluster.machine)
     topology = f"nodes={nodes},ppn={ppn}"
-    with _bar("predicting") as progress:
-        advice = search(model, collective, topology, all_sizes, progress)
+    with progress_bar("predicting") as progress:
+        advice = search(model, collective, topology, all_sizes, lambda part: progress(part, 1.0))
     checked: Check | None = None
     can_check = find_smpirun() is not None
     if check_sample and can_check:
-        with _bar("simulating") as progress:
-            checked = check(model, collective, nodes, ppn, advice, lambda done, total: progress(done / total))
+        with progress_bar("simulating") as progress:
+            checked = check(model, collective, nodes, ppn, advice, progress)
     title = f"{collective}, {nodes * ppn} ranks on {format_nodes(nodes)}, {cluster.machine.name}"
     remarks = [cluster.description]
     if collective in ("allreduce", "reduce", "reduce_scatter"):
@@ -126,11 +123,3 @@ def advise(
         write_atomically(table_file, tuning_table(collective, nodes, ppn, mpi, cluster.machine.name, advice))
     if png_file:
         plot_advice(f"{title}, predicted", advice, png_file)
-
-
-@contextmanager
-def _bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A bar on the standard error stream, gone when it is done."""
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=1.0)
-        yield lambda part: bar.update(task, completed=part)

@@ -15,10 +15,10 @@ from stretto.advise_search import Advice, OfLibrary
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.native_specs import NATIVE
+from stretto.simulation import LABELS
 from stretto.tuning_table import Json, Shape, size_text, table_text
 from stretto.units import format_bandwidth, format_bytes, format_nodes, format_seconds, three_digits
 
-LABELS = {"openmpi": "Open MPI", "mpich": "MPICH", "mvapich2": "MVAPICH2", "intelmpi": "Intel MPI"}
 # What the walker promises must be more than it is wrong by, as in stretto tune.
 _LEAST_GAIN = 1.1
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stretto.advise_output import LABELS
 from stretto.advise_search import Advice
 from stretto.plots import label_bandwidths, label_sizes
+from stretto.simulation import LABELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -33,8 +33,6 @@ class _Column:
 
 
 def _interval(estimate: Estimate, unit: float = 1.0) -> str:
-    if estimate.low == estimate.high:
-        return three_digits(estimate.median / unit)  # nothing scatters, as in virtual time
     median, low, high = (
         three_digits(value / unit) for value in (estimate.median, estimate.low, estimate.high)
     )
@@ -53,6 +51,10 @@ def _chosen(row: Row) -> str:
 
 def _versus_native(row: Row) -> str:
     return _interval(row.speedup) if row.speedup and row.native is not row.series else ""
+
+
+def _median_versus_native(row: Row) -> str:
+    return three_digits(row.speedup.median) if row.speedup and row.native is not row.series else ""
 
 
 def _overlap_columns() -> list[_Column]:
@@ -89,13 +91,18 @@ def _case_columns(rows: list[Row]) -> list[_Column]:
 
 
 def _speed_columns(rows: list[Row]) -> list[_Column]:
+    # In virtual time a call is made once: nothing scatters.
+    scatters = any(len(row.series.seconds) > 1 for row in rows)
+    interval = " (95 %)" if scatters else ""
+    time = _time if scatters else lambda estimate: format_seconds(estimate.median)
+    versus = _versus_native if scatters else _median_versus_native
     return [
-        _Column("time (95 %)", lambda row: _time(row.seconds)),
+        _Column(f"time{interval}", lambda row: time(row.seconds)),
         _Column("MB/s", lambda row: format_bandwidth(row.bandwidth.median)),
         _Column(
-            "speedup (95 %)",
-            _versus_native,
-            shown=any(map(_versus_native, rows)),
+            f"speedup{interval}",
+            versus,
+            shown=any(map(versus, rows)),
         ),
         _Column(
             "of bound",

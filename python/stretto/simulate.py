@@ -32,13 +32,12 @@ from stretto.model import load_machine
 from stretto.platforms import Platform, load_platform, platform_names, platform_of_machine
 from stretto.program_command import ProgramCommand, program_of
 from stretto.results import Run, Series, summarize, to_json, write_csv
-from stretto.simulation import SELECTORS, Job, Point, ping_pong
+from stretto.simulation import LABELS, SELECTORS, Job, Point, ping_pong
 from stretto.simulation import simulate as run_jobs
 from stretto.units import format_bandwidth, format_bytes, format_seconds, parse_sizes
 
 _USUAL_NODES = 8
 _PING_PONG = "8B..1GiB:2"
-_LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "mvapich2": "MVAPICH2", "intelmpi": "Intel MPI"}
 
 
 class SimulateCommand(ProgramCommand):
@@ -202,7 +201,7 @@ def _run_of(jobs: list[Job], results: list[list[Point]]) -> Run:
     run = Run(
         collective=COLLECTIVES[job.collective],
         root=job.root,
-        library=f"SMPI as {_LIBRARIES[job.selector]}",
+        library=f"SMPI as {LABELS[job.selector]}",
         stretto=_core.version(),
         ranks=job.ranks,
         nodes=job.nodes,

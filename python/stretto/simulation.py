@@ -14,6 +14,8 @@ from stretto.units import format_bytes
 
 SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich2": "mvapich2", "intelmpi": "impi"}
 """The libraries that `native` imitates, and what SMPI calls them."""
+LABELS = {"openmpi": "Open MPI", "mpich": "MPICH", "mvapich2": "MVAPICH2", "intelmpi": "Intel MPI"}
+"""The same as people write them."""
 _REAL_BYTES = 1 << 30
 """All buffers of a job together, up to which its messages hold data and its results are checked."""
 _BUFFERS = 4

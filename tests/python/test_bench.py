@@ -103,8 +103,8 @@ def test_the_first_form_of_native_is_what_all_are_compared_to() -> None:
     assert [row.series.label for row in rows][:2] == ["native (non-blocking)", "native (persistent)"]
     assert [row.speedup.median for row in rows if row.speedup] == [1, 1, 2, 2]
     lines = text_of(run, None)
-    assert lines[2] == "16 MiB no native (non-blocking) 2.00 s 8.39"
-    assert lines[-1] == "16 MiB no ring (persistent) 1.00 s 16.8 2.00"
+    assert lines[2] == "16 MiB no native (non-blocking) 2.00 (2.00-2.00) s 8.39"
+    assert lines[-1] == "16 MiB no ring (persistent) 1.00 (1.00-1.00) s 16.8 2.00 (2.00-2.00)"
     assert any("faster than native (non-blocking)" in line for line in notes(run, None, emulated=False))
 
 
@@ -174,8 +174,8 @@ def test_the_table() -> None:
     header, _, native, ring, chosen = text_of(run, LinkBound.for_lab(25e6, ALLREDUCE, [1] * 8))
     assert header == "size in place spec chosen time (95 %) MB/s speedup (95 %) of bound"
     assert native == "16 MiB no native 2.50 (2.40-2.60) s 6.71 49.1 %"
-    assert ring == "16 MiB no ring 1.25 (1.20-1.30) s 13.4 2.00 98.2 %"
-    assert chosen == "16 MiB yes auto ring:segments=16 1.25 s 13.4 98.2 %"
+    assert ring == "16 MiB no ring 1.25 (1.20-1.30) s 13.4 2.00 (2.00-2.00) 98.2 %"
+    assert chosen == "16 MiB yes auto ring:segments=16 1.25 (1.25-1.25) s 13.4 98.2 %"
 
 
 def test_the_table_leaves_out_what_nobody_measured() -> None:
@@ -187,8 +187,8 @@ def test_the_table_of_an_overlap() -> None:
     run = read_events(lines_of(START | {"test_every": 1e-3}, OVERLAPPED, END), ignore)
     header, _, line = text_of(run, None)
     assert header == "size in place spec t_pure (95 %) t_CPU (95 %) t_ovrl (95 %) hidden (95 %)"
-    times = "1.00 s 1.00 s 1.25 s"
-    assert line == f"16 MiB no native (non-blocking) {times} 75.0 %"
+    times = "1.00 (1.00-1.00) s 1.00 (1.00-1.00) s 1.25 (1.25-1.25) s"
+    assert line == f"16 MiB no native (non-blocking) {times} 75.0 (75.0-75.0) %"
     assert "MPI_Test every 1 ms" in "\n".join(notes(run, None, emulated=False))
 
 

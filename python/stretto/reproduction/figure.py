@@ -96,12 +96,9 @@ class Bench:
     quick: bool = False
     """Fewer sizes and ranks, for CI."""
     progress: Progress | None = None
-    simulated: int = field(default=0)
-    """Calls so far."""
 
     def seconds(self, jobs: Sequence[Job]) -> list[dict[int, float]]:
         """Seconds of each job, by size."""
-        self.simulated += sum(len(job.sizes) for job in jobs)
         return seconds_of(jobs, self.progress)
 
     def sizes(self, first: int, last: int, factor: int = 2) -> tuple[int, ...]:

@@ -144,7 +144,6 @@ def fig5(bench: Bench) -> Result:
                 "messages in a socket are much cheaper than between sockets, those than between nodes",
                 f"{range_text(near)} and {range_text(far)} up to 1 KiB",
                 min(near) > 1.2 and min(far) > 1.2,
-                why="",
             )
         ],
         columns=1,
