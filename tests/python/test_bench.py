@@ -425,13 +425,13 @@ def test_what_is_wrong_is_said_in_a_line(program: Path, arguments: list[str], me
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_the_measuring_program_on_two_ranks(name: str, tmp_path: Path) -> None:
     file = tmp_path / "a.json"
-    options = ("--specs", "native,ring,ring:segments=3,auto", "--sizes", "1,24,64KiB", "--in-place", "both")
+    options = ("--specs", "native,ring,ring:segments=3,auto", "--sizes", "1,24,1MiB", "--in-place", "both")
     invoke("--mpi", name, *options, "--json", str(file), "--repetitions", "3", "--type", "double")
     report = json.loads(file.read_text())
     results = report["results"]
-    assert [result["bytes"] for result in results] == [size for size in (8, 24, 65536) for _ in range(8)]
+    assert [result["bytes"] for result in results] == [size for size in (8, 24, 1 << 20) for _ in range(8)]
     assert all(result["correct"] for result in results)
-    assert {result["inner"] for result in results if result["bytes"] == 65536} <= set(range(1, 1000))
+    assert {result["inner"] for result in results if result["bytes"] == 1 << 20} <= set(range(1, 1000))
     assert all(len(result["seconds"]) >= 3 for result in results)
     assert all(0 < second < 10 for result in results for second in result["seconds"])
 
