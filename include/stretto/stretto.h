@@ -88,6 +88,13 @@ int stretto_parse_spec(const char* collective, const char* spec, char* text, int
  * "native(NAME)", which holds if the library was told so when the job was started, as `stretto run` does. */
 int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec, int length);
 
+/* From now on MPI's function of that name takes this spec for messages of `least_bytes` bytes and more;
+ * "auto": the choice of the table and the rule again. For programs that compare specs while they run. To be
+ * called on all ranks, each between the same two calls of so many bytes; other calls may be under way. Takes
+ * precedence over STRETTO_ALLREDUCE and its kin. Of a spec that cannot be read: MPI_ERR_ARG; where Stretto
+ * is not in force: MPI_ERR_OTHER. */
+int stretto_force(const char* collective, const char* spec, size_t least_bytes);
+
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set for that. Between
  * MPI_Init and MPI_Finalize. Returns the characters that all of it takes, without the ending zero; 0 if
  * nothing is counted. */

@@ -131,6 +131,21 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t
   return MPI_SUCCESS;
 }
 
+STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size_t least_bytes) {
+  const auto known = find_collective(collective == nullptr ? "" : collective);
+  if (!known || spec == nullptr) return MPI_ERR_ARG;
+  if (!session.active) return MPI_ERR_OTHER;
+  try {
+    std::optional<Spec> forced;
+    if (std::strcmp(spec, "auto") != 0) forced = parse_spec(*known, spec);
+    session.force(*known, {std::move(forced), least_bytes});
+    return MPI_SUCCESS;
+  } catch (const SpecError& error) {
+    complain_once_on_rank_0(error.what());
+    return MPI_ERR_ARG;
+  }
+}
+
 STRETTO_VISIBLE size_t stretto_statistics(char* json, size_t length) {
   if (!session.active || session.settings.statistics_file.empty()) return 0;
   const std::string text = statistics_text();

@@ -70,7 +70,7 @@ std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits&
   const bool is_blocking = form.face == Face::blocking;
   if (!is_blocking && !session.non_blocking) {
     const std::optional<Spec>& wanted =
-        form.forced ? form.forced : session.settings.forced_for(traits.collective);
+        form.forced ? form.forced : session.forced_for(traits.collective, traits.bytes);
     if (wanted && !wanted->is_native()) {
       complain_once_on_rank_0(
           "calls that are not blocking are left to the MPI library: it does not give all ranks "
@@ -90,7 +90,8 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
                                            Spec& spec) {
   // A shorter call may not have got here on all ranks: where the datatypes differ, some need no look.
   if (traits.bytes < session.online_floor(traits.collective) || form.face != Face::blocking || form.forced ||
-      !traits.understood || traits.is_own || state->native_only()) {
+      session.said_by_program(traits.collective) != nullptr || !traits.understood || traits.is_own ||
+      state->native_only()) {
     return nullptr;
   }
   Learner* learner = state->online().consider(*state, traits, comm, spec);
@@ -124,7 +125,7 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
 
 std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
                                 const std::optional<Spec>& forced) {
-  const std::optional<Spec>& wanted = forced ? forced : session.settings.forced_for(traits.collective);
+  const std::optional<Spec>& wanted = forced ? forced : session.forced_for(traits.collective, traits.bytes);
   const Topology& topology = state.topology();
   if (!wanted) {
     const Table::Row* tuned = find_in_table(state, traits, face);
@@ -144,7 +145,7 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
 
 std::string choice_text(const Communicator& state, const CallTraits& traits, Face face) {
   const Spec spec = choose_spec(state, traits, face, std::nullopt).value_or(Spec{});
-  const bool by_table = !session.settings.forced_for(traits.collective);
+  const bool by_table = !session.forced_for(traits.collective, traits.bytes);
   const Table::Row* tuned = by_table ? find_in_table(state, traits, face) : nullptr;
   const bool is_named = tuned != nullptr && !tuned->library.empty();
   return is_named ? "native(" + tuned->library + ")" : to_string(spec);

@@ -98,6 +98,17 @@ std::size_t Session::choice_floor(Collective collective, Face face) const {
   return learns ? std::min(floor, least_learned) : floor;
 }
 
+void Session::force(Collective collective, Forced what) {
+  const auto index = static_cast<std::size_t>(collective);
+  const std::size_t least_bytes = what.least_bytes;
+  // What was said before stays: another thread may be looking at it.
+  forced_by_program[index].store(new Forced(std::move(what)), std::memory_order_release);
+  for (auto& floors : native_floors) {
+    std::atomic<std::size_t>& floor = floors[index];
+    floor.store(std::min(floor.load(std::memory_order_relaxed), least_bytes), std::memory_order_relaxed);
+  }
+}
+
 void begin_session(int given_level, int asked_level) {
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {

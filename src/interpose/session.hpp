@@ -15,8 +15,14 @@
 
 namespace stretto {
 
+/// What a program has said by stretto_force: from so many bytes on, by this spec, or by the choice.
+struct Forced {
+  std::optional<Spec> spec;
+  std::size_t least_bytes = 0;
+};
+
 /// What Stretto knows between MPI_Init and MPI_Finalize. Written before `active` is set, and only read after
-/// that.
+/// that, but for what force() changes.
 struct Session {
   /// Whether calls are looked at at all.
   std::atomic<bool> active{false};
@@ -36,7 +42,8 @@ struct Session {
   MPI_Group world_group{};
   int keyval = 0;
   /// A call of fewer bytes is native on every communicator; by its face.
-  std::array<std::array<std::size_t, collectives.size()>, 3> native_floors{};
+  std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};
+  std::array<std::atomic<const Forced*>, collectives.size()> forced_by_program{};
 
   /// By a blocking call of fewer bytes nothing is learned (STRETTO_ONLINE).
   std::array<std::size_t, collectives.size()> online_floors{};
@@ -65,8 +72,22 @@ struct Session {
   }
 
   [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const {
-    return native_floors[static_cast<std::size_t>(face)][static_cast<std::size_t>(collective)];
+    return native_floors[static_cast<std::size_t>(face)][static_cast<std::size_t>(collective)].load(
+        std::memory_order_relaxed);
   }
+
+  /// The spec that a call must take, if any: by what the program said last, or else by the settings.
+  [[nodiscard]] const std::optional<Spec>& forced_for(Collective collective, std::size_t bytes) const {
+    const Forced* said = said_by_program(collective);
+    return said != nullptr && bytes >= said->least_bytes ? said->spec : settings.forced_for(collective);
+  }
+
+  [[nodiscard]] const Forced* said_by_program(Collective collective) const {
+    return forced_by_program[static_cast<std::size_t>(collective)].load(std::memory_order_acquire);
+  }
+
+  /// To be called on all ranks between the same calls of so many bytes.
+  void force(Collective collective, Forced what);
 };
 
 extern Session session;

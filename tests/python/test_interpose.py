@@ -373,3 +373,14 @@ def test_what_the_shared_object_shows_and_needs(mpi: Runner) -> None:
     )
     assert "MPI_" not in undefined.stdout
     assert "ompi_" not in undefined.stdout
+
+
+def test_a_program_changes_between_specs_while_it_runs(mpi: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "stats.json"
+    program = [str(mpi.compiled("forced.cpp"))]
+    assert mpi.run(program, more={"STRETTO_TABLE": "none"}).right
+    ran = mpi.run(program, more={"STRETTO_TABLE": "none"}, STRETTO_STATS=str(file))
+    assert ran.right, ran.output
+    assert [line for line in ran.lines if "rings" not in line] == []
+    long = [(spec, count) for spec, count, size in calls(file) if size == count * 16384]
+    assert sorted(long) == [("native", 10), ("ring", 5), ("ring:segments=4", 5)]
