@@ -60,8 +60,8 @@ class Target:
     """The MPI that must answer, where one was asked for."""
 
 
-def local_target(name: str, ranks: int) -> Target:
-    """Ranks on this machine, by the MPI of that name."""
+def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
+    """Ranks on this machine, by the MPI of that name; with Stretto preloaded into them if asked for."""
     install = mpi.find_install(name)
     command = [str(install.launcher.path), "-np", str(ranks)]
     if install.flavor.abi == "openmpi":
@@ -73,12 +73,16 @@ def local_target(name: str, ranks: int) -> Target:
         command += ["-x", "LD_LIBRARY_PATH"]
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
-        return _child([*command, *program], environment, stdin)
+        return _child(_full([*command, *program], preloaded), environment, stdin)
 
     return Target(install.flavor.abi, start, flavor=install.flavor)
 
 
-def own_target(launch: list[str], name: str | None) -> Target:
+def _full(command: list[str], preloaded: bool) -> list[str]:
+    return launch.command(command, os.environ) if preloaded else command
+
+
+def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = False) -> Target:
     """The launcher and the options that the user gave."""
     if name is not None:
         flavors = {flavor.value: flavor for flavor in mpi.Flavor}
@@ -86,18 +90,22 @@ def own_target(launch: list[str], name: str | None) -> Target:
             raise StrettoError(f"--mpi {name}: there is no such MPI; choose from {', '.join(flavors)}")
         abi = flavors[name].abi
     else:
-        launcher = mpi.identify(launch[0])
+        launcher = mpi.identify(launcher_line[0])
         if launcher is None:
-            raise StrettoError(f"{launch[0]}: which MPI this starts is not known; say so, e.g. --mpi openmpi")
+            raise StrettoError(
+                f"{launcher_line[0]}: which MPI this starts is not known; say so, e.g. --mpi openmpi"
+            )
         abi = launcher.flavor.abi
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
-        return _child([*launch, *program], {}, stdin)
+        return _child(_full([*launcher_line, *program], preloaded), {}, stdin)
 
     return Target(abi, start)
 
 
-def lab_target(lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int | None) -> Target:
+def lab_target(
+    lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int | None, *, preloaded: bool = False
+) -> Target:
     """The emulated cluster that is up."""
     lab = Lab(lab_name)
     rate = parse_rate(lab.require().rate)
@@ -106,7 +114,9 @@ def lab_target(lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
         # Open MPI hands the environment to no other node.
         variables = launch.settings(os.environ)
-        job = lab_jobs.Job(program, ppn=ppn, np=ranks, provider=provider, variables=variables)
+        job = lab_jobs.Job(
+            program, ppn=ppn, np=ranks, provider=provider, stretto=preloaded, variables=variables
+        )
         return lab_jobs.start(lab, install, job, stdin=stdin, stdout=subprocess.PIPE)
 
     return Target(install.flavor.abi, start, rate, install.flavor)

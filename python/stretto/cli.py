@@ -16,6 +16,7 @@ from stretto.program_command import LauncherCommand, OneLineErrors, ProgramComma
 from stretto.report import report
 from stretto.study import study
 from stretto.trace_cli import trace
+from stretto.train import train
 
 app = typer.Typer(
     cls=OneLineErrors,
@@ -89,6 +90,7 @@ app.command()(bench)
 app.command()(trace)
 app.command(cls=LauncherCommand)(study)
 app.command()(report)
+app.command(cls=LauncherCommand)(train)
 
 try:
     from stretto import (

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import contextlib
-import queue
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stretto import paths
 from stretto.bench_targets import OPEN_MPI_CHOICE, Process, Target, check_library, measuring_environment
+from stretto.program_output import ProgramOutput
 from stretto.results import EndedError, RefusedError, Run, parse_event, read_events
-from stretto.units import format_seconds
 
 # A launcher may take long on a large machine.
 _START_SECONDS = 300.0
@@ -47,8 +45,7 @@ class MeasuringJob:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._output: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._output = ProgramOutput(process)
         for line in self._lines(_START_SECONDS):
             event = parse_event(line)
             kind = event.pop("event", None)
@@ -82,21 +79,9 @@ class MeasuringJob:
         except OSError:
             raise EndedError("the job has ended; see what the launcher said above") from None
 
-    def _read(self) -> None:
-        with contextlib.suppress(ValueError, OSError):  # closed at the end of the block
-            for line in self._process.stdout or ():
-                self._output.put(line)
-        self._output.put(None)
-
     def _lines(self, patience: float) -> Iterator[str]:
-        while True:
-            try:
-                line = self._output.get(timeout=patience)
-            except queue.Empty:
-                raise EndedError(f"the job said nothing for {format_seconds(patience)}: stopped it") from None
-            if line is None:
-                raise EndedError("the job has ended; see what the launcher said above")
-            yield line
+        yield from self._output.lines(patience)
+        raise EndedError("the job has ended; see what the launcher said above")
 
 
 @contextlib.contextmanager

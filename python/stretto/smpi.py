@@ -156,12 +156,17 @@ class _Turns:
 
 def _memory() -> int:
     """Bytes that may be used."""
+    return int(free_memory() * _SHARE_OF_MEMORY)
+
+
+def free_memory() -> int:
+    """Bytes that this machine can give."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
         return _USUAL_MEMORY
     free = [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
-    return int(free[0] * _SHARE_OF_MEMORY) if free else _USUAL_MEMORY
+    return free[0] if free else _USUAL_MEMORY
 
 
 @cache

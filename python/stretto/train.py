@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stretto train`: images per second of a real framework, by several specs in turns."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stretto.architectures import ARCHITECTURES
+from stretto.bench_options import check_files, progress_bar
+from stretto.bench_targets import Target, lab_target, local_target, own_target
+from stretto.console import console_for
+from stretto.errors import StrettoError
+from stretto.lab import DEFAULT_NAME, Lab, Terminated
+from stretto.mpi import Flavor
+from stretto.program_command import program_of
+from stretto.study_specs import AUTO
+from stretto.training import job, lines, memory, output
+from stretto.training.result import Line, Training
+from stretto.units import parse_seconds
+from stretto.workers.options import Options
+
+
+class Framework(StrEnum):
+    """What trains."""
+
+    TENSORFLOW = "tensorflow"
+    PYTORCH = "pytorch"
+
+
+class Data(StrEnum):
+    """What images there are."""
+
+    IMAGENET = "synthetic-imagenet"
+    CIFAR10 = "synthetic-cifar10"
+    DIGITS = "digits"
+
+
+class Compression(StrEnum):
+    """Of gradients on their way."""
+
+    NONE = "none"
+    FP16 = "fp16"
+    BF16 = "bf16"
+
+
+class Backend(StrEnum):
+    """Of torch.distributed."""
+
+    STRETTO = "stretto"
+    GLOO = "gloo"
+
+
+def train(
+    context: typer.Context,
+    model: Annotated[str, typer.Option(metavar="|".join(ARCHITECTURES), help="The network.")],
+    framework: Annotated[
+        Framework, typer.Option(help="tensorflow with Horovod, or pytorch with DistributedDataParallel.")
+    ] = Framework.TENSORFLOW,
+    data: Annotated[
+        Data | None,
+        typer.Option(
+            help="The images; unless given, those that the network is made for.", show_default=False
+        ),
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Images of each rank in a step.")] = 1,
+    steps: Annotated[int, typer.Option(min=1, help="Steps by one spec before the next has its turn.")] = 3,
+    rounds: Annotated[int, typer.Option(min=1, help="Turns of each spec.")] = 6,
+    specs: Annotated[
+        str,
+        typer.Option(
+            help="Ways to carry out MPI_Allreduce; the usual are AUTO, RNG, NBL, NBLx4 and Stretto's choice."
+        ),
+    ] = lines.USUAL,
+    without: Annotated[
+        bool, typer.Option("--without-stretto", help="Only AUTO, with nothing of Stretto in the job.")
+    ] = False,
+    compression: Annotated[Compression, typer.Option(help="Of gradients.")] = Compression.NONE,
+    backend: Annotated[Backend, typer.Option(help="Of PyTorch.")] = Backend.STRETTO,
+    compute_steps: Annotated[
+        int, typer.Option(min=0, help="Steps without communication, before all others: they tell its share.")
+    ] = 3,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads of each rank's computation; unless given, its share of the cores."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the parameters and the images.")] = 1,
+    learning_rate: Annotated[float, typer.Option(min=0, help="Of SGD with momentum 0.9.")] = 0.01,
+    python: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROGRAM", help="The interpreter that has the framework; this one unless given."
+        ),
+    ] = None,
+    mpi_name: Annotated[
+        str | None,
+        typer.Option("--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi."),
+    ] = None,
+    ranks: Annotated[
+        int | None, typer.Option("--np", min=1, help="Ranks: 2 unless given, on the lab all that it holds.")
+    ] = None,
+    lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
+    lab_name: Annotated[str, typer.Option(help="Which lab, where there are several.")] = DEFAULT_NAME,
+    ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab.")] = 1,
+    provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
+    patience: Annotated[
+        str, typer.Option(metavar="TIME", help="End a job of which no step ends for so long.")
+    ] = "15min",
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write samples and figures here.")] = None,
+    png_file: Annotated[
+        Path | None, typer.Option("--png", help="Draw images per second and losses here.")
+    ] = None,
+) -> None:
+    """Train a network data-parallel, with AUTO and others in turns; print images per second."""
+    if model not in ARCHITECTURES:
+        raise StrettoError(
+            f"--model {model}: there is no such network; choose from {', '.join(ARCHITECTURES)}"
+        )
+    if compression == Compression.BF16 and framework == Framework.TENSORFLOW:
+        raise StrettoError("--compression bf16: Horovod has none and fp16; --framework pytorch has all three")
+    architecture = ARCHITECTURES[model]()
+    chosen = [AUTO] if without or backend == Backend.GLOO else lines.parse(specs)
+    launcher = program_of(context)
+    if launcher and lab:
+        raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
+    check_files([json_file, png_file])
+    wait = parse_seconds(patience)
+    nodes = Lab(lab_name).require().nodes if lab else 1
+    on_this_machine = ranks or (nodes * ppn if lab else 2)
+    if not launcher:
+        memory.check(model, architecture, batch, on_this_machine)
+    shared = os.cpu_count() or 1
+    options = Options(
+        framework=framework.value,
+        model=model,
+        data=data.value if data else "synthetic-cifar10" if model == "resnet110" else "synthetic-imagenet",
+        batch=batch,
+        steps=steps,
+        rounds=rounds,
+        specs=() if without or backend == Backend.GLOO else tuple(chosen),
+        compute_steps=compute_steps,
+        threads=threads or max(1, shared // on_this_machine),
+        seed=seed,
+        learning_rate=learning_rate,
+        compression=compression.value,
+        backend=backend.value,
+    )
+    interpreter = _find_python(python)
+    target = _target(launcher, mpi_name, ranks, lab, lab_name, ppn, provider, preloaded=bool(options.specs))
+    training = Training(
+        framework.value, architecture.name, options.data, batch, [Line(spec) for spec in chosen]
+    )
+    training.nodes, training.rate = nodes, target.rate
+    training.mpi = target.flavor.label if target.flavor else Path(launcher[0]).name
+    try:
+        with progress_bar("training") as progress:
+            job.run(target, interpreter, options, wait, training, progress)
+    except Terminated as ended:
+        raise typer.Exit(128 + ended.number) from None
+    shown = output.table(training)
+    console = console_for(shown)
+    console.print(shown)
+    for line in output.notes(training):
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    if json_file:
+        training.write(json_file)
+    if png_file:
+        output.draw(training, png_file)
+
+
+def _find_python(given: str | None) -> str:
+    if given is None:
+        return sys.executable
+    found = shutil.which(given)
+    if found is None:
+        raise StrettoError(f"--python {given}: there is no such program")
+    # Not resolved: an environment is known by where its link to the interpreter lies.
+    return str(Path(found).absolute())
+
+
+def _target(
+    launcher: list[str],
+    mpi_name: str | None,
+    ranks: int | None,
+    lab: bool,
+    lab_name: str,
+    ppn: int,
+    provider: str,
+    *,
+    preloaded: bool,
+) -> Target:
+    if lab:
+        return lab_target(
+            lab_name, mpi_name or Flavor.OPENMPI4.value, provider, ppn, ranks, preloaded=preloaded
+        )
+    if launcher:
+        return own_target(launcher, mpi_name, preloaded=preloaded)
+    return local_target(mpi_name or Flavor.OPENMPI4.value, ranks or 2, preloaded=preloaded)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured trainings: what `stretto train` runs, keeps and shows."""

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a training gave: steps by spec, figures drawn from them, and the file of it."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stretto.files import write_atomically
+from stretto.json_files import file_text
+from stretto.statistics import Estimate, estimate_median, speedup
+from stretto.study_specs import AUTO
+from stretto.training.lines import label
+
+FORMAT = "stretto-training"
+
+
+@dataclass(slots=True)
+class Line:
+    """All measured steps by one spec."""
+
+    spec: str
+    rounds: dict[int, list[float]] = field(default_factory=dict)
+    """Seconds of each step, by round."""
+
+    @property
+    def label(self) -> str:
+        """As people read it."""
+        return label(self.spec)
+
+    @property
+    def step_seconds(self) -> list[float]:
+        """Of a step, as the mean of each round."""
+        return [statistics.fmean(steps) for _, steps in sorted(self.rounds.items())]
+
+
+@dataclass(slots=True)
+class Training:
+    """One training job."""
+
+    framework: str
+    model: str
+    data: str
+    batch: int
+    lines: list[Line]
+    about: str = ""
+    """Names and versions of what trained."""
+    ranks: int = 0
+    nodes: int = 1
+    mpi: str = ""
+    rate: float | None = None
+    """Of a node's link, bytes per second, where it is known."""
+    parameters: int = 0
+    compute: list[float] = field(default_factory=list)
+    """Seconds of steps without communication."""
+    losses: list[tuple[str, float]] = field(default_factory=list)
+    """Of each step on rank 0, with the spec."""
+
+    @property
+    def compute_seconds(self) -> float | None:
+        """Of a step without communication, all ranks computing at once."""
+        return statistics.median(self.compute) if self.compute else None
+
+    def images_per_second(self, line: Line) -> Estimate:
+        """Of all ranks together."""
+        images = self.batch * self.ranks
+        return estimate_median(line.step_seconds).map_decreasing(lambda seconds: images / seconds)
+
+    def gain(self, line: Line) -> Estimate | None:
+        """Over AUTO, from pairs of the same round."""
+        auto = next((one for one in self.lines if one.spec == AUTO), None)
+        if auto is None or line is auto:
+            return None
+        return speedup(auto.step_seconds, line.step_seconds)
+
+    def communication_share(self, line: Line) -> float | None:
+        """The part of a step that is not computation: what better communication could win at most."""
+        if self.compute_seconds is None:
+            return None
+        return max(0.0, 1 - self.compute_seconds / statistics.median(line.step_seconds))
+
+    def to_json(self) -> dict[str, Any]:
+        """As files have it."""
+        return {
+            "framework": self.framework,
+            "about": self.about,
+            "model": self.model,
+            "parameters": self.parameters,
+            "data": self.data,
+            "batch": self.batch,
+            "ranks": self.ranks,
+            "nodes": self.nodes,
+            "mpi": self.mpi,
+            "link_rate": self.rate,
+            "compute_seconds": self.compute_seconds,
+            "compute_samples": self.compute,
+            "lines": [self._line_json(line) for line in self.lines],
+            "losses": [{"spec": spec, "loss": loss} for spec, loss in self.losses],
+        }
+
+    def _line_json(self, line: Line) -> dict[str, Any]:
+        gain = self.gain(line)
+        return {
+            "label": line.label,
+            "spec": line.spec,
+            "step_seconds": statistics.median(line.step_seconds),
+            "images_per_second": self.images_per_second(line).to_json(),
+            "speedup": gain.to_json() if gain else None,
+            "communication_share": self.communication_share(line),
+            "samples": [steps for _, steps in sorted(line.rounds.items())],
+        }
+
+    def write(self, file: Path) -> None:
+        """Replace the file."""
+        where = f"{self.ranks} ranks on {self.nodes} nodes, {self.mpi}"
+        write_atomically(file, file_text(FORMAT, sys.argv, where, self.to_json()))

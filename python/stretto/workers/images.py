@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Images to train with. None is downloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stretto.architectures import Architecture
+
+Images = NDArray[np.float32]
+"""Batch, rows, columns and channels."""
+Labels = NDArray[np.int64]
+
+_PATTERN = 8
+"""Rows and columns of what the images of a class have in common, before it is enlarged."""
+
+
+class DataError(Exception):
+    """Images that cannot be had; one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where batches come from."""
+
+    architecture: Architecture
+    classes: int
+    take: Callable[[np.random.Generator, int], tuple[Images, Labels]]
+    """So many small square images and their labels, by these random numbers."""
+
+    def batch(self, seed: int, rank: int, step: int, size: int) -> tuple[Images, Labels]:
+        """The same at any time, and another one for each rank and step."""
+        small, labels = self.take(np.random.default_rng([seed, rank, step]), size)
+        return _enlarged(small, self.architecture), labels
+
+
+def _enlarged(small: Images, architecture: Architecture) -> Images:
+    rows, columns, channels = architecture.image
+    row_of = np.arange(rows) * small.shape[1] // rows
+    column_of = np.arange(columns) * small.shape[2] // columns
+    large = small[:, row_of][:, :, column_of]
+    return np.ascontiguousarray(np.broadcast_to(large, (len(small), rows, columns, channels)))
+
+
+def synthetic(architecture: Architecture, classes: int) -> Source:
+    """Each class has a pattern of its own, and its images noise on it: there is something to learn."""
+    channels = architecture.image[2]
+
+    def take(random: np.random.Generator, size: int) -> tuple[Images, Labels]:
+        labels = random.integers(classes, size=size)
+        shape = (_PATTERN, _PATTERN, channels)
+        patterns = [np.random.default_rng([7, label]).normal(0, 1, shape) for label in labels]
+        noise = random.normal(0, 0.5, (size, *shape))
+        return (np.stack(patterns) + noise).astype(np.float32), labels
+
+    return Source(architecture, classes, take)
+
+
+def digits(architecture: Architecture) -> Source:
+    """scikit-learn's, 8 x 8 pixels in grey."""
+    try:
+        from sklearn.datasets import load_digits  # noqa: PLC0415  an optional package
+    except ImportError:
+        raise DataError(
+            "--data digits needs scikit-learn beside the framework: pip install scikit-learn"
+        ) from None
+    all_digits = load_digits()
+    pictures = (all_digits.images[..., None] / 8 - 1).astype(np.float32)
+
+    def take(random: np.random.Generator, size: int) -> tuple[Images, Labels]:
+        chosen = random.integers(len(pictures), size=size)
+        return pictures[chosen], all_digits.target[chosen].astype(np.int64)
+
+    return Source(architecture, 10, take)
+
+
+def find_source(name: str, architecture: Architecture) -> Source:
+    """Images by the name of a data set, in the shape that the network takes."""
+    sources: dict[str, Callable[[], Source]] = {
+        "synthetic-imagenet": lambda: synthetic(architecture, 1000),
+        "synthetic-cifar10": lambda: synthetic(architecture, 10),
+        "digits": lambda: digits(architecture),
+    }
+    source = sources[name]()
+    if source.classes > architecture.classes:
+        raise DataError(
+            f"{name} has {source.classes} classes, and {architecture.name} tells {architecture.classes} apart"
+        )
+    return source

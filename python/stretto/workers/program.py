@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rank: builds the network, trains, and says in one line what went wrong."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import NoReturn
+
+from stretto.architectures import ARCHITECTURES
+from stretto.workers import loop, switch
+from stretto.workers.images import DataError, find_source
+from stretto.workers.options import Options
+
+TRAINERS = {
+    "tensorflow": ("stretto.workers.tensorflow_trainer", "tensorflow, keras and horovod"),
+    "pytorch": ("stretto.workers.pytorch_trainer", "torch"),
+}
+"""Modules by framework, and the packages that each needs."""
+
+
+def main(text: str) -> None:
+    """Train as the options say; whatever fails on one rank ends the job on all."""
+    options = Options.from_text(text)
+    os.environ.setdefault("OMP_NUM_THREADS", str(options.threads))
+    module, packages = TRAINERS[options.framework]
+    try:
+        trainer_module = importlib.import_module(module)
+    except ImportError as error:
+        _fail(
+            f"{options.framework} is not in {sys.executable} ({error}); it needs {packages}: "
+            "name another interpreter by --python"
+        )
+    if options.specs and not switch.is_there():
+        _fail("Stretto is not under this job: its library was not preloaded into the ranks")
+    try:
+        architecture = ARCHITECTURES[options.model]()
+        source = find_source(options.data, architecture)
+        trainer = trainer_module.make_trainer(architecture, options)
+        loop.run(trainer, source, options)
+        trainer.end()
+    except DataError as error:
+        _fail(str(error))
+    except Exception as error:
+        _fail(_in_words(error, options))
+
+
+def _in_words(error: Exception, options: Options) -> str:
+    text = " ".join(str(error).split())
+    short_of_memory = isinstance(error, MemoryError) or any(
+        sign in f"{type(error).__name__} {text}"
+        for sign in ("ResourceExhausted", "OOM", "can't allocate memory")
+    )
+    if short_of_memory:
+        return (
+            f"a batch of {options.batch} images for {options.model} does not fit into memory; "
+            "take a smaller --batch"
+        )
+    return f"{type(error).__name__}: {text[:300]}"
+
+
+def _fail(message: str) -> NoReturn:
+    """Rank by rank, as each may fail alone; the launcher then ends the others.
+
+    Without the framework's own end: Horovod's and PyTorch's wait for ranks that will never come.
+    """
+    print(json.dumps({"event": "error", "message": message}), flush=True)
+    sys.stderr.flush()
+    os._exit(1)
