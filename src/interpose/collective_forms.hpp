@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/time_slice.hpp"
 #include "interpose/collectives.hpp"
 #include "interpose/entry.hpp"
 #include "interpose/native_call.hpp"
@@ -15,7 +16,9 @@ namespace stretto {
 
 template <typename Next>
 bool is_looked_at(const Next& next) {
-  return session.active.load(std::memory_order_acquire) && !next.was_looked_at();
+  const bool is_ours = session.active.load(std::memory_order_acquire) && !next.was_looked_at();
+  if (is_ours) note_thread_that_communicates(session.short_slices.load(std::memory_order_relaxed));
+  return is_ours;
 }
 
 inline int refuse_count(RawHandle comm) {
