@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every target does its own set-up; a second run finds it done.
 
-.PHONY: build test lint format demo clean distclean
+.PHONY: build frameworks test lint format demo clean distclean
 
 build: ; @scripts/setup
+frameworks: build ; @scripts/frameworks
 test: build ; @scripts/test
 lint: build ; @scripts/lint
 format: build ; @scripts/format
 demo: build ; @scripts/demo
 clean: ; rm -rf build results
-distclean: clean ; rm -rf .venv .mpi
+distclean: clean ; rm -rf .venv .mpi .frameworks

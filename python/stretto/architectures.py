@@ -156,7 +156,11 @@ def vgg11() -> Architecture:
 
 
 def resnet50() -> Architecture:
-    """Keras' own: bottlenecks with biases, of which 53,120 parameters are moving statistics."""
+    """Keras' own: bottlenecks with biases, of which 53,120 parameters are moving statistics.
+
+    Its strides are those of the second convolution of a block, by which the floating-point operations are
+    those of the paper.
+    """
     layers: list[Layer] = [
         Convolution("conv1", 7, 64, stride=2, padding=3, normalized=True),
         MaxPool(3, 2, padding=1),
@@ -167,8 +171,8 @@ def resnet50() -> Architecture:
             stride = 2 if block == 1 and stage > 2 else 1
             shortcut = _normalized(f"{name}/shortcut", 1, 4 * width, stride, activated=False)
             bottleneck = (
-                _normalized(f"{name}/1", 1, width, stride),
-                _normalized(f"{name}/2", 3, width),
+                _normalized(f"{name}/1", 1, width),
+                _normalized(f"{name}/2", 3, width, stride),
                 _normalized(f"{name}/3", 1, 4 * width, activated=False),
             )
             layers.append(Residual(((shortcut,) if block == 1 else (), bottleneck)))

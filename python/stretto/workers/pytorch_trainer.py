@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch with DistributedDataParallel, as a training script has them."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.nn.parallel import DistributedDataParallel
+
+import stretto.torch  # noqa: F401  tells the ranks of the job, and brings the backend
+from stretto.architectures import Architecture
+from stretto.workers import torch_network
+from stretto.workers.images import Images, Labels
+from stretto.workers.options import Options
+
+_MOMENTUM = 0.9
+_TIMEOUT = datetime.timedelta(minutes=10)
+
+
+class PytorchTrainer:
+    """A module whose gradients DistributedDataParallel averages."""
+
+    def __init__(self, architecture: Architecture, options: Options) -> None:
+        torch.set_num_threads(options.threads)
+        dist.init_process_group(options.backend, timeout=_TIMEOUT)
+        self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
+        self.about = f"PyTorch {torch.__version__}, backend {options.backend}"
+        torch.manual_seed(options.seed)
+        network = torch_network.build(architecture)
+        self.parameters = torch_network.parameters_of(network)
+        self._network = DistributedDataParallel(network)
+        if options.compression != "none":
+            self._network.register_comm_hook(None, _hook(options.compression))
+        self._loss = nn.CrossEntropyLoss()
+        self._optimizer = torch.optim.SGD(
+            self._network.parameters(), lr=options.learning_rate, momentum=_MOMENTUM
+        )
+        self._rate = options.learning_rate
+
+    def compute(self, images: Images, labels: Labels) -> float:
+        """With a learning rate of zero, so that ranks do not drift apart."""
+        self._set_rate(0.0)
+        with self._network.no_sync():
+            loss = self._train(images, labels)
+        self._set_rate(self._rate)
+        return loss
+
+    def step(self, images: Images, labels: Labels) -> float:
+        """Forward, backward with allreduce, update."""
+        return self._train(images, labels)
+
+    def agree(self) -> None:
+        """What compute() left behind: momentum, and statistics of normalizations."""
+        self._optimizer.state.clear()
+        for buffer in self._network.buffers():
+            dist.broadcast(buffer, 0)
+
+    def barrier(self) -> None:
+        """Of torch.distributed."""
+        dist.barrier()
+
+    def end(self) -> None:
+        """Leave the group."""
+        with contextlib.suppress(RuntimeError):  # nothing is left to be lost
+            dist.destroy_process_group()
+
+    def _set_rate(self, rate: float) -> None:
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+
+    def _train(self, images: Images, labels: Labels) -> float:
+        # Rows, columns and channels in memory, as other frameworks have them; PyTorch names channels first.
+        pictures = torch.from_numpy(images).permute(0, 3, 1, 2)
+        self._optimizer.zero_grad(set_to_none=False)
+        loss = self._loss(self._network(pictures), torch.from_numpy(labels))
+        loss.backward()
+        self._optimizer.step()
+        return float(loss.detach())
+
+
+def _hook(compression: str) -> Callable[[Any, dist.GradBucket], torch.futures.Future[Tensor]]:
+    """PyTorch's own, under another name: by its name that of bfloat16 is taken to need GPUs."""
+    hooks = {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}
+    return partial(hooks[compression])
+
+
+def make_trainer(architecture: Architecture, options: Options) -> PytorchTrainer:
+    """On this rank."""
+    return PytorchTrainer(architecture, options)
