@@ -9,7 +9,7 @@ from typing import Any
 
 from stretto._core import ClosedForm, Machine, closed_forms
 from stretto.model import Call, Model, load_machine, machine_text
-from stretto.networks import NETWORKS, histogram
+from stretto.networks import NETWORKS, histogram, message_sizes
 from stretto.platforms import load_platform
 from stretto.reproduction.figure import (
     SIZE,
@@ -406,7 +406,7 @@ def fig7(bench: Bench) -> Result:
     panels, begins = [], []
     for build in NETWORKS.values():
         network = build()
-        bins = histogram(network)
+        bins = histogram(message_sizes(network))
         begins += [one.begin for one in bins]
         panels.append(
             Panel(
