@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an allreduce of so many bytes takes in the simulation, asked for one size at a time.
+
+Calls are simulated at four sizes an octave, and what lies between is interpolated; what is longer than memory
+allows is continued in a straight line. So the calls of many trainings share simulations, which stretto.smpi keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from stretto.errors import StrettoError
+from stretto.platforms import Platform
+from stretto.simulation import LABELS, Job, seconds_of
+from stretto.smpi import Progress
+from stretto.units import format_bytes
+
+_STEPS_OF_OCTAVE = 4
+_SHORTEST = 16
+_ALL_MESSAGES = 8 << 30
+"""Bytes of the messages of all ranks together: a library's algorithms have copies of them."""
+_FEW_RANKS = 32
+"""Up to which a whole octave is simulated at once, as it takes little time."""
+_GUESSED_RATE = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where calls are made."""
+
+    platform: Platform
+    nodes: int
+    ppn: int = 1
+    selector: str = "openmpi"
+    """Which library `native` is."""
+
+    @property
+    def ranks(self) -> int:
+        """All of them."""
+        return self.nodes * self.ppn
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest message that is simulated: a power of two."""
+        return 1 << (_ALL_MESSAGES // self.ranks).bit_length() - 1
+
+
+@dataclass(slots=True)
+class Durations:
+    """Of one spec at one site. What is not known yet is guessed, and remembered until settle()."""
+
+    site: Site
+    spec: str
+    known: dict[int, float] = field(default_factory=dict)
+    wanted: set[int] = field(default_factory=set)
+
+    def seconds(self, size: int) -> float:
+        """Of an allreduce of so many bytes."""
+        low, high = neighbours(size, self.site.longest)
+        if low == high:
+            return self._at(low)
+        begin, end = self._at(low), self._at(high)
+        return begin + (end - begin) * (size - low) / (high - low)
+
+    def _at(self, size: int) -> float:
+        if size in self.known:
+            return self.known[size]
+        self.wanted.add(size)
+        nearest = min(self.known, key=lambda one: abs(one - size), default=None)
+        rate = nearest / self.known[nearest] if nearest is not None else _GUESSED_RATE
+        return size / rate
+
+    def jobs(self) -> list[Job]:
+        """What is to be simulated for what is wanted."""
+        if self.site.ranks > _FEW_RANKS:
+            groups = {(size,) for size in self.wanted}
+        else:
+            groups = {_octave(size) for size in self.wanted}
+        site = self.site
+        return [
+            Job(site.platform, site.nodes, self.spec, sizes, site.ppn, selector=site.selector, data=False)
+            for sizes in sorted(groups)
+        ]
+
+    def learn(self, seconds: dict[int, float]) -> None:
+        """What was simulated."""
+        self.known |= seconds
+        self.wanted -= set(seconds)
+
+
+def neighbours(size: int, longest: int) -> tuple[int, int]:
+    """The sizes that are simulated nearest to one, below and above; beyond the longest, those that continue."""
+    if size <= _SHORTEST:
+        return _SHORTEST, _SHORTEST
+    if size > longest:
+        return longest // 2, longest
+    octave = 1 << size.bit_length() - 1
+    step = octave // _STEPS_OF_OCTAVE
+    low = size - size % step
+    return (low, low) if low == size else (low, low + step)
+
+
+def _octave(size: int) -> tuple[int, ...]:
+    begin = 1 << size.bit_length() - 1
+    return tuple(begin + begin * step // _STEPS_OF_OCTAVE for step in range(_STEPS_OF_OCTAVE))
+
+
+def settle(durations: Iterable[Durations], progress: Progress | None = None) -> bool:
+    """Simulate all that is wanted. Returns whether there was anything.
+
+    Raises StrettoError for what SMPI refuses.
+    """
+    owners = [(one, job) for one in durations for job in one.jobs()]
+    for (owner, job), seconds in zip(owners, seconds_of([job for _, job in owners], progress), strict=True):
+        asked = owner.wanted & set(job.sizes)
+        owner.learn(seconds)
+        for size in sorted(asked - set(seconds)):
+            raise StrettoError(
+                f"{owner.spec} on {job.ranks} ranks with {format_bytes(size)}: SMPI's "
+                f"{LABELS[job.selector]} refuses so many ranks; take another --selector or number of nodes"
+            )
+    return bool(owners)
