@@ -99,6 +99,7 @@ try:
         explain,
         export,
         predict,
+        replay,
         reproduce,
         schedules,
         simulate,
@@ -118,4 +119,5 @@ else:
     app.command()(explain.explain)
     app.command()(calibrate.calibrate)
     app.command(cls=simulate.SimulateCommand)(simulate.simulate)
+    app.command()(replay.replay)
     app.command()(reproduce.reproduce)

@@ -2,7 +2,8 @@
 """What an allreduce of so many bytes takes in the simulation, asked for one size at a time.
 
 Calls are simulated at four sizes an octave, and what lies between is interpolated; what is longer than memory
-allows is continued in a straight line. So the calls of many trainings share simulations, which stretto.smpi keeps.
+allows is continued in a straight line. So the calls of many trainings share simulations, which stretto.smpi
+keeps.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Durations:
     def jobs(self) -> list[Job]:
         """What is to be simulated for what is wanted."""
         if self.site.ranks > _FEW_RANKS:
-            groups = {(size,) for size in self.wanted}
+            groups: set[tuple[int, ...]] = {(size,) for size in self.wanted}
         else:
             groups = {_octave(size) for size in self.wanted}
         site = self.site
@@ -90,7 +91,7 @@ class Durations:
 
 
 def neighbours(size: int, longest: int) -> tuple[int, int]:
-    """The sizes that are simulated nearest to one, below and above; beyond the longest, those that continue."""
+    """The simulated sizes nearest to one, below and above; beyond the longest, those that continue."""
     if size <= _SHORTEST:
         return _SHORTEST, _SHORTEST
     if size > longest:
@@ -117,7 +118,7 @@ def settle(durations: Iterable[Durations], progress: Progress | None = None) -> 
         owner.learn(seconds)
         for size in sorted(asked - set(seconds)):
             raise StrettoError(
-                f"{owner.spec} on {job.ranks} ranks with {format_bytes(size)}: SMPI's "
-                f"{LABELS[job.selector]} refuses so many ranks; take another --selector or number of nodes"
+                f"{owner.spec} on {job.ranks} ranks with {format_bytes(size)}: SMPI's {LABELS[job.selector]} "
+                "refuses so many ranks; take another --selector or number of nodes"
             )
     return bool(owners)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Horovod's background thread in virtual time: which gradients it sums together, when, and how long a step takes.
+"""Horovod's background thread in virtual time: which gradients it sums together, and when.
 
-A worker's compute thread makes gradients, one after the other. Its background thread looks once a cycle what is
-there. All workers' threads first agree on what all of them have, by an allreduce of a bit for each gradient (they
-know all gradients from the first step on: Horovod's response cache). What is there is merged in the order in which
-gradients come, as long as it fits into the fusion buffer, and summed by blocking calls. A cycle that is over before
-the cycle time is waits for the rest of it. The next step begins when all gradients have been summed.
+A worker's compute thread makes gradients, one after the other. Its background thread looks once a cycle what
+is there. All workers' threads first agree on what all of them have, by an allreduce of a bit for each
+gradient (they know all gradients from the first step on: Horovod's response cache). What is there is merged
+in the order in which gradients come, as long as it fits into the fusion buffer, and summed by blocking
+calls. A cycle that is over before the cycle time is waits for the rest of it. The next step begins when all
+gradients have been summed.
 
-Since they agree in every cycle, all workers enter it together. So one timeline stands for all of them, and what a
-call takes depends on its bytes alone.
+Since they agree in every cycle, all workers enter it together. So one timeline stands for all of them, and
+what a call takes depends on its bytes alone.
 """
 
 from __future__ import annotations

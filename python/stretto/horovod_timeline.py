@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the timeline that Horovod's rank 0 writes (HOROVOD_TIMELINE, with HOROVOD_TIMELINE_MARK_CYCLES=1).
 
-It is a list of Chrome's trace events that a killed job does not close; each tensor is a process of its own. When
-the background thread finds that all workers have a tensor, its NEGOTIATE_ALLREDUCE ends; then ALLREDUCE begins, and
-within it MPI_ALLREDUCE, at once for all tensors of a message. Of ALLREDUCE's end type and shape are told.
+It is a list of Chrome's trace events that a killed job does not close; each tensor is a process of its own.
+When the background thread finds that all workers have a tensor, its NEGOTIATE_ALLREDUCE ends; then ALLREDUCE
+begins, and within it MPI_ALLREDUCE, at once for all tensors of a message. Of ALLREDUCE's end type and shape
+are told.
 """
 
 from __future__ import annotations
@@ -186,7 +187,10 @@ def steps_of(timeline: Timeline) -> Steps | None:
         count - 1,
         statistics.median(ends[step] - ends[step - 1] for step in range(1, count)),
         statistics.median((one.by - one.after) / 2 for seen in gradients.values() for one in seen[1:]),
-        [ReadyGradient(name, timeline.sizes[name], ready[name]) for name in sorted(ready, key=ready.__getitem__)],
+        [
+            ReadyGradient(name, timeline.sizes[name], ready[name])
+            for name in sorted(ready, key=ready.__getitem__)
+        ],
         _messages_of_a_step(timeline, set(gradients), count),
     )
 

@@ -28,7 +28,7 @@ class Layer:
     """What is computed at once, and so has its gradients at once."""
 
     operations: int
-    """Floating-point operations of the forward pass, for one image; a multiplication and an addition are two."""
+    """Floating-point operations of the forward pass of an image; a multiplication and an addition are two."""
     trainable: tuple[Tensor, ...]
     """What has gradients."""
     statistics: tuple[Tensor, ...] = ()
@@ -120,8 +120,8 @@ def vgg11() -> Network:
 def resnet50() -> Network:
     """Keras' own: bottlenecks with biases, of which 53,120 parameters are moving statistics.
 
-    Its strides are those of the second convolution of a block, by which the floating-point operations are those
-    of the paper.
+    Its strides are those of the second convolution of a block, by which the floating-point operations are
+    those of the paper.
     """
     network = Network("ResNet50")
     network.normalized("conv1", 7, 3, 64, 112)
@@ -195,8 +195,8 @@ def histogram(sizes: Iterable[int]) -> list[Bin]:
 def gradients(network: Network) -> list[tuple[Tensor, float]]:
     """In the order in which they come, each with the part of a step's arithmetic that is then done.
 
-    The forward pass is a third of it (pipelined paper, 7.1); the backward pass, in the reverse order, gives each
-    layer twice the operations that it has forward.
+    The forward pass is a third of it (pipelined paper, 7.1); the backward pass, in the reverse order, gives
+    each layer twice the operations that it has forward.
     """
     total = 3 * network.operations
     done = network.operations

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stretto profile`: run a program and say which collectives it called, how large, how often and for how long."""
+"""`stretto profile`: run a program and say which collectives it called, how often and for how long."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -87,8 +86,8 @@ def _run(program: Sequence[str], specs: Sequence[str], folder: Path) -> tuple[in
             typer.echo("stretto: no rank came to MPI_Finalize, so nothing was recorded", err=True)
             raise typer.Exit(status)
         raise StrettoError(
-            f"{program[0]} ended, but no rank left a trace here: either its program uses no MPI, or its nodes do not "
-            f"share {folder.parent}; set TMPDIR to a folder that they share"
+            f"{program[0]} ended, but no rank left a trace here: either its program uses no MPI, or its "
+            f"nodes do not share {folder.parent}; set TMPDIR to a folder that they share"
         )
     found = read_folder(traces)
     return status, found, steps_of(read_timeline(timeline)) if timeline.exists() else None
@@ -113,9 +112,12 @@ def _print(its: Profile) -> None:
     console = console_for(table)
     console.print(table)
     lines = [
-        f"{its.ranks} ranks on {format_nodes(its.nodes)}: {100 * its.share:.1f} % of "
-        f"{format_seconds(its.seconds)} inside of collectives, {format_seconds(its.waiting)} of it waiting for "
-        "ranks that came later; time is the mean of ranks, from the first call to the last end",
+        (
+            f"{its.ranks} ranks on {format_nodes(its.nodes)}: {100 * its.share:.1f} % of "
+            f"{format_seconds(its.seconds)} inside of collectives, {format_seconds(its.waiting)} of it "
+            "waiting for ranks that came later; time is the mean of ranks, from the first call to the last "
+            "end"
+        ),
         *(_training_lines(its.training) if its.training else []),
     ]
     for line in lines:
@@ -154,8 +156,13 @@ def _training_lines(training: Training) -> list[str]:
     total = sum(one.bytes for one in training.gradients)
     messages = sum(one.per_step for one in training.messages)
     return [
-        f"{training.framework}: {training.steps} steps of {format_seconds(training.step_seconds)}, "
-        f"{len(training.gradients)} gradients of {total / 1e6:.3g} MB in {messages:.1f} messages a step",
-        f"the last gradient is there {format_seconds(training.compute_seconds)} after a step's beginning, "
-        f"± {format_seconds(training.uncertainty_seconds)}: what a step would take without communication",
+        (
+            f"{training.framework}: {training.steps} steps of {format_seconds(training.step_seconds)}, "
+            f"{len(training.gradients)} gradients of {total / 1e6:.3g} MB in {messages:.1f} messages a step"
+        ),
+        (
+            f"the last gradient is there {format_seconds(training.compute_seconds)} after a step's "
+            f"beginning, ± {format_seconds(training.uncertainty_seconds)}: what a step would take without "
+            "communication"
+        ),
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto profile` writes, and others read: the collectives of a job, and the training in it if there is one."""
+"""What `stretto profile` writes: the collectives of a job, and the training in it if there is one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from stretto.json_files import Number, Part, read_json, validate
 
-FORMAT = "stretto-profile"
+FORMAT: Literal["stretto-profile"] = "stretto-profile"
 
 Count = Annotated[int, Field(ge=0)]
 Time = Annotated[Number, Field(ge=0)]

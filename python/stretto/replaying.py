@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trainings played on a simulated cluster: gradients through Horovod's logic, its calls through SMPI.
 
-Calls and logic are apart (see stretto.horovod for why they can be): the logic says which sizes are needed, these
-are simulated, and it is played again with what they take, until nothing is missing. To play all of it within the
-simulation would send each of the thousands of agreements of a step, and the same messages in each step anew.
+Calls and logic are apart (see stretto.horovod for why they can be): the logic says which sizes are needed,
+these are simulated, and it is played again with what they take, until nothing is missing. To play all of it
+within the simulation would send each of the thousands of agreements of a step, and the same messages in each
+step anew.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stretto.durations import Durations, Site, settle
 from stretto.horovod import Costs, Gradient, Message, Settings, Step, Training, coordination_bytes
@@ -30,7 +31,9 @@ class Setup:
     """Images of a worker in a step."""
     site: Site
     spec: str
-    settings: Settings = Settings()
+    others: tuple[str, ...] = ()
+    """Further specs: each message goes by the fastest of all."""
+    settings: Settings = field(default_factory=Settings)
     imbalance: float = 0.0
     """Standard deviation of what workers take to compute a step, as a part of that."""
     seed: int = 0
@@ -86,23 +89,26 @@ def replay(setups: Sequence[Setup], progress: Progress | None = None) -> list[Ou
         return tables.setdefault((sites.index(site), spec), Durations(site, spec))
 
     # What a library does with short messages is what agreements take, whatever carries out the long ones.
-    own = [(table_of(one.site, one.spec), table_of(one.site, "native")) for one in setups]
+    own = [
+        ([table_of(one.site, spec) for spec in (one.spec, *one.others)], table_of(one.site, "native"))
+        for one in setups
+    ]
     outcomes: dict[int, Outcome] = {}
     while True:
-        for index, (setup, (allreduce, agreement)) in enumerate(zip(setups, own, strict=True)):
+        for index, (setup, (allreduces, agreement)) in enumerate(zip(setups, own, strict=True)):
             if index in outcomes:
                 continue
-            outcome = _play(setup, allreduce, agreement)
-            if not allreduce.wanted and not agreement.wanted:
+            outcome = _play(setup, allreduces, agreement)
+            if not any(one.wanted for one in (*allreduces, agreement)):
                 outcomes[index] = outcome
         if not settle(tables.values(), progress):
             return [outcomes[index] for index in range(len(setups))]
 
 
-def _play(setup: Setup, allreduce: Durations, agreement: Durations) -> Outcome:
+def _play(setup: Setup, allreduces: Sequence[Durations], agreement: Durations) -> Outcome:
     costs = Costs(
         agreement.seconds(coordination_bytes(len(setup.gradients))),
-        allreduce.seconds,
+        lambda size: min(one.seconds(size) for one in allreduces),
         lambda size: _copy_seconds(setup.site, size),
     )
     training = Training(setup.gradients, setup.settings, costs, setup.site.ppn)
@@ -115,7 +121,7 @@ def _slowest(setup: Setup, chance: random.Random) -> float:
     """How many times longer than usual the slowest of the workers computes."""
     if not setup.imbalance:
         return 1.0
-    return max(0.0, max(chance.gauss(1.0, setup.imbalance) for _ in range(setup.site.ranks)))
+    return max(0.0, *(chance.gauss(1.0, setup.imbalance) for _ in range(setup.site.ranks)))
 
 
 def _copy_seconds(site: Site, size: int) -> float:

@@ -33,7 +33,9 @@ costs = st.builds(
 
 
 @given(gradients, settings, costs, st.integers(1, 4))
-def test_every_gradient_is_summed_once_a_step_and_not_before_it_is_there(given_, settings_, costs_, ppn) -> None:
+def test_every_gradient_is_summed_once_a_step_and_not_before_it_is_there(
+    given_: list[Gradient], settings_: Settings, costs_: Costs, ppn: int
+) -> None:
     training = Training(given_, settings_, costs_, ppn)
     for _ in range(3):
         step = training.step()
@@ -46,7 +48,7 @@ def test_every_gradient_is_summed_once_a_step_and_not_before_it_is_there(given_,
 
 @given(gradients, settings, costs, st.integers(1, 4), st.floats(1, 2))
 def test_a_step_takes_as_long_as_it_computes_and_as_it_communicates(
-    given_, settings_, costs_, ppn, slowness
+    given_: list[Gradient], settings_: Settings, costs_: Costs, ppn: int, slowness: float
 ) -> None:
     training = Training(given_, settings_, costs_, ppn)
     for _ in range(3):
@@ -61,20 +63,22 @@ def test_a_step_takes_as_long_as_it_computes_and_as_it_communicates(
 
 
 @given(gradients, settings, costs, st.integers(1, 4))
-def test_only_a_single_gradient_is_longer_than_the_buffer(given_, settings_, costs_, ppn) -> None:
+def test_only_a_single_gradient_is_longer_than_the_buffer(
+    given_: list[Gradient], settings_: Settings, costs_: Costs, ppn: int
+) -> None:
     for message in Training(given_, settings_, costs_, ppn).step().messages:
         assert len(message.gradients) == 1 or message.bytes <= settings_.buffer(ppn)
 
 
 @given(gradients, settings, costs)
-def test_the_same_again(given_, settings_, costs_) -> None:
+def test_the_same_again(given_: list[Gradient], settings_: Settings, costs_: Costs) -> None:
     one, other = (Training(given_, settings_, costs_) for _ in range(2))
     assert [one.step() for _ in range(3)] == [other.step() for _ in range(3)]
 
 
 @given(gradients, settings, costs)
-def test_without_interference_communication_that_takes_no_time_costs_a_cycle_at_most(
-    given_, settings_, costs_
+def test_free_communication_costs_a_cycle_at_most(
+    given_: list[Gradient], settings_: Settings, costs_: Costs
 ) -> None:
     del costs_
     free = Costs(0.0, lambda _: 0.0, lambda _: 0.0)
@@ -113,10 +117,8 @@ def test_two_gradients_of_one_cycle_are_one_message_if_they_fit() -> None:
 def test_what_comes_during_a_message_is_looked_at_after_it() -> None:
     first, second = Gradient("a", 10_000_000, 1 * MS), Gradient("b", 1_000_000, 3 * MS)
     step = Training([first, second], Settings(cycle=MS), PLAIN).step()
-    assert [(one.begin, one.end) for one in step.messages] == [
-        (pytest.approx(1 * MS), pytest.approx(11 * MS)),
-        (pytest.approx(11 * MS), pytest.approx(12 * MS)),
-    ]
+    times = [time for one in step.messages for time in (one.begin, one.end)]
+    assert times == pytest.approx([1 * MS, 11 * MS, 11 * MS, 12 * MS])
 
 
 def test_copies_are_made_of_what_is_merged_only() -> None:
