@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an allreduce of so many bytes takes in the simulation, asked for one size at a time.
 
-Calls are simulated at four sizes an octave, and what lies between is interpolated; what is longer than memory
-allows is continued in a straight line. So the calls of many trainings share simulations, which stretto.smpi
-keeps.
+Calls are simulated at four sizes an octave (at one where there are many ranks), and what lies between is
+interpolated; what is longer than memory allows is continued in a straight line. So the calls of many
+trainings share simulations, which stretto.smpi keeps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHORTEST = 16
 _ALL_MESSAGES = 8 << 30
 """Bytes of the messages of all ranks together: a library's algorithms have copies of them."""
 _FEW_RANKS = 32
-"""Up to which a whole octave is simulated at once, as it takes little time."""
+"""Up to which a simulation takes little time."""
 _GUESSED_RATE = 1e9
 
 
@@ -46,6 +46,11 @@ class Site:
         """Bytes of the longest message that is simulated: a power of two."""
         return 1 << (_ALL_MESSAGES // self.ranks).bit_length() - 1
 
+    @property
+    def steps(self) -> int:
+        """How many sizes of an octave are simulated."""
+        return _STEPS_OF_OCTAVE if self.ranks <= _FEW_RANKS else 1
+
 
 @dataclass(slots=True)
 class Durations:
@@ -58,7 +63,7 @@ class Durations:
 
     def seconds(self, size: int) -> float:
         """Of an allreduce of so many bytes."""
-        low, high = neighbours(size, self.site.longest)
+        low, high = neighbours(size, self.site.longest, self.site.steps)
         if low == high:
             return self._at(low)
         begin, end = self._at(low), self._at(high)
@@ -74,10 +79,7 @@ class Durations:
 
     def jobs(self) -> list[Job]:
         """What is to be simulated for what is wanted."""
-        if self.site.ranks > _FEW_RANKS:
-            groups: set[tuple[int, ...]] = {(size,) for size in self.wanted}
-        else:
-            groups = {_octave(size) for size in self.wanted}
+        groups = {_octave(size, self.site.steps) for size in self.wanted}
         site = self.site
         return [
             Job(site.platform, site.nodes, self.spec, sizes, site.ppn, selector=site.selector, data=False)
@@ -90,21 +92,21 @@ class Durations:
         self.wanted -= set(seconds)
 
 
-def neighbours(size: int, longest: int) -> tuple[int, int]:
+def neighbours(size: int, longest: int, steps: int) -> tuple[int, int]:
     """The simulated sizes nearest to one, below and above; beyond the longest, those that continue."""
     if size <= _SHORTEST:
         return _SHORTEST, _SHORTEST
     if size > longest:
         return longest // 2, longest
     octave = 1 << size.bit_length() - 1
-    step = octave // _STEPS_OF_OCTAVE
+    step = octave // steps
     low = size - size % step
     return (low, low) if low == size else (low, low + step)
 
 
-def _octave(size: int) -> tuple[int, ...]:
+def _octave(size: int, steps: int) -> tuple[int, ...]:
     begin = 1 << size.bit_length() - 1
-    return tuple(begin + begin * step // _STEPS_OF_OCTAVE for step in range(_STEPS_OF_OCTAVE))
+    return tuple(begin + begin * step // steps for step in range(steps))
 
 
 def settle(durations: Iterable[Durations], progress: Progress | None = None) -> bool:

@@ -126,25 +126,25 @@ def replay(
     settings = Settings(parse_bytes(fusion), parse_seconds(cycle), interference)
     chosen = _specs(specs or (_SWEPT_SPECS if sweep else _SPECS))
     counts = parse_nodes(scaling) if scaling else [nodes]
+    sites = [cluster.site(count) for count in counts]
+    where = sites[0]
+    its = load_source(source, batch, compute_speed, from_machine or where.platform.name)
+    if measured and measured.compute_seconds and compute_speed is None:
+        its = its.scaled(
+            measured.compute_seconds, "steps computed in what was measured without communication"
+        )
+    usual = Setup(its.gradients, batch, where, "native", (), settings, imbalance, seed, steps)
+    if measured:
+        setups = [replace(usual, spec=one) for one in _specs_of(measured)]
+    elif sweep:
+        setups = [
+            replace(usual, spec=spec, settings=replace(settings, fusion=size))
+            for size in sorted({*_SWEPT_FUSION, settings.fusion})
+            for spec in dict.fromkeys(["native", *chosen])
+        ]
+    else:
+        setups = [replace(usual, spec=spec, site=site) for site in sites for spec in chosen]
     with progress_bar("simulating") as progress:
-        sites = [cluster.site(count) for count in counts]
-        where = sites[0]
-        its = load_source(source, batch, compute_speed, from_machine or where.platform.name, progress)
-        if measured and measured.compute_seconds and compute_speed is None:
-            its = its.scaled(
-                measured.compute_seconds, "steps computed in what was measured without communication"
-            )
-        usual = Setup(its.gradients, batch, where, "native", (), settings, imbalance, seed, steps)
-        if measured:
-            setups = [replace(usual, spec=one) for one in _specs_of(measured)]
-        elif sweep:
-            setups = [
-                replace(usual, spec=spec, settings=replace(settings, fusion=size))
-                for size in sorted({*_SWEPT_FUSION, settings.fusion})
-                for spec in dict.fromkeys(["native", *chosen])
-            ]
-        else:
-            setups = [replace(usual, spec=spec, site=site) for site in sites for spec in chosen]
         outcomes = play(setups, progress)
     comparison = _comparison(measured, outcomes) if measured else None
     kind = Drawing.SWEEP if sweep else Drawing.SCALING if scaling else Drawing.SPECS

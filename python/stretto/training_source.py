@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stretto.bench_options import progress_bar
 from stretto.durations import Site
 from stretto.errors import StrettoError
 from stretto.horovod import Gradient, Settings
@@ -64,10 +65,10 @@ def of_network(network: Network, compute_seconds: float, note: str) -> Source:
     return Source(network.name, row, note)
 
 
-def load_source(text: str, batch: int, speed: str | None, platform: str, progress: Progress) -> Source:
+def load_source(text: str, batch: int, speed: str | None, platform: str) -> Source:
     """A network's name, or a profile's file. Raises StrettoError for what is neither, or has no training."""
     if text in NETWORKS:
-        return _load_network(text, batch, speed, platform, progress)
+        return _load_network(text, batch, speed, platform)
     if not Path(text).is_file():
         raise StrettoError(
             f"{text}: expected a file that stretto profile wrote, or one of {', '.join(NETWORKS)}"
@@ -98,7 +99,7 @@ def load_source(text: str, batch: int, speed: str | None, platform: str, progres
     )
 
 
-def _load_network(name: str, batch: int, speed: str | None, platform: str, progress: Progress) -> Source:
+def _load_network(name: str, batch: int, speed: str | None, platform: str) -> Source:
     network = NETWORKS[name]()
     if speed is None:
         if platform != "altec":
@@ -106,7 +107,8 @@ def _load_network(name: str, batch: int, speed: str | None, platform: str, progr
                 f"{name} on {platform}: say how fast a worker computes, as in --compute-speed 300gflops or "
                 "41images/s"
             )
-        images = calibrated_images(name, progress)
+        with progress_bar("calibrating") as progress:
+            images = calibrate([name], progress)[name]
         note = (
             f"{images:.3g} images/s a worker, by which AUTO gives what the CNN-training paper's Table 3 has"
         )
@@ -130,13 +132,8 @@ def _parse_speed(text: str) -> tuple[float, str]:
     return float(match[1]), match[2].lower()
 
 
-def calibrated_images(name: str, progress: Progress | None = None) -> float:
-    """Images a second that a worker of ALTEC computes, so that AUTO's replay gives Table 3's figure."""
-    return calibrate([name], progress)[name]
-
-
 def calibrate(names: Sequence[str], progress: Progress | None = None) -> dict[str, float]:
-    """The same of several networks at once.
+    """Images a second that a worker of ALTEC computes, so that AUTO's replay gives Table 3's figure.
 
     What a step takes longer than its computation hardly depends on that: it is taken off the step that is to
     come out, until that comes out.
