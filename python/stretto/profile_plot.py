@@ -21,8 +21,8 @@ def draw_profile(profile: Profile, file: Path) -> None:
         calls[one.collective][one.begin] += one.calls
         times[one.collective][one.begin] += one.inside
     panels = [
-        Panel("calls", calls, SIZE, Axis("calls", Scale.LINEAR), bars=True),
-        Panel("time", times, SIZE, Axis("seconds, mean of ranks", Scale.LINEAR), bars=True),
+        Panel("calls", calls, SIZE, Axis("calls", Scale.LOG), bars=True),
+        Panel("time", times, SIZE, Axis("seconds, mean of ranks", Scale.LOG), bars=True),
     ]
     title = (
         f"{profile.ranks} ranks on {format_nodes(profile.nodes)}, {100 * profile.share:.0f} % of "

@@ -50,7 +50,8 @@ def test_the_short_subset_agrees_where_it_should(results: dict[str, Result]) -> 
     for name in agreeing:
         assert set(verdicts[name]) == {Verdict.AGREES}, name
     assert set(verdicts["pipelined/fig8"]) == {Verdict.AGREES}
-    # What must not come out: a step of ResNet50 has too little communication to gain the paper's 15 % by it, and the simulated network is full duplex, the paper's libraries were not.
+    # What must not come out: ResNet50 has too little communication to gain the paper's 15 % by it, and
+    # the simulated network is full duplex, which the paper's libraries were not.
     assert Verdict.DIFFERS in verdicts["training/table3"]
     assert Verdict.DIFFERS in verdicts["training/fig3"]
 
