@@ -26,12 +26,15 @@ from stretto.json_files import file_text
 from stretto.profile_file import FORMAT, Bin, Profile, Training
 from stretto.profiling import make_profile
 from stretto.program_command import program_of
+from stretto.trace import BLOCKING
 from stretto.trace_files import TraceFolder, read_folder
 from stretto.trace_table import missing_text
 from stretto.units import format_bytes, format_nodes, format_seconds, three_digits
 
 _BAR = 24
 """Characters of the longest bar."""
+_MOST_ROWS = 10
+"""Kinds of calls that are listed; the file has all."""
 
 
 def profile(
@@ -108,9 +111,10 @@ def _wait_for(line: Sequence[str]) -> int:
 
 
 def _print(its: Profile) -> None:
-    table = _histogram_table(its.histogram, its.seconds)
-    console = console_for(table)
-    console.print(table)
+    tables = [_calls_table(its), _histogram_table(its.histogram, its.seconds)]
+    console = console_for(*tables)
+    for table in tables:
+        console.print(table)
     lines = [
         (
             f"{its.ranks} ranks on {format_nodes(its.nodes)}: {100 * its.share:.1f} % of "
@@ -122,6 +126,28 @@ def _print(its: Profile) -> None:
     ]
     for line in lines:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _calls_table(its: Profile) -> Table:
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    table.add_column("most time in", no_wrap=True)
+    table.add_column("spec", overflow="fold")
+    for title in ("bytes", "calls", "time", "a call", "95 %", "arrivals apart", "gap before"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for one in sorted(its.collectives, key=lambda one: -one.inside)[:_MOST_ROWS]:
+        figures = (one.inside, one.seconds.median, one.seconds.p95, one.arrival.median, one.gap.median)
+        table.add_row(
+            one.collective if one.form == BLOCKING else f"{one.collective}, {one.form}",
+            one.spec,
+            format_bytes(one.bytes),
+            str(one.calls),
+            *(_time(seconds) for seconds in figures),
+        )
+    return table
+
+
+def _time(seconds: float) -> str:
+    return format_seconds(seconds) if seconds else "0"
 
 
 def _histogram_table(bins: Sequence[Bin], seconds: float) -> Table:
@@ -140,7 +166,7 @@ def _histogram_table(bins: Sequence[Bin], seconds: float) -> Table:
             str(one.calls),
             "█" * round(_BAR * one.calls / most_calls),
             three_digits(one.total_bytes / 1e6),
-            format_seconds(one.inside) if one.inside else "0",
+            _time(one.inside),
             f"{100 * one.inside / seconds:.1f} %" if seconds else "",
             "█" * round(_BAR * one.inside / most_time),
         )
