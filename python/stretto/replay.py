@@ -128,11 +128,9 @@ def replay(
     counts = parse_nodes(scaling) if scaling else [nodes]
     sites = [cluster.site(count) for count in counts]
     where = sites[0]
-    its = load_source(source, batch, compute_speed, from_machine or where.platform.name)
     if measured and measured.compute_seconds and compute_speed is None:
-        its = its.scaled(
-            measured.compute_seconds, "steps computed in what was measured without communication"
-        )
+        compute_speed = f"{batch / measured.compute_seconds:.9f}images/s"
+    its = load_source(source, batch, compute_speed, from_machine or where.platform.name)
     usual = Setup(its.gradients, batch, where, "native", (), settings, imbalance, seed, steps)
     if measured:
         setups = [replace(usual, spec=one) for one in _specs_of(measured)]
