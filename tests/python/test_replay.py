@@ -315,5 +315,15 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     assert "a profile says nothing of operations" in result.stderr
 
 
+def test_a_network_takes_the_measured_computation(tmp_path: Path) -> None:
+    file = tmp_path / "replay.json"
+    result = command(
+        "resnet110", "--platform", "ethernet25", "--against", str(measured(tmp_path)), "--json", str(file)
+    )
+    assert result.exit_code == 0, result.output
+    for one in json.loads(file.read_text())["outcomes"]:
+        assert one["compute_seconds"] == pytest.approx(0.04)
+
+
 def test_numbers_of_nodes() -> None:
     assert parse_nodes("9, 2..16,4") == [2, 4, 8, 9, 16]
