@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 
+from stretto._core import choose
 from stretto.errors import StrettoError
+from stretto.library_choices import library_choice
+from stretto.model import Call, Model
 from stretto.platforms import Platform
 from stretto.simulation import LABELS, Job, seconds_of
 from stretto.smpi import Progress
+from stretto.topologies import parse_topology
 from stretto.units import format_bytes
 
 _STEPS_OF_OCTAVE = 4
@@ -26,6 +31,14 @@ _FEW_RANKS = 32
 _GUESSED_RATE = 1e9
 
 
+class CallSource(StrEnum):
+    """What says how long calls take."""
+
+    SMPI = "smpi"
+    MODEL = "model"
+    """The schedule walker, which knows what two directions of a connection cost each other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """Where calls are made."""
@@ -35,6 +48,7 @@ class Site:
     ppn: int = 1
     selector: str = "openmpi"
     """Which library `native` is."""
+    source: CallSource = CallSource.SMPI
 
     @property
     def ranks(self) -> int:
@@ -86,6 +100,16 @@ class Durations:
             for sizes in sorted(groups)
         ]
 
+    def walk(self) -> None:
+        """All that is wanted, by the model."""
+        site = self.site
+        if site.platform.machine is None:
+            raise StrettoError(
+                f"--calls model: platform {site.platform.name} has no machine's figures; take --calls smpi"
+            )
+        model = Model(site.platform.machine)
+        self.learn({size: _modelled(model, site, self.spec, size) for size in self.wanted})
+
     def learn(self, seconds: dict[int, float]) -> None:
         """What was simulated."""
         self.known |= seconds
@@ -110,11 +134,16 @@ def _octave(size: int, steps: int) -> tuple[int, ...]:
 
 
 def settle(durations: Iterable[Durations], progress: Progress | None = None) -> bool:
-    """Simulate all that is wanted. Returns whether there was anything.
+    """Simulate all that is wanted, or model it. Returns whether there was anything.
 
-    Raises StrettoError for what SMPI refuses.
+    Raises StrettoError for what SMPI refuses, or the model does not know.
     """
-    owners = [(one, job) for one in durations for job in one.jobs()]
+    wanting = [one for one in durations if one.wanted]
+    simulated = [one for one in wanting if one.site.source is CallSource.SMPI]
+    for one in wanting:
+        if one not in simulated:
+            one.walk()
+    owners = [(one, job) for one in simulated for job in one.jobs()]
     for (owner, job), seconds in zip(owners, seconds_of([job for _, job in owners], progress), strict=True):
         asked = owner.wanted & set(job.sizes)
         owner.learn(seconds)
@@ -123,4 +152,18 @@ def settle(durations: Iterable[Durations], progress: Progress | None = None) -> 
                 f"{owner.spec} on {job.ranks} ranks with {format_bytes(size)}: SMPI's {LABELS[job.selector]} "
                 "refuses so many ranks; take another --selector or number of nodes"
             )
-    return bool(owners)
+    return bool(wanting)
+
+
+def _modelled(model: Model, site: Site, spec: str, size: int) -> float:
+    topology = f"nodes={site.nodes},ppn={site.ppn}"
+    chosen = choose("allreduce", size, parse_topology(topology)) if spec == "auto" else spec
+    is_native = chosen.startswith("native")
+    if is_native:
+        choice = library_choice(site.selector, "allreduce", site.ranks, site.ppn, size)
+        if chosen != "native" or choice.spec is None:
+            raise StrettoError(
+                f"{chosen} with {format_bytes(size)}: the model knows no algorithm for it; take --calls smpi"
+            )
+        chosen = choice.spec
+    return model.predict(Call("allreduce", size, topology), chosen, engine=not is_native).seconds

@@ -13,7 +13,7 @@ import typer
 
 from stretto.bench_collectives import COLLECTIVES
 from stretto.bench_options import check_files, parse_specs, progress_bar
-from stretto.durations import Site
+from stretto.durations import CallSource, Site
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
 from stretto.horovod import Settings
@@ -42,11 +42,12 @@ class Cluster:
     machine: str | None
     ppn: int
     selector: str
+    calls: CallSource
 
     def site(self, nodes: int | None) -> Site:
         """With so many nodes, or as many as are usual."""
         found, count = find_platform(self.platform, self.machine, nodes, self.ppn)
-        return Site(found, count, self.ppn, self.selector)
+        return Site(found, count, self.ppn, self.selector, self.calls)
 
 
 def replay(
@@ -84,6 +85,10 @@ def replay(
     selector: Annotated[
         str, typer.Option(help=f"Which library `native` imitates: {', '.join(SELECTORS)}.")
     ] = "openmpi",
+    calls: Annotated[
+        CallSource,
+        typer.Option(help="What says how long a call takes: SMPI, or the model, which is nearer to TCP."),
+    ] = CallSource.SMPI,
     fusion: Annotated[
         str, typer.Option(help="Horovod's fusion buffer (HOROVOD_FUSION_THRESHOLD).")
     ] = "128MiB",
@@ -122,9 +127,9 @@ def replay(
     if measured:
         nodes, ppn, batch = measured.nodes, measured.ranks // measured.nodes, measured.batch
         selector = measured.selector or selector
-    cluster = Cluster(platform, from_machine, ppn, selector)
+    cluster = Cluster(platform, from_machine, ppn, selector, calls)
     settings = Settings(parse_bytes(fusion), parse_seconds(cycle), interference)
-    chosen = _specs(specs or (_SWEPT_SPECS if sweep else _SPECS))
+    chosen = _specs(specs or (_SWEPT_SPECS if sweep else _SPECS), calls)
     counts = parse_nodes(scaling) if scaling else [nodes]
     sites = [cluster.site(count) for count in counts]
     where = sites[0]
@@ -133,7 +138,7 @@ def replay(
     its = load_source(source, batch, compute_speed, from_machine or where.platform.name)
     usual = Setup(its.gradients, batch, where, "native", (), settings, imbalance, seed, steps)
     if measured:
-        setups = [replace(usual, spec=one) for one in _specs_of(measured)]
+        setups = [replace(usual, spec=one) for one in _specs_of(measured, calls)]
     elif sweep:
         setups = [
             replace(usual, spec=spec, settings=replace(settings, fusion=size))
@@ -168,9 +173,13 @@ def parse_nodes(text: str) -> list[int]:
     return sorted(counts)
 
 
-def _specs(text: str) -> list[str]:
+def _specs(text: str, calls: CallSource) -> list[str]:
     specs = parse_specs(text, COLLECTIVES["allreduce"])
     for spec in specs:
+        if library_name(spec) is not None and calls is CallSource.MODEL:
+            raise StrettoError(
+                f"--specs {spec}: the model knows libraries by their choice only; --calls smpi"
+            )
         if not _is_simulated(spec):
             raise StrettoError(
                 f"--specs {spec}: SMPI's non-blocking collectives imitate no library's; the papers' NBLx4 of "
@@ -183,9 +192,9 @@ def _is_simulated(spec: str) -> bool:
     return spec == "native" or library_name(spec) is not None or not spec.startswith("native")
 
 
-def _specs_of(measured: MeasuredTraining) -> list[str]:
+def _specs_of(measured: MeasuredTraining, calls: CallSource) -> list[str]:
     found = list(dict.fromkeys(one.spec for one in measured.lines if _is_simulated(one.spec)))
-    return _specs(",".join(found)) if found else ["native"]
+    return _specs(",".join(found), calls) if found else ["native"]
 
 
 def _comparison(measured: MeasuredTraining, outcomes: Sequence[Outcome]) -> list[Comparison]:

@@ -15,6 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from stretto.console import console_for
+from stretto.durations import CallSource, Site
 from stretto.horovod import Settings
 from stretto.json_files import file_text
 from stretto.networks import histogram
@@ -181,7 +182,7 @@ def _notes(
         ),
         where,
         (
-            f"AUTO: SMPI as {LABELS[site.selector]}; Horovod with a fusion buffer of "
+            f"AUTO: {_of_calls(site)}; Horovod with a fusion buffer of "
             f"{format_bytes(settings.fusion)} and a cycle of {format_seconds(settings.cycle)}; virtual time, "
             f"the mean of {len(outcomes[0].steps)} steps"
         ),
@@ -198,6 +199,11 @@ def _notes(
     if error is not None:
         lines.append(f"median error {100 * error:.1f} %")
     return lines
+
+
+def _of_calls(site: Site) -> str:
+    label = LABELS[site.selector]
+    return f"SMPI as {label}" if site.source is CallSource.SMPI else f"{label}'s choice, modelled"
 
 
 def _sweep_notes(outcomes: Sequence[Outcome], settings: Settings) -> list[str]:
@@ -253,6 +259,7 @@ def _outcome_json(one: Outcome) -> dict[str, Any]:
         "nodes": setup.site.nodes,
         "ppn": setup.site.ppn,
         "selector": setup.site.selector,
+        "calls": setup.site.source.value,
         "batch": setup.batch,
         "fusion_bytes": setup.settings.fusion,
         "cycle_seconds": setup.settings.cycle,

@@ -14,11 +14,12 @@ from typer.testing import CliRunner, Result
 
 from stretto import durations
 from stretto.cli import app
-from stretto.durations import Durations, Site, neighbours, settle
+from stretto.durations import CallSource, Durations, Site, neighbours, settle
 from stretto.errors import StrettoError
 from stretto.horovod import Gradient, Settings
+from stretto.model import Call, Model, load_machine
 from stretto.networks import NETWORKS
-from stretto.platforms import load_platform
+from stretto.platforms import load_platform, platform_of_machine
 from stretto.replay import parse_nodes
 from stretto.replaying import Outcome, Setup, replay
 from stretto.simulation import Job, seconds_of
@@ -66,6 +67,21 @@ def test_what_lies_between_is_interpolated_and_what_is_beyond_continued(
     # One rank's messages take 8 GiB at most together.
     assert max(size for job in asked for size in job.sizes) == 128 * MIB
     assert len(asked) == len({(job.sizes, job.spec) for job in asked})
+
+
+def test_the_model_in_place_of_the_simulation() -> None:
+    lab = platform_of_machine(load_machine("lab"), 8, 1)
+    site = Site(lab, 8, source=CallSource.MODEL)
+    auto, ring = (play(spec, site=site) for spec in ("native", "ring:segments=4"))
+    assert lab.machine is not None
+    model = Model(lab.machine)
+    took = [
+        model.predict(Call("allreduce", size, "nodes=8,ppn=1"), "ring:segments=4").seconds
+        for size in (MIB, 3 * MIB)
+    ]
+    assert ring.communication_seconds == pytest.approx(sum(took))
+    # Over TCP, Open MPI's Rabenseifner exchanges at half the speed.
+    assert auto.communication_seconds > 1.1 * ring.communication_seconds
 
 
 def test_few_ranks_share_octaves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,6 +299,10 @@ def test_a_measured_training_is_held_against_the_replay(tmp_path: Path) -> None:
         (["alexnet", "--compute-speed", "2x"], "--compute-speed 2x: times of what?"),
         (["alexnet", "--specs", "native:segments=4"], "--specs native:segments=4: SMPI's non-blocking"),
         (["alexnet", "--specs", "rung"], "rung"),
+        (
+            ["alexnet", "--specs", "native(rdb)", "--calls", "model"],
+            "--specs native(rdb): the model knows libraries",
+        ),
         (["alexnet", "--sweep", "--scaling", "2"], "--sweep, --scaling, --against: give one"),
         (["alexnet", "--scaling", "8..2"], "--scaling 8..2: expected numbers of nodes"),
         (["alexnet", "--fusion", "much"], "'much' is no size"),
