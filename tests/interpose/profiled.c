@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few collectives of known sizes. `fail`: ends with status 3 after MPI_Finalize; `early`: with 4, before it.
+// A few collectives of known sizes. `fail`: ends with status 3 after MPI_Finalize; `early`: with 4, before
+// it.
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
