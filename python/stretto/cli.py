@@ -12,6 +12,7 @@ from stretto import launch, paths
 from stretto.bench import bench
 from stretto.errors import StrettoError
 from stretto.lab_cli import lab_app
+from stretto.profile import profile
 from stretto.program_command import LauncherCommand, OneLineErrors, ProgramCommand, program_of
 from stretto.report import report
 from stretto.study import study
@@ -88,6 +89,7 @@ def doctor() -> None:
 app.add_typer(lab_app, name="lab")
 app.command()(bench)
 app.command()(trace)
+app.command(cls=ProgramCommand)(profile)
 app.command(cls=LauncherCommand)(study)
 app.command()(report)
 app.command(cls=LauncherCommand)(train)
@@ -99,6 +101,7 @@ try:
         explain,
         export,
         predict,
+        replay,
         reproduce,
         schedules,
         simulate,
@@ -118,4 +121,5 @@ else:
     app.command()(explain.explain)
     app.command()(calibrate.calibrate)
     app.command(cls=simulate.SimulateCommand)(simulate.simulate)
+    app.command()(replay.replay)
     app.command()(reproduce.reproduce)

@@ -159,11 +159,15 @@ def command(
     specs: Sequence[str] = (),
     stats: Path | None = None,
     strict: bool = False,
+    others: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """The command line that runs `arguments` (launcher first) with Stretto under every rank."""
+    """The command line that runs `arguments` (launcher first) with Stretto under every rank.
+
+    `others`: variables for every rank that are not Stretto's.
+    """
     if not arguments:
         raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
-    variables = settings(environment, specs=specs, stats=stats, strict=strict)
+    variables = settings(environment, specs=specs, stats=stats, strict=strict) | dict(others or {})
     existing = environment.get("LD_PRELOAD", "")
     launcher = mpi.identify(arguments[0])
     if launcher is None:

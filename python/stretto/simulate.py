@@ -82,7 +82,7 @@ def simulate(
 
     Without a command it says what messages between two nodes of the platform take.
     """
-    its_platform, its_nodes = _find_platform(platform, from_machine, nodes, ppn)
+    its_platform, its_nodes = find_platform(platform, from_machine, nodes, ppn)
     check_files([xml_file, png_file])
     if xml_file:
         write_atomically(xml_file, its_platform.xml)
@@ -184,9 +184,8 @@ def bench(
         plots.plot_run(run, rows, bound, png_file)
 
 
-def _find_platform(
-    name: str | None, machine: str | None, nodes: int | None, ppn: int
-) -> tuple[Platform, int]:
+def find_platform(name: str | None, machine: str | None, nodes: int | None, ppn: int) -> tuple[Platform, int]:
+    """What --platform, --from-machine and --nodes ask for: the platform and the number of nodes."""
     if name is not None and machine is not None:
         raise StrettoError("give --platform or --from-machine, not both")
     if machine is not None:

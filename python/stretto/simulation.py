@@ -43,6 +43,8 @@ class Job:
     """Whether reductions take time."""
     data: bool | None = None
     """Whether messages hold data and results are checked; None: if that takes little memory."""
+    in_a_row: int = 1
+    """So many calls, one after the other without a barrier; their time is of all. With data, not in place."""
 
     @property
     def ranks(self) -> int:
@@ -82,6 +84,7 @@ class Job:
                 "--type", self.type,
                 "--data", "yes" if has_data else "no",
                 "--arithmetic", "yes" if self.arithmetic else "no",
+                *(("--in-a-row", str(self.in_a_row)) if self.in_a_row > 1 else ()),
             ),
             settings,
             longest * buffers + _RANK_BYTES * self.ranks,

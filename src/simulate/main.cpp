@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measuring program in virtual time: our engine and schedules, and SMPI's imitations of MPI libraries, on
 // a simulated cluster (SimGrid). It takes the options of the measuring program of real clusters
-// (bench/main.cpp) and prints its events, and three options of its own:
+// (bench/main.cpp) and prints its events, and four options of its own:
 //
 //   --data no        messages hold no data: nothing is checked, and nothing is too large
 //   --arithmetic no  reductions take no time
+//   --in-a-row N     each call is made N times, one after the other without a barrier; seconds are of all
 //   --ping-pong yes  times messages between the first and the last rank, in place of collectives
 //
 // To be run by smpirun, without privatization: all ranks share the globals, and the C++ code is written so.
@@ -36,6 +37,7 @@ void print(const Json& event) {
 
 struct Settings {
   Options options;
+  int in_a_row = 1;
   bool data = true;
   bool arithmetic = true;
   bool ping_pong = false;
@@ -49,7 +51,9 @@ Settings parse_settings(int argc, char** argv) {
   std::vector<std::string> others;
   for (int i = 1; i < argc; ++i) {
     const auto found = own.find(argv[i]);
-    if (found == own.end() || i + 1 == argc) {
+    if (std::string(argv[i]) == "--in-a-row" && i + 1 < argc) {
+      settings.in_a_row = std::stoi(argv[++i]);
+    } else if (found == own.end() || i + 1 == argc) {
       others.emplace_back(argv[i]);
     } else {
       *found->second = std::string(argv[++i]) == "yes";
@@ -71,7 +75,7 @@ bool run_collectives(const Settings& settings, int rank, int ranks) {
   const Options& options = settings.options;
   check_options(options, ranks);
   const Data data = settings.data ? Data::real : Data::none;
-  Simulation simulation(options, data, settings.arithmetic);
+  Simulation simulation(options, data, settings.arithmetic, settings.in_a_row);
   const std::vector<Case> cases = list_cases(options, find_element(options.type), ranks);
   if (rank == 0) {
     print({{"event", "start"},

@@ -64,10 +64,11 @@ double timed(const Work& work) {
 
 }  // namespace
 
-Simulation::Simulation(const bench::Options& options, Data data, bool with_arithmetic)
+Simulation::Simulation(const bench::Options& options, Data data, bool with_arithmetic, int in_a_row)
     : options_(options),
       data_(data),
       with_arithmetic_(with_arithmetic),
+      in_a_row_(in_a_row),
       type_(bench::find_element(options.type)),
       rank_(rank_in_world()),
       ranks_(ranks_in_world()),
@@ -122,10 +123,14 @@ Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
   Simulated result;
   result.chosen = to_string(resolved);
   if (resolved.is_native()) {
-    result.seconds = timed([&] { run_native(operands, operation_); });
+    result.seconds = timed([&] {
+      for (int call = 0; call < in_a_row_; ++call) run_native(operands, operation_);
+    });
   } else {
     OwnCall call(operands, resolved, topology_, round_);
-    result.seconds = timed([&] { call.run(); });
+    result.seconds = timed([&] {
+      for (int times = 0; times < in_a_row_; ++times) call.run();
+    });
   }
   if (data_ == Data::real) {
     const bench::Holdings after = bench::holdings_after(role, generation_);

@@ -21,12 +21,12 @@ struct Simulated {
   std::optional<bool> correct;  // on all ranks; empty: there were no data to check
 };
 
-/// Times calls in virtual time. Nothing scatters there: each is made once, from a start that all ranks have
-/// in common.
+/// Times calls in virtual time. Nothing scatters there: each is made once, or so often in a row, from a start
+/// that all ranks have in common.
 class Simulation {
  public:
   /// Collective over MPI_COMM_WORLD.
-  Simulation(const bench::Options& options, Data data, bool with_arithmetic);
+  Simulation(const bench::Options& options, Data data, bool with_arithmetic, int in_a_row);
 
   /// Collective over MPI_COMM_WORLD, the same result on all ranks.
   Simulated run(const bench::Case& one, const std::string& spec);
@@ -40,6 +40,7 @@ class Simulation {
   const bench::Options& options_;
   Data data_;
   bool with_arithmetic_;
+  int in_a_row_;
   bench::Element type_;
   int rank_ = 0;
   int ranks_ = 1;

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from stretto.networks import NETWORKS, histogram, message_sizes, resnet50
+from stretto.networks import NETWORKS, gradients, histogram, message_sizes, resnet50
 
 # Pipelined paper, Table 2.
 TOTALS = {
@@ -18,6 +18,29 @@ def test_the_networks_are_those_of_the_papers() -> None:
     assert {name: build().parameters for name, build in NETWORKS.items()} == TOTALS
 
 
+OPERATIONS = {
+    "alexnet": 2_270_512_192,
+    "resnet50": 8_178_368_512,
+    "resnet110": 506_832_128,
+    "vgg11": 15_218_180_096,
+}
+
+
+def test_their_floating_point_operations_are_those_of_the_papers() -> None:
+    assert {name: build().operations for name, build in NETWORKS.items()} == OPERATIONS
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_gradients_come_in_the_backward_pass(name: str) -> None:
+    network = NETWORKS[name]()
+    order = gradients(network)
+    assert [one for one, _ in order] == network.trainable[::-1]
+    done = [share for _, share in order]
+    assert done == sorted(done)
+    assert done[0] >= 1 / 3
+    assert done[-1] == 1
+
+
 def test_what_keras_says_of_resnet50() -> None:
     assert sum(one.parameters for one in resnet50().statistics) == 53_120
 
@@ -26,7 +49,7 @@ def test_what_keras_says_of_resnet50() -> None:
 def test_histograms_add_up(name: str) -> None:
     network = NETWORKS[name]()
     sizes = message_sizes(network)
-    bins = histogram(network)
+    bins = histogram(sizes)
     assert sum(sizes) == 4 * sum(one.parameters for one in network.trainable)
     assert sum(one.messages for one in bins) == len(sizes)
     for one in bins:

@@ -15,10 +15,10 @@ from stretto.reproduction.node_aware import crossover
 from stretto.reproduction.page import page_text
 
 DOCS = Path(__file__).parents[2] / "docs"
-# What the papers have and can be simulated or modelled without their trainings.
+# What the papers have and can be simulated, modelled or replayed: all but GPUs.
 WANTED = {
-    "pipelined": {f"fig{number}" for number in (1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 14)},
-    "training": {"table1", *(f"fig{number}" for number in (1, 2, 3, 4, 5, 6, 7))},
+    "pipelined": {f"fig{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14)},
+    "training": {"table1", "table3", *(f"fig{number}" for number in (1, 2, 3, 4, 5, 6, 7, 9, 10))},
     "node-aware": {f"fig{number}" for number in (5, 10, 11, 12, 13, 14, 15, 16, 17)},
     "models": {"side-by-side"},
 }
@@ -49,7 +49,10 @@ def test_the_short_subset_agrees_where_it_should(results: dict[str, Result]) -> 
     agreeing = ["pipelined/fig4", "training/fig4", "training/fig1", "node-aware/fig5", "models/side-by-side"]
     for name in agreeing:
         assert set(verdicts[name]) == {Verdict.AGREES}, name
-    # What must not come out: the simulated network is full duplex, the paper's libraries were not.
+    assert set(verdicts["pipelined/fig8"]) == {Verdict.AGREES}
+    # What must not come out: ResNet50 has too little communication to gain the paper's 15 % by it, and
+    # the simulated network is full duplex, which the paper's libraries were not.
+    assert Verdict.DIFFERS in verdicts["training/table3"]
     assert Verdict.DIFFERS in verdicts["training/fig3"]
 
 

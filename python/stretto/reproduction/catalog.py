@@ -6,10 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stretto.errors import StrettoError
-from stretto.reproduction import models, node_aware, pipelined, training
+from stretto.reproduction import models, node_aware, pipelined, training, trainings
 from stretto.reproduction.figure import PAPERS, Figure
 
-FIGURES: list[Figure] = [*pipelined.FIGURES, *training.FIGURES, *node_aware.FIGURES, *models.FIGURES]
+FIGURES: list[Figure] = [
+    *pipelined.FIGURES,
+    *training.FIGURES,
+    *trainings.FIGURES,
+    *node_aware.FIGURES,
+    *models.FIGURES,
+]
 
 
 def find_figures(names: Sequence[str]) -> list[Figure]:

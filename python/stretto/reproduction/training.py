@@ -9,7 +9,7 @@ from typing import Any
 
 from stretto._core import ClosedForm, Machine, closed_forms
 from stretto.model import Call, Model, load_machine, machine_text
-from stretto.networks import NETWORKS, histogram
+from stretto.networks import NETWORKS, histogram, message_sizes
 from stretto.platforms import load_platform
 from stretto.reproduction.figure import (
     SIZE,
@@ -23,6 +23,7 @@ from stretto.reproduction.figure import (
     judged,
     throughput,
 )
+from stretto.reproduction.libraries import LIN, OF_LIBRARY, SRG
 from stretto.reproduction.lines import (
     GIB,
     KIB,
@@ -41,26 +42,8 @@ from stretto.simulation import ping_pong
 from stretto.topologies import flat_text
 from stretto.units import format_bytes
 
-_LIN, _SRG = "reduce_broadcast(linear,linear)", "ring:segment_bytes=1MiB"
 _FORMULAS = ("RDB", "RSA", "LIN", "RNG", "SRG")
 _SEGMENTS = 64
-_OF_LIBRARY = {
-    "MPICH": ("mpich", {"RDB": RDB, "RSA": RSA}),
-    "OpenMPI": ("openmpi", {"RDB": RDB, "RSA": RSA, "LIN": _LIN, "RNG": RNG, "SRG": _SRG}),
-    "IntelMPI": (
-        "intelmpi",
-        {
-            "RDB": RDB,
-            "RSA": RSA,
-            "RNG": RNG,
-            "SHR": "shumilin_ring",
-            "R+B": "reduce_broadcast",
-            "BGS": "gather_scatter",
-            "KNO": "knomial",
-        },
-    ),
-}
-"""Table 2, and section 4.2: the selector, and the algorithms that a library has."""
 
 
 def _formulas() -> dict[str, ClosedForm]:
@@ -83,7 +66,7 @@ def table1(bench: Bench) -> Result:
     ranks, size = 8, 64 * MIB
     machine = _machine()
     walker = Model(machine)
-    specs = {"RDB": RDB, "RSA": RSA, "LIN": _LIN, "RNG": RNG, "SRG": "segmented_ring"}
+    specs = {"RDB": RDB, "RSA": RSA, "LIN": LIN, "RNG": RNG, "SRG": "segmented_ring"}
     said, walked = {}, {}
     for label, form in _formulas().items():
         said[label] = form.seconds(size, ranks, 1, _SEGMENTS, machine)
@@ -207,7 +190,7 @@ def fig2(bench: Bench) -> Result:
     """Theory against reality."""
     platform, machine = load_platform("altec"), _machine()
     sizes = bench.sizes(KIB, GIB)
-    specs = {"RDB": RDB, "RSA": RSA, "LIN": _LIN, "RNG": RNG, "SRG": _SRG}
+    specs = {"RDB": RDB, "RSA": RSA, "LIN": LIN, "RNG": RNG, "SRG": SRG}
     panels, claims = [], []
     for nodes in (7, 8):
         real = simulate_lines(bench, platform, nodes, specs, sizes)
@@ -316,7 +299,7 @@ def _library_lines(bench: Bench, sizes: Sequence[int]) -> dict[tuple[str, int], 
         (library, nodes): simulate_lines(
             bench, platform, nodes, {"AUTO": "native", **specs}, sizes, selector=selector
         )
-        for library, (selector, specs) in _OF_LIBRARY.items()
+        for library, (selector, specs) in OF_LIBRARY.items()
         for nodes in (7, 8)
     }
 
@@ -369,7 +352,7 @@ def fig6(bench: Bench) -> Result:
     panels, ratios = [], {}
     for nodes in (7, 8):
         curves: dict[str, Mapping[float, float]] = {}
-        for library in _OF_LIBRARY:
+        for library in OF_LIBRARY:
             its = lines[library, nodes]
             best = {size: min(seconds[size] for seconds in its.values()) for size in sizes}
             curves[f"{library}-AUTO"] = throughput(its["AUTO"])
@@ -390,7 +373,7 @@ def fig6(bench: Bench) -> Result:
             judged(
                 "7 nodes: large gaps in all three",
                 f"MPICH {text['MPICH', 7]}, OpenMPI {text['OpenMPI', 7]}, IntelMPI {text['IntelMPI', 7]}",
-                all(max(ratios[library, 7]) > 1.4 for library in _OF_LIBRARY),
+                all(max(ratios[library, 7]) > 1.4 for library in OF_LIBRARY),
                 partly=max(ratios["OpenMPI", 7]) > 1.4,
                 why="MPICH has no ring, and on 7 nodes its RSA is little better than the RDB that it takes",
             ),
@@ -406,7 +389,7 @@ def fig7(bench: Bench) -> Result:
     panels, begins = [], []
     for build in NETWORKS.values():
         network = build()
-        bins = histogram(network)
+        bins = histogram(message_sizes(network))
         begins += [one.begin for one in bins]
         panels.append(
             Panel(

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stretto profile`: run a program and say which collectives it called, how often and for how long."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from stretto import launch
+from stretto.bench_options import check_files
+from stretto.console import console_for
+from stretto.errors import StrettoError
+from stretto.files import write_atomically
+from stretto.horovod_timeline import Steps, read_timeline, steps_of
+from stretto.json_files import file_text
+from stretto.profile_file import FORMAT, Bin, Profile, Training
+from stretto.profiling import make_profile
+from stretto.program_command import program_of
+from stretto.trace import BLOCKING
+from stretto.trace_files import TraceFolder, read_folder
+from stretto.trace_table import missing_text
+from stretto.units import format_bytes, format_nodes, format_seconds, three_digits
+
+_BAR = 24
+"""Characters of the longest bar."""
+_MOST_ROWS = 10
+"""Kinds of calls that are listed; the file has all."""
+
+
+def profile(
+    context: typer.Context,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the profile here, for stretto replay.")
+    ] = None,
+    png_file: Annotated[Path | None, typer.Option("--png", help="Draw the histograms here.")] = None,
+    spec: Annotated[
+        list[str] | None, typer.Option(help="How to carry out allreduce or another, as in stretto run.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the profile in place of tables.")] = False,
+) -> None:
+    """Run an MPI program and profile its collectives: stretto profile -- mpirun -np 8 ./program.
+
+    Of a Horovod training it also finds when each gradient comes, from Horovod's timeline.
+    """
+    check_files([output, png_file])
+    with tempfile.TemporaryDirectory(prefix="stretto-profile-") as name:
+        status, found, training = _run(program_of(context), spec or (), Path(name))
+    for line in [*found.complaints, *([missing_text(found.missing)] if found.missing else [])]:
+        typer.echo(f"stretto: {line}", err=True)
+    its = make_profile(found, training)
+    text = file_text(FORMAT, sys.argv, f"{its.ranks} ranks on {format_nodes(its.nodes)}", its.model_dump())
+    if output:
+        write_atomically(output, text)
+    if as_json:
+        print(text, end="")
+    else:
+        _print(its)
+    if png_file:
+        from stretto.profile_plot import draw_profile  # noqa: PLC0415  Matplotlib is slow to load
+
+        draw_profile(its, png_file)
+    if status:
+        raise typer.Exit(status)
+
+
+def _run(program: Sequence[str], specs: Sequence[str], folder: Path) -> tuple[int, TraceFolder, Steps | None]:
+    """The program's exit status, and what it left. What ended without leaving anything is an error."""
+    traces, timeline = folder / "traces", folder / "timeline.json"
+    traces.mkdir()
+    line = launch.command(
+        program,
+        os.environ | {"STRETTO_TRACE": str(traces)},
+        specs=specs,
+        others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
+    )
+    status = _wait_for(line)
+    if not any(traces.iterdir()):
+        if status:
+            typer.echo("stretto: no rank came to MPI_Finalize, so nothing was recorded", err=True)
+            raise typer.Exit(status)
+        raise StrettoError(
+            f"{program[0]} ended, but no rank left a trace here: either its program uses no MPI, or its "
+            f"nodes do not share {folder.parent}; set TMPDIR to a folder that they share"
+        )
+    found = read_folder(traces)
+    return status, found, steps_of(read_timeline(timeline)) if timeline.exists() else None
+
+
+def _wait_for(line: Sequence[str]) -> int:
+    """The exit status, as a shell has it. An interrupt is the launcher's, which ends its ranks."""
+    try:
+        process = subprocess.Popen(line)
+    except OSError as error:
+        raise StrettoError(f"{line[0]} could not be started: {error.strerror}") from None
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status = process.wait()
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    return status if status >= 0 else 128 - status
+
+
+def _print(its: Profile) -> None:
+    tables = [_calls_table(its), _histogram_table(its.histogram, its.seconds)]
+    console = console_for(*tables)
+    for table in tables:
+        console.print(table)
+    lines = [
+        (
+            f"{its.ranks} ranks on {format_nodes(its.nodes)}: {100 * its.share:.1f} % of "
+            f"{format_seconds(its.seconds)} inside of collectives, {format_seconds(its.waiting)} of it "
+            "waiting for ranks that came later; time is the mean of ranks, from the first call to the last "
+            "end"
+        ),
+        *(_training_lines(its.training) if its.training else []),
+    ]
+    for line in lines:
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def _calls_table(its: Profile) -> Table:
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    table.add_column("most time in", no_wrap=True)
+    table.add_column("spec", overflow="fold")
+    for title in ("bytes", "calls", "time", "a call", "95 %", "arrivals apart", "gap before"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for one in sorted(its.collectives, key=lambda one: -one.inside)[:_MOST_ROWS]:
+        figures = (one.inside, one.seconds.median, one.seconds.p95, one.arrival.median, one.gap.median)
+        table.add_row(
+            one.collective if one.form == BLOCKING else f"{one.collective}, {one.form}",
+            one.spec,
+            format_bytes(one.bytes),
+            str(one.calls),
+            *(_time(seconds) for seconds in figures),
+        )
+    return table
+
+
+def _time(seconds: float) -> str:
+    return format_seconds(seconds) if seconds else "0"
+
+
+def _histogram_table(bins: Sequence[Bin], seconds: float) -> Table:
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for title, justify in (
+        ("collective", "left"), ("bytes", "right"), ("calls", "right"), ("", "left"),
+        ("MB", "right"), ("time", "right"), ("of all", "right"), ("", "left"),
+    ):  # fmt: skip
+        table.add_column(title, justify="right" if justify == "right" else "left", no_wrap=True)
+    most_calls = max((one.calls for one in bins), default=1)
+    most_time = max((one.inside for one in bins), default=1.0) or 1.0
+    for one in bins:
+        table.add_row(
+            one.collective,
+            bin_text(one.begin),
+            str(one.calls),
+            "█" * round(_BAR * one.calls / most_calls),
+            three_digits(one.total_bytes / 1e6),
+            _time(one.inside),
+            f"{100 * one.inside / seconds:.1f} %" if seconds else "",
+            "█" * round(_BAR * one.inside / most_time),
+        )
+    return table
+
+
+def bin_text(begin: int) -> str:
+    """`1 KiB..2 KiB`"""
+    return f"{format_bytes(begin)}..{format_bytes(2 * begin)}" if begin else "0"
+
+
+def _training_lines(training: Training) -> list[str]:
+    total = sum(one.bytes for one in training.gradients)
+    messages = sum(one.per_step for one in training.messages)
+    return [
+        (
+            f"{training.framework}: {training.steps} steps of {format_seconds(training.step_seconds)}, "
+            f"{len(training.gradients)} gradients of {total / 1e6:.3g} MB in {messages:.1f} messages a step"
+        ),
+        (
+            f"the last gradient is there {format_seconds(training.compute_seconds)} after a step's "
+            f"beginning, ± {format_seconds(training.uncertainty_seconds)}: what a step would take without "
+            "communication"
+        ),
+    ]
