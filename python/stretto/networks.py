@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The networks whose training the papers simulate, as their gradients: which tensors, and how large.
 
-Each is built layer by layer, so that its total is a check (pipelined paper, Table 2).
+Counted layer by layer, so that its total is a check (pipelined paper, Table 2).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import partial
+
+from stretto.architectures import (
+    ARCHITECTURES,
+    Architecture,
+    Convolution,
+    Dense,
+    Residual,
+    Shape,
+    shape_after,
+)
+from stretto.architectures import Layer as Part
 
 GRADIENT_BYTES = 4
 """Of a parameter: FP32."""
@@ -62,113 +73,48 @@ class Network:
         """Of the forward pass, for one image: convolutions and dense layers."""
         return sum(layer.operations for layer in self.layers)
 
-    def convolution(self, name: str, kernel: int, inputs: int, outputs: int, edge: int) -> None:
-        """Square kernels and a result of `edge` times `edge`, and a bias, which Keras has also where a
-        normalization follows.
-        """
-        self._add(name, kernel * kernel * inputs * outputs, outputs, edge * edge)
 
-    def dense(self, name: str, inputs: int, outputs: int) -> None:
-        """A fully connected layer."""
-        self._add(name, inputs * outputs, outputs, 1)
+def network_of(architecture: Architecture) -> Network:
+    """What an architecture has to be trained."""
+    return Network(architecture.name, [*_layers(architecture.layers, architecture.image)])
 
-    def normalization(self, name: str, channels: int) -> None:
-        """Batch normalization: scale and offset are trained, mean and variance are followed."""
-        self.layers.append(
-            Layer(
-                0,
-                (Tensor(f"{name}/gamma", channels), Tensor(f"{name}/beta", channels)),
-                (Tensor(f"{name}/mean", channels), Tensor(f"{name}/variance", channels)),
-            )
+
+def _layers(parts: Sequence[Part], shape: Shape) -> Iterator[Layer]:
+    for part in parts:
+        after = shape_after(part, shape)
+        match part:
+            case Convolution(kernel=kernel):
+                yield from _weighted(part, kernel * kernel * shape[2], after)
+            case Dense():
+                yield from _weighted(part, shape[2], after)
+            case Residual(branches=branches):
+                for branch in branches:
+                    yield from _layers(branch, shape)
+            case _:
+                pass  # nothing is trained there
+        shape = after
+
+
+def _weighted(part: Convolution | Dense, inputs: int, result: Shape) -> Iterator[Layer]:
+    """Weights, so many for each output of an image; a bias; and the normalization if there is one."""
+    rows, columns, outputs = result
+    tensors = (Tensor(f"{part.name}/weights", inputs * outputs), Tensor(f"{part.name}/bias", outputs))
+    yield Layer(2 * inputs * outputs * rows * columns, tensors)
+    if part.normalized:
+        name = f"{part.name}/norm"
+        yield Layer(
+            0,
+            (Tensor(f"{name}/gamma", outputs), Tensor(f"{name}/beta", outputs)),
+            (Tensor(f"{name}/mean", outputs), Tensor(f"{name}/variance", outputs)),
         )
 
-    def normalized(self, name: str, kernel: int, inputs: int, outputs: int, edge: int) -> None:
-        """A convolution and what normalizes it."""
-        self.convolution(name, kernel, inputs, outputs, edge)
-        self.normalization(f"{name}/norm", outputs)
 
-    def _add(self, name: str, weights: int, biases: int, times: int) -> None:
-        tensors = (Tensor(f"{name}/weights", weights), Tensor(f"{name}/bias", biases))
-        self.layers.append(Layer(2 * weights * times, tensors))
-
-
-def alexnet() -> Network:
-    """On one device, without groups (Krizhevsky, Sutskever, Hinton 2012)."""
-    network = Network("AlexNet")
-    layers = ((11, 3, 96, 55), (5, 96, 256, 27), (3, 256, 384, 13), (3, 384, 384, 13), (3, 384, 256, 13))
-    for number, (kernel, inputs, outputs, edge) in enumerate(layers, 1):
-        network.convolution(f"conv{number}", kernel, inputs, outputs, edge)
-    network.dense("fc6", 6 * 6 * 256, 4096)
-    network.dense("fc7", 4096, 4096)
-    network.dense("fc8", 4096, 1000)
-    return network
-
-
-def vgg11() -> Network:
-    """Configuration A (Simonyan, Zisserman 2014)."""
-    network = Network("VGG11")
-    channels = (3, 64, 128, 256, 256, 512, 512, 512, 512)
-    edges = (224, 112, 56, 56, 28, 28, 14, 14)
-    for number, ((inputs, outputs), edge) in enumerate(zip(pairwise(channels), edges, strict=True), 1):
-        network.convolution(f"conv{number}", 3, inputs, outputs, edge)
-    network.dense("fc9", 7 * 7 * 512, 4096)
-    network.dense("fc10", 4096, 4096)
-    network.dense("fc11", 4096, 1000)
-    return network
-
-
-def resnet50() -> Network:
-    """Keras' own: bottlenecks with biases, of which 53,120 parameters are moving statistics.
-
-    Its strides are those of the second convolution of a block, by which the floating-point operations are
-    those of the paper.
-    """
-    network = Network("ResNet50")
-    network.normalized("conv1", 7, 3, 64, 112)
-    inputs, edge_before = 64, 56
-    stages = ((64, 3, 56), (128, 4, 28), (256, 6, 14), (512, 3, 7))
-    for stage, (width, blocks, edge) in enumerate(stages, 2):
-        for block in range(1, blocks + 1):
-            name = f"conv{stage}_{block}"
-            if block == 1:
-                network.normalized(f"{name}/shortcut", 1, inputs, 4 * width, edge)
-            network.normalized(f"{name}/1", 1, inputs, width, edge_before)
-            network.normalized(f"{name}/2", 3, width, width, edge)
-            network.normalized(f"{name}/3", 1, width, 4 * width, edge)
-            inputs, edge_before = 4 * width, edge
-    network.dense("fc", 2048, 1000)
-    return network
-
-
-def resnet110() -> Network:
-    """For CIFAR-10: three stages of 18 blocks.
-
-    The papers do not print its layers. These have the parameters, the layers (393, counted as Keras does) and
-    the floating-point operations that Table 2 has: the first block of every stage has a projection with a
-    normalization, the first stage's, too, and a normalized dense layer of 64 comes before that of 10 classes.
-    """
-    network = Network("ResNet110")
-    network.normalized("conv1", 3, 3, 16, 32)
-    inputs = 16
-    for stage, (width, edge) in enumerate(((16, 32), (32, 16), (64, 8)), 2):
-        for block in range(1, 19):
-            name = f"conv{stage}_{block}"
-            network.normalized(f"{name}/1", 3, inputs, width, edge)
-            network.normalized(f"{name}/2", 3, width, width, edge)
-            if block == 1:
-                network.normalized(f"{name}/shortcut", 1, inputs, width, edge)
-            inputs = width
-    network.dense("fc1", 64, 64)
-    network.normalization("fc1/norm", 64)
-    network.dense("fc2", 64, 10)
-    return network
+def _build(architecture: Callable[[], Architecture]) -> Network:
+    return network_of(architecture())
 
 
 NETWORKS: dict[str, Callable[[], Network]] = {
-    "alexnet": alexnet,
-    "resnet50": resnet50,
-    "resnet110": resnet110,
-    "vgg11": vgg11,
+    name: partial(_build, build) for name, build in ARCHITECTURES.items()
 }
 """As programs ask for them."""
 
