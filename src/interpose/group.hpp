@@ -36,8 +36,9 @@ int set_error(const std::string& line);
 /// What MPI says of an error code.
 std::string text_of_error(int error);
 
-/// Called once when MPI is initialized.
+/// Called once when MPI is initialized, and before Stretto finalizes it.
 void make_group_types();
+void free_group_types();
 
 struct Reduction {
   MPI_Datatype datatype{};

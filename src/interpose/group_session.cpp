@@ -45,6 +45,7 @@ void end_mpi(int status, void* process) {
     mpi.Abort(mpi.comm_world, status != 0 ? status : EXIT_FAILURE);
   }
   end_session();
+  free_group_types();
   find_entry<int()>("MPI_Finalize")();
 }
 

@@ -91,6 +91,16 @@ void make_group_types() {
   make_short_ops<1>();
 }
 
+void free_group_types() {
+  for (auto& ops : own_ops) {
+    for (MPI_Op& op : ops) {
+      forget_operation(op);
+      mpi.Op_free(&op);
+    }
+  }
+  mpi.Type_free(&two_bytes);
+}
+
 bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction) {
   const auto t = static_cast<std::size_t>(type);
   const auto o = static_cast<std::size_t>(op);
