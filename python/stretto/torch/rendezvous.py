@@ -50,29 +50,37 @@ def _find_master(
     extension: Any, rank: int, *, several_nodes: bool, environment: MutableMapping[str, str]
 ) -> tuple[str, int]:
     """Where rank 0 may listen: an address that all ranks reach, and a port."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    with listener:
-        port = 0
-        addresses: list[str] = []
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        text = ""
         if rank == 0:
             listener.bind(("", 0))
-            listener.listen(128)
-            port = int(environment.get("MASTER_PORT") or listener.getsockname()[1])
+            free = listener.getsockname()[1]
             named = environment.get("MASTER_ADDR")
             addresses = [named] if named else _own_addresses() if several_nodes else ["127.0.0.1"]
-        text = " ".join([str(port), str(listener.getsockname()[1]) if rank == 0 else "0", *addresses])
-        told = extension.broadcast_bytes(text.encode().ljust(_LONGEST)[:_LONGEST]).decode().split()
-        port, listening, addresses = int(told[0]), int(told[1]), told[2:]
-        if len(addresses) == 1:
-            return addresses[0], port
-        reached = extension.agree([int(rank == 0 or _reaches(address, listening)) for address in addresses])
+            text = " ".join([environment.get("MASTER_PORT") or str(free), str(free), *addresses])
+            if len(addresses) > 1:
+                listener.listen(128)
+            else:
+                listener.close()  # nobody may meet it where rank 0 listens later
+        port, free, *addresses = _broadcast(extension, text).split()
+        reached = [1] * len(addresses)
+        if len(addresses) > 1:
+            reached = extension.agree([int(rank == 0 or _reaches(one, int(free))) for one in addresses])
+    # Until then rank 0 has closed it.
+    if len(addresses) > 1:
+        extension.agree([1])
     for address, is_reached in zip(addresses, reached, strict=True):
         if is_reached:
-            return address, port
+            return address, int(port)
     raise StrettoError(
         f"no address of rank 0's node ({', '.join(addresses) or 'it has none'}) is reached by all ranks; name one "
         "by MASTER_ADDR"
     )
+
+
+def _broadcast(extension: Any, text: str) -> str:
+    told: bytes = extension.broadcast_bytes(text.encode().ljust(_LONGEST)[:_LONGEST])
+    return told.decode()
 
 
 def _reaches(address: str, port: int) -> bool:
