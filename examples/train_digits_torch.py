@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Train a small network on scikit-learn's digits by PyTorch's DistributedDataParallel, over MPI.
 
-    mpirun -np 2 python examples/train_digits_torch.py
-    mpirun -np 2 python examples/train_digits_torch.py --backend gloo     # to compare with
+mpirun -np 2 python examples/train_digits_torch.py
+mpirun -np 2 python examples/train_digits_torch.py --backend gloo     # to compare with
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def main() -> None:
     dist.init_process_group(options.backend)
     speed, accuracy = train(options.steps, options.batch, options.width, options.seed)
     if dist.get_rank() == 0:
-        print(f"{options.backend}, {dist.get_world_size()} ranks: accuracy {accuracy:.2%}, {speed:.1f} images/s")
+        print(
+            f"{options.backend}, {dist.get_world_size()} ranks: accuracy {accuracy:.2%}, {speed:.1f} images/s"
+        )
     dist.destroy_process_group()
 
 

@@ -46,11 +46,13 @@ def build(settings: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
 
 
 def lines_of_right(output: str) -> int:
-    return output.split().count("right")
+    # Launchers mix what ranks write at once.
+    return output.count("right")
 
 
 @pytest.mark.parametrize(
-    ("name", "ranks"), [("openmpi", 2), ("openmpi", 4), ("mpich", 3), ("openmpi5", 2), ("mpich5", 2), ("intelmpi", 2)]
+    ("name", "ranks"),
+    [("openmpi", 2), ("openmpi", 4), ("mpich", 3), ("openmpi5", 2), ("mpich5", 2), ("intelmpi", 2)],
 )
 def test_every_collective_is_right(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str, ranks: int
@@ -63,16 +65,21 @@ def test_every_collective_is_right(
 @pytest.mark.parametrize(
     ("name", "ranks", "specs"),
     [
-        ("openmpi", 3, ["ring:segments=3", "bcast/chain:segments=2", "allgather/ring", "reduce_scatter/ring", "reduce/chain"]),
-        ("mpich", 2, ["recursive_doubling", "bcast/binomial", "allgather/bruck", "reduce_scatter/linear", "reduce/linear"]),
+        ("openmpi", 3, "ring:segments=3 bcast/chain allgather/ring reduce_scatter/ring reduce/chain"),
+        ("mpich", 2, "recursive_doubling bcast/binomial allgather/bruck reduce_scatter/linear reduce/linear"),
     ],
-)  # fmt: skip
+)
 def test_every_collective_is_right_by_forced_algorithms(
-    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str, ranks: int, specs: list[str]
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str, ranks: int, specs: str
 ) -> None:
     program = [*PYTHON, str(FOLDER / "torch_collectives.py")]
     output = local_ranks(name).run(
-        ranks, program, specs=specs, topology="ppn=1", settings={**cache, **RIGHT_SUMS}, seconds=SECONDS
+        ranks,
+        program,
+        specs=specs.split(),
+        topology="ppn=1",
+        settings={**cache, **RIGHT_SUMS},
+        seconds=SECONDS,
     )
     assert lines_of_right(output) == ranks
 
@@ -122,7 +129,9 @@ def failed(its: LocalRanks, argv: list[str], settings: Mapping[str, str]) -> str
     """The output of a job that must end by itself, and not well."""
     environment = {**os.environ, **its.install.environment(), **settings}
     line = its.line(3, [*PYTHON, *argv])
-    line[1:1] = launch.rank_options(its.install.flavor, launch.mpi4py_settings(its.install.launcher, os.environ))
+    line[1:1] = launch.rank_options(
+        its.install.flavor, launch.mpi4py_settings(its.install.launcher, os.environ)
+    )
     with subprocess.Popen(
         line,
         env=environment,

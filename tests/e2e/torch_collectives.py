@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every collective of torch.distributed by the backend "stretto", against what is computed here. A rank's program."""
+"""Every collective of torch.distributed by "stretto", against what is computed here. A rank's program."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -176,7 +177,7 @@ class Checks:
             for tensor, of_ranks in zip(its, inputs, strict=True):
                 same(tensor, of_ranks[of_rank], "all_gather_coalesced")
         # What functional collectives and FSDP make of several calls.
-        group = self.group or dist.group.WORLD
+        group: Any = self.group or dist.group.WORLD
         outputs = [torch.empty(self.size * len(one[0])) for one in inputs]
         group.allgather_into_tensor_coalesced(outputs, [one[self.rank] for one in inputs]).wait()
         for tensor, of_ranks in zip(outputs, inputs, strict=True):
@@ -274,10 +275,12 @@ class Checks:
                 works.append(dist.all_reduce(tensors[-1], SUM, self.group, async_op=True))
                 wanted.append(combine(SUM, inputs))
         heard: list[int] = []
-        futures = [
-            work.get_future().then(lambda future, i=i: heard.append(i) or future.value())
-            for i, work in enumerate(works)
-        ]
+
+        def hear(i: int, future: torch.futures.Future[Any]) -> Any:
+            heard.append(i)
+            return future.value()
+
+        futures = [work.get_future().then(partial(hear, i)) for i, work in enumerate(works)]
         for i in (*range(1, 90, 3), 5):
             works[i].wait()
         for i in range(0, 90, 3):
@@ -317,8 +320,7 @@ def main() -> None:
     under_way = dist.all_reduce(first, async_op=True)
     for group, members in groups:
         if rank in members:
-            members = sorted(members)
-            Checks(group, members).run()
+            Checks(group, sorted(members)).run()
     assert under_way is not None
     under_way.wait()
     assert torch.all(first == sum(everybody))

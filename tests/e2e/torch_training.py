@@ -14,11 +14,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 import stretto.torch  # noqa: F401  registers the backend
 
-
 # By its own name DistributedDataParallel lets the hook for bfloat16 have GPUs only.
 HOOKS = {
     "none": None,
-    "bf16": lambda state, bucket: default_hooks.bf16_compress_hook(state, bucket),
+    "bf16": lambda state, bucket: default_hooks.bf16_compress_hook(state, bucket),  # noqa: PLW0108
     "fp16": default_hooks.fp16_compress_hook,
 }
 STEPS = 12
@@ -42,7 +41,7 @@ def train(group: Any, hook: Any, bucket_mb: float) -> tuple[torch.Tensor, float]
         chosen = torch.arange(step * 32 + rank, 1600, 1600 // 32)[:32] % len(images)
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(images[chosen]), labels[chosen])
-        loss.backward()
+        torch.autograd.backward(loss)
         optimizer.step()
     parameters = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
     everybody = [torch.empty_like(parameters) for _ in range(size)]

@@ -22,13 +22,13 @@ from stretto.torch.launched import HOW_TO_START, find_launch
 from stretto.torch.registration import register
 
 if not torch.distributed.is_available():
-    raise StrettoError("this PyTorch was built without torch.distributed; install another one: pip install torch")
+    raise StrettoError(
+        "this PyTorch was built without torch.distributed; install another one: pip install torch"
+    )
 
-# `python -m stretto.torch` builds the extension ahead of time, and needs no launcher; while it looks for the
-# module, sys.argv[0] is "-m". Who sets RANK may use another backend; "stretto" is refused when it is asked for.
-if find_launch(os.environ) is not None or (sys.argv[:1] != ["-m"] and "RANK" not in os.environ):
-    if find_launch(os.environ) is None:
-        raise StrettoError(HOW_TO_START)
-    register(started=True)
-else:
-    register(started=False)
+# `python -m stretto.torch` builds the extension ahead of time and needs no launcher; while it looks for the
+# module, sys.argv[0] is "-m". Who sets RANK may use another backend; "stretto" is refused when asked for.
+is_launched = find_launch(os.environ) is not None
+if not is_launched and sys.argv[:1] != ["-m"] and "RANK" not in os.environ:
+    raise StrettoError(HOW_TO_START)
+register(started=is_launched)

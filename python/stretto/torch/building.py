@@ -40,14 +40,16 @@ def built_extension() -> Path:
                 _build(command, module)
     except OSError as error:
         raise StrettoError(
-            f"the extension for PyTorch could not be written to {folder} ({error.strerror}); name another folder "
-            "by STRETTO_CACHE"
+            f"the extension for PyTorch could not be written to {folder} ({error.strerror}); name another "
+            "folder by STRETTO_CACHE"
         ) from None
     return module
 
 
 def _build(command: list[str], module: Path) -> None:
-    print(f"stretto: building the extension for PyTorch {torch.__version__}, once", file=sys.stderr, flush=True)
+    print(
+        f"stretto: building the extension for PyTorch {torch.__version__}, once", file=sys.stderr, flush=True
+    )
     beside = module.with_name(f".{module.name}.{os.getpid()}")
     # One source: most of the time goes into torch's headers.
     parts = "".join(f'#include "{source.name}"\n' for source in sorted(_SOURCES.glob("*.cpp")))
@@ -72,8 +74,8 @@ def _build(command: list[str], module: Path) -> None:
         beside.replace(module)
     except FileNotFoundError:
         raise StrettoError(
-            f"the extension for PyTorch needs the C++ compiler {command[0]}, which is not in PATH; install it "
-            "(Debian, Ubuntu: g++ and python3-dev), or name another by CXX"
+            f"the extension for PyTorch needs the C++ compiler {command[0]}, which is not in PATH; install "
+            "it (Debian, Ubuntu: g++ and python3-dev), or name another by CXX"
         ) from None
     finally:
         beside.unlink(missing_ok=True)

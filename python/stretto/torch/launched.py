@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,10 +87,8 @@ def _ancestors() -> Iterator[Path]:
     """The programs that started this process, of which one is the launcher or its daemon."""
     process = os.getppid()
     while process > 1:
-        try:
+        with suppress(OSError):  # another user's
             yield Path(f"/proc/{process}/exe").readlink()
-        except OSError:
-            pass  # another user's
         try:
             status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
         except OSError:

@@ -64,7 +64,7 @@ def register(*, started: bool) -> None:
     """Register the backend; where an MPI launcher started this process, begin at once."""
     global _job  # noqa: PLW0603  a process is in one job
     known = inspect.signature(torch.distributed.Backend.register_backend).parameters
-    wanted = {"extended_api": True, "devices": ["cpu"]}
+    wanted: dict[str, Any] = {"extended_api": True, "devices": ["cpu"]}
     create = _create if "extended_api" in known else _create_of_old
     torch.distributed.Backend.register_backend(
         NAME, create, **{name: value for name, value in wanted.items() if name in known}
@@ -99,7 +99,7 @@ def _make(ranks: list[int], group_rank: int, timeout: timedelta, name: str) -> A
     rank, size = job.place[:2]
     if len(ranks) > size or ranks[group_rank] != rank:
         raise StrettoError(
-            f"rank {group_rank} of {len(ranks)} was asked for, but this is rank {rank} of {size} for MPI; leave "
-            "rank and world_size to Stretto: init_process_group(\"stretto\")"
+            f"rank {group_rank} of {len(ranks)} was asked for, but this is rank {rank} of {size} for MPI; "
+            'leave rank and world_size to Stretto: init_process_group("stretto")'
         )
     return job.extension.make_group(ranks, group_rank, timeout, name)

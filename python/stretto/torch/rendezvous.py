@@ -19,7 +19,9 @@ _SECONDS_TO_CONNECT = 3.0
 _LONGEST = 1024
 
 
-def set_environment(extension: Any, place: tuple[int, int, int, int], environment: MutableMapping[str, str]) -> None:
+def set_environment(
+    extension: Any, place: tuple[int, int, int, int], environment: MutableMapping[str, str]
+) -> None:
     """Set what is not set already. Collective over all ranks."""
     check_environment(place, environment)
     rank, ranks, local_rank, local_ranks = place
@@ -41,8 +43,8 @@ def check_environment(place: tuple[int, int, int, int], environment: MutableMapp
     for name, value in (("RANK", place[0]), ("WORLD_SIZE", place[1])):
         if environment.get(name, str(value)) != str(value):
             raise StrettoError(
-                f"{name} is {environment[name]} in the environment, but {value} for MPI; leave it to Stretto: "
-                f"unset {name}"
+                f"{name} is {environment[name]} in the environment, but {value} for MPI; leave it to "
+                f"Stretto: unset {name}"
             )
 
 
@@ -73,8 +75,8 @@ def _find_master(
         if is_reached:
             return address, int(port)
     raise StrettoError(
-        f"no address of rank 0's node ({', '.join(addresses) or 'it has none'}) is reached by all ranks; name one "
-        "by MASTER_ADDR"
+        f"no address of rank 0's node ({', '.join(addresses) or 'it has none'}) is reached by all ranks; "
+        "name one by MASTER_ADDR"
     )
 
 
@@ -90,7 +92,7 @@ def _reaches(address: str, port: int) -> bool:
 
 
 def _own_addresses() -> list[str]:
-    """IPv4 addresses of this node's interfaces but the loopback; of GLOO_SOCKET_IFNAME's alone if that is set."""
+    """IPv4 addresses of this node's interfaces but the loopback; if it is set, of GLOO_SOCKET_IFNAME's."""
     named = os.environ.get("GLOO_SOCKET_IFNAME")
     names = named.split(",") if named else [name for _, name in socket.if_nameindex() if name != "lo"]
     addresses = []
