@@ -20,6 +20,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C's */
+
 /* Counts up when this file changes in a way that breaks who was compiled with an older one. */
 #define STRETTO_GROUP_INTERFACE 1
 int stretto_group_interface(void);
@@ -118,6 +120,8 @@ void stretto_work_free(stretto_work* work);
 
 /* Ends all ranks of the job, with this exit status. */
 void stretto_abort(int status);
+
+/* NOLINTEND(modernize-use-using,readability-identifier-naming) */
 
 #ifdef __cplusplus
 }
