@@ -130,7 +130,7 @@ def failed(its: LocalRanks, argv: list[str], settings: Mapping[str, str]) -> str
     environment = {**os.environ, **its.install.environment(), **settings}
     line = its.line(3, [*PYTHON, *argv])
     line[1:1] = launch.rank_options(
-        its.install.flavor, launch.mpi4py_settings(its.install.launcher, os.environ)
+        its.install.flavor, launch.mpi4py_settings(its.install.launcher, environment)
     )
     with subprocess.Popen(
         line,
@@ -159,12 +159,12 @@ def failed(its: LocalRanks, argv: list[str], settings: Mapping[str, str]) -> str
         ("killed", {}, ""),
         ("exit", {}, "stretto: rank 2 ends with status 3; all ranks end"),
         ("overdue", {}, "of process group 0, 3 ranks) has not ended after 2 s"),
-        ("shapes", {"STRETTO_CHECK": "1"}, "stretto: allreduce (call number"),
+        ("shapes", {"STRETTO_CHECK": "1"}, "has a message of 1200016 bytes; the job ends"),
         ("shapes", {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, "Detected mismatch between collectives on ranks"),
         ("arguments", {}, "leave rank and world_size to Stretto"),
         ("threads", {}, "MPI was initialized without MPI_THREAD_MULTIPLE"),
         ("refused", {"WORLD_SIZE": "8"}, "WORLD_SIZE is 8 in the environment, but 3 for MPI"),
-        ("refused", {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}, ""),
+        ("refused", {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}, "could not be loaded (/nowhere/libmpi.so"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])

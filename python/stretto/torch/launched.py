@@ -49,7 +49,8 @@ def load_mpi(abi: str) -> None:
     """Load the MPI library of the launcher, unless the process has one (mpi4py was imported before)."""
     if _has_mpi():
         return
-    candidates = [*_candidates(abi), *_SONAMES[abi]]
+    named = os.environ.get("MPI4PY_LIBMPI")
+    candidates = [named] if named else [*_beside_launcher(abi), *_SONAMES[abi]]
     errors = []
     for candidate in candidates:
         try:
@@ -71,11 +72,8 @@ def _has_mpi() -> bool:
     return any(name.startswith(("libmpi.so", "libmpich.so")) for name in names)
 
 
-def _candidates(abi: str) -> Iterator[Path]:
+def _beside_launcher(abi: str) -> Iterator[Path]:
     """Files that are likelier to be it than what the loader finds."""
-    named = os.environ.get("MPI4PY_LIBMPI")
-    if named:
-        yield Path(named)
     for program in _ancestors():
         for soname in _SONAMES[abi]:
             found = find_library_below(program.parent.parent, soname)
