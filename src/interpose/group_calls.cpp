@@ -92,7 +92,12 @@ class Units {
   }
 
   [[nodiscard]] bool fits() const {
-    if (!fits_) set_error("the message is longer than MPI's int counts, by 2 GiB in all, and no even number");
+    if (!fits_) {
+      set_error(
+          "the message has more than 2 GiB in parts that are no multiples of large powers of two, so MPI's "
+          "int "
+          "cannot count them; cut it");
+    }
     return fits_;
   }
   [[nodiscard]] int count(std::size_t bytes) const { return static_cast<int>(bytes / unit_); }
