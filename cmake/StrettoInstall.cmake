@@ -43,7 +43,7 @@ function(stretto_install_c_interface)
     install(FILES "${made}/stretto-${abi}.pc" DESTINATION "${pkgconfig_dir}" COMPONENT stretto)
   endforeach()
 
-  install(FILES "${PROJECT_SOURCE_DIR}/include/stretto/stretto.h"
+  install(FILES "${PROJECT_SOURCE_DIR}/include/stretto/stretto.h" "${PROJECT_SOURCE_DIR}/include/stretto/group.h"
           DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}/stretto" COMPONENT stretto)
   install(EXPORT Stretto NAMESPACE Stretto:: FILE StrettoTargets.cmake DESTINATION "${config_dir}" COMPONENT stretto)
   # Before 1.0 the second number is the one that breaks programs.

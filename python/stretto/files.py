@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing files so that nobody ever finds half of one."""
+"""Writing files so that nobody ever finds half of one, and the folder of those that can be made again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ import os
 from pathlib import Path
 
 from stretto.errors import StrettoError
+
+
+def cache_folder() -> Path:
+    """STRETTO_CACHE names another one than the user's."""
+    chosen = os.environ.get("STRETTO_CACHE")
+    if chosen:
+        return Path(chosen)
+    user = os.environ.get("XDG_CACHE_HOME")
+    return (Path(user) if user else Path.home() / ".cache") / "stretto"
 
 
 def write_atomically(path: Path, text: str) -> None:

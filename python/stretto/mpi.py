@@ -171,17 +171,20 @@ def identify(program: str, environment: Mapping[str, str] | None = None) -> Laun
 
 def find_libmpi(launcher: Launcher) -> Path | None:
     """The MPI library beside this launcher, under the name that programs ask for; None when there is none."""
-    prefix = launcher.prefix
     if launcher.flavor is not Flavor.INTELMPI and launcher.path.read_bytes()[:2] == b"#!":
         return None  # a script may start the launcher of another prefix
+    return find_library_below(launcher.prefix, launcher.flavor.soname)
+
+
+def find_library_below(prefix: Path, soname: str) -> Path | None:
+    """The library of this name in an install; None when there is none."""
     folders = [
         prefix / "lib",
         prefix / "lib/release",
         prefix / "lib64",
         *sorted(prefix.glob("lib/*-linux-gnu*")),
     ]
-    candidates = (folder / launcher.flavor.soname for folder in folders)
-    return next((file for file in candidates if file.is_file()), None)
+    return next((folder / soname for folder in folders if (folder / soname).is_file()), None)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from typing import Any
 
 from stretto import paths
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
+from stretto.files import cache_folder, write_atomically
 from stretto.platforms import Platform
 from stretto.results import parse_event
 
@@ -112,7 +112,7 @@ def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[l
 
     def run(task: Task) -> list[Event]:
         nonlocal done
-        file = _cache_folder() / f"{_fingerprint(task)}.json"
+        file = cache_folder() / "simulations" / f"{_fingerprint(task)}.json"
         events = _read(file)
         if events is None:
             with turns.of(task.memory):
@@ -185,15 +185,6 @@ def _fingerprint(task: Task) -> str:
     _, program = _program()
     content = [program, task.platform.xml, task.hosts, task.arguments, task.settings, _SETTINGS, _PRECISIONS]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
-def _cache_folder() -> Path:
-    """STRETTO_CACHE names another one than the user's."""
-    chosen = os.environ.get("STRETTO_CACHE")
-    if chosen:
-        return Path(chosen) / "simulations"
-    user = os.environ.get("XDG_CACHE_HOME")
-    return (Path(user) if user else Path.home() / ".cache") / "stretto" / "simulations"
 
 
 def _read(file: Path) -> list[Event] | None:

@@ -8,7 +8,7 @@
 #include "engine/element.hpp"
 #include "engine/immortal.hpp"
 #include "interpose/entry.hpp"
-#include "interpose/half_operation.hpp"
+#include "interpose/known_operation.hpp"
 
 namespace stretto {
 namespace {
@@ -91,7 +91,7 @@ STRETTO_TAKE_OVER(Type_free, (void* datatype), {
 
 STRETTO_TAKE_OVER(Op_free, (void* op), {
   auto* handle = static_cast<MPI_Op*>(op);
-  if (handle != nullptr) forget_half_operation(*handle);
+  if (handle != nullptr) forget_operation(*handle);
   if (handle != nullptr && put_off(*handle)) {
     *handle = mpi.op_null;
     return MPI_SUCCESS;

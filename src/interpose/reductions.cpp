@@ -6,7 +6,7 @@
 #include "engine/native_execution.hpp"
 #include "interpose/carry_out.hpp"
 #include "interpose/collectives.hpp"
-#include "interpose/half_operation.hpp"
+#include "interpose/known_operation.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -71,7 +71,7 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
                    handles_of(element), comm, state, [&] {
                      return Message({.input = input_of(sendbuf, recvbuf),
                                      .output = recvbuf,
-                                     .element = with_half_kernel(element.value()),
+                                     .element = with_known_kernel(element.value()),
                                      .count = elements,
                                      .input_holds = {0, elements},
                                      .output_holds = mine,
@@ -96,7 +96,7 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   return carry_out(form, traits_of(Collective::allreduce, elements, element, predefined), handles_of(element),
                    comm, state, [&] {
                      Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
-                                             with_half_kernel(element.value()));
+                                             with_known_kernel(element.value()));
                      call.in_place = sendbuf == MPI_IN_PLACE;
                      return Message(call);
                    });
@@ -121,7 +121,7 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
   return carry_out(form, traits_of(Collective::reduce, elements, element, predefined, root),
                    handles_of(element), comm, state, [&] {
                      Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr,
-                                             elements, with_half_kernel(element.value()));
+                                             elements, with_known_kernel(element.value()));
                      call.in_place = is_root && sendbuf == MPI_IN_PLACE;
                      if (!is_root) call.output_holds = {};
                      call.root = root;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/half_operation.hpp"
+#include "interpose/known_operation.hpp"
 
 #include <array>
 #include <atomic>
@@ -96,36 +96,43 @@ bool adds_halves(const Element& element) {
 std::mutex mutex;
 std::atomic<bool> any_known{false};
 
-std::map<MPI_Op, bool>& known() {
-  static auto& all = make_immortal<std::map<MPI_Op, bool>>();
+/// What was found out; nullptr where only the program can do it.
+std::map<MPI_Op, kernels::Function>& known() {
+  static auto& all = make_immortal<std::map<MPI_Op, kernels::Function>>();
   return all;
 }
 
-bool is_half_sum(const Element& element) {
+kernels::Function find_kernel(const Element& element) {
   {
     const std::lock_guard lock(mutex);
     const auto found = known().find(element.op);
     if (found != known().end()) return found->second;
   }
   // The function is the program's: no lock is held while it runs.
-  const bool is_it = adds_halves(element);
+  const kernels::Function kernel = adds_halves(element) ? half_sum() : nullptr;
   const std::lock_guard lock(mutex);
   any_known = true;
-  return known().emplace(element.op, is_it).first->second;
+  return known().emplace(element.op, kernel).first->second;
 }
 
 }  // namespace
 
-Element with_half_kernel(const Element& element) {
+void know_operation(MPI_Op op, kernels::Function kernel) {
+  const std::lock_guard lock(mutex);
+  any_known = true;
+  known()[op] = kernel;
+}
+
+Element with_known_kernel(const Element& element) {
   const bool may_be = element.kernel == nullptr && element.size == 2 && element.contiguous() &&
                       is_program_operation(element.op) && is_two_bytes(element.datatype);
-  if (!may_be || !is_half_sum(element)) return element;
+  if (!may_be) return element;
   Element faster = element;
-  faster.kernel = half_sum();
+  faster.kernel = find_kernel(element);
   return faster;
 }
 
-void forget_half_operation(MPI_Op op) {
+void forget_operation(MPI_Op op) {
   if (!any_known) return;
   const std::lock_guard lock(mutex);
   known().erase(op);

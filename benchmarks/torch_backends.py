@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allreduce of torch.distributed by the backends "stretto" and "gloo", in turns within one job.
+
+    mpirun -np 8 python benchmarks/torch_backends.py --link-rate 200mbit --json backends.json
+
+25 MiB is a bucket of DistributedDataParallel. Each call begins together, and takes as long as on the slowest
+rank. GLOO_SOCKET_IFNAME says which interface gloo takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from rich.table import Table
+
+import stretto.torch  # noqa: F401  registers the backend
+from stretto.bench_collectives import COLLECTIVES, LinkBound
+from stretto.console import console_for
+from stretto.files import write_atomically
+from stretto.json_files import file_text
+from stretto.statistics import Estimate, estimate_median, speedup
+from stretto.units import format_bytes, format_seconds, parse_rate, parse_sizes, three_digits
+
+BACKENDS = ("stretto", "gloo")
+TYPES = (torch.float32, torch.bfloat16)
+# So many calls are timed together where nothing is sent.
+CALLS_ALONE = 1000
+
+
+def seconds_of_slowest(seconds: float) -> float:
+    """Of all ranks."""
+    slowest = torch.tensor(seconds, dtype=torch.float64)
+    dist.all_reduce(slowest, dist.ReduceOp.MAX)
+    return float(slowest)
+
+
+def time_call(group: Any, tensor: torch.Tensor) -> float:
+    """One call by all ranks, which begin together."""
+    dist.barrier()
+    began = time.perf_counter()
+    dist.all_reduce(tensor, group=group)
+    return seconds_of_slowest(time.perf_counter() - began)
+
+
+def measure(groups: dict[str, Any], kind: torch.dtype, size: int, repetitions: int) -> dict[str, list[float]]:
+    """Seconds by each backend, in turns; the one that comes first changes."""
+    tensor = torch.zeros(size // kind.itemsize, dtype=kind)
+    seconds: dict[str, list[float]] = {name: [] for name in groups}
+    for group in groups.values():
+        time_call(group, tensor)
+    for repetition in range(repetitions):
+        for name in BACKENDS if repetition % 2 == 0 else reversed(BACKENDS):
+            seconds[name].append(time_call(groups[name], tensor))
+    return seconds
+
+
+def measure_alone(groups: dict[str, Any], repetitions: int) -> dict[str, list[float]]:
+    """Seconds of a call in a group of one rank, which sends nothing: what the layers above take."""
+    tensor = torch.zeros(1)
+    seconds: dict[str, list[float]] = {name: [] for name in groups}
+    for _ in range(repetitions):
+        for name, group in groups.items():
+            began = time.perf_counter()
+            for _ in range(CALLS_ALONE):
+                dist.all_reduce(tensor, group=group)
+            seconds[name].append((time.perf_counter() - began) / CALLS_ALONE)
+    return seconds
+
+
+def groups_of(ranks: list[int]) -> dict[str, Any]:
+    """A group of each backend; all ranks call this alike."""
+    return {name: dist.new_group(ranks, backend=name) for name in BACKENDS}
+
+
+def with_interval(estimate: Estimate, factor: float = 1.0) -> str:
+    """A median and its interval."""
+    median, low, high = (
+        three_digits(value * factor) for value in (estimate.median, estimate.low, estimate.high)
+    )
+    return f"{median} ({low}-{high})"
+
+
+def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bound: LinkBound | None) -> None:
+    """A table, and a line on what a call costs by itself."""
+    table = Table(
+        "type", "size", *(f"{name}, ms (95 %)" for name in BACKENDS), "speedup (95 %)", "of the bound"
+    )
+    for one in series:
+        medians = {name: estimate_median(one["seconds"][name]) for name in BACKENDS}
+        limit = bound.bandwidth(one["bytes"]) if bound else None
+        part = f"{one['bytes'] / medians['stretto'].median / limit:.0%}" if limit else ""
+        ratio = speedup(one["seconds"]["gloo"], one["seconds"]["stretto"])
+        times = [with_interval(medians[name], 1e3) for name in BACKENDS]
+        table.add_row(one["type"], format_bytes(one["bytes"]), *times, with_interval(ratio), part)
+    console_for(table).print(table)
+    costs = ", ".join(f"{name} {format_seconds(estimate_median(alone[name]).median)}" for name in BACKENDS)
+    print(f"A call in a group of one rank: {costs}")
+
+
+def main() -> None:
+    """Measure, show, and write."""
+    parser = argparse.ArgumentParser(description="Compare the backends stretto and gloo within one job.")
+    parser.add_argument("--sizes", type=parse_sizes, default=parse_sizes("4KiB,64KiB,1MiB,25MiB"))
+    parser.add_argument("--repetitions", type=int, default=9)
+    parser.add_argument(
+        "--link-rate", type=parse_rate, help="of each node, such as 200mbit: adds the part of its bound"
+    )
+    parser.add_argument("--json", type=Path, help="a file for the figures")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+
+    dist.init_process_group("stretto")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    names: list[Any] = [None] * size
+    dist.all_gather_object(names, socket.gethostname())
+    groups = groups_of(list(range(size)))
+    series = [
+        {
+            "type": str(kind).removeprefix("torch."),
+            "bytes": bytes_,
+            "seconds": measure(groups, kind, bytes_, options.repetitions),
+        }
+        for kind in TYPES
+        for bytes_ in options.sizes
+    ]
+    of_each_rank = [groups_of([one]) for one in range(size)]
+    dist.barrier()
+    alone = measure_alone(of_each_rank[rank], options.repetitions) if rank == 0 else {}
+    dist.barrier()
+    if rank == 0:
+        ppn = list(Counter(names).values())
+        bound = (
+            LinkBound.for_lab(options.link_rate, COLLECTIVES["allreduce"], ppn) if options.link_rate else None
+        )
+        show(series, alone, bound)
+        if options.json:
+            content = {
+                "torch": torch.__version__,
+                "ranks": size,
+                "ppn": ppn,
+                "link_rate": options.link_rate,
+                "series": series,
+                "alone": alone,
+            }
+            write_atomically(
+                options.json, file_text("stretto-torch-backends", sys.argv, socket.gethostname(), content)
+            )
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C++ part of the backend, built against the user's own PyTorch when it is needed first."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import torch
+
+from stretto import paths
+from stretto.errors import StrettoError
+from stretto.files import cache_folder
+
+_SOURCES = Path(__file__).parent / "source"
+_NAME = "stretto_torch"
+
+
+def built_extension() -> Path:
+    """The extension for this PyTorch and this Python, built if it is not there.
+
+    Of the processes of a node one builds it, and the others wait.
+    """
+    command = _command()
+    folder = cache_folder() / "torch"
+    module = folder / f"{_NAME}_{_fingerprint(command)}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    if module.is_file():
+        return module
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / f"{module.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not module.is_file():
+                _build(command, module)
+    except OSError as error:
+        raise StrettoError(
+            f"the extension for PyTorch could not be written to {folder} ({error.strerror}); name another "
+            "folder by STRETTO_CACHE"
+        ) from None
+    return module
+
+
+def _build(command: list[str], module: Path) -> None:
+    print(
+        f"stretto: building the extension for PyTorch {torch.__version__}, once", file=sys.stderr, flush=True
+    )
+    beside = module.with_name(f".{module.name}.{os.getpid()}")
+    # One source: most of the time goes into torch's headers.
+    parts = "".join(f'#include "{source.name}"\n' for source in sorted(_SOURCES.glob("*.cpp")))
+    # What is preloaded into ranks is no business of the compiler's.
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    try:
+        ended = subprocess.run(
+            [*command, f"-DSTRETTO_TORCH_MODULE={_module_name(module)}", "-o", str(beside)],
+            input=parts,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+        )
+        if ended.returncode != 0:
+            lines = [line for line in ended.stderr.splitlines() if "error" in line]
+            raise StrettoError(
+                f"the extension for PyTorch {torch.__version__} could not be built by {command[0]}: "
+                f"{lines[0].strip() if lines else f'exit status {ended.returncode}'}; "
+                "`python -m stretto.torch` builds it again, and CXX names another compiler"
+            )
+        beside.replace(module)
+    except FileNotFoundError:
+        raise StrettoError(
+            f"the extension for PyTorch needs the C++ compiler {command[0]}, which is not in PATH; install "
+            "it (Debian, Ubuntu: g++ and python3-dev), or name another by CXX"
+        ) from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _module_name(module: Path) -> str:
+    return module.name.split(".")[0]
+
+
+def _fingerprint(command: list[str]) -> str:
+    digest = hashlib.sha256(repr((command, torch.__version__, torch.version.git_version)).encode())
+    header = _include_folder() / "stretto" / "group.h"
+    for source in [*sorted(_SOURCES.iterdir()), header]:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _include_folder() -> Path:
+    """Where stretto/group.h is."""
+    return Path(paths.compile_flags()[0].removeprefix("-I"))
+
+
+def _command() -> list[str]:
+    """The compiler and its options, without what hangs on the file that is made."""
+    version = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    package = Path(torch.__file__).parent
+    headers = package / "include"
+    if not headers.is_dir():
+        headers = Path("/usr/include")  # Debian's python3-torch
+    macros = {
+        f"PYBIND11_{name}": f'"{value}"'
+        for name in ("COMPILER_TYPE", "STDLIB", "BUILD_ABI")
+        if (value := getattr(torch._C, f"_PYBIND11_{name}", None)) is not None
+    }
+    macros["_GLIBCXX_USE_CXX11_ABI"] = str(int(torch._C._GLIBCXX_USE_CXX11_ABI))
+    return [
+        *shlex.split(os.environ.get("CXX", "g++")),
+        f"-std=c++{20 if version >= (2, 5) else 17}",
+        "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
+        *(f"-D{name}={value}" for name, value in macros.items()),
+        f"-I{_SOURCES}",
+        f"-I{_include_folder()}",
+        "-isystem", str(headers),
+        "-isystem", str(headers / "torch/csrc/api/include"),
+        "-isystem", sysconfig.get_paths()["include"],
+        "-x", "c++", "-",
+        f"-L{package / 'lib'}",
+        f"-Wl,-rpath,{package / 'lib'}",
+        "-ltorch_python", "-ltorch_cpu", "-ltorch", "-lc10",
+    ]  # fmt: skip

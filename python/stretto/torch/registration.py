@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the backend known to torch.distributed, and its process groups."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import importlib.util
+import inspect
+import os
+from datetime import timedelta
+from types import ModuleType
+from typing import Any
+
+import torch.distributed
+
+from stretto import paths
+from stretto.errors import StrettoError
+from stretto.torch.building import built_extension
+from stretto.torch.launched import HOW_TO_START, find_launch, load_mpi
+from stretto.torch.rendezvous import set_environment
+
+NAME = "stretto"
+
+
+class _Job:
+    """This process as a rank of its job."""
+
+    def __init__(self) -> None:
+        launch = find_launch(os.environ)
+        if launch is None:
+            raise StrettoError(HOW_TO_START)
+        self.extension = _load(built_extension())
+        load_mpi(launch.abi)
+        if not self.extension.load(0):
+            library = ctypes.CDLL(str(paths.library(launch.abi)))
+            self.extension.load(library._handle)
+        try:
+            self.place: tuple[int, int, int, int] = self.extension.begin()
+        except RuntimeError as error:
+            raise StrettoError(str(error).removeprefix("stretto: ")) from None
+        if self.place[1] != launch.ranks:
+            raise StrettoError(
+                f"the launcher started {launch.ranks} ranks, but the MPI library of this process sees "
+                f"{self.place[1]}: it is not the launcher's; name the right one by MPI4PY_LIBMPI"
+            )
+        # Before the interpreter is gone, in which futures may call functions of Python.
+        atexit.register(self.extension.stop)
+
+
+_job: _Job | None = None
+
+
+def _load(path: Any) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.name.split(".")[0], path)
+    if spec is None or spec.loader is None:
+        raise StrettoError(f"{path} is no extension module; remove it, and it is built again")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def register(*, started: bool) -> None:
+    """Register the backend; where an MPI launcher started this process, begin at once."""
+    global _job  # noqa: PLW0603  a process is in one job
+    known = inspect.signature(torch.distributed.Backend.register_backend).parameters
+    wanted: dict[str, Any] = {"extended_api": True, "devices": ["cpu"]}
+    create = _create if "extended_api" in known else _create_of_old
+    torch.distributed.Backend.register_backend(
+        NAME, create, **{name: value for name, value in wanted.items() if name in known}
+    )
+    if started:
+        _job = _Job()
+        set_environment(_job.extension, _job.place, os.environ)
+
+
+def _create(options: Any, _backend_options: Any = None) -> Any:
+    """A process group. The default one has no list of ranks."""
+    ranks = list(options.global_ranks_in_group)
+    timeout = options.timeout
+    return _make(ranks or list(range(options.group_size)), options.group_rank, timeout, options.group_id)
+
+
+def _create_of_old(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
+    """The same for versions of torch that do not say which ranks a group has."""
+    store.set(f"stretto/{rank}", str(_need_job().place[0]))
+    ranks = [int(store.get(f"stretto/{member}")) for member in range(size)]
+    return _make(ranks, rank, timeout, "-".join(map(str, ranks)))
+
+
+def _need_job() -> _Job:
+    if _job is None:
+        raise StrettoError(HOW_TO_START)
+    return _job
+
+
+def _make(ranks: list[int], group_rank: int, timeout: timedelta, name: str) -> Any:
+    job = _need_job()
+    rank, size = job.place[:2]
+    if len(ranks) > size or ranks[group_rank] != rank:
+        raise StrettoError(
+            f"rank {group_rank} of {len(ranks)} was asked for, but this is rank {rank} of {size} for MPI; "
+            'leave rank and world_size to Stretto: init_process_group("stretto")'
+        )
+    return job.extension.make_group(ranks, group_rank, timeout, name)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `init_process_group` looks for in the environment (its env:// method), by what MPI knows."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+from collections.abc import MutableMapping
+from contextlib import suppress
+from typing import Any
+
+from stretto.errors import StrettoError
+
+_SIOCGIFADDR = 0x8915
+_SECONDS_TO_CONNECT = 3.0
+# Room for rank 0's addresses, as text.
+_LONGEST = 1024
+
+
+def set_environment(
+    extension: Any, place: tuple[int, int, int, int], environment: MutableMapping[str, str]
+) -> None:
+    """Set what is not set already. Collective over all ranks."""
+    check_environment(place, environment)
+    rank, ranks, local_rank, local_ranks = place
+    address, port = _find_master(extension, rank, several_nodes=ranks != local_ranks, environment=environment)
+    values = {
+        "RANK": rank,
+        "WORLD_SIZE": ranks,
+        "LOCAL_RANK": local_rank,
+        "LOCAL_WORLD_SIZE": local_ranks,
+        "MASTER_ADDR": address,
+        "MASTER_PORT": port,
+    }
+    for name, value in values.items():
+        environment.setdefault(name, str(value))
+
+
+def check_environment(place: tuple[int, int, int, int], environment: MutableMapping[str, str]) -> None:
+    """Raise StrettoError where the environment contradicts MPI."""
+    for name, value in (("RANK", place[0]), ("WORLD_SIZE", place[1])):
+        if environment.get(name, str(value)) != str(value):
+            raise StrettoError(
+                f"{name} is {environment[name]} in the environment, but {value} for MPI; leave it to "
+                f"Stretto: unset {name}"
+            )
+
+
+def _find_master(
+    extension: Any, rank: int, *, several_nodes: bool, environment: MutableMapping[str, str]
+) -> tuple[str, int]:
+    """Where rank 0 may listen: an address that all ranks reach, and a port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        text = ""
+        if rank == 0:
+            listener.bind(("", 0))
+            free = listener.getsockname()[1]
+            named = environment.get("MASTER_ADDR")
+            addresses = [named] if named else _own_addresses() if several_nodes else ["127.0.0.1"]
+            text = " ".join([environment.get("MASTER_PORT") or str(free), str(free), *addresses])
+            if len(addresses) > 1:
+                listener.listen(128)
+            else:
+                listener.close()  # nobody may meet it where rank 0 listens later
+        port, free, *addresses = _broadcast(extension, text).split()
+        reached = [1] * len(addresses)
+        if len(addresses) > 1:
+            reached = extension.agree([int(rank == 0 or _reaches(one, int(free))) for one in addresses])
+    # Until then rank 0 has closed it.
+    if len(addresses) > 1:
+        extension.agree([1])
+    for address, is_reached in zip(addresses, reached, strict=True):
+        if is_reached:
+            return address, int(port)
+    raise StrettoError(
+        f"no address of rank 0's node ({', '.join(addresses) or 'it has none'}) is reached by all ranks; "
+        "name one by MASTER_ADDR"
+    )
+
+
+def _broadcast(extension: Any, text: str) -> str:
+    told: bytes = extension.broadcast_bytes(text.encode().ljust(_LONGEST)[:_LONGEST])
+    return told.decode()
+
+
+def _reaches(address: str, port: int) -> bool:
+    with suppress(OSError), socket.create_connection((address, port), _SECONDS_TO_CONNECT):
+        return True
+    return False
+
+
+def _own_addresses() -> list[str]:
+    """IPv4 addresses of this node's interfaces but the loopback; if it is set, of GLOO_SOCKET_IFNAME's."""
+    named = os.environ.get("GLOO_SOCKET_IFNAME")
+    names = named.split(",") if named else [name for _, name in socket.if_nameindex() if name != "lo"]
+    addresses = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        for name in names:
+            with suppress(OSError):  # it has none
+                answer = fcntl.ioctl(asked.fileno(), _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
+                addresses.append(socket.inet_ntoa(answer[20:24]))
+    return addresses

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that ends works for which no thread waits: DistributedDataParallel waits for futures, and computes
+// meanwhile. It takes part of a core while works are under way, and sleeps when there are none.
+#pragma once
+
+#include "work.hpp"
+
+namespace stretto_torch {
+
+/// Has it ended by the thread. `at_once`: nobody is going to wait for it very soon.
+void complete_later(c10::intrusive_ptr<Work> work, bool at_once);
+
+/// Ends the thread; what is under way stays so.
+void stop_completing();
+
+/// While this lives its thread makes progress with all works, so that the completing one need not.
+class Waiting {
+ public:
+  Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting();
+};
+
+}  // namespace stretto_torch

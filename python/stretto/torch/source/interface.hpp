@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stretto's interface for frameworks (stretto/group.h), looked up in the shared object that the process has:
+// the extension is linked with none, so one build serves every MPI.
+#pragma once
+
+#include <stretto/group.h>
+
+#include <string>
+
+namespace stretto_torch {
+
+// clang-format off
+#define STRETTO_TORCH_FUNCTIONS(X)                                                                           \
+  X(group_interface) X(error) X(begin) X(find_place) X(group_make) X(group_free) X(group_allreduce)          \
+  X(group_reduce) X(group_reduce_scatter) X(group_bcast) X(group_allgather) X(group_gather) X(group_scatter) \
+  X(group_alltoall) X(group_barrier) X(group_send) X(group_recv) X(progress) X(work_test) X(work_wait)       \
+  X(work_error) X(work_source) X(work_describe) X(work_free)
+// clang-format on
+
+struct Interface {
+#define STRETTO_TORCH_DECLARE(name) decltype(&::stretto_##name) name = nullptr;
+  STRETTO_TORCH_FUNCTIONS(STRETTO_TORCH_DECLARE)
+#undef STRETTO_TORCH_DECLARE
+};
+
+extern Interface stretto;
+
+/// Looks everything up in an object that dlopen gave, or, of nullptr, in what the process has preloaded.
+/// Whether it is there; throws if it is another version's.
+bool load_interface(void* object);
+
+/// Throws what stretto_error() says.
+[[noreturn]] void throw_error();
+
+}  // namespace stretto_torch

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Python sees: the process group, and the few functions that are needed before there is one.
+#include <torch/csrc/utils/pybind.h>
+
+#include <pybind11/chrono.h>
+
+#include "completion.hpp"
+#include "interface.hpp"
+#include "process_group.hpp"
+
+namespace stretto_torch {
+namespace {
+
+stretto_place begin() {
+  stretto_place place{};
+  if (stretto.begin() != 0 || stretto.find_place(&place) != 0) throw_error();
+  return place;
+}
+
+/// Waits for a call of a group of all ranks that is only needed here.
+template <typename Start>
+void run(const Start& start) {
+  stretto_group* group = stretto.group_make(nullptr, 0, 0);
+  if (group == nullptr) throw_error();
+  stretto_work* work = start(group);
+  if (work == nullptr) throw_error();
+  while (stretto.work_wait(work, 1) == 0) {
+  }
+  const char* error = stretto.work_error(work);
+  if (error != nullptr) throw std::runtime_error(std::string("stretto: ") + error);
+  stretto.work_free(work);
+  stretto.group_free(group);
+}
+
+/// Rank 0's bytes, of which all have the same number.
+std::string broadcast_bytes(std::string bytes) {
+  run([&](stretto_group* group) { return stretto.group_bcast(group, bytes.data(), bytes.size(), 0); });
+  return bytes;
+}
+
+/// Those numbers that are not 0 on any rank.
+std::vector<int> agree(std::vector<int> numbers) {
+  run([&](stretto_group* group) {
+    return stretto.group_allreduce(group, numbers.data(), numbers.data(), numbers.size(), STRETTO_INT32,
+                                   STRETTO_MIN);
+  });
+  return numbers;
+}
+
+}  // namespace
+}  // namespace stretto_torch
+
+PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
+  using namespace stretto_torch;
+  namespace python = pybind11;
+  // The base class is known to Python by this module.
+  python::module_::import("torch.distributed");
+  const auto released = python::call_guard<python::gil_scoped_release>();
+
+  module.def("load", [](std::uintptr_t object) { return load_interface(reinterpret_cast<void*>(object)); });
+  module.def("begin", [] {
+    const stretto_place place = [] {
+      const python::gil_scoped_release release;
+      return begin();
+    }();
+    return python::make_tuple(place.rank, place.ranks, place.local_rank, place.local_ranks);
+  });
+  module.def("broadcast_bytes", [](const python::bytes& bytes) {
+    std::string text = bytes;
+    {
+      const python::gil_scoped_release release;
+      text = broadcast_bytes(std::move(text));
+    }
+    return python::bytes(text);
+  });
+  module.def("agree", &agree, released);
+  module.def("stop", &stop_completing, released);
+  module.def(
+      "make_group",
+      [](const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
+         const std::string& name) {
+        return c10::intrusive_ptr<Base>(c10::make_intrusive<ProcessGroup>(ranks, rank, timeout, name));
+      },
+      released);
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only moves data: broadcast, allgather, gather, scatter, all-to-all, and messages between two ranks.
+// Every type of element will do.
+#include <numeric>
+#include <stdexcept>
+
+#include "interface.hpp"
+#include "options.hpp"
+#include "process_group.hpp"
+#include "tensors.hpp"
+
+namespace stretto_torch {
+
+using c10d::OpType;
+
+namespace {
+
+size_t bytes_of(const at::Tensor& tensor) {
+  return static_cast<size_t>(tensor.nbytes());
+}
+
+/// One tensor for each rank of the group, all like `own`.
+void check_list(const std::vector<at::Tensor>& tensors, const at::Tensor& own, int ranks,
+                const char* operation) {
+  if (tensors.size() != static_cast<size_t>(ranks)) {
+    throw std::runtime_error(std::string("stretto: ") + operation +
+                             " needs a list of one tensor for each of the " + std::to_string(ranks) +
+                             " ranks of the group, and got " + std::to_string(tensors.size()));
+  }
+  for (const at::Tensor& tensor : tensors) {
+    check_tensor(tensor, operation);
+    check_alike(own, tensor, operation);
+  }
+}
+
+void check_root(bool is_given, const char* operation) {
+  if (!is_given) {
+    throw std::runtime_error(std::string("stretto: ") + operation +
+                             " needs a list on its root, and on no other rank");
+  }
+}
+
+/// In how many bytes each rank's part is; of an empty list equal parts.
+std::vector<size_t> bytes_of_parts(const at::Tensor& tensor, const std::vector<int64_t>& sizes, int ranks) {
+  const auto count = static_cast<size_t>(ranks);
+  const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
+  const bool fits = sizes.empty() ? rows % ranks == 0
+                                  : sizes.size() == count &&
+                                        std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) == rows;
+  if (!fits) {
+    throw std::runtime_error(
+        "stretto: all_to_all_single needs split sizes for each rank of the group that make up " +
+        std::to_string(rows) + " rows, or none and a number of rows that the ranks divide");
+  }
+  const size_t row = rows == 0 ? 0 : bytes_of(tensor) / static_cast<size_t>(rows);
+  std::vector<size_t> bytes(count, row * static_cast<size_t>(rows / ranks));
+  for (size_t i = 0; i < sizes.size(); ++i) bytes[i] = row * static_cast<size_t>(sizes[i]);
+  return bytes;
+}
+
+std::vector<size_t> bytes_of_each(const std::vector<at::Tensor>& tensors, int ranks) {
+  if (tensors.size() != static_cast<size_t>(ranks)) {
+    throw std::runtime_error("stretto: all_to_all needs lists of one tensor for each rank of the group");
+  }
+  std::vector<size_t> bytes;
+  for (const at::Tensor& tensor : tensors) {
+    check_tensor(tensor, "all_to_all");
+    if (tensor.scalar_type() != tensors[0].scalar_type()) {
+      throw std::runtime_error("stretto: all_to_all of tensors of different types");
+    }
+    bytes.push_back(bytes_of(tensor));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
+  at::Tensor tensor = only_tensor(tensors, "broadcast");
+  const at::Tensor flat = tensor.contiguous();
+  stretto_work* work =
+      stretto.group_bcast(group(), output_data(flat), bytes_of(flat), static_cast<int>(options.rootRank));
+  return follow({OpType::BROADCAST,
+                 "stretto:broadcast",
+                 "broadcast",
+                 options.timeout,
+                 is_async(options),
+                 {flat},
+                 tensors,
+                 [flat, tensor]() mutable { copy_back(flat, tensor); }},
+                {work});
+}
+
+ProcessGroup::WorkPointer ProcessGroup::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
+                                                  const c10d::AllgatherOptions& options) {
+  const at::Tensor input = only_tensor(inputs, "allgather").contiguous();
+  if (outputs.size() != 1) throw std::runtime_error("stretto: allgather takes one list of outputs");
+  check_list(outputs[0], input, getSize(), "allgather");
+  const at::Tensor all = empty_for(outputs[0]);
+  stretto_work* work = stretto.group_allgather(group(), input_data(input), output_data(all), bytes_of(input));
+  return follow({OpType::ALLGATHER,
+                 "stretto:all_gather",
+                 "allgather",
+                 options.timeout,
+                 is_async(options),
+                 {all, input},
+                 outputs[0],
+                 [all, into = outputs[0]]() mutable { unflatten(all, into); }},
+                {work});
+}
+
+ProcessGroup::WorkPointer ProcessGroup::_allgather_base(at::Tensor& output, at::Tensor& input,
+                                                        const c10d::AllgatherOptions& options) {
+  Tensors outputs{output};
+  Tensors inputs{input};
+  return allgather_into_tensor_coalesced(outputs, inputs, options);
+}
+
+ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
+    Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) {
+  if (outputs.size() != inputs.size() || inputs.empty()) {
+    throw std::runtime_error("stretto: all_gather_into_tensor needs as many outputs as inputs");
+  }
+  Tensors buffers;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check_tensor(inputs[i], "all_gather_into_tensor");
+    check_tensor(outputs[i], "all_gather_into_tensor");
+    if (outputs[i].scalar_type() != inputs[i].scalar_type() ||
+        outputs[i].numel() != inputs[i].numel() * getSize()) {
+      throw std::runtime_error(
+          "stretto: all_gather_into_tensor needs an output of the input's type, and of its "
+          "elements for each rank of the group");
+    }
+    buffers.push_back(contiguous_output(outputs[i]));
+  }
+  std::vector<stretto_work*> works;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    buffers.push_back(inputs[i].contiguous());
+    works.push_back(stretto.group_allgather(group(), input_data(buffers.back()), output_data(buffers[i]),
+                                            bytes_of(buffers.back())));
+  }
+  auto finish = [buffers, outputs]() mutable {
+    for (size_t i = 0; i < outputs.size(); ++i) copy_back(buffers[i], outputs[i]);
+  };
+  return follow({OpType::_ALLGATHER_BASE, "stretto:_all_gather_base", "all_gather_into_tensor",
+                 options.timeout, is_async(options), buffers, outputs, std::move(finish)},
+                std::move(works));
+}
+
+ProcessGroup::WorkPointer ProcessGroup::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
+                                                            const c10d::AllgatherOptions& options) {
+  // The outputs are a list for each rank, of a tensor for each input.
+  Tensors alls;
+  std::vector<Tensors> lists;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check_tensor(inputs[i], "allgather_coalesced");
+    Tensors list;
+    for (const Tensors& of_rank : outputs) list.push_back(of_rank.at(i));
+    check_list(list, inputs[i], getSize(), "allgather_coalesced");
+    alls.push_back(empty_for(list));
+    lists.push_back(std::move(list));
+  }
+  Tensors buffers = alls;
+  std::vector<stretto_work*> works;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    buffers.push_back(inputs[i].contiguous());
+    works.push_back(stretto.group_allgather(group(), input_data(buffers.back()), output_data(alls[i]),
+                                            bytes_of(buffers.back())));
+  }
+  auto finish = [alls, lists]() mutable {
+    for (size_t i = 0; i < alls.size(); ++i) unflatten(alls[i], lists[i]);
+  };
+  return follow(
+      {OpType::ALLGATHER_COALESCED, "stretto:all_gather", "allgather_coalesced", options.timeout,
+       is_async(options), std::move(buffers), outputs.empty() ? Tensors{} : outputs[0], std::move(finish)},
+      std::move(works));
+}
+
+ProcessGroup::WorkPointer ProcessGroup::gather(std::vector<Tensors>& outputs, Tensors& inputs,
+                                               const c10d::GatherOptions& options) {
+  const at::Tensor input = only_tensor(inputs, "gather").contiguous();
+  const bool is_root = getRank() == options.rootRank;
+  check_root(outputs.size() == (is_root ? 1 : 0), "gather");
+  at::Tensor all;
+  Tensors into;
+  Tensors buffers{input};
+  if (is_root) {
+    into = outputs[0];
+    check_list(into, input, getSize(), "gather");
+    all = empty_for(into);
+    buffers.push_back(all);
+  }
+  stretto_work* work = stretto.group_gather(group(), input_data(input), is_root ? output_data(all) : nullptr,
+                                            bytes_of(input), static_cast<int>(options.rootRank));
+  std::function<void()> finish;
+  if (is_root) finish = [all, into]() mutable { unflatten(all, into); };
+  return follow({OpType::GATHER, "stretto:gather", "gather", options.timeout, is_async(options),
+                 std::move(buffers), into, std::move(finish)},
+                {work});
+}
+
+ProcessGroup::WorkPointer ProcessGroup::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                                                const c10d::ScatterOptions& options) {
+  at::Tensor output = only_tensor(outputs, "scatter");
+  const at::Tensor mine = contiguous_output(output);
+  const bool is_root = getRank() == options.rootRank;
+  check_root(inputs.size() == (is_root ? 1 : 0), "scatter");
+  at::Tensor all;
+  Tensors buffers{mine};
+  if (is_root) {
+    check_list(inputs[0], output, getSize(), "scatter");
+    all = flatten(inputs[0]);
+    buffers.push_back(all);
+  }
+  stretto_work* work = stretto.group_scatter(group(), is_root ? input_data(all) : nullptr, output_data(mine),
+                                             bytes_of(mine), static_cast<int>(options.rootRank));
+  return follow({OpType::SCATTER, "stretto:scatter", "scatter", options.timeout, is_async(options),
+                 std::move(buffers), outputs, [mine, output]() mutable { copy_back(mine, output); }},
+                {work});
+}
+
+ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Tensor& input,
+                                                      std::vector<int64_t>& output_sizes,
+                                                      std::vector<int64_t>& input_sizes,
+                                                      const c10d::AllToAllOptions& options) {
+  check_tensor(output, "all_to_all_single");
+  check_tensor(input, "all_to_all_single");
+  if (output.scalar_type() != input.scalar_type()) check_alike(output, input, "all_to_all_single");
+  const at::Tensor from = input.contiguous();
+  const at::Tensor into = contiguous_output(output);
+  const auto in_bytes = bytes_of_parts(from, input_sizes, getSize());
+  const auto out_bytes = bytes_of_parts(into, output_sizes, getSize());
+  stretto_work* work =
+      stretto.group_alltoall(group(), input_data(from), in_bytes.data(), output_data(into), out_bytes.data());
+  return follow({OpType::ALLTOALL_BASE,
+                 "stretto:all_to_all",
+                 "all_to_all_single",
+                 options.timeout,
+                 is_async(options),
+                 {from, into},
+                 {output},
+                 [into, output]() mutable { copy_back(into, output); }},
+                {work});
+}
+
+ProcessGroup::WorkPointer ProcessGroup::alltoall(Tensors& outputs, Tensors& inputs,
+                                                 const c10d::AllToAllOptions& options) {
+  const auto in_bytes = bytes_of_each(inputs, getSize());
+  const auto out_bytes = bytes_of_each(outputs, getSize());
+  if (inputs[0].scalar_type() != outputs[0].scalar_type()) {
+    throw std::runtime_error("stretto: all_to_all of tensors of different types");
+  }
+  const at::Tensor from = flatten(inputs);
+  const at::Tensor into = empty_for(outputs);
+  stretto_work* work =
+      stretto.group_alltoall(group(), input_data(from), in_bytes.data(), output_data(into), out_bytes.data());
+  return follow({OpType::ALLTOALL,
+                 "stretto:all_to_all",
+                 "all_to_all",
+                 options.timeout,
+                 is_async(options),
+                 {from, into},
+                 outputs,
+                 [into, outputs]() mutable { unflatten(into, outputs); }},
+                {work});
+}
+
+ProcessGroup::WorkPointer ProcessGroup::send(Tensors& tensors, int to, int tag) {
+  const at::Tensor flat = only_tensor(tensors, "send").contiguous();
+  stretto_work* work = stretto.group_send(group(), input_data(flat), bytes_of(flat), to, tag);
+  return follow({OpType::SEND, "stretto:send", "send", timeout_, true, {flat}, tensors, {}}, {work});
+}
+
+ProcessGroup::WorkPointer ProcessGroup::receive(Tensors& tensors, int from, int tag, OpType type) {
+  at::Tensor tensor = only_tensor(tensors, "recv");
+  const at::Tensor flat = contiguous_output(tensor);
+  stretto_work* work = stretto.group_recv(group(), output_data(flat), bytes_of(flat), from, tag);
+  return follow({type,
+                 "stretto:recv",
+                 "recv",
+                 timeout_,
+                 true,
+                 {flat},
+                 tensors,
+                 [flat, tensor]() mutable { copy_back(flat, tensor); }},
+                {work});
+}
+
+ProcessGroup::WorkPointer ProcessGroup::recv(Tensors& tensors, int from, int tag) {
+  return receive(tensors, from, tag, OpType::RECV);
+}
+
+ProcessGroup::WorkPointer ProcessGroup::recvAnysource(Tensors& tensors, int tag) {
+  return receive(tensors, STRETTO_ANY_SOURCE, tag, OpType::RECVANYSOURCE);
+}
+
+ProcessGroup::WorkPointer ProcessGroup::barrier(const c10d::BarrierOptions& options) {
+  return follow(
+      {OpType::BARRIER, "stretto:barrier", "barrier", options.timeout, is_async(options), {}, {}, {}},
+      {stretto.group_barrier(group())});
+}
+
+}  // namespace stretto_torch

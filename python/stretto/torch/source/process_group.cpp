@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What does not look at the kind of call: the group, and how a call that was started is followed.
+#include "process_group.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "completion.hpp"
+#include "interface.hpp"
+
+namespace stretto_torch {
+namespace {
+
+/// MPI's smallest largest tag is 32767. Groups of different ranks may be made at once, by different threads.
+int tag_of(const std::string& name) {
+  unsigned hash = 5381;
+  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+  return static_cast<int>(hash % 32768);
+}
+
+}  // namespace
+
+ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,
+                           std::string name)
+    : Base(rank, static_cast<int>(ranks.size())),
+      group_(stretto.group_make(ranks.data(), static_cast<int>(ranks.size()), tag_of(name))),
+      ranks_(ranks),
+      timeout_(timeout),
+      name_(std::move(name)) {
+  if (group_ == nullptr) throw_error();
+}
+
+void ProcessGroup::shutdown() {
+  if (group_ != nullptr) stretto.group_free(std::exchange(group_, nullptr));
+}
+
+stretto_group* ProcessGroup::group() const {
+  if (group_ == nullptr) throw std::runtime_error("stretto: the process group " + name_ + " was destroyed");
+  return group_;
+}
+
+std::string ProcessGroup::describe(const char* name, const Tensors& buffers) const {
+  std::ostringstream text;
+  text << name;
+  size_t bytes = 0;
+  for (const at::Tensor& buffer : buffers) bytes = std::max(bytes, static_cast<size_t>(buffer.nbytes()));
+  if (!buffers.empty()) text << " of " << bytes << " bytes";
+  text << " on rank " << ranks_[static_cast<size_t>(getRank())] << " (call " << sequence_
+       << " of process group " << name_ << ", " << ranks_.size() << " ranks)";
+  return text.str();
+}
+
+ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_work*> works) {
+  const auto failed = std::find(works.begin(), works.end(), nullptr);
+  if (failed != works.end()) {
+    const std::string error = stretto.error();
+    // Those before it go on, and need their buffers.
+    works.erase(failed, works.end());
+    if (!works.empty()) {
+      c10::make_intrusive<Work>(getRank(),
+                                Work::Task{call.type, nullptr, "", timeout_, std::move(call.buffers), {}, {}},
+                                std::move(works));
+    }
+    throw std::runtime_error(std::string("stretto: ") + call.name + ": " + error);
+  }
+  ++sequence_;
+  const auto timeout =
+      call.timeout == c10d::kUnsetTimeout || call.timeout == kNoTimeout ? timeout_ : call.timeout;
+  auto work = c10::make_intrusive<Work>(
+      getRank(),
+      Work::Task{call.type, call.title, describe(call.name, call.buffers), timeout, std::move(call.buffers),
+                 std::move(call.outputs), std::move(call.finish)},
+      std::move(works));
+  complete_later(work, call.is_async);
+  return work;
+}
+
+}  // namespace stretto_torch

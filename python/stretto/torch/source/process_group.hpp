@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/ATen.h>
+#include <stretto/group.h>
+#include <torch/version.h>
+
+#if TORCH_VERSION_MAJOR >= 2
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#else
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#endif
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "work.hpp"
+
+namespace stretto_torch {
+
+#if TORCH_VERSION_MAJOR >= 2
+using Base = c10d::Backend;
+#else
+using Base = c10d::ProcessGroup;
+#endif
+
+/// Collectives of torch.distributed by Stretto. Which of the virtual functions there are hangs on the version
+/// of torch, so none says `override`.
+class ProcessGroup final : public Base {
+ public:
+  using Tensors = std::vector<at::Tensor>;
+  using WorkPointer = c10::intrusive_ptr<c10d::Work>;
+
+  /// Collective over `ranks`, which are ranks of the job in the order of the group.
+  ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout, std::string name);
+
+  const std::string getBackendName() const { return "stretto"; }
+  void shutdown();
+  void setTimeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+  void setSequenceNumberForGroup() {}
+  uint64_t getSequenceNumberForGroup() { return sequence_; }
+
+  WorkPointer broadcast(Tensors& tensors, const c10d::BroadcastOptions& options);
+  WorkPointer allreduce(Tensors& tensors, const c10d::AllreduceOptions& options);
+  WorkPointer allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options);
+  WorkPointer allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options);
+  WorkPointer reduce(Tensors& tensors, const c10d::ReduceOptions& options);
+  WorkPointer allgather(std::vector<Tensors>& outputs, Tensors& inputs,
+                        const c10d::AllgatherOptions& options);
+  WorkPointer _allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options);
+  WorkPointer allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
+                                  const c10d::AllgatherOptions& options);
+  WorkPointer allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                              const c10d::AllgatherOptions& options);
+  WorkPointer gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& options);
+  WorkPointer scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& options);
+  WorkPointer reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
+                             const c10d::ReduceScatterOptions& options);
+  WorkPointer _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                   const c10d::ReduceScatterOptions& options);
+  WorkPointer reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                              const c10d::ReduceScatterOptions& options);
+  WorkPointer alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_sizes,
+                            std::vector<int64_t>& input_sizes, const c10d::AllToAllOptions& options);
+  WorkPointer alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options);
+  WorkPointer send(Tensors& tensors, int to, int tag);
+  WorkPointer recv(Tensors& tensors, int from, int tag);
+  WorkPointer recvAnysource(Tensors& tensors, int tag);
+  WorkPointer barrier(const c10d::BarrierOptions& options);
+
+ private:
+  struct Call {
+    c10d::OpType type;
+    const char* title;  // for torch's profiler
+    const char* name;
+    std::chrono::milliseconds timeout;
+    bool is_async = true;
+    Tensors buffers;
+    Tensors outputs;
+    std::function<void()> finish;
+  };
+
+  /// Throws when the group was destroyed.
+  stretto_group* group() const;
+  /// `works`: what was started; of a null one throws why.
+  WorkPointer follow(Call call, std::vector<stretto_work*> works);
+  WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
+  [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
+
+  stretto_group* group_;
+  std::vector<int> ranks_;
+  std::chrono::milliseconds timeout_;
+  std::string name_;
+  std::atomic<uint64_t> sequence_{0};
+};
+
+}  // namespace stretto_torch

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind the handles of include/stretto/group.h.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engine/mpi.hpp"
+#include "stretto/group.h"
+
+#define STRETTO_VISIBLE __attribute__((visibility("default")))
+
+struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
+  MPI_Comm comm{};
+  int rank = 0;
+  int size = 0;
+};
+
+struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
+  /// Null those that have ended.
+  std::vector<MPI_Request> requests;
+  /// Arrays that MPI reads until the end.
+  std::vector<int> numbers;
+  /// A datatype of this call.
+  MPI_Datatype datatype{};
+  std::string error;
+  int source = STRETTO_ANY_SOURCE;
+};
+
+namespace stretto {
+
+/// For stretto_error(). Returns 1.
+int set_error(const std::string& line);
+
+/// What MPI says of an error code.
+std::string text_of_error(int error);
+
+/// Called once when MPI is initialized, and before Stretto finalizes it.
+void make_group_types();
+void free_group_types();
+
+struct Reduction {
+  MPI_Datatype datatype{};
+  MPI_Op op{};
+  std::size_t bytes = 0;  // of an element
+};
+
+/// False, with set_error(), where there is no such operation on this type.
+bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction);
+
+/// A work was given up, so MPI cannot be finalized.
+void note_lost_work();
+
+}  // namespace stretto

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backend "stretto" of torch.distributed, by each MPI, by its launcher alone and under `stretto run`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from stretto import launch
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import LocalRanks
+
+FOLDER = Path(__file__).parent
+# Open MPI's sums of 8-bit integers are wrong by its op/avx.
+RIGHT_SUMS = {"OMPI_MCA_op": "^avx"}
+# What the libraries themselves warn of is not ours.
+PYTHON = [sys.executable, "-W", "ignore"]
+SECONDS = 200
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The extension is built once, ahead of time."""
+    settings = {"STRETTO_CACHE": str(tmp_path_factory.mktemp("cache"))}
+    ended = build(settings)
+    assert ended.returncode == 0, ended.stderr
+    module = Path(ended.stdout.strip())
+    assert module.is_file()
+    # Then it is there.
+    assert build(settings).stderr == ""
+    return settings
+
+
+def build(settings: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """What `python -m stretto.torch` says, without a launcher."""
+    environment = {**os.environ, **settings}
+    return subprocess.run([*PYTHON, "-m", "stretto.torch"], env=environment, capture_output=True, text=True)
+
+
+def lines_of_right(output: str) -> int:
+    # Launchers mix what ranks write at once.
+    return output.count("right")
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks"),
+    [("openmpi", 2), ("openmpi", 4), ("mpich", 3), ("openmpi5", 2), ("mpich5", 2), ("intelmpi", 2)],
+)
+def test_every_collective_is_right(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str, ranks: int
+) -> None:
+    program = [*PYTHON, str(FOLDER / "torch_collectives.py")]
+    output = local_ranks(name).run(ranks, program, settings={**cache, **RIGHT_SUMS}, seconds=SECONDS)
+    assert lines_of_right(output) == ranks
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "specs"),
+    [
+        ("openmpi", 3, "ring:segments=3 bcast/chain allgather/ring reduce_scatter/ring reduce/chain"),
+        ("mpich", 2, "recursive_doubling bcast/binomial allgather/bruck reduce_scatter/linear reduce/linear"),
+    ],
+)
+def test_every_collective_is_right_by_forced_algorithms(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str, ranks: int, specs: str
+) -> None:
+    program = [*PYTHON, str(FOLDER / "torch_collectives.py")]
+    output = local_ranks(name).run(
+        ranks,
+        program,
+        specs=specs.split(),
+        topology="ppn=1",
+        settings={**cache, **RIGHT_SUMS},
+        seconds=SECONDS,
+    )
+    assert lines_of_right(output) == ranks
+
+
+@pytest.mark.parametrize("hook", ["none", "bf16", "fp16"])
+@pytest.mark.parametrize(("name", "ranks"), [("openmpi", 3), ("mpich", 2)])
+def test_a_training_learns_the_same_as_by_gloo(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str, ranks: int, hook: str
+) -> None:
+    program = [*PYTHON, str(FOLDER / "torch_training.py"), hook]
+    output = local_ranks(name).run(ranks, program, settings=cache, seconds=SECONDS)
+    assert lines_of_right(output) == ranks
+
+
+def test_the_example_learns_the_same_as_by_gloo(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str]
+) -> None:
+    accuracies = []
+    for backend in ("stretto", "gloo"):
+        program = [*PYTHON, "examples/train_digits_torch.py", "--backend", backend, "--steps", "40"]
+        output = local_ranks("openmpi").run(2, program, settings=cache)
+        accuracies.append(output.split("accuracy ")[1].split()[0])
+    assert accuracies[0] == accuracies[1]
+    assert float(accuracies[0].rstrip("%,")) > 80
+
+
+def test_the_benchmark_compares_backends(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "backends.json"
+    program = [*PYTHON, "benchmarks/torch_backends.py", "--sizes", "4KiB,256KiB", "--repetitions", "3"]
+    output = local_ranks("openmpi").run(2, [*program, "--json", str(file)], settings=cache)
+    assert "bfloat16" in output
+    assert '"stretto"' in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_what_cannot_be_is_refused_and_mpi4py_goes_along(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str
+) -> None:
+    for case in ("refused", "mpi4py"):
+        program = [*PYTHON, str(FOLDER / "torch_failing.py"), case]
+        assert lines_of_right(local_ranks(name).run(3, program, settings=cache)) == 1
+
+
+def failed(its: LocalRanks, argv: list[str], settings: Mapping[str, str]) -> str:
+    """The output of a job that must end by itself, and not well."""
+    environment = {**os.environ, **its.install.environment(), **settings}
+    line = its.line(3, [*PYTHON, *argv])
+    line[1:1] = launch.rank_options(
+        its.install.flavor, launch.mpi4py_settings(its.install.launcher, environment)
+    )
+    with subprocess.Popen(
+        line,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=SECONDS / 2)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            pytest.fail(f"{' '.join(line)} hangs")
+    assert process.returncode != 0, output
+    return output
+
+
+@pytest.mark.parametrize(
+    ("case", "settings", "line"),
+    [
+        ("hook", {}, "ArithmeticError: the hook has failed"),
+        ("then", {}, "ArithmeticError: what follows has failed"),
+        ("killed", {}, ""),
+        ("exit", {}, "stretto: rank 2 ends with status 3; all ranks end"),
+        ("overdue", {}, "of process group 0, 3 ranks) has not ended after 2 s"),
+        ("shapes", {"STRETTO_CHECK": "1"}, "has a message of 1200016 bytes; the job ends"),
+        ("shapes", {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, "Detected mismatch between collectives on ranks"),
+        ("arguments", {}, "leave rank and world_size to Stretto"),
+        ("threads", {}, "MPI was initialized without MPI_THREAD_MULTIPLE"),
+        ("refused", {"WORLD_SIZE": "8"}, "WORLD_SIZE is 8 in the environment, but 3 for MPI"),
+        ("refused", {"MPI4PY_LIBMPI": "/nowhere/libmpi.so"}, "could not be loaded (/nowhere/libmpi.so"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_job_that_fails_ends_with_a_line(
+    local_ranks: Callable[[str], LocalRanks],
+    cache: dict[str, str],
+    name: str,
+    case: str,
+    settings: dict[str, str],
+    line: str,
+) -> None:
+    output = failed(local_ranks(name), [str(FOLDER / "torch_failing.py"), case], {**cache, **settings})
+    assert line in output, output
+    # However it failed, nothing was right.
+    assert lines_of_right(output) == 0
+
+
+def said(code: str, settings: Mapping[str, str]) -> str:
+    """The last line of a program that fails without a launcher."""
+    ended = subprocess.run(
+        [*PYTHON, "-c", code], env={**os.environ, **settings}, capture_output=True, text=True, timeout=SECONDS
+    )
+    assert ended.returncode != 0
+    return ended.stderr.splitlines()[-1]
+
+
+def test_without_a_launcher_it_says_how_to_start() -> None:
+    assert "mpirun -np 4 python train.py (not by torchrun)" in said("import stretto.torch", {})
+    # As torchrun starts it.
+    code = "import torch, stretto.torch; torch.distributed.init_process_group('stretto')"
+    started = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+    assert "mpirun -np 4 python train.py (not by torchrun)" in said(code, started)
+
+
+def test_without_torch_it_says_so() -> None:
+    line = said("import sys; sys.modules['torch'] = None; import stretto.torch", {})
+    assert "stretto.torch needs PyTorch" in line
+    assert "pip install torch" in line
+
+
+def test_a_compiler_that_fails_is_one_line(tmp_path: Path) -> None:
+    for compiler, wanted in (("false", "exit status 1"), ("no-such-compiler", "is not in PATH")):
+        ended = build({"STRETTO_CACHE": str(tmp_path), "CXX": compiler})
+        assert ended.returncode != 0
+        lines = [line for line in ended.stderr.splitlines() if line.startswith("stretto: the extension")]
+        assert len(lines) == 1, ended.stderr
+        assert compiler in lines[0]
+        assert wanted in lines[0]
+    assert [file.name for file in (tmp_path / "torch").iterdir() if not file.name.endswith(".lock")] == []
+
+
+def test_a_cache_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "torch").write_text("in the way")
+    ended = build({"STRETTO_CACHE": str(tmp_path)})
+    assert ended.returncode != 0
+    assert "name another folder by STRETTO_CACHE" in ended.stderr

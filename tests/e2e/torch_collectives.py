@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every collective of torch.distributed by "stretto", against what is computed here. A rank's program."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+import stretto.torch  # noqa: F401  registers the backend
+
+SHORT = (torch.float16, torch.bfloat16)
+FLOATS = (torch.float32, torch.float64, *SHORT)
+INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
+TYPES = (*FLOATS, *INTEGERS, torch.bool)
+# What only moves data takes any type.
+MOVED_TYPES = (*TYPES, torch.complex64, torch.float8_e5m2)
+SUM, PRODUCT, MIN, MAX = dist.ReduceOp.SUM, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX
+BAND, BOR, BXOR, AVG = dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR, dist.ReduceOp.AVG
+ARITHMETIC = (SUM, PRODUCT, MIN, MAX)
+BITWISE = (BAND, BOR, BXOR)
+SIZES = (0, 1, 1000, 70_001)
+
+
+def values(rank: int, count: int, kind: torch.dtype = torch.float32, seed: int = 0) -> torch.Tensor:
+    """Small whole numbers, whose sums and products by four ranks are exact in every type."""
+    generator = torch.Generator().manual_seed(1000 * seed + rank)
+    return torch.randint(0, 4, (count,), generator=generator).to(kind)
+
+
+def combine(op: Any, tensors: list[torch.Tensor]) -> torch.Tensor:
+    """What a reduction must give."""
+    kind = tensors[0].dtype
+    if kind == torch.bool:
+        every = torch.stack(tensors)
+        if op == BXOR:
+            return every.sum(0) % 2 == 1
+        return every.all(0) if op in (PRODUCT, MIN, BAND) else every.any(0)
+    wide = [tensor.to(torch.float64 if kind.is_floating_point else torch.int64) for tensor in tensors]
+    functions: dict[Any, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+        SUM: torch.add, AVG: torch.add, PRODUCT: torch.mul, MIN: torch.minimum, MAX: torch.maximum,
+        BAND: torch.bitwise_and, BOR: torch.bitwise_or, BXOR: torch.bitwise_xor,
+    }  # fmt: skip
+    result = wide[0]
+    for other in wide[1:]:
+        result = functions[op](result, other)
+    if op == AVG:
+        # The sum is of the type itself, and then divided.
+        return result.to(kind).div_(len(tensors))
+    return result.to(kind)
+
+
+def same(found: torch.Tensor, wanted: torch.Tensor, *what: object) -> None:
+    if found.dtype != wanted.dtype or found.shape != wanted.shape or not _equal(found, wanted):
+        raise SystemExit(f"{what}: {found} instead of {wanted}")
+
+
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    as_bytes = (
+        tensor.contiguous().view(torch.uint8) if tensor.numel() else tensor for tensor in (one, other)
+    )
+    return torch.equal(*as_bytes) if one.dtype == torch.float8_e5m2 else torch.equal(one, other)
+
+
+class Checks:
+    """All calls on one group."""
+
+    def __init__(self, group: Any, ranks: list[int]) -> None:
+        self.group = group
+        self.ranks = ranks  # of the job
+        self.me = dist.get_rank()
+        self.rank = ranks.index(self.me)
+        self.size = len(ranks)
+
+    def all_values(self, count: int, kind: torch.dtype, seed: int = 0) -> list[torch.Tensor]:
+        return [values(rank, count, kind, seed) for rank in self.ranks]
+
+    def reductions(self) -> None:
+        for kind, op in itertools.product(TYPES, (*ARITHMETIC, *BITWISE, AVG)):
+            if (op in BITWISE and kind in FLOATS) or (op == AVG and kind not in FLOATS):
+                continue
+            for count in SIZES:
+                inputs = self.all_values(count, kind)
+                mine, wanted = inputs[self.rank], combine(op, inputs)
+                tensor = mine.clone()
+                dist.all_reduce(tensor, op, self.group)
+                same(tensor, wanted, "all_reduce", kind, op, count)
+                tensor = mine.clone()
+                dist.reduce(tensor, self.ranks[-1], op, self.group)
+                if self.rank == self.size - 1:
+                    same(tensor, wanted, "reduce", kind, op, count)
+                parts = [values(self.me, count, kind, seed) for seed in range(self.size)]
+                wanted = combine(op, self.all_values(count, kind, seed=self.rank))
+                result = torch.empty_like(mine)
+                dist.reduce_scatter(result, parts, op, self.group)
+                same(result, wanted, "reduce_scatter", kind, op, count)
+                result = torch.empty_like(mine)
+                dist.reduce_scatter_tensor(result, torch.cat(parts), op, self.group)
+                same(result, wanted, "reduce_scatter_tensor", kind, op, count)
+
+    def roundings(self) -> None:
+        """A sum of two short floats is the exact one, rounded once; so is that of pairs of ranks."""
+        for kind in SHORT:
+            inputs = [values(rank, 5000, torch.float32).add_(rank + 0.1).to(kind) for rank in self.ranks]
+            tensor = inputs[self.rank].clone()
+            dist.all_reduce(tensor, SUM, self.group)
+            if self.size == 2:
+                same(tensor, (inputs[0].float() + inputs[1].float()).to(kind), "rounding", kind)
+            exact = sum(one.double() for one in inputs)
+            assert torch.allclose(
+                tensor.double(), torch.as_tensor(exact), rtol=self.size * torch.finfo(kind).eps
+            )
+
+    def uneven_parts(self) -> None:
+        parts = [values(self.me, 10 + seed, seed=seed) for seed in range(self.size)]
+        result = torch.empty(10 + self.rank)
+        dist.reduce_scatter(result, parts, SUM, self.group)
+        same(result, combine(SUM, self.all_values(10 + self.rank, torch.float32, self.rank)), "uneven parts")
+
+    def movements(self) -> None:
+        for kind, count in itertools.product(MOVED_TYPES, SIZES):
+            inputs = self.all_values(count, kind)
+            mine, what = inputs[self.rank], (kind, count)
+            tensor = mine.clone()
+            dist.broadcast(tensor, self.ranks[-1], self.group)
+            same(tensor, inputs[-1], "broadcast", *what)
+            gathered = [torch.empty_like(mine) for _ in self.ranks]
+            dist.all_gather(gathered, mine, self.group)
+            for one, wanted in zip(gathered, inputs, strict=True):
+                same(one, wanted, "all_gather", *what)
+            whole = torch.empty(self.size * count, dtype=kind)
+            dist.all_gather_into_tensor(whole, mine, self.group)
+            same(whole, torch.cat(inputs), "all_gather_into_tensor", *what)
+            is_root = self.rank == 0
+            gathered = [torch.empty_like(mine) for _ in self.ranks] if is_root else []
+            dist.gather(mine, gathered or None, self.ranks[0], self.group)
+            for one, wanted in zip(gathered, inputs if is_root else [], strict=True):
+                same(one, wanted, "gather", *what)
+            result = torch.empty_like(mine)
+            dist.scatter(result, inputs if is_root else None, self.ranks[0], self.group)
+            same(result, mine, "scatter", *what)
+
+    def all_to_all(self) -> None:
+        for kind in MOVED_TYPES:
+            # Rank r has r + t rows of three for rank t.
+            def rows_for(sender: int, receiver: int, kind: torch.dtype = kind) -> torch.Tensor:
+                return values(self.ranks[sender], 3 * (sender + receiver), kind, receiver).view(-1, 3)
+
+            rows = [rows_for(self.rank, other) for other in range(self.size)]
+            wanted = [rows_for(other, self.rank) for other in range(self.size)]
+            found = [torch.empty_like(one) for one in wanted]
+            dist.all_to_all(found, rows, self.group)
+            for one, its in zip(found, wanted, strict=True):
+                same(one, its, "all_to_all", kind)
+            sizes = [len(one) for one in rows]
+            single = torch.empty(sum(sizes), 3, dtype=kind)
+            dist.all_to_all_single(single, torch.cat(rows), sizes, sizes, self.group)
+            same(single, torch.cat(wanted), "all_to_all_single", kind)
+            even = torch.cat([values(self.me, 5, kind, other) for other in range(self.size)])
+            single = torch.empty_like(even)
+            dist.all_to_all_single(single, even, group=self.group)
+            same(single, torch.cat([values(other, 5, kind, self.rank) for other in self.ranks]), "even", kind)
+
+    def coalesced(self) -> None:
+        inputs = [self.all_values(count, torch.float32, count) for count in (5, 1000, 33)]
+        tensors = [one[self.rank].clone() for one in inputs]
+        dist.all_reduce_coalesced(tensors, SUM, self.group)
+        for tensor, of_ranks in zip(tensors, inputs, strict=True):
+            same(tensor, combine(SUM, of_ranks), "all_reduce_coalesced")
+        lists = [[torch.empty(len(one[0])) for one in inputs] for _ in self.ranks]
+        dist.all_gather_coalesced(lists, [one[self.rank] for one in inputs], self.group)
+        for of_rank, its in enumerate(lists):
+            for tensor, of_ranks in zip(its, inputs, strict=True):
+                same(tensor, of_ranks[of_rank], "all_gather_coalesced")
+        # What functional collectives and FSDP make of several calls.
+        group: Any = self.group or dist.group.WORLD
+        outputs = [torch.empty(self.size * len(one[0])) for one in inputs]
+        group.allgather_into_tensor_coalesced(outputs, [one[self.rank] for one in inputs]).wait()
+        for tensor, of_ranks in zip(outputs, inputs, strict=True):
+            same(tensor, torch.cat(of_ranks), "allgather_into_tensor_coalesced")
+        outputs = [torch.empty(len(one[0])) for one in inputs]
+        group.reduce_scatter_tensor_coalesced(
+            outputs, [one[self.rank].repeat(self.size) for one in inputs]
+        ).wait()
+        for tensor, of_ranks in zip(outputs, inputs, strict=True):
+            same(tensor, combine(SUM, of_ranks), "reduce_scatter_tensor_coalesced")
+
+    def layouts(self) -> None:
+        """What is not contiguous, belongs to a graph, or is an inference tensor."""
+        inputs = [values(rank, 600).view(20, 30) for rank in self.ranks]
+        transposed = inputs[self.rank].clone().t()
+        dist.all_reduce(transposed, SUM, self.group)
+        same(transposed, combine(SUM, inputs).t(), "transposed")
+        whole = torch.zeros(20, 60)
+        whole[:, ::2] = inputs[self.rank]
+        dist.broadcast(whole[:, ::2], self.ranks[0], self.group)
+        same(whole[:, ::2], inputs[0], "strided")
+        assert torch.all(whole[:, 1::2] == 0)
+        image = values(self.me, 2 * 3 * 4 * 5).view(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+        dist.all_reduce(image, SUM, self.group)
+        same(image, combine(SUM, self.all_values(120, torch.float32)).view(2, 3, 4, 5), "channels last")
+        parameter = torch.nn.Parameter(inputs[self.rank].clone())
+        dist.all_reduce(parameter, SUM, self.group)
+        same(parameter.data, combine(SUM, inputs), "parameter")
+        with torch.inference_mode():
+            tensor = inputs[self.rank].clone().t()
+            dist.all_reduce(tensor, SUM, self.group)
+            same(tensor, combine(SUM, inputs).t(), "inference tensor")
+        scalar = torch.tensor(float(self.rank))
+        dist.all_reduce(scalar, MAX, self.group)
+        same(scalar, torch.tensor(float(self.size - 1)), "scalar")
+        complex_values = torch.complex(inputs[self.rank], inputs[0])
+        dist.all_reduce(complex_values, SUM, self.group)
+        same(complex_values, torch.complex(combine(SUM, inputs), self.size * inputs[0]), "complex")
+
+    def messages(self) -> None:
+        if self.size < 2:
+            return
+        after, before = self.ranks[(self.rank + 1) % self.size], self.ranks[self.rank - 1]
+        mine, result = values(self.me, 4000), torch.empty(4000)
+        works = [dist.isend(mine, after, self.group, tag=3), dist.irecv(result, before, self.group, tag=3)]
+        for work in works:
+            assert work is not None
+            work.wait()
+        same(result, values(before, 4000), "isend")
+        if self.rank == 0:
+            sources = []
+            for _ in range(self.size - 1):
+                sources.append(dist.recv(result, None, self.group, tag=4))
+                same(result, values(sources[-1], 4000), "recv from any")
+            assert sorted(sources) == sorted(self.ranks[1:]), sources
+            for other in self.ranks[1:]:
+                dist.recv(result.view(40, 100).t(), other, self.group)
+        else:
+            dist.send(mine, self.ranks[0], self.group, tag=4)
+            dist.send(mine, self.ranks[0], self.group)
+        operations = [
+            dist.P2POp(dist.isend, mine, after, self.group),
+            dist.P2POp(dist.irecv, result, before, self.group),
+        ]
+        for work in dist.batch_isend_irecv(operations):
+            work.wait()
+        same(result, values(before, 4000), "batch_isend_irecv")
+
+    def objects(self) -> None:
+        mine = {"rank": self.me, "text": "x" * self.me}
+        everybody = [{"rank": rank, "text": "x" * rank} for rank in self.ranks]
+        found: list[Any] = [None] * self.size
+        dist.all_gather_object(found, mine, self.group)
+        assert found == everybody, found
+        sent = [mine, [1, 2]]
+        dist.broadcast_object_list(sent, self.ranks[-1], self.group)
+        assert sent == [everybody[-1], [1, 2]], sent
+        found = [None] * self.size
+        dist.gather_object(mine, found if self.rank == 0 else None, self.ranks[0], self.group)
+        assert self.rank != 0 or found == everybody, found
+        found = [None]
+        dist.scatter_object_list(found, everybody if self.rank == 0 else None, self.ranks[0], self.group)
+        assert found == [mine], found
+
+    def asynchronous(self) -> None:
+        """Many at once, of which some are waited for, some tested and some only heard of by their futures."""
+        wanted, tensors, works = [], [], []
+        for i in range(90):
+            inputs = self.all_values(1 + 700 * (i % 9), torch.float32, seed=i)
+            tensors.append(inputs[self.rank].clone())
+            if i % 3 == 2:
+                works.append(dist.broadcast(tensors[-1], self.ranks[0], self.group, async_op=True))
+                wanted.append(inputs[0])
+            else:
+                works.append(dist.all_reduce(tensors[-1], SUM, self.group, async_op=True))
+                wanted.append(combine(SUM, inputs))
+        heard: list[int] = []
+
+        def hear(i: int, future: torch.futures.Future[Any]) -> Any:
+            heard.append(i)
+            return future.value()
+
+        futures = [work.get_future().then(partial(hear, i)) for i, work in enumerate(works)]
+        for i in (*range(1, 90, 3), 5):
+            works[i].wait()
+        for i in range(0, 90, 3):
+            while not works[i].is_completed():
+                pass
+        for i, future in enumerate(futures):
+            (tensor,) = future.wait()
+            same(tensor, wanted[i], "future", i)
+            same(tensors[i], wanted[i], "asynchronous", i)
+        assert sorted(heard) == list(range(90))
+        dist.barrier(self.group)
+
+    def run(self) -> None:
+        self.reductions()
+        self.roundings()
+        self.uneven_parts()
+        self.movements()
+        self.all_to_all()
+        self.coalesced()
+        self.layouts()
+        self.messages()
+        self.objects()
+        self.asynchronous()
+
+
+def main() -> None:
+    """Check the group of all ranks, and subgroups while others are in use."""
+    torch.set_num_threads(1)
+    dist.init_process_group("stretto")
+    rank, size = dist.get_rank(), dist.get_world_size()
+    assert dist.get_backend() == "stretto"
+    everybody = list(range(size))
+    Checks(None, everybody).run()
+    # Overlapping groups, made by all ranks in one order; a call of one is under way in the other.
+    groups = [(dist.new_group(members), members) for members in (everybody[1:], everybody[::-1][:2], [0])]
+    first = torch.full((5000,), float(rank))
+    under_way = dist.all_reduce(first, async_op=True)
+    for group, members in groups:
+        if rank in members:
+            Checks(group, sorted(members)).run()
+    assert under_way is not None
+    under_way.wait()
+    assert torch.all(first == sum(everybody))
+    again = dist.new_group(everybody)
+    dist.destroy_process_group(again)
+    dist.destroy_process_group()
+    print("right", flush=True)
+
+
+if __name__ == "__main__":
+    main()
