@@ -115,7 +115,8 @@ function(stretto_add_abi abi)
 
   file(GLOB_RECURSE bench_sources CONFIGURE_DEPENDS src/bench/*.cpp)
   if(bench_sources AND library_sources)
-    add_executable(stretto-bench-${abi} ${bench_sources})
+    # How to wait is the same as in the library, which does not give it away.
+    add_executable(stretto-bench-${abi} ${bench_sources} src/engine/time_slice.cpp)
     # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.
     target_link_libraries(stretto-bench-${abi} PRIVATE stretto_core stretto_kernels stretto-${abi} stretto_mpi_${abi}
                                                        nlohmann_json::nlohmann_json)

@@ -86,7 +86,7 @@ class PytorchTrainer:
         return float(loss.detach())
 
 
-def _hook(compression: str) -> Callable[[Any, dist.GradBucket], torch.futures.Future[Tensor]]:
+def _hook(compression: str) -> Callable[[Any, Any], torch.futures.Future[Tensor]]:
     """PyTorch's own, under another name: by its name that of bfloat16 is taken to need GPUs."""
     hooks = {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}
     return partial(hooks[compression])
