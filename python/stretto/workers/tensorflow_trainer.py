@@ -29,7 +29,7 @@ class TensorflowTrainer:
         self.rank, self.ranks = hvd.rank(), hvd.size()
         self.about = f"TensorFlow {tf.__version__}, Horovod {horovod.__version__}"
         tf.config.threading.set_intra_op_parallelism_threads(options.threads)
-        tf.config.threading.set_inter_op_parallelism_threads(options.threads)
+        tf.config.threading.set_inter_op_parallelism_threads(options.threads + 1)
         tf.random.set_seed(options.seed)
         tf.keras.utils.set_random_seed(options.seed)
         self._model = keras_network.build(architecture)
