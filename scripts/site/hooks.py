@@ -25,7 +25,7 @@ GENERATED = {"commands.md": command_page, "specs.md": spec_page}
 PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
 # The README is no page: the site has its parts, each at its place.
 README = {"": "index.md", "#use": "variables.md"}
-STYLE = "site/site.css"
+ASSETS = ("site.css", "frame-worker.js")
 SOURCES = "source"
 
 _LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(#[^)\s]*)?(?=\))")
@@ -39,7 +39,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, content=make()))
     for path, name in PAGES.items():
         files.append(File.generated(config, name, abs_src_path=str(ROOT / path)))
-    files.append(File.generated(config, STYLE, abs_src_path=str(Path(__file__).with_name("site.css"))))
+    for name in ASSETS:
+        files.append(File.generated(config, f"site/{name}", abs_src_path=str(Path(__file__).with_name(name))))
     for path in sorted(_linked_sources(files)):
         page = File.generated(
             config, _source_page(path), content=_shown(path), inclusion=InclusionLevel.NOT_IN_NAV
@@ -56,6 +57,17 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         return markdown
     markdown = _TABLE.sub(lambda found: _to_site(readme_table(found[1]), "README.md", here), markdown)
     return _to_site(markdown, _path_of(here), here)
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Let pages that were opened as files search: browsers let them load scripts, but read no file.
+
+    Hooks come after plugins, so the index is there. The theme looks for this name there. (Its offline plugin writes it, too, but takes frame-worker.js's
+    counterpart from another machine.)
+    """
+    folder = Path(config.site_dir) / "search"
+    index = (folder / "search_index.json").read_text(encoding="utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {index}", encoding="utf-8")
 
 
 def _to_site(text: str, path: str, here: str) -> str:

@@ -10,8 +10,8 @@ from stretto.algorithm_table import order_text, pattern_text, usual_text
 
 _INTRODUCTION = """# Specs
 
-Each way to carry out a collective, as `STRETTO_ALLREDUCE` and its kin, `--spec`, tuning tables and the C interface
-spell it. [How a spec is written](algorithms.md#specs), with segments and windows;
+Each way to carry out a collective, as `STRETTO_ALLREDUCE` and its kin, `--spec`, tuning tables and the
+C interface spell it. [How a spec is written](algorithms.md#specs), with segments and windows;
 [what each costs, and when it wins](algorithms.md).
 
 `native` is the MPI library's own way, for every collective. Capitals stand for another algorithm, of the
