@@ -62,8 +62,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Let pages that were opened as files search: browsers let them load scripts, but read no file.
 
-    Hooks come after plugins, so the index is there. The theme looks for this name there. (Its offline plugin writes it, too, but takes frame-worker.js's
-    counterpart from another machine.)
+    Hooks come after plugins, so the index is there. The theme looks for this name. (Its offline plugin writes
+    it, too, but takes frame-worker.js's counterpart from another machine.)
     """
     folder = Path(config.site_dir) / "search"
     index = (folder / "search_index.json").read_text(encoding="utf-8")

@@ -13,6 +13,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
 from typer.testing import CliRunner
 
 from stretto import _core
@@ -122,3 +125,21 @@ def test_lists_stand_after_an_empty_line(page: Path) -> None:
     for before, line in itertools.pairwise(lines):
         if re.match(r"([-*]|\d+\.) ", line):
             assert re.match(r"$| |([-*]|\d+\.) ", before), line
+
+
+def test_a_page_that_was_opened_as_a_file_searches(site: Path, chromium: Chrome) -> None:
+    chromium.get((site / "source" / "examples" / "sum.f90.html").as_uri())
+    chromium.find_element(By.TAG_NAME, "body").send_keys("/reproducible")
+    # They change while the word is typed.
+    result = (By.CSS_SELECTOR, ".md-search-result__item a[href*='algorithms.html']")
+    WebDriverWait(chromium, 20).until(lambda browser: browser.find_elements(*result))
+    assert chromium.get_log("browser") == []  # type: ignore[no-untyped-call]
+
+
+def test_no_page_is_wider_than_a_phone(site: Path, chromium: Chrome) -> None:
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    for page in sorted(site.glob("*.html")):
+        chromium.get(page.as_uri())
+        width = chromium.execute_script("return document.documentElement.scrollWidth")
+        assert width == 390, page.name
