@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every target does its own set-up; a second run finds it done.
 
-.PHONY: build frameworks test lint format demo clean distclean
+.PHONY: build frameworks test lint format demo docs clean distclean
 
 build: ; @scripts/setup
 frameworks: build ; @scripts/frameworks
@@ -9,5 +9,6 @@ test: build ; @scripts/test
 lint: build ; @scripts/lint
 format: build ; @scripts/format
 demo: build ; @scripts/demo
+docs: build ; @scripts/docs
 clean: ; rm -rf build results
 distclean: clean ; rm -rf .venv .mpi .frameworks

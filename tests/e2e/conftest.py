@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tests of whole programs start them: by this machine's launchers, with Stretto under them or not."""
+"""How the tests of whole programs start them, with Stretto under them or not; and a browser for pages."""
 
 from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
 
 from stretto import launch, mpi
 from stretto.mpi import Install
@@ -105,3 +108,33 @@ def run_program() -> Callable[[Sequence[str], dict[str, str], float], str]:
 def local_ranks() -> Callable[[str], LocalRanks]:
     """Ranks on this machine, by the name of an MPI."""
     return lambda name: LocalRanks(mpi.find_install(name))
+
+
+def _find(name: str) -> str:
+    found = shutil.which(name)
+    assert found, (
+        f"there is no {name}; get it with: apt-get install --no-install-recommends chromium chromium-driver"
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """A browser without a window, driven by its own driver."""
+    options = ChromeOptions()
+    options.binary_location = _find("chromium")
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",  # which root in a container cannot have
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--window-size=1280,1000",
+        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = Chrome(options, Service(_find("chromedriver")))
+    try:
+        yield driver
+    finally:
+        driver.quit()

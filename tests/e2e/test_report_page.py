@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -31,14 +28,6 @@ TRACES = {
 SECONDS = 20
 
 
-def find(name: str) -> str:
-    found = shutil.which(name)
-    assert found, (
-        f"there is no {name}; get it with: apt-get install --no-install-recommends chromium chromium-driver"
-    )
-    return found
-
-
 @pytest.fixture(scope="module")
 def page(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("page") / "report.html"
@@ -47,28 +36,12 @@ def page(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+def browser(page: Path, chromium: Chrome) -> Chrome:
     """A browser with the page."""
-    options = ChromeOptions()
-    options.binary_location = find("chromium")
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",  # which root in a container cannot have
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
-        "--window-size=1280,1000",
-        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = Chrome(options, Service(find("chromedriver")))
-    try:
-        driver.get(page.as_uri())
-        # Drawn when all scripts have run.
-        WebDriverWait(driver, SECONDS).until(lambda _: len(plots(driver)) == len(TRACES))
-        yield driver
-    finally:
-        driver.quit()
+    chromium.get(page.as_uri())
+    # Drawn when all scripts have run.
+    WebDriverWait(chromium, SECONDS).until(lambda _: len(plots(chromium)) == len(TRACES))
+    return chromium
 
 
 def plots(browser: Chrome) -> dict[str, int]:

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of all commands, with every argument and option that the command line itself knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from typer.main import get_command
+
+from stretto.cli import app
+
+# Typer's classes of commands and parameters are its own or click's, by its version: hence Any.
+
+
+def command_page() -> str:
+    """As Markdown."""
+    group: Any = get_command(app)
+    parts = ["# Commands\n", f"`stretto COMMAND --help` says the same. {group.help}\n"]
+    commands = list(_commands(group, "stretto"))
+    parts.append("| command | what it does |\n| --- | --- |")
+    parts += [f"| [`{name}`](#{_anchor(name)}) | {_cell(command.help)} |" for name, command in commands]
+    for name, command in commands:
+        parts += ["", *_section(name, command)]
+    return "\n".join(parts) + "\n"
+
+
+def _commands(group: Any, name: str) -> Iterator[tuple[str, Any]]:
+    for child in sorted(group.commands):
+        command = group.commands[child]
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{name} {child}")
+        elif not command.hidden:
+            yield f"{name} {child}", command
+
+
+def _anchor(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _section(name: str, command: Any) -> Iterator[str]:
+    context = command.context_class(command, info_name=name)
+    yield f"## {name} {{ #{_anchor(name)} }}"
+    yield ""
+    yield f"```\n{' '.join([name, *command.collect_usage_pieces(context)])}\n```"
+    yield ""
+    yield from (_escaped(line) for line in (command.help or "").splitlines())
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
+    for title, parameters in (("argument", arguments), ("option", options)):
+        if parameters:
+            yield f"\n| {title} | meaning | |\n| --- | --- | --- |"
+            yield from (_row(*one.get_help_record(context)) for one in parameters)
+
+
+def _row(names: str, text: str) -> str:
+    """Of what --help has: names, and the meaning with the usual value and the range in brackets behind it."""
+    meaning, brackets, usual = text.rpartition("  [")
+    if not brackets:
+        meaning, usual = text, ""
+    return f"| `{names}` | {_cell(meaning)} | {_cell(usual.removesuffix(']'))} |"
+
+
+def _cell(text: str | None) -> str:
+    return _escaped(" ".join((text or "").split())).replace("|", "\\|")
+
+
+def _escaped(text: str) -> str:
+    """So that nothing of it is taken for HTML or emphasis."""
+    return re.sub(r"([<*_])", r"\\\1", text)
