@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/patience.hpp"
+#include "engine/time_slice.hpp"
 #include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/session.hpp"
@@ -157,6 +158,7 @@ int report(MPI_Comm comm, int error) {
 }
 
 int run(Operation& operation) {
+  note_thread_that_communicates(true);
   operation.start();
   wait_until([&] { return operation.ended(); },
              [&] {

@@ -16,9 +16,7 @@ namespace stretto {
 
 template <typename Next>
 bool is_looked_at(const Next& next) {
-  const bool is_ours = session.active.load(std::memory_order_acquire) && !next.was_looked_at();
-  if (is_ours) note_thread_that_communicates(session.short_slices.load(std::memory_order_relaxed));
-  return is_ours;
+  return session.active.load(std::memory_order_acquire) && !next.was_looked_at();
 }
 
 inline int refuse_count(RawHandle comm) {
@@ -29,6 +27,9 @@ inline int refuse_count(RawHandle comm) {
 template <typename Next, typename... Arguments>
 int call_library(const Next& next, const Form& form, Arguments... arguments) {
   const NativeCall native(form);
+  // The library yields the processor again and again while it waits: with short slices that would take it
+  // from the threads that compute.
+  note_thread_that_communicates(false);
   const int result = next(arguments...);
   if (form.face == Face::persistent && result == MPI_SUCCESS && session.active) {
     note_persistent_of_library(*form.request);

@@ -101,9 +101,6 @@ std::size_t Session::choice_floor(Collective collective, Face face) const {
 void Session::force(Collective collective, Forced what) {
   const auto index = static_cast<std::size_t>(collective);
   const std::size_t least_bytes = what.least_bytes;
-  if (collective == Collective::allreduce) {
-    short_slices.store(!what.spec || !what.spec->is_pass_through(), std::memory_order_relaxed);
-  }
   // What was said before stays: another thread may be looking at it.
   forced_by_program[index].store(new Forced(std::move(what)), std::memory_order_release);
   for (auto& floors : native_floors) {
@@ -152,8 +149,6 @@ void begin_session(int given_level, int asked_level) {
   begin_online();
   begin_trace();
   begin_watchdog();
-  const std::optional<Spec>& forced = session.settings.forced_for(Collective::allreduce);
-  session.short_slices = !forced || !forced->is_pass_through();
   session.active = true;
 }
 

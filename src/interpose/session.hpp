@@ -44,9 +44,6 @@ struct Session {
   /// A call of fewer bytes is native on every communicator; by its face.
   std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};
   std::array<std::atomic<const Forced*>, collectives.size()> forced_by_program{};
-  /// Whether threads that communicate have short slices; not where allreduce is forced to be the library's,
-  /// to be compared with.
-  std::atomic<bool> short_slices{false};
 
   /// By a blocking call of fewer bytes nothing is learned (STRETTO_ONLINE).
   std::array<std::size_t, collectives.size()> online_floors{};

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Horovod does with gradients that it compresses to float16: a type of two bytes, and an operation of its
+// own. First the arithmetic alone, by the function that is given and by Stretto's kernel, in turns; then
+// MPI_Allreduce by the library and by Stretto, in turns. To be run under the preload, with the library that has
+// the function, HOROVOD/tensorflow/mpi_lib.*.so, as argument, and the folder of libtensorflow_framework.so.2 in
+// LD_LIBRARY_PATH. Without a library: a loop that converts each element on its own.
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "bench/median.hpp"
+#include "kernels/reduce.hpp"
+
+namespace {
+
+using Half = std::uint16_t;
+using Clock = std::chrono::steady_clock;
+constexpr auto horovods_name = "_ZN7horovod6common11float16_sumEPvS1_PiPP15ompi_datatype_t";
+
+void convert_and_add(void* left, void* right, int* count, MPI_Datatype* /*type*/) {
+  for (int i = 0; i < *count; ++i) {
+    auto* into = static_cast<_Float16*>(right) + i;
+    *into = static_cast<_Float16>(static_cast<float>(static_cast<_Float16*>(left)[i]) +
+                                  static_cast<float>(*into));
+  }
+}
+
+MPI_User_function* find_function(const char* library) {
+  if (library == nullptr) return convert_and_add;
+  void* handle = dlopen(library, RTLD_LAZY);
+  void* function = handle == nullptr ? nullptr : dlsym(handle, horovods_name);
+  if (function == nullptr) {
+    std::fprintf(stderr, "%s\n", dlerror());
+    std::exit(1);
+  }
+  return reinterpret_cast<MPI_User_function*>(function);
+}
+
+template <typename Work>
+double seconds(const Work& work) {
+  const auto began = Clock::now();
+  work();
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+/// 1, whose sums stay exact.
+constexpr Half one = 0x3C00;
+
+void compare_arithmetic(MPI_User_function* function, MPI_Datatype type) {
+  constexpr int count = 1 << 20;
+  std::vector<Half> left(count, one);
+  std::vector<Half> right(count, 0);
+  const auto kernel = stretto::kernels::find(stretto::kernels::Type::f16, stretto::kernels::Op::sum);
+  std::vector<double> theirs;
+  std::vector<double> ours;
+  for (int i = 0; i < 25; ++i) {
+    std::ranges::fill(right, one);
+    int length = count;
+    theirs.push_back(seconds([&] { function(left.data(), right.data(), &length, &type); }));
+    ours.push_back(seconds([&] { kernel(right.data(), left.data(), right.data(), count); }));
+  }
+  const double bytes = 2e-9 * count;
+  std::printf("arithmetic, 2 MiB: function %.2f GB/s, kernel %.2f GB/s, ratio %.1f\n",
+              bytes / stretto::bench::median(theirs), bytes / stretto::bench::median(ours),
+              stretto::bench::median(theirs) / stretto::bench::median(ours));
+}
+
+int force(const char* spec) {
+  using Force = int (*)(const char*, const char*, std::size_t);
+  const auto function = reinterpret_cast<Force>(dlsym(RTLD_DEFAULT, "stretto_force"));
+  return function == nullptr ? MPI_ERR_OTHER : function("allreduce", spec, 1024);
+}
+
+/// Of the slowest rank.
+double call(std::vector<Half>& buffer, MPI_Datatype type, MPI_Op op) {
+  std::ranges::fill(buffer, one);
+  MPI_Barrier(MPI_COMM_WORLD);
+  double mine = seconds([&] {
+    MPI_Allreduce(MPI_IN_PLACE, buffer.data(), static_cast<int>(buffer.size()), type, op, MPI_COMM_WORLD);
+  });
+  double slowest = 0;
+  MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+void compare_allreduce(std::size_t bytes, int rank, MPI_Datatype type, MPI_Op op) {
+  std::vector<Half> buffer(bytes / 2);
+  std::vector<double> native;
+  std::vector<double> stretto;
+  std::vector<double> ratios;
+  for (int round = 0; round < 6; ++round) {
+    for (const bool is_native : {true, false}) {
+      if (force(is_native ? "native" : "auto") != MPI_SUCCESS) {
+        if (rank == 0) std::puts("Stretto is not loaded");
+        return;
+      }
+      const double took = call(buffer, type, op);
+      if (round > 0) (is_native ? native : stretto).push_back(took);
+    }
+    if (round > 0) ratios.push_back(native.back() / stretto.back());
+  }
+  if (rank == 0) {
+    std::printf("MPI_Allreduce in place, %zu MiB: library %.3f s, Stretto %.3f s, speedup %.2f (%.2f-%.2f)\n",
+                bytes >> 20U, stretto::bench::median(native), stretto::bench::median(stretto),
+                stretto::bench::median(ratios), *std::ranges::min_element(ratios),
+                *std::ranges::max_element(ratios));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_User_function* function = find_function(argc > 1 ? argv[1] : nullptr);
+  MPI_Datatype type{};
+  MPI_Type_contiguous(2, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  MPI_Op op{};
+  MPI_Op_create(function, 1, &op);
+  if (rank == 0) compare_arithmetic(function, type);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (const std::size_t mebibytes : {4, 8, 16}) compare_allreduce(mebibytes << 20U, rank, type, op);
+  MPI_Op_free(&op);
+  MPI_Type_free(&type);
+  MPI_Finalize();
+}
