@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto train` refuses, and what it makes of what a job says (tests/e2e/test_train.py trains)."""
+"""What `stretto train` refuses, and what it makes of what a job says (tests/e2e/test_training.py trains)."""
 
 from __future__ import annotations
 
