@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Horovod does with gradients that it compresses to float16: a type of two bytes, and an operation of its
-// own. First the arithmetic alone, by the function that is given and by Stretto's kernel, in turns; then
-// MPI_Allreduce by the library and by Stretto, in turns. To be run under the preload, with the library that has
-// the function, HOROVOD/tensorflow/mpi_lib.*.so, as argument, and the folder of libtensorflow_framework.so.2 in
-// LD_LIBRARY_PATH. Without a library: a loop that converts each element on its own.
+// What Horovod does with gradients that it compresses to float16: a type of two bytes, and an operation of
+// its own. First the arithmetic alone, by the function that is given and by Stretto's kernel, in turns; then
+// MPI_Allreduce by the library and by Stretto, in turns. To be run under the preload, with the library that
+// has the function, HOROVOD/tensorflow/mpi_lib.*.so, as argument, and the folder of
+// libtensorflow_framework.so.2 in LD_LIBRARY_PATH.
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -23,16 +23,7 @@ using Half = std::uint16_t;
 using Clock = std::chrono::steady_clock;
 constexpr auto horovods_name = "_ZN7horovod6common11float16_sumEPvS1_PiPP15ompi_datatype_t";
 
-void convert_and_add(void* left, void* right, int* count, MPI_Datatype* /*type*/) {
-  for (int i = 0; i < *count; ++i) {
-    auto* into = static_cast<_Float16*>(right) + i;
-    *into = static_cast<_Float16>(static_cast<float>(static_cast<_Float16*>(left)[i]) +
-                                  static_cast<float>(*into));
-  }
-}
-
 MPI_User_function* find_function(const char* library) {
-  if (library == nullptr) return convert_and_add;
   void* handle = dlopen(library, RTLD_LAZY);
   void* function = handle == nullptr ? nullptr : dlsym(handle, horovods_name);
   if (function == nullptr) {
@@ -117,9 +108,13 @@ void compare_allreduce(std::size_t bytes, int rank, MPI_Datatype type, MPI_Op op
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  if (argc != 2) {
+    std::fputs("float16-sum: name Horovod's library: .../horovod/tensorflow/mpi_lib.*.so\n", stderr);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_User_function* function = find_function(argc > 1 ? argv[1] : nullptr);
+  MPI_User_function* function = find_function(argv[1]);
   MPI_Datatype type{};
   MPI_Type_contiguous(2, MPI_BYTE, &type);
   MPI_Type_commit(&type);
@@ -127,7 +122,7 @@ int main(int argc, char** argv) {
   MPI_Op_create(function, 1, &op);
   if (rank == 0) compare_arithmetic(function, type);
   MPI_Barrier(MPI_COMM_WORLD);
-  for (const std::size_t mebibytes : {4, 8, 16}) compare_allreduce(mebibytes << 20U, rank, type, op);
+  for (const std::size_t mebibytes : {4UL, 8UL, 16UL}) compare_allreduce(mebibytes << 20U, rank, type, op);
   MPI_Op_free(&op);
   MPI_Type_free(&type);
   MPI_Finalize();
