@@ -22,7 +22,7 @@ from stretto.bench_options import (
     progress_bar,
 )
 from stretto.bench_table import notes, results_table
-from stretto.bench_targets import lab_target, link_bound, local_target, measure, own_target
+from stretto.bench_targets import find_target, link_bound, measure
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Terminated
@@ -122,12 +122,7 @@ def bench(
     ]  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
     check_files([json_file, csv_file, png_file])
-    if lab:
-        target = lab_target(lab_name, mpi_name or "openmpi", provider, ppn, ranks)
-    elif launch:
-        target = own_target(launch, mpi_name)
-    else:
-        target = local_target(mpi_name or "openmpi", ranks or 2)
+    target = find_target(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
     try:
         with progress_bar("measuring") as progress:
             run = measure(target, arguments, progress)

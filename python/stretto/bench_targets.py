@@ -122,6 +122,24 @@ def lab_target(
     return Target(install.flavor.abi, start, rate, install.flavor)
 
 
+def find_target(
+    launcher_line: list[str],
+    mpi_name: str | None,
+    ranks: int | None,
+    lab_name: str | None,
+    provider: str,
+    ppn: int,
+    *,
+    preloaded: bool = False,
+) -> Target:
+    """What the options of a command mean; `lab_name`: None for no lab."""
+    if lab_name is not None:
+        return lab_target(lab_name, mpi_name or "openmpi", provider, ppn, ranks, preloaded=preloaded)
+    if launcher_line:
+        return own_target(launcher_line, mpi_name, preloaded=preloaded)
+    return local_target(mpi_name or "openmpi", ranks or 2, preloaded=preloaded)
+
+
 def link_bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
     """What the links allow where the run was: by the rate that is known of them, in bytes per second."""
     if run.nodes < 2:

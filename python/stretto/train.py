@@ -14,11 +14,10 @@ import typer
 
 from stretto.architectures import ARCHITECTURES
 from stretto.bench_options import check_files, progress_bar
-from stretto.bench_targets import Target, lab_target, local_target, own_target
+from stretto.bench_targets import find_target
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Lab, Terminated
-from stretto.mpi import Flavor
 from stretto.program_command import program_of
 from stretto.study_specs import AUTO
 from stretto.training import job, lines, memory, output
@@ -125,7 +124,8 @@ def train(
     if compression == Compression.BF16 and framework == Framework.TENSORFLOW:
         raise StrettoError("--compression bf16: Horovod has none and fp16; --framework pytorch has all three")
     architecture = ARCHITECTURES[model]()
-    chosen = [AUTO] if without or backend == Backend.GLOO else lines.parse(specs)
+    is_plain = without or backend == Backend.GLOO
+    chosen = [AUTO] if is_plain else lines.parse(specs)
     launcher = program_of(context)
     if launcher and lab:
         raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
@@ -143,7 +143,7 @@ def train(
         batch=batch,
         steps=steps,
         rounds=rounds,
-        specs=() if without or backend == Backend.GLOO else tuple(chosen),
+        specs=() if is_plain else tuple(chosen),
         compute_steps=compute_steps,
         threads=threads or max(1, shared // on_this_machine),
         seed=seed,
@@ -152,7 +152,8 @@ def train(
         backend=backend.value,
     )
     interpreter = _find_python(python)
-    target = _target(launcher, mpi_name, ranks, lab, lab_name, ppn, provider, preloaded=bool(options.specs))
+    lab_or_none = lab_name if lab else None
+    target = find_target(launcher, mpi_name, ranks, lab_or_none, provider, ppn, preloaded=bool(options.specs))
     training = Training(
         framework.value, architecture.name, options.data, batch, [Line(spec) for spec in chosen]
     )
@@ -182,23 +183,3 @@ def _find_python(given: str | None) -> str:
         raise StrettoError(f"--python {given}: there is no such program")
     # Not resolved: an environment is known by where its link to the interpreter lies.
     return str(Path(found).absolute())
-
-
-def _target(
-    launcher: list[str],
-    mpi_name: str | None,
-    ranks: int | None,
-    lab: bool,
-    lab_name: str,
-    ppn: int,
-    provider: str,
-    *,
-    preloaded: bool,
-) -> Target:
-    if lab:
-        return lab_target(
-            lab_name, mpi_name or Flavor.OPENMPI4.value, provider, ppn, ranks, preloaded=preloaded
-        )
-    if launcher:
-        return own_target(launcher, mpi_name, preloaded=preloaded)
-    return local_target(mpi_name or Flavor.OPENMPI4.value, ranks or 2, preloaded=preloaded)

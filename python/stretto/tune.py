@@ -22,7 +22,7 @@ from rich.text import Text
 
 from stretto import _core
 from stretto.bench_collectives import COLLECTIVES, LinkBound
-from stretto.bench_targets import Target, lab_target, local_target, own_target
+from stretto.bench_targets import Target, find_target
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.files import write_atomically
@@ -142,12 +142,7 @@ def tune(
     rate = parse_rate(link_rate) if link_rate else None
     if output and not output.absolute().parent.is_dir():
         raise StrettoError(f"--output {output}: there is no folder {output.absolute().parent}")
-    if lab:
-        target = lab_target(lab_name, mpi_name or "openmpi", provider, ppn, ranks)
-    elif launch:
-        target = own_target(launch, mpi_name)
-    else:
-        target = local_target(mpi_name or "openmpi", ranks or 2)
+    target = find_target(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
     if target.rate is not None and not network:
         wanted = replace(wanted, network=f"tcp {format_rate(target.rate)}")
     try:

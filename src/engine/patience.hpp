@@ -16,7 +16,7 @@ namespace stretto {
 /// is over the thread asks for short slices. (Rejected: sleeping, whose wake-up of 50 µs and more empties the
 /// links, and which is no sooner given the processor beside a computation; sleeping until a socket has
 /// something new, which is not faster and sees no shared memory; blocking in MPI_Wait, which spins inside
-/// MPICH and cannot watch several segments at once. docs/performance.md has figures.)
+/// MPICH and cannot watch several segments at once. docs/training.md has figures.)
 class Patience {
  public:
   Patience() = default;
