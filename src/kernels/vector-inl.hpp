@@ -136,9 +136,43 @@ HWY_INLINE Vector<D32> combine_wide(D32 d, Vector<D32> left, Vector<D32> right) 
   return hn::IfThenElse(choose(hn::Eq(a, a)), narrow<Element>(d, result), left);
 }
 
+// Half precision is converted by the processor from AVX2 (with F16C) on.
+#undef STRETTO_TARGET_CONVERTS_HALVES
+#define STRETTO_TARGET_CONVERTS_HALVES (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
+
+#if STRETTO_TARGET_CONVERTS_HALVES
+// The conversions round to nearest, ties to even, whatever the thread has set, and know subnormals. They make
+// NaNs quiet, as arithmetic does; a NaN on the left stays as it is.
+template <Op op, class D>
+HWY_INLINE Vector<D> combine_converted(D d, Vector<D> left, Vector<D> right) {
+  const hn::Repartition<float, D> wide;
+  const hn::Rebind<hwy::float16_t, decltype(wide)> half;
+  const hn::Half<D> bits;
+  const auto result = [](auto a, auto b) HWY_ATTR {
+    if constexpr (op == Op::min) return hn::IfThenElse(hn::Lt(b, a), b, a);
+    if constexpr (op == Op::max) return hn::IfThenElse(hn::Lt(a, b), b, a);
+    if constexpr (op == Op::sum) return hn::Add(a, b);
+    if constexpr (op == Op::prod) return hn::Mul(a, b);
+  };
+  const auto combined = [&](auto a, auto b) HWY_ATTR {
+    const auto wide_a = hn::PromoteTo(wide, hn::BitCast(half, a));
+    const auto wide_b = hn::PromoteTo(wide, hn::BitCast(half, b));
+    return hn::BitCast(bits, hn::DemoteTo(half, result(wide_a, wide_b)));
+  };
+  const auto lower = combined(hn::LowerHalf(bits, left), hn::LowerHalf(bits, right));
+  const auto upper = combined(hn::UpperHalf(bits, left), hn::UpperHalf(bits, right));
+  const hn::RebindToSigned<D> di;
+  const auto is_nan = hn::Gt(hn::And(hn::BitCast(di, left), hn::Set(di, 0x7FFF)), hn::Set(di, 0x7C00));
+  return hn::IfThenElse(hn::RebindMask(d, is_nan), left, hn::Combine(d, upper, lower));
+}
+#endif
+
 // Even and odd lanes are computed apart, as 32-bit ones: no lane leaves its place.
 template <Op op, class Element, class D>
 HWY_INLINE Vector<D> combine_short(D d, Vector<D> left, Vector<D> right) {
+#if STRETTO_TARGET_CONVERTS_HALVES
+  if constexpr (std::is_same_v<Element, Half>) return combine_converted<op>(d, left, right);
+#endif
   const hn::RepartitionToWide<D> wide;
   const auto lower = hn::Set(wide, 0xFFFF);
   const auto a = hn::BitCast(wide, left);

@@ -19,7 +19,6 @@
 // means that nothing can be contracted for AVX2; AVX-512 and others rely on -ffp-contract=off.
 #define HWY_DISABLE_PCLMUL_AES
 #define HWY_DISABLE_BMI2_FMA
-#define HWY_DISABLE_F16C
 // Highway's assertions call hwy::Abort of the library that is not linked.
 #define HWY_IS_DEBUG_BUILD 0
 #if defined(__x86_64__) || defined(__i386__)
@@ -35,6 +34,10 @@
 #include "kernels/vector-inl.hpp"
 
 #if HWY_ONCE
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
 namespace stretto::kernels {
 namespace {
 
@@ -50,9 +53,15 @@ constexpr Target avx512{"avx512", has_avx512, N_AVX3::table};
 #endif
 
 #if HWY_TARGETS & HWY_AVX2
+// Not __builtin_cpu_supports("f16c"), which older compilers do not know; avx2 has asked the operating system.
+bool has_f16c() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 bool has_avx2() noexcept {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2");
+  return __builtin_cpu_supports("avx2") && has_f16c();
 }
 constexpr Target avx2{"avx2", has_avx2, N_AVX2::table};
 #endif
