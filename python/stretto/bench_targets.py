@@ -79,7 +79,8 @@ def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
 
 
 def _full(command: list[str], preloaded: bool) -> list[str]:
-    return launch.command(command, os.environ) if preloaded else command
+    # AUTO is the library as it is, whatever a table would tell it.
+    return launch.command(command, os.environ, tell_library=False) if preloaded else command
 
 
 def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = False) -> Target:

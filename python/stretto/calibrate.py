@@ -68,7 +68,9 @@ def calibrate(
     noise: Annotated[float, typer.Option(min=0, max=1, help="Of what is simulated: 0.02 for 2 %.")] = 0.02,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the noise, and of the bootstrap.")] = 1,
     budget: Annotated[str, typer.Option(metavar="TIME", help="How long it may take: 90s, 3m.")] = "3m",
-    output: Annotated[Path, typer.Option(help="Write the machine here.")] = Path("machine.json"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Write the machine here.")] = Path(
+        "machine.json"
+    ),
     png_file: Annotated[
         Path | None, typer.Option("--png", help="Draw the points against their fits here.")
     ] = None,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -142,6 +143,37 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 100 else f"...{text[-97:]}"
 
 
+def check_frameworks() -> Iterator[Finding]:
+    """What trains under this Python; nothing is imported, which would take seconds."""
+    how = "pip install torch, for stretto.torch and `stretto train --framework pytorch`"
+    torch = _version("torch")
+    compiler = shlex.split(os.environ.get("CXX", "g++"))[0]
+    if torch is None:
+        yield Finding(Verdict.ABSENT, "PyTorch", f"not installed for this Python; get it with: {how}")
+    elif shutil.which(compiler) is None:
+        detail = f"{torch}, but no {compiler}, which builds stretto.torch; install it, or name another by CXX"
+        yield Finding(Verdict.ABSENT, "PyTorch", detail)
+    else:
+        yield Finding(Verdict.GOOD, "PyTorch", f"{torch}; stretto.torch is built by {compiler}")
+    missing = [name for name in ("tensorflow", "horovod") if util.find_spec(name) is None]
+    if missing:
+        detail = (
+            f"no {' and no '.join(missing)} for this Python; any other can be named by `stretto train "
+            "--python`, and `make frameworks` in a clone of Stretto makes one in .frameworks/tensorflow"
+        )
+        yield Finding(Verdict.ABSENT, "Horovod", detail)
+    else:
+        versions = f"{_version('horovod')}, TensorFlow {_version('tensorflow') or _version('tensorflow-cpu')}"
+        yield Finding(Verdict.GOOD, "Horovod", versions)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def check_lab() -> Finding:
     """What the emulated cluster needs."""
     try:
@@ -234,6 +266,7 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:
         *check_installs(installs),
         *libraries.values(),
         *check_mpi4py(installs),
+        *check_frameworks(),
         check_lab(),
         check_simgrid(),
         *check_variables(environment),

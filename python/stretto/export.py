@@ -129,7 +129,10 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
-            help="Where the library's file goes; beside the table unless given.", show_default=False
+            "--output",
+            "-o",
+            help="Where the library's file goes; beside the table unless given.",
+            show_default=False,
         ),
     ] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Only for so many nodes.")] = None,

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
-from stretto import lab_jobs, mpi
+from stretto import export, lab_jobs, mpi
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Lab, namespace_processes
 from stretto.program_command import ProgramCommand, program_of
@@ -78,7 +79,10 @@ def run(
         if not key or not equals:
             raise StrettoError(f"--env {setting}: write NAME=VALUE")
         variables[key] = value
-    job = lab_jobs.Job(program_of(context), ppn, np, provider, stretto, spec or (), variables)
     lab = Lab(name)
     lab.require()
-    raise typer.Exit(lab_jobs.run(lab, mpi.find_install(mpi_name), job))
+    install = mpi.find_install(mpi_name)
+    if stretto or spec:
+        variables = export.settings_for_launch(install.launcher, os.environ) | variables
+    job = lab_jobs.Job(program_of(context), ppn, np, provider, stretto, spec or (), variables)
+    raise typer.Exit(lab_jobs.run(lab, install, job))

@@ -160,10 +160,12 @@ def command(
     stats: Path | None = None,
     strict: bool = False,
     others: Mapping[str, str] | None = None,
+    tell_library: bool = True,
 ) -> list[str]:
     """The command line that runs `arguments` (launcher first) with Stretto under every rank.
 
-    `others`: variables for every rank that are not Stretto's.
+    `others`: variables for every rank that are not Stretto's. `tell_library`: also what a tuning table has of
+    its own algorithms.
     """
     if not arguments:
         raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
@@ -178,7 +180,8 @@ def command(
         )
     _check_no_own_preload(launcher.flavor, arguments[1:])
     variables |= mpi4py_settings(launcher, environment)
-    variables |= export.settings_for_launch(launcher, environment)
+    if tell_library:
+        variables |= export.settings_for_launch(launcher, environment)
     variables["LD_PRELOAD"] = preload(paths.library(launcher.flavor.abi), existing)
     return [arguments[0], *rewrite(launcher.flavor, arguments[1:], variables)]
 

@@ -24,7 +24,7 @@ from stretto.replaying import STEPS, Outcome, Setup
 from stretto.replaying import replay as play
 from stretto.simulate import find_platform
 from stretto.simulation import SELECTORS
-from stretto.training_file import MeasuredTraining, load_training
+from stretto.training.file import MeasuredTraining, load_training
 from stretto.training_source import load_source
 from stretto.units import parse_bytes, parse_seconds
 

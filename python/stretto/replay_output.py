@@ -22,7 +22,7 @@ from stretto.networks import histogram
 from stretto.replaying import Outcome
 from stretto.simulation import LABELS
 from stretto.study_specs import AUTO, label_of
-from stretto.training_file import Images
+from stretto.training.file import Images
 from stretto.training_source import Source
 from stretto.units import format_bytes, format_nodes, format_seconds, three_digits
 

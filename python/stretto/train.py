@@ -14,10 +14,11 @@ import typer
 
 from stretto.architectures import ARCHITECTURES
 from stretto.bench_options import check_files, progress_bar
-from stretto.bench_targets import find_target
+from stretto.bench_targets import Target, find_target
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.lab import DEFAULT_NAME, Lab, Terminated
+from stretto.mpi import Flavor, identify
 from stretto.program_command import program_of
 from stretto.study_specs import AUTO
 from stretto.training import job, lines, memory, output
@@ -123,6 +124,10 @@ def train(
         )
     if compression == Compression.BF16 and framework == Framework.TENSORFLOW:
         raise StrettoError("--compression bf16: Horovod has none and fp16; --framework pytorch has all three")
+    if without and framework == Framework.PYTORCH and backend == Backend.STRETTO:
+        raise StrettoError(
+            "--without-stretto: PyTorch's way to MPI is Stretto's backend; give --backend gloo"
+        )
     architecture = ARCHITECTURES[model]()
     is_plain = without or backend == Backend.GLOO
     chosen = [AUTO] if is_plain else lines.parse(specs)
@@ -131,11 +136,9 @@ def train(
         raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
     check_files([json_file, png_file])
     wait = parse_seconds(patience)
-    nodes = Lab(lab_name).require().nodes if lab else 1
-    on_this_machine = ranks or (nodes * ppn if lab else 2)
+    on_this_machine = ranks or (Lab(lab_name).require().nodes * ppn if lab else 2)
     if not launcher:
         memory.check(model, architecture, batch, on_this_machine)
-    shared = os.cpu_count() or 1
     options = Options(
         framework=framework.value,
         model=model,
@@ -145,7 +148,7 @@ def train(
         rounds=rounds,
         specs=() if is_plain else tuple(chosen),
         compute_steps=compute_steps,
-        threads=threads or max(1, shared // on_this_machine),
+        threads=threads or (0 if launcher else max(1, (os.cpu_count() or 1) // on_this_machine)),
         seed=seed,
         learning_rate=learning_rate,
         compression=compression.value,
@@ -157,8 +160,8 @@ def train(
     training = Training(
         framework.value, architecture.name, options.data, batch, [Line(spec) for spec in chosen]
     )
-    training.nodes, training.rate = nodes, target.rate
-    training.mpi = target.flavor.label if target.flavor else Path(launcher[0]).name
+    training.rate = target.rate
+    training.mpi = _name_of_mpi(target, launcher, mpi_name)
     try:
         with progress_bar("training") as progress:
             job.run(target, interpreter, options, wait, training, progress)
@@ -173,6 +176,13 @@ def train(
         training.write(json_file)
     if png_file:
         output.draw(training, png_file)
+
+
+def _name_of_mpi(target: Target, launcher_line: list[str], asked: str | None) -> str:
+    flavor = target.flavor or next((one for one in Flavor if one.value == asked), None)
+    if flavor is None and (launcher := identify(launcher_line[0])):
+        flavor = launcher.flavor
+    return flavor.label if flavor else Path(launcher_line[0]).name
 
 
 def _find_python(given: str | None) -> str:

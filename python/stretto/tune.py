@@ -101,7 +101,12 @@ def tune(
     ] = "64..16MiB:4",
     output: Annotated[
         Path | None,
-        typer.Option(help="The table; unless given, where the library looks for it.", show_default=False),
+        typer.Option(
+            "--output",
+            "-o",
+            help="The table; unless given, where the library looks for it.",
+            show_default=False,
+        ),
     ] = None,
     resume: Annotated[
         bool,

@@ -218,17 +218,17 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   return MPI_SUCCESS;
 }
 
-STRETTO_TAKE_OVER(Comm_free, (void* comm), {
-  // Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the
-  // library's is under way on it, as the agreement on tags is. Other ranks come here too, having called the
-  // collective.
-  auto* handle = static_cast<MPI_Comm*>(comm);
+void wait_until_opened(MPI_Comm comm) {
   const bool may_be_opening = has_outstanding() || !session.settings.trace_folder.empty();
-  if (session.active && may_be_opening && handle != nullptr && !next.was_looked_at()) {
-    if (const std::shared_ptr<Communicator> state = known_communicator(*handle)) {
-      wait_until([&] { return !state->is_opening(); });
-    }
+  if (!session.active || !may_be_opening) return;
+  if (const std::shared_ptr<Communicator> state = known_communicator(comm)) {
+    wait_until([&] { return !state->is_opening(); });
   }
+}
+
+STRETTO_TAKE_OVER(Comm_free, (void* comm), {
+  auto* handle = static_cast<MPI_Comm*>(comm);
+  if (handle != nullptr && !next.was_looked_at()) wait_until_opened(*handle);
   return next(comm);
 })
 

@@ -105,6 +105,12 @@ class Communicator {
 int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state);
 
 void make_communicator_keyval();
+
+/// Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the
+/// library's is under way on it, as the agreement on tags is. Other ranks come here too, having called the
+/// collective.
+void wait_until_opened(MPI_Comm comm);
+
 void free_all_communicators();
 
 }  // namespace stretto

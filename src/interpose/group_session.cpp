@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "interpose/communicator.hpp"
 #include "interpose/group.hpp"
 #include "interpose/progress.hpp"
 #include "interpose/session.hpp"
@@ -159,7 +160,9 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
 STRETTO_VISIBLE void stretto_group_free(stretto_group* group) {
   int is_finalized = 0;
   mpi.Finalized(&is_finalized);
-  if (is_finalized == 0) {
+  // After a work was given up, a call of the group may be under way for ever.
+  if (is_finalized == 0 && !has_lost_work) {
+    wait_until_opened(group->comm);
     const WaitingElsewhere elsewhere;
     mpi.Comm_free(&group->comm);
   }

@@ -37,7 +37,7 @@ void make_short_op() {
   constexpr auto the_type = short_types[type];
   constexpr auto the_op = short_ops[op];
   mpi.Op_create(&reduce_short<the_type, the_op>, 1, &own_ops[type][op]);
-  know_operation(own_ops[type][op], kernels::find(the_type, the_op));
+  know_operation(own_ops[type][op], two_bytes, kernels::find(the_type, the_op));
 }
 
 template <std::size_t type>

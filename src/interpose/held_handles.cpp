@@ -82,6 +82,7 @@ void HeldHandles::hold_op(MPI_Op op) {
 
 STRETTO_TAKE_OVER(Type_free, (void* datatype), {
   auto* handle = static_cast<MPI_Datatype*>(datatype);
+  if (handle != nullptr) forget_datatype(*handle);
   if (handle != nullptr && put_off(*handle)) {
     *handle = mpi.datatype_null;
     return MPI_SUCCESS;

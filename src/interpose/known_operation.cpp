@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "engine/immortal.hpp"
 
@@ -76,8 +77,9 @@ bool is_two_bytes(MPI_Datatype datatype) {
   int count = 0;
   MPI_Aint no_address = 0;
   MPI_Datatype of{};
-  return mpi.Type_get_contents(datatype, 1, 0, 1, &count, &no_address, &of) == MPI_SUCCESS && count == 2 &&
-         of == MPI_BYTE;
+  if (mpi.Type_get_contents(datatype, 1, 0, 1, &count, &no_address, &of) != MPI_SUCCESS) return false;
+  if (predefined_size(of) == 0) mpi.Type_free(&of);  // a new handle to it
+  return count == 2 && of == MPI_BYTE;
 }
 
 kernels::Function half_sum() {
@@ -96,31 +98,42 @@ bool adds_halves(const Element& element) {
 std::mutex mutex;
 std::atomic<bool> any_known{false};
 
+/// A function of the program's may do one thing with one datatype and something else with another.
+using Operation = std::pair<MPI_Op, MPI_Datatype>;
+
 /// What was found out; nullptr where only the program can do it.
-std::map<MPI_Op, kernels::Function>& known() {
-  static auto& all = make_immortal<std::map<MPI_Op, kernels::Function>>();
+std::map<Operation, kernels::Function>& known() {
+  static auto& all = make_immortal<std::map<Operation, kernels::Function>>();
   return all;
 }
 
+template <typename Predicate>
+void forget_if(const Predicate& predicate) {
+  if (!any_known) return;
+  const std::lock_guard lock(mutex);
+  std::erase_if(known(), [&](const auto& entry) { return predicate(entry.first); });
+}
+
 kernels::Function find_kernel(const Element& element) {
+  const Operation operation{element.op, element.datatype};
   {
     const std::lock_guard lock(mutex);
-    const auto found = known().find(element.op);
+    const auto found = known().find(operation);
     if (found != known().end()) return found->second;
   }
   // The function is the program's: no lock is held while it runs.
   const kernels::Function kernel = adds_halves(element) ? half_sum() : nullptr;
   const std::lock_guard lock(mutex);
   any_known = true;
-  return known().emplace(element.op, kernel).first->second;
+  return known().emplace(operation, kernel).first->second;
 }
 
 }  // namespace
 
-void know_operation(MPI_Op op, kernels::Function kernel) {
+void know_operation(MPI_Op op, MPI_Datatype datatype, kernels::Function kernel) {
   const std::lock_guard lock(mutex);
   any_known = true;
-  known()[op] = kernel;
+  known()[{op, datatype}] = kernel;
 }
 
 Element with_known_kernel(const Element& element) {
@@ -133,9 +146,11 @@ Element with_known_kernel(const Element& element) {
 }
 
 void forget_operation(MPI_Op op) {
-  if (!any_known) return;
-  const std::lock_guard lock(mutex);
-  known().erase(op);
+  forget_if([op](const Operation& operation) { return operation.first == op; });
+}
+
+void forget_datatype(MPI_Datatype datatype) {
+  forget_if([datatype](const Operation& operation) { return operation.second == datatype; });
 }
 
 }  // namespace stretto

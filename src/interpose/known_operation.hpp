@@ -10,8 +10,8 @@
 
 namespace stretto {
 
-/// The operation does on elements of two bytes what the kernel does.
-void know_operation(MPI_Op op, kernels::Function kernel);
+/// The operation does on elements of this datatype, two bytes each, what the kernel does.
+void know_operation(MPI_Op op, MPI_Datatype datatype, kernels::Function kernel);
 
 /// The same element, by a SIMD kernel if its operation is known, or proves to be a sum of float16: if it
 /// gives what that kernel gives, to the bit, on a fixed set of probes. Two bytes alone may as well be
@@ -19,7 +19,8 @@ void know_operation(MPI_Op op, kernels::Function kernel);
 /// the program does.
 Element with_known_kernel(const Element& element);
 
-/// Its handle may be another operation's from now on.
+/// Its handle may be another one's from now on.
 void forget_operation(MPI_Op op);
+void forget_datatype(MPI_Datatype datatype);
 
 }  // namespace stretto

@@ -7,6 +7,7 @@
 #include "engine/packing.hpp"
 #include "interpose/carry_out.hpp"
 #include "interpose/collectives.hpp"
+#include "interpose/overlap.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -101,15 +102,19 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
                                  MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
                                  MPI_Datatype recvtype, MPI_Comm comm) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
-  // Both may be MPI_BOTTOM, with datatypes of absolute addresses.
-  const bool same_buffer = recvcount > 0 && sendbuf == recvbuf && recvbuf != nullptr;
-  if (recvcount < 0 || (!in_place && sendcount < 0) || same_buffer || recvbuf == MPI_IN_PLACE) {
-    return std::nullopt;
-  }
+  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
   const int ranks = state->topology().ranks();
+  // An error, though one that some libraries bear: one's own block in its place, but no MPI_IN_PLACE. (Not so
+  // of derived types, which may lie between each other.)
+  const std::size_t sent_size = in_place ? 0 : predefined_size(sendtype);
+  if (overlap(sendbuf, static_cast<std::size_t>(sendcount) * sent_size, recvbuf,
+              static_cast<std::size_t>(recvcount) * static_cast<std::size_t>(ranks) *
+                  predefined_size(recvtype))) {
+    return std::nullopt;
+  }
   const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
   const std::size_t block = static_cast<std::size_t>(recvcount) * element_bytes.value_or(0);
   const std::size_t bytes = block * static_cast<std::size_t>(ranks);

@@ -7,6 +7,7 @@
 #include "interpose/carry_out.hpp"
 #include "interpose/collectives.hpp"
 #include "interpose/known_operation.hpp"
+#include "interpose/overlap.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -63,6 +64,7 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
   const auto count = static_cast<std::int64_t>(mine.count);
   const bool in_place = sendbuf == MPI_IN_PLACE;
   if (recvbuf == MPI_IN_PLACE || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
+      (!in_place && overlap(sendbuf, elements * predefined, recvbuf, mine.count * predefined)) ||
       (!in_place && is_for_library(sendbuf, recvbuf, count, predefined != 0))) {
     return std::nullopt;
   }

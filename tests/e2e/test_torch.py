@@ -161,6 +161,8 @@ def failed(its: LocalRanks, argv: list[str], settings: Mapping[str, str]) -> str
         ("overdue", {}, "of process group 0, 3 ranks) has not ended after 2 s"),
         ("shapes", {"STRETTO_CHECK": "1"}, "has a message of 1200016 bytes; the job ends"),
         ("shapes", {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, "Detected mismatch between collectives on ranks"),
+        ("mpi4py exception", {}, "ArithmeticError: the last rank has failed"),
+        ("alone", {}, "of its 3 ranks not all have come to make it within 2 s"),
         ("arguments", {}, "leave rank and world_size to Stretto"),
         ("threads", {}, "MPI was initialized without MPI_THREAD_MULTIPLE"),
         ("refused", {"WORLD_SIZE": "8"}, "WORLD_SIZE is 8 in the environment, but 3 for MPI"),

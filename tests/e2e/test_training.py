@@ -67,6 +67,13 @@ def test_tensorflow_with_float16_gradients(tmp_path: Path) -> None:
     assert losses(ours, 4)[-1] > 0
 
 
+def test_pytorch_with_bfloat16_gradients(tmp_path: Path) -> None:
+    ours = trained(pytorch("--compression", "bf16", "--specs", "native,ring"), tmp_path / "ours.json")
+    exact = trained(pytorch("--specs", "native,ring"), tmp_path / "exact.json")
+    # 8 bits of a gradient, in the first steps.
+    assert losses(ours, 2) == pytest.approx(losses(exact, 2), rel=0.05)
+
+
 def test_an_interpreter_without_the_framework() -> None:
     ran = subprocess.run(command(), capture_output=True, text=True, timeout=100)
     assert ran.returncode == 2

@@ -217,6 +217,34 @@ class Checks:
         dist.all_reduce(complex_values, SUM, self.group)
         same(complex_values, torch.complex(combine(SUM, inputs), self.size * inputs[0]), "complex")
 
+    def own_places(self) -> None:
+        """A rank's own part of a tensor that is received or sent, as sharded optimizers have it."""
+        for count in (10, 70_001):
+            inputs = self.all_values(count, torch.float32)
+            whole = torch.empty(self.size * count)
+            mine = whole.narrow(0, self.rank * count, count)
+            mine.copy_(inputs[self.rank])
+            dist.all_gather_into_tensor(whole, mine, self.group)
+            same(whole, torch.cat(inputs), "all_gather_into_tensor from its own place")
+            parts = self.all_values(self.size * count, torch.float32, seed=1)
+            mine.zero_()
+            whole.copy_(parts[self.rank])
+            dist.reduce_scatter_tensor(mine, whole, SUM, self.group)
+            same(
+                mine,
+                combine(SUM, parts)[self.rank * count :][:count],
+                "reduce_scatter_tensor to its own place",
+            )
+
+    def views(self) -> None:
+        """Of complex numbers whose conjugates are still to be taken."""
+        conjugate = torch.complex(values(self.me, 50), values(self.me, 50, seed=1)).conj()
+        wanted = [torch.complex(values(rank, 50), -values(rank, 50, seed=1)) for rank in self.ranks]
+        gathered = [torch.empty(50, dtype=torch.complex64) for _ in self.ranks] if self.rank == 0 else None
+        dist.gather(conjugate, gathered, self.ranks[0], self.group)
+        for one, its in zip(gathered or [], wanted, strict=self.rank == 0):
+            same(one, its, "gather of a conjugate view")
+
     def messages(self) -> None:
         if self.size < 2:
             return
@@ -293,6 +321,25 @@ class Checks:
         assert sorted(heard) == list(range(90))
         dist.barrier(self.group)
 
+    def one_after_the_other(self) -> None:
+        """What follows a work waits for the future of another one, as PyTorch's own hooks do."""
+        inputs = self.all_values(5000, torch.float32)
+        tensor, other = inputs[self.rank].clone(), inputs[self.rank].clone()
+
+        def again(future: torch.futures.Future[Any]) -> torch.Tensor:
+            (first,) = future.value()
+            second = dist.all_reduce(other, SUM, self.group, async_op=True)
+            third = second.get_future().then(
+                lambda _: dist.all_reduce(other, MAX, self.group, async_op=True).get_future().wait()
+            )
+            (last,) = third.wait()
+            return torch.cat([first, last])
+
+        found = dist.all_reduce(tensor, SUM, self.group, async_op=True).get_future().then(again).wait()
+        same(found, torch.cat([combine(SUM, inputs)] * 2), "futures that wait for futures")
+        # Those of a hook end after the backward pass; the next call must find all as it was.
+        dist.barrier(self.group)
+
     def run(self) -> None:
         self.reductions()
         self.roundings()
@@ -301,9 +348,12 @@ class Checks:
         self.all_to_all()
         self.coalesced()
         self.layouts()
+        self.own_places()
+        self.views()
         self.messages()
         self.objects()
         self.asynchronous()
+        self.one_after_the_other()
 
 
 def main() -> None:

@@ -122,6 +122,9 @@ def overdue() -> None:
     dist.barrier()
     if rank == LAST:
         time.sleep(30)
+    # A wait may be shorter, and then go on.
+    work: Any = dist.all_reduce(torch.ones(10), async_op=True)
+    assert "has not ended after 100 ms" in refusal(lambda: work.wait(timedelta(milliseconds=100)))
     works: list[Any] = [dist.all_reduce(torch.ones(size), async_op=True) for size in (10, 3_000_000)]
     for wait in (works[0].get_future().wait, works[1].wait):
         line = refusal(wait)
@@ -143,6 +146,14 @@ def arguments() -> None:
     import stretto.torch  # noqa: F401, PLC0415  registers the backend
 
     dist.init_process_group("stretto", rank=0, world_size=1, init_method="tcp://127.0.0.1:0")
+
+
+def alone() -> None:
+    """A group that not all of its ranks make."""
+    rank = begin()
+    if rank == LAST:
+        time.sleep(30)
+    dist.new_group(timeout=timedelta(seconds=2))
 
 
 def threads() -> None:
@@ -170,6 +181,16 @@ def mpi4py_first() -> None:
         print("right", flush=True)
 
 
+def mpi4py_exception() -> None:
+    """An exception that nobody caught, where mpi4py has begun MPI and will end it."""
+    from mpi4py import MPI  # noqa: F401, PLC0415
+
+    rank = begin()
+    if rank == LAST:
+        raise ArithmeticError("the last rank has failed")
+    dist.barrier()
+
+
 CASES: dict[str, Callable[[], None]] = {
     "refused": refused,
     "hook": hook,
@@ -179,8 +200,10 @@ CASES: dict[str, Callable[[], None]] = {
     "overdue": overdue,
     "shapes": shapes,
     "arguments": arguments,
+    "alone": alone,
     "threads": threads,
     "mpi4py": mpi4py_first,
+    "mpi4py exception": mpi4py_exception,
 }
 
 if __name__ == "__main__":

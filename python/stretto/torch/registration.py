@@ -8,8 +8,10 @@ import ctypes
 import importlib.util
 import inspect
 import os
+import sys
+import time
 from datetime import timedelta
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 import torch.distributed
@@ -21,6 +23,8 @@ from stretto.torch.launched import HOW_TO_START, find_launch, load_mpi
 from stretto.torch.rendezvous import set_environment
 
 NAME = "stretto"
+_SECONDS_TO_READ = 0.5
+"""Of what a rank writes before it ends the job, Open MPI's launcher loses what it has not read by then."""
 
 
 class _Job:
@@ -46,6 +50,33 @@ class _Job:
             )
         # Before the interpreter is gone, in which futures may call functions of Python.
         atexit.register(self.extension.stop)
+        if _mpi4py_has_begun():
+            _end_all_by_exceptions(self.extension)
+
+
+def _mpi4py_has_begun() -> bool:
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is not None and bool(mpi.Is_initialized())
+
+
+def _end_all_by_exceptions(extension: ModuleType) -> None:
+    """mpi4py would wait in MPI_Finalize for ranks that wait for this one."""
+    shown = sys.excepthook
+    failed = False
+
+    def note(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        nonlocal failed
+        failed = True
+        shown(kind, error, trace)
+
+    def end() -> None:
+        if failed:
+            sys.stderr.flush()
+            time.sleep(_SECONDS_TO_READ)
+            extension.abort(1)
+
+    sys.excepthook = note
+    atexit.register(end)
 
 
 _job: _Job | None = None
@@ -78,7 +109,21 @@ def _create(options: Any, _backend_options: Any = None) -> Any:
     """A process group. The default one has no list of ranks."""
     ranks = list(options.global_ranks_in_group)
     timeout = options.timeout
+    _meet(options, timeout)
     return _make(ranks or list(range(options.group_size)), options.group_rank, timeout, options.group_id)
+
+
+def _meet(options: Any, timeout: timedelta) -> None:
+    """MPI would wait for ever for a rank that does not come to make the group."""
+    if options.store.add("stretto/came", 1) == options.group_size:
+        options.store.set("stretto/all", "")
+    try:
+        options.store.wait(["stretto/all"], timeout)
+    except RuntimeError:
+        raise StrettoError(
+            f"process group {options.group_id}: of its {options.group_size} ranks not all have come to make "
+            f"it within {timeout.total_seconds():g} s"
+        ) from None
 
 
 def _create_of_old(store: Any, rank: int, size: int, timeout: timedelta) -> Any:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import socket
 import struct
+import threading
 from collections.abc import MutableMapping
 from contextlib import suppress
 from typing import Any
@@ -61,13 +62,15 @@ def _find_master(
             addresses = [named] if named else _own_addresses() if several_nodes else ["127.0.0.1"]
             text = " ".join([environment.get("MASTER_PORT") or str(free), str(free), *addresses])
             if len(addresses) > 1:
-                listener.listen(128)
+                _answer(listener)
             else:
                 listener.close()  # nobody may meet it where rank 0 listens later
         port, free, *addresses = _broadcast(extension, text).split()
         reached = [1] * len(addresses)
         if len(addresses) > 1:
             reached = extension.agree([int(rank == 0 or _reaches(one, int(free))) for one in addresses])
+        if rank == 0 and len(addresses) > 1:
+            listener.shutdown(socket.SHUT_RDWR)  # and so whoever accepts from it hears of the end
     # Until then rank 0 has closed it.
     if len(addresses) > 1:
         extension.agree([1])
@@ -78,6 +81,18 @@ def _find_master(
         f"no address of rank 0's node ({', '.join(addresses) or 'it has none'}) is reached by all ranks; "
         "name one by MASTER_ADDR"
     )
+
+
+def _answer(listener: socket.socket) -> None:
+    """Whoever comes, until it is shut down: the system itself answers few that nobody accepts."""
+    listener.listen(128)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                listener.accept()[0].close()
+
+    threading.Thread(target=accept, daemon=True).start()
 
 
 def _broadcast(extension: Any, text: str) -> str:

@@ -84,7 +84,7 @@ class _Reader:
         training = self._training
         if kind == "start":
             training.about, training.ranks = event["about"], event["ranks"]
-            training.parameters = event["parameters"]
+            training.nodes, training.parameters = event["nodes"], event["parameters"]
         elif kind == "compute":
             training.compute.append(event["seconds"])
         elif kind == "step":

@@ -13,9 +13,8 @@ from stretto.files import write_atomically
 from stretto.json_files import file_text
 from stretto.statistics import Estimate, estimate_median, speedup
 from stretto.study_specs import AUTO
+from stretto.training.file import FORMAT
 from stretto.training.lines import label
-
-FORMAT = "stretto-training"
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ class Trainer(Protocol):
 
     rank: int
     ranks: int
+    nodes: int
     about: str
     """Names and versions of what trains."""
     parameters: int
@@ -41,7 +42,13 @@ class Trainer(Protocol):
 def run(trainer: Trainer, source: Source, options: Options) -> None:
     """All steps; rank 0 prints what is measured."""
     training = _Training(trainer, source, options)
-    training.tell("start", about=trainer.about, ranks=trainer.ranks, parameters=trainer.parameters)
+    training.tell(
+        "start",
+        about=trainer.about,
+        ranks=trainer.ranks,
+        nodes=trainer.nodes,
+        parameters=trainer.parameters,
+    )
     if options.compute_steps > 0:
         training.measure_computation()
     trainer.agree()

@@ -25,7 +25,7 @@ class Options:
     compute_steps: int
     """Steps without communication, before all others."""
     threads: int
-    """Of the framework's computation, on each rank."""
+    """Of the framework's computation, on each rank; 0: its share of the node's cores (cores.py)."""
     seed: int
     learning_rate: float
     compression: str

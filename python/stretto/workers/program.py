@@ -7,10 +7,12 @@ import importlib
 import json
 import os
 import sys
+from dataclasses import replace
 from typing import NoReturn
 
 from stretto.architectures import ARCHITECTURES
 from stretto.workers import loop, switch
+from stretto.workers.cores import share_of_cores
 from stretto.workers.images import DataError, find_source
 from stretto.workers.options import Options
 
@@ -24,6 +26,7 @@ TRAINERS = {
 def main(text: str) -> None:
     """Train as the options say; whatever fails on one rank ends the job on all."""
     options = Options.from_text(text)
+    options = replace(options, threads=options.threads or share_of_cores())
     os.environ.setdefault("OMP_NUM_THREADS", str(options.threads))
     module, packages = TRAINERS[options.framework]
     try:

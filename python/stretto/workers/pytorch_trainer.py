@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import socket
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -32,6 +32,9 @@ class PytorchTrainer:
         torch.set_num_threads(options.threads)
         dist.init_process_group(options.backend, timeout=_TIMEOUT)
         self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
+        hosts = [""] * self.ranks
+        dist.all_gather_object(hosts, socket.gethostname())
+        self.nodes = len(set(hosts))
         self.about = f"PyTorch {torch.__version__}, backend {options.backend}"
         torch.manual_seed(options.seed)
         network = torch_network.build(architecture)
@@ -89,7 +92,13 @@ class PytorchTrainer:
 def _hook(compression: str) -> Callable[[Any, Any], torch.futures.Future[Tensor]]:
     """PyTorch's own, under another name: by its name that of bfloat16 is taken to need GPUs."""
     hooks = {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}
-    return partial(hooks[compression])
+    own = hooks[compression]
+
+    def compress(state: Any, bucket: Any) -> torch.futures.Future[Tensor]:
+        return own(state, bucket)
+
+    compress.__annotations__.clear()  # which torch would compare, and cannot read as text
+    return compress
 
 
 def make_trainer(architecture: Architecture, options: Options) -> PytorchTrainer:

@@ -26,7 +26,7 @@ class TensorflowTrainer:
 
     def __init__(self, architecture: Architecture, options: Options) -> None:
         hvd.init()
-        self.rank, self.ranks = hvd.rank(), hvd.size()
+        self.rank, self.ranks, self.nodes = hvd.rank(), hvd.size(), hvd.cross_size()
         self.about = f"TensorFlow {tf.__version__}, Horovod {horovod.__version__}"
         tf.config.threading.set_intra_op_parallelism_threads(options.threads)
         tf.config.threading.set_inter_op_parallelism_threads(options.threads + 1)

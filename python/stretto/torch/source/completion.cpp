@@ -21,28 +21,42 @@ using std::chrono::microseconds;
 
 std::atomic<int> waiting{0};
 
+/// One thread at a time leads: it looks at all works. What follows a work (a callback of its future) may wait
+/// for the future of another one, so before it tells of ends the leader steps down, and a thread that is to
+/// spare leads on where there is something to be looked at. Mostly there are two threads, of which one waits.
 class Completion {
  public:
   void add(c10::intrusive_ptr<Work> work, bool at_once) {
     const std::lock_guard<std::mutex> lock(mutex_);
     added_.push_back(std::move(work));
-    if (!thread_.joinable()) start();
-    if (at_once || is_dormant_) call();
+    if (!is_led_) {
+      find_leader();
+    } else if (at_once || is_dormant_) {
+      call();
+    }
   }
 
   void stop() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (!thread_.joinable()) return;
-      stopping_ = true;
-      call();
-    }
-    thread_.join();
-    thread_ = {};
+    std::unique_lock<std::mutex> lock(mutex_);
+    stopping_ = true;
+    call();
+    to_spare_.notify_all();
+    // One may be in a callback that never returns.
+    if (!ended_.wait_for(lock, longest_end, [&] { return threads_ == 0; })) return;
     stopping_ = false;
+    Works rest = std::exchange(works_, {});
+    for (auto& work : added_) rest.push_back(std::move(work));
+    added_.clear();
+    lock.unlock();
+    for (const auto& work : rest) {
+      if (work->try_end()) work->tell();
+    }
   }
 
  private:
+  using Lock = std::unique_lock<std::mutex>;
+  using Works = std::vector<c10::intrusive_ptr<Work>>;
+
   /// Between looks that find nothing. A shorter one costs a computation on the same core more than it hides.
   static constexpr microseconds shortest_nap{20};
   static constexpr microseconds longest_nap{200};
@@ -52,15 +66,25 @@ class Completion {
   static constexpr int ticks_until_dormant = 100;
   /// After something has happened more is likely to, so it looks again at once, so many times.
   static constexpr int looks_before_nap = 8;
+  static constexpr std::chrono::seconds longest_end{5};
 
-  void start() {
+  /// Under the lock.
+  void find_leader() {
+    is_led_ = true;  // as good as
+    if (spare_ > 0) {
+      is_wanted_ = true;
+      to_spare_.notify_one();
+      return;
+    }
+    ++threads_;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // a new thread inherits that
-    thread_ = std::thread([this] { run(); });
+    std::thread thread([this] { run(); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread_.native_handle(), "stretto-torch");
+    pthread_setname_np(thread.native_handle(), "stretto-torch");
+    thread.detach();
   }
 
   /// Under the lock.
@@ -71,47 +95,71 @@ class Completion {
 
   void run() {
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
+    Lock lock(mutex_);
+    while (!stopping_) {
+      Works ended = lead(lock);
+      if (stopping_) break;
+      is_led_ = false;
+      if (!works_.empty() || !added_.empty()) find_leader();
+      lock.unlock();
+      for (const auto& work : ended) work->tell();
+      ended.clear();
+      lock.lock();
+      if (!is_led_) {
+        is_led_ = true;
+        continue;
+      }
+      ++spare_;
+      to_spare_.wait(lock, [&] { return stopping_ || is_wanted_; });
+      --spare_;
+      is_wanted_ = false;
+    }
+    is_led_ = false;
+    if (--threads_ == 0) ended_.notify_all();
+  }
+
+  /// Until some have ended, of which nobody was told. Under the lock, but while it looks and sleeps; `works_`
+  /// is the leader's.
+  Works lead(Lock& lock) {
     microseconds nap = shortest_nap;
     int idle_ticks = 0;
     int fruitless_looks = 0;
-    std::vector<c10::intrusive_ptr<Work>> works;
-    while (take_added(works)) {
-      if (works.empty()) {
-        idle_ticks = sleep(tick, ++idle_ticks > ticks_until_dormant) ? 0 : idle_ticks;
+    while (!stopping_) {
+      for (auto& work : added_) works_.push_back(std::move(work));
+      added_.clear();
+      if (works_.empty()) {
+        idle_ticks = sleep(lock, tick, ++idle_ticks > ticks_until_dormant) ? 0 : idle_ticks;
         continue;
       }
       idle_ticks = 0;
+      lock.unlock();
       const bool others_wait = waiting > 0;
-      bool is_fruitful = !others_wait && stretto.progress() != 0;
-      const auto ended =
-          std::partition(works.begin(), works.end(), [](const auto& work) { return !work->look(); });
-      is_fruitful = is_fruitful || ended != works.end();
-      works.erase(ended, works.end());
+      const bool is_fruitful = !others_wait && stretto.progress() != 0;
+      Works ended;
+      for (const auto& work : works_) {
+        if (work->try_end()) ended.push_back(work);
+      }
+      works_.erase(std::remove_if(works_.begin(), works_.end(), [](auto& work) { return work->has_ended(); }),
+                   works_.end());
       fruitless_looks = is_fruitful ? 0 : fruitless_looks + 1;
+      const bool looks_again = !others_wait && fruitless_looks < looks_before_nap;
+      if (looks_again && ended.empty()) sched_yield();
+      lock.lock();
+      if (!ended.empty()) return ended;
       if (others_wait) {
-        sleep(tick, false);
-      } else if (fruitless_looks < looks_before_nap) {
+        sleep(lock, tick, false);
+      } else if (looks_again) {
         nap = shortest_nap;
-        sched_yield();
       } else {
-        sleep(nap, false);
+        sleep(lock, nap, false);
         nap = std::min(2 * nap, longest_nap);
       }
     }
-    for (const auto& work : works) work->look();
-  }
-
-  /// False: it is to stop.
-  bool take_added(std::vector<c10::intrusive_ptr<Work>>& works) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto& work : added_) works.push_back(std::move(work));
-    added_.clear();
-    return !stopping_;
+    return {};
   }
 
   /// Whether it was called meanwhile.
-  bool sleep(microseconds time, bool until_called) {
-    std::unique_lock<std::mutex> lock(mutex_);
+  bool sleep(Lock& lock, microseconds time, bool until_called) {
     if (until_called) {
       is_dormant_ = added_.empty();
       wake_up_.wait(lock, [&] { return called_ || !is_dormant_; });
@@ -123,15 +171,21 @@ class Completion {
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_up_;
-  std::vector<c10::intrusive_ptr<Work>> added_;
-  std::thread thread_;
+  std::condition_variable wake_up_;   // the leader
+  std::condition_variable to_spare_;  // another one
+  std::condition_variable ended_;
+  Works works_;
+  Works added_;
+  int threads_ = 0;
+  int spare_ = 0;
+  bool is_led_ = false;
+  bool is_wanted_ = false;  // to lead
   bool called_ = false;
   bool is_dormant_ = false;
   bool stopping_ = false;
 };
 
-/// Never destroyed: a thread may outlive static objects.
+/// Never destroyed: threads may outlive static objects.
 Completion& completion() {
   static auto& one = *new Completion;
   return one;

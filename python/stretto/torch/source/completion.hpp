@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that ends works for which no thread waits: DistributedDataParallel waits for futures, and computes
-// meanwhile. It takes part of a core while works are under way, and sleeps when there are none.
+// meanwhile. It takes part of a core while works are under way, and sleeps when there are none. What follows
+// a work may wait for others, so there are more such threads when needed.
 #pragma once
 
 #include "work.hpp"
@@ -10,7 +11,7 @@ namespace stretto_torch {
 /// Has it ended by the thread. `at_once`: nobody is going to wait for it very soon.
 void complete_later(c10::intrusive_ptr<Work> work, bool at_once);
 
-/// Ends the thread; what is under way stays so.
+/// Ends the threads, but for those in a callback that does not return; what is under way stays so.
 void stop_completing();
 
 /// While this lives its thread makes progress with all works, so that the completing one need not.

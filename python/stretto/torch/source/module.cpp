@@ -74,6 +74,7 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
     return python::bytes(text);
   });
   module.def("agree", &agree, released);
+  module.def("abort", [](int status) { stretto.abort(status); });
   module.def("stop", &stop_completing, released);
   module.def(
       "make_group",

@@ -93,7 +93,7 @@ ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::
 
 ProcessGroup::WorkPointer ProcessGroup::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                                                   const c10d::AllgatherOptions& options) {
-  const at::Tensor input = only_tensor(inputs, "allgather").contiguous();
+  const at::Tensor input = contiguous_input(only_tensor(inputs, "allgather"));
   if (outputs.size() != 1) throw std::runtime_error("stretto: allgather takes one list of outputs");
   check_list(outputs[0], input, getSize(), "allgather");
   const at::Tensor all = empty_for(outputs[0]);
@@ -135,7 +135,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
   }
   std::vector<stretto_work*> works;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    buffers.push_back(inputs[i].contiguous());
+    buffers.push_back(contiguous_input(inputs[i], buffers[i]));
     works.push_back(stretto.group_allgather(group(), input_data(buffers.back()), output_data(buffers[i]),
                                             bytes_of(buffers.back())));
   }
@@ -163,7 +163,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_coalesced(std::vector<Tensors>
   Tensors buffers = alls;
   std::vector<stretto_work*> works;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    buffers.push_back(inputs[i].contiguous());
+    buffers.push_back(contiguous_input(inputs[i]));
     works.push_back(stretto.group_allgather(group(), input_data(buffers.back()), output_data(alls[i]),
                                             bytes_of(buffers.back())));
   }
@@ -178,7 +178,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_coalesced(std::vector<Tensors>
 
 ProcessGroup::WorkPointer ProcessGroup::gather(std::vector<Tensors>& outputs, Tensors& inputs,
                                                const c10d::GatherOptions& options) {
-  const at::Tensor input = only_tensor(inputs, "gather").contiguous();
+  const at::Tensor input = contiguous_input(only_tensor(inputs, "gather"));
   const bool is_root = getRank() == options.rootRank;
   check_root(outputs.size() == (is_root ? 1 : 0), "gather");
   at::Tensor all;
@@ -226,8 +226,8 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
   check_tensor(output, "all_to_all_single");
   check_tensor(input, "all_to_all_single");
   if (output.scalar_type() != input.scalar_type()) check_alike(output, input, "all_to_all_single");
-  const at::Tensor from = input.contiguous();
   const at::Tensor into = contiguous_output(output);
+  const at::Tensor from = contiguous_input(input, into);
   const auto in_bytes = bytes_of_parts(from, input_sizes, getSize());
   const auto out_bytes = bytes_of_parts(into, output_sizes, getSize());
   stretto_work* work =
@@ -266,7 +266,7 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall(Tensors& outputs, Tensors& inpu
 }
 
 ProcessGroup::WorkPointer ProcessGroup::send(Tensors& tensors, int to, int tag) {
-  const at::Tensor flat = only_tensor(tensors, "send").contiguous();
+  const at::Tensor flat = contiguous_input(only_tensor(tensors, "send"));
   stretto_work* work = stretto.group_send(group(), input_data(flat), bytes_of(flat), to, tag);
   return follow({OpType::SEND, "stretto:send", "send", timeout_, true, {flat}, tensors, {}}, {work});
 }

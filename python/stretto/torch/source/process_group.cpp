@@ -33,12 +33,14 @@ ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono:
 }
 
 void ProcessGroup::shutdown() {
+  const std::lock_guard<std::mutex> lock(starting_);
   if (group_ != nullptr) stretto.group_free(std::exchange(group_, nullptr));
 }
 
-stretto_group* ProcessGroup::group() const {
+ProcessGroup::Starting ProcessGroup::group() {
+  std::unique_lock<std::mutex> lock(starting_);
   if (group_ == nullptr) throw std::runtime_error("stretto: the process group " + name_ + " was destroyed");
-  return group_;
+  return {std::move(lock), group_};
 }
 
 std::string ProcessGroup::describe(const char* name, const Tensors& buffers) const {
@@ -56,13 +58,10 @@ ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_wo
   const auto failed = std::find(works.begin(), works.end(), nullptr);
   if (failed != works.end()) {
     const std::string error = stretto.error();
-    // Those before it go on, and need their buffers.
-    works.erase(failed, works.end());
-    if (!works.empty()) {
-      c10::make_intrusive<Work>(getRank(),
-                                Work::Task{call.type, nullptr, "", timeout_, std::move(call.buffers), {}, {}},
-                                std::move(works));
-    }
+    // The others go on, and need their buffers; so may what a call that failed half-way has sent.
+    works.erase(std::remove(works.begin(), works.end(), nullptr), works.end());
+    keep_for_ever(std::move(call.buffers));
+    for (stretto_work* work : works) stretto.work_free(work);
     throw std::runtime_error(std::string("stretto: ") + call.name + ": " + error);
   }
   ++sequence_;

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -83,13 +84,22 @@ class ProcessGroup final : public Base {
     std::function<void()> finish;
   };
 
+  /// A call is started while this lives, which is to the end of the expression: one at a time, since what
+  /// follows a work may call in another thread.
+  struct Starting {
+    std::unique_lock<std::mutex> lock;
+    stretto_group* group;
+    operator stretto_group*() const { return group; }  // NOLINT(google-explicit-constructor)
+  };
+
   /// Throws when the group was destroyed.
-  stretto_group* group() const;
+  Starting group();
   /// `works`: what was started; of a null one throws why.
   WorkPointer follow(Call call, std::vector<stretto_work*> works);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
 
+  std::mutex starting_;
   stretto_group* group_;
   std::vector<int> ranks_;
   std::chrono::milliseconds timeout_;

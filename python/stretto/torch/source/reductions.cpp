@@ -150,18 +150,20 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter_tensor_coalesced(
     throw std::runtime_error("stretto: reduce_scatter_tensor needs as many outputs as inputs");
   }
   const auto ranks = static_cast<size_t>(getSize());
+  const stretto_op op = op_of(options.reduceOp);
   Tensors buffers;
+  std::vector<stretto_type> types;
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_reduce_scatter(outputs[i], inputs[i], getSize());
     buffers.push_back(contiguous_output(outputs[i]));
+    types.push_back(type_of(inputs[i]));
   }
   std::vector<stretto_work*> works;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    buffers.push_back(inputs[i].contiguous());
+    buffers.push_back(contiguous_input(inputs[i], buffers[i]));
     const std::vector<size_t> counts(ranks, static_cast<size_t>(outputs[i].numel()));
     works.push_back(stretto.group_reduce_scatter(group(), input_data(buffers.back()), output_data(buffers[i]),
-                                                 counts.data(), type_of(buffers.back()),
-                                                 op_of(options.reduceOp)));
+                                                 counts.data(), types[i], op));
   }
   auto finish = [buffers, outputs, op = options.reduceOp, size = getSize()]() mutable {
     for (size_t i = 0; i < outputs.size(); ++i) {

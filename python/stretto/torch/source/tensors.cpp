@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensors.hpp"
 
+#include <cstdint>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -111,8 +112,23 @@ void* output_data(const at::Tensor& tensor) {
   return data == nullptr ? &nothing : data;
 }
 
+at::Tensor contiguous_input(const at::Tensor& from) {
+  return from.resolve_conj().resolve_neg().contiguous();
+}
+
+at::Tensor contiguous_input(const at::Tensor& from, const at::Tensor& output) {
+  const at::Tensor flat = contiguous_input(from);
+  const auto begin = [](const at::Tensor& tensor) {
+    return reinterpret_cast<std::uintptr_t>(tensor.data_ptr());
+  };
+  const bool overlaps = flat.nbytes() > 0 && output.nbytes() > 0 &&
+                        begin(flat) < begin(output) + output.nbytes() &&
+                        begin(output) < begin(flat) + flat.nbytes();
+  return overlaps ? flat.clone() : flat;
+}
+
 at::Tensor contiguous_output(const at::Tensor& into) {
-  return into.is_contiguous()
+  return into.is_contiguous() && !into.is_conj() && !into.is_neg()
              ? into
              : at::empty(into.sizes(), into.options().memory_format(at::MemoryFormat::Contiguous));
 }

@@ -32,6 +32,11 @@ void divide_average(const c10d::ReduceOp& op, at::Tensor& tensor, int ranks);
 const void* input_data(const at::Tensor& tensor);
 void* output_data(const at::Tensor& tensor);
 
+/// The elements one after the other, as they are to be sent; a copy if they lie where something is received.
+/// (A rank's own part of the output is no MPI_IN_PLACE, which all ranks would have to say.)
+at::Tensor contiguous_input(const at::Tensor& from);
+at::Tensor contiguous_input(const at::Tensor& from, const at::Tensor& output);
+
 /// The same elements one after the other; `into` itself if they lie so. What arrives there is brought to
 /// `into` by copy_back().
 at::Tensor contiguous_output(const at::Tensor& into);

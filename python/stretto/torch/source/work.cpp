@@ -14,18 +14,17 @@
 namespace stretto_torch {
 namespace {
 
-/// MPI may still write to what was given up.
+/// How long a thread makes progress before it looks at its clock again.
+constexpr double slice_seconds = 0.01;
+
+}  // namespace
+
 void keep_for_ever(std::vector<at::Tensor> buffers) {
   static auto& kept = *new std::vector<at::Tensor>;
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   for (at::Tensor& buffer : buffers) kept.push_back(std::move(buffer));
 }
-
-/// How long a thread makes progress before it looks at its clock again.
-constexpr double slice_seconds = 0.01;
-
-}  // namespace
 
 Work::Work(int rank, Task task, std::vector<stretto_work*> calls)
     : c10d::Work(rank, task.type, task.title),
@@ -39,33 +38,37 @@ Work::~Work() {
   keep_for_ever(std::move(task_.buffers));
 }
 
-bool Work::has_completed() {
+bool Work::has_ended() {
   return c10d::Work::isCompleted();
 }
 
 bool Work::isCompleted() {
-  if (has_completed()) return true;
+  if (has_ended()) return true;
   stretto.progress();
-  return look();
+  if (try_end()) tell();
+  return has_ended();
 }
 
-bool Work::look() {
-  std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
-  if (!turn.owns_lock() || has_completed()) return has_completed();
+bool Work::try_end() {
+  const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
+  if (!turn.owns_lock() || has_ended()) return false;
   if (std::all_of(calls_.begin(), calls_.end(),
                   [](stretto_work* call) { return stretto.work_test(call) != 0; })) {
-    end(std::move(turn));
+    end();
     return true;
   }
   if (Clock::now() - began_ < task_.timeout) return false;
-  fail_overdue(std::move(turn), task_.timeout);
+  fail_overdue();
   return true;
 }
 
+/// After a timeout of its own the caller may wait once more; after that of the group the work is given up.
 bool Work::wait(std::chrono::milliseconds timeout) {
-  const auto limit = timeout == kNoTimeout || timeout == c10d::kUnsetTimeout ? task_.timeout : timeout;
+  const bool has_own = timeout != kNoTimeout && timeout != c10d::kUnsetTimeout;
+  const auto came = Clock::now();
   const Waiting waiting;
-  while (!has_completed()) {
+  while (!has_ended()) {
+    if (has_own && Clock::now() - came > timeout) std::rethrow_exception(overdue(timeout, ""));
     std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
     if (!turn.owns_lock()) {
       // Whose turn it is may be about to end it.
@@ -73,20 +76,24 @@ bool Work::wait(std::chrono::milliseconds timeout) {
       cv_.wait_for(lock, std::chrono::microseconds(100), [&] { return completed_; });
       continue;
     }
-    if (has_completed()) break;
+    if (has_ended()) break;
     const auto pending = std::find_if(calls_.begin(), calls_.end(),
                                       [](stretto_work* call) { return stretto.work_test(call) == 0; });
     if (pending == calls_.end()) {
-      end(std::move(turn));
-    } else if (stretto.work_wait(*pending, slice_seconds) == 0 && Clock::now() - began_ > limit) {
-      fail_overdue(std::move(turn), limit);
+      end();
+    } else if (stretto.work_wait(*pending, slice_seconds) == 0 && Clock::now() - began_ > task_.timeout) {
+      fail_overdue();
+    } else {
+      continue;
     }
+    turn.unlock();
+    tell();
   }
   if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
   return true;
 }
 
-void Work::end(std::unique_lock<std::mutex> turn) {
+void Work::end() {
   std::exception_ptr error;
   for (stretto_work* call : calls_) {
     if (const char* text = stretto.work_error(call)) {
@@ -109,12 +116,10 @@ void Work::end(std::unique_lock<std::mutex> turn) {
   // Who has the work no longer needs what it worked on.
   task_.finish = nullptr;
   task_.buffers.clear();
-  c10d::Work::finish(error);
-  turn.unlock();
-  tell(error);
+  finish(error);
 }
 
-void Work::fail_overdue(std::unique_lock<std::mutex> turn, std::chrono::milliseconds after) {
+void Work::fail_overdue() {
   std::array<char, 400> standing{};
   for (stretto_work* call : calls_) {
     if (standing[0] == 0) stretto.work_describe(call, standing.data(), standing.size());
@@ -123,19 +128,19 @@ void Work::fail_overdue(std::unique_lock<std::mutex> turn, std::chrono::millisec
   calls_.clear();
   keep_for_ever(std::move(task_.buffers));
   task_.buffers.clear();
-  const auto milliseconds = std::to_string(after.count());
-  const auto error = std::make_exception_ptr(std::runtime_error(
-      "stretto: " + task_.description + " has not ended after " +
-      (after.count() % 1000 == 0 ? std::to_string(after.count() / 1000) + " s" : milliseconds + " ms") +
-      (standing[0] == 0 ? "; a rank has not called it, or has died" : ": " + std::string(standing.data()))));
-  c10d::Work::finish(error);
-  turn.unlock();
-  tell(error);
+  finish(overdue(task_.timeout, standing.data()));
 }
 
-/// No lock is held: who hears of it may start and wait for other works.
-void Work::tell(std::exception_ptr error) {
-  if (error != nullptr) {
+std::exception_ptr Work::overdue(std::chrono::milliseconds after, const std::string& standing) const {
+  const auto milliseconds = std::to_string(after.count());
+  return std::make_exception_ptr(std::runtime_error(
+      "stretto: " + task_.description + " has not ended after " +
+      (after.count() % 1000 == 0 ? std::to_string(after.count() / 1000) + " s" : milliseconds + " ms") +
+      (standing.empty() ? "; a rank has not called it, or has died" : ": " + standing)));
+}
+
+void Work::tell() {
+  if (const std::exception_ptr error = exception()) {
     future_->setErrorIfNeeded(error);
   } else {
     future_->markCompleted(c10::IValue(task_.outputs));

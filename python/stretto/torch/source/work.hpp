@@ -16,6 +16,9 @@ namespace stretto_torch {
 using Milliseconds = std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
+/// MPI may still write to what was given up.
+void keep_for_ever(std::vector<at::Tensor> buffers);
+
 /// A call on its way. It ends in whatever thread looks first: one that waits for it, or the completing one.
 class Work final : public c10d::Work {
  public:
@@ -42,18 +45,23 @@ class Work final : public c10d::Work {
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
-  /// Ends it if it can be ended, or is overdue; whether it has ended. Thread-safe, and never waits.
-  bool look();
+  /// Ends it if it can be ended, or is overdue. Thread-safe, and never waits. True: it has ended by this
+  /// call, and whoever made that must tell().
+  bool try_end();
+  [[nodiscard]] bool has_ended();
+  /// Its future, and so whoever wants to be called. These may start other works, and wait for their futures:
+  /// so no lock is held, and another thread must be there to end those.
+  void tell();
 
  private:
-  bool has_completed();
   /// By the thread whose turn it is.
-  void end(std::unique_lock<std::mutex> turn);
-  void fail_overdue(std::unique_lock<std::mutex> turn, std::chrono::milliseconds after);
-  void tell(std::exception_ptr error);
+  void end();
+  void fail_overdue();
+  [[nodiscard]] std::exception_ptr overdue(std::chrono::milliseconds after,
+                                           const std::string& standing) const;
 
   Task task_;
-  Clock::time_point began_ = Clock::now();
+  const Clock::time_point began_ = Clock::now();
   c10::intrusive_ptr<c10::ivalue::Future> future_;
   std::mutex turn_;  // of what looks at the calls
   std::vector<stretto_work*> calls_;

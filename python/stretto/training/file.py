@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training that was measured, as far as a replay is held against it."""
+"""The file of a training, as far as a replay is held against it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pydantic import Field
 from stretto.errors import StrettoError
 from stretto.json_files import Number, Part, Seconds, read_json, validate
 from stretto.simulation import SELECTORS
+
+FORMAT = "stretto-training"
 
 Positive = Annotated[int, Field(gt=0)]
 Rate = Annotated[Number, Field(gt=0)]
