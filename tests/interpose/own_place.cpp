@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's own block, named in its place and not by MPI_IN_PLACE: an error, but one that Open MPI bears. On one
-// rank both buffers are at the same address, on the others not: all must take the same way, and do not wait for
-// each other.
+// A rank's own block, named in its place and not by MPI_IN_PLACE: an error, but one that Open MPI bears. On
+// one rank both buffers are at the same address, on the others not: all must take the same way, and do not
+// wait for each other.
 #include <algorithm>
 #include <cstddef>
 #include <vector>
