@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -147,7 +146,7 @@ def check_frameworks() -> Iterator[Finding]:
     """What trains under this Python; nothing is imported, which would take seconds."""
     how = "pip install torch, for stretto.torch and `stretto train --framework pytorch`"
     torch = _version("torch")
-    compiler = shlex.split(os.environ.get("CXX", "g++"))[0]
+    compiler = (os.environ.get("CXX") or "g++").split()[0]
     if torch is None:
         yield Finding(Verdict.ABSENT, "PyTorch", f"not installed for this Python; get it with: {how}")
     elif shutil.which(compiler) is None:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "engine/time_slice.hpp"
 #include "interpose/clock.hpp"
 #include "interpose/completion.hpp"
 #include "interpose/group.hpp"
@@ -45,6 +46,7 @@ bool has_ended(stretto_work& work) {
 using namespace stretto;
 
 STRETTO_VISIBLE int stretto_progress(void) {
+  note_thread_that_communicates(true);
   return make_progress() ? 1 : 0;
 }
 

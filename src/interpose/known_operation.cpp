@@ -78,8 +78,12 @@ bool is_two_bytes(MPI_Datatype datatype) {
   MPI_Aint no_address = 0;
   MPI_Datatype of{};
   if (mpi.Type_get_contents(datatype, 1, 0, 1, &count, &no_address, &of) != MPI_SUCCESS) return false;
-  if (predefined_size(of) == 0) mpi.Type_free(&of);  // a new handle to it
-  return count == 2 && of == MPI_BYTE;
+  if (of == MPI_BYTE) return count == 2;
+  // A derived one comes as a new handle.
+  const bool is_known =
+      mpi.Type_get_envelope(of, &integers, &addresses, &datatypes, &combiner) == MPI_SUCCESS;
+  if (is_known && combiner == MPI_COMBINER_CONTIGUOUS) mpi.Type_free(&of);
+  return false;
 }
 
 kernels::Function half_sum() {

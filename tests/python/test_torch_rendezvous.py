@@ -82,6 +82,13 @@ def meet(rendezvous: ModuleType) -> Callable[[int, dict[str, str]], Environments
 Meet = Callable[[int, dict[str, str]], Environments]
 
 
+def check_is_free(port: str) -> None:
+    """Rank 0 can listen there, as torch's store does."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("", int(port)))
+
+
 def test_ranks_of_one_node_meet_there(meet: Meet) -> None:
     environments = meet(RANKS, {})
     for rank, environment in enumerate(environments):
@@ -94,10 +101,7 @@ def test_ranks_of_one_node_meet_there(meet: Meet) -> None:
             "LOCAL_WORLD_SIZE": str(RANKS),
             "MASTER_ADDR": "127.0.0.1",
         }
-        # Nobody has it any more.
-        with socket.socket() as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(("", int(port)))
+        check_is_free(port)
 
 
 def test_ranks_of_several_nodes_meet_where_all_get(
@@ -105,7 +109,9 @@ def test_ranks_of_several_nodes_meet_where_all_get(
 ) -> None:
     # Rank 0 listens on IPv4 only.
     monkeypatch.setattr(rendezvous, "_own_addresses", lambda: ["::1", "127.0.0.1"])
-    assert {environment["MASTER_ADDR"] for environment in meet(1, {})} == {"127.0.0.1"}
+    environments = meet(1, {})
+    assert {environment["MASTER_ADDR"] for environment in environments} == {"127.0.0.1"}
+    check_is_free(environments[0]["MASTER_PORT"])
     monkeypatch.setattr(rendezvous, "_own_addresses", lambda: ["::1", "::2"])
     with pytest.raises(StrettoError, match=r"\(::1, ::2\) is reached by all ranks"):
         meet(1, {})

@@ -112,7 +112,7 @@ def _command() -> list[str]:
     }
     macros["_GLIBCXX_USE_CXX11_ABI"] = str(int(torch._C._GLIBCXX_USE_CXX11_ABI))
     return [
-        *shlex.split(os.environ.get("CXX", "g++")),
+        *shlex.split(os.environ.get("CXX") or "g++"),
         f"-std=c++{20 if version >= (2, 5) else 17}",
         "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
         *(f"-D{name}={value}" for name, value in macros.items()),

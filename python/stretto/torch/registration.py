@@ -10,6 +10,7 @@ import inspect
 import os
 import sys
 import time
+from contextlib import suppress
 from datetime import timedelta
 from types import ModuleType, TracebackType
 from typing import Any
@@ -71,7 +72,9 @@ def _end_all_by_exceptions(extension: ModuleType) -> None:
 
     def end() -> None:
         if failed:
-            sys.stderr.flush()
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
+                    stream.flush()
             time.sleep(_SECONDS_TO_READ)
             extension.abort(1)
 

@@ -85,6 +85,8 @@ def _find_master(
 
 def _answer(listener: socket.socket) -> None:
     """Whoever comes, until it is shut down: the system itself answers few that nobody accepts."""
+    # Connections that are closed linger, and would keep the port from whoever listens there next.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.listen(128)
 
     def accept() -> None:

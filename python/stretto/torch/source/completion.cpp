@@ -2,17 +2,18 @@
 #include "completion.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "interface.hpp"
+#include "pace.hpp"
 
 namespace stretto_torch {
 namespace {
@@ -57,34 +58,33 @@ class Completion {
   using Lock = std::unique_lock<std::mutex>;
   using Works = std::vector<c10::intrusive_ptr<Work>>;
 
-  /// Between looks that find nothing. A shorter one costs a computation on the same core more than it hides.
-  static constexpr microseconds shortest_nap{20};
-  static constexpr microseconds longest_nap{200};
   /// While another thread waits, and so makes progress with everything; or soon after the last work.
   static constexpr microseconds tick{1000};
   /// So many ticks after the last work it sleeps until it is called.
   static constexpr int ticks_until_dormant = 100;
-  /// After something has happened more is likely to, so it looks again at once, so many times.
-  static constexpr int looks_before_nap = 8;
   static constexpr std::chrono::seconds longest_end{5};
 
-  /// Under the lock.
+  /// Under the lock. Where the system has no thread to give there is none: the next call tries again, and so
+  /// does the thread that asks.
   void find_leader() {
-    is_led_ = true;  // as good as
     if (spare_ > 0) {
-      is_wanted_ = true;
+      is_led_ = is_wanted_ = true;
       to_spare_.notify_one();
       return;
     }
-    ++threads_;
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);  // a new thread inherits that
-    std::thread thread([this] { run(); });
+    try {
+      std::thread thread([this] { run(); });
+      pthread_setname_np(thread.native_handle(), "stretto-torch");
+      thread.detach();
+      ++threads_;
+      is_led_ = true;  // as good as
+    } catch (const std::system_error&) {
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(thread.native_handle(), "stretto-torch");
-    thread.detach();
   }
 
   /// Under the lock.
@@ -98,13 +98,13 @@ class Completion {
     Lock lock(mutex_);
     while (!stopping_) {
       Works ended = lead(lock);
-      if (stopping_) break;
       is_led_ = false;
-      if (!works_.empty() || !added_.empty()) find_leader();
+      if (!stopping_ && (!works_.empty() || !added_.empty())) find_leader();
       lock.unlock();
       for (const auto& work : ended) work->tell();
       ended.clear();
       lock.lock();
+      if (stopping_) break;
       if (!is_led_) {
         is_led_ = true;
         continue;
@@ -114,17 +114,18 @@ class Completion {
       --spare_;
       is_wanted_ = false;
     }
+    if (--threads_ > 0) return;
     is_led_ = false;
-    if (--threads_ == 0) ended_.notify_all();
+    ended_.notify_all();
   }
 
   /// Until some have ended, of which nobody was told. Under the lock, but while it looks and sleeps; `works_`
   /// is the leader's.
   Works lead(Lock& lock) {
-    microseconds nap = shortest_nap;
+    Pace pace;
     int idle_ticks = 0;
-    int fruitless_looks = 0;
     while (!stopping_) {
+      if (!added_.empty()) pace.hurry();
       for (auto& work : added_) works_.push_back(std::move(work));
       added_.clear();
       if (works_.empty()) {
@@ -141,25 +142,16 @@ class Completion {
       }
       works_.erase(std::remove_if(works_.begin(), works_.end(), [](auto& work) { return work->has_ended(); }),
                    works_.end());
-      fruitless_looks = is_fruitful ? 0 : fruitless_looks + 1;
-      const bool looks_again = !others_wait && fruitless_looks < looks_before_nap;
-      if (looks_again && ended.empty()) sched_yield();
+      if (is_fruitful) pace.fruitful();
       lock.lock();
       if (!ended.empty()) return ended;
-      if (others_wait) {
-        sleep(lock, tick, false);
-      } else if (looks_again) {
-        nap = shortest_nap;
-      } else {
-        sleep(lock, nap, false);
-        nap = std::min(2 * nap, longest_nap);
-      }
+      if (!is_fruitful) sleep(lock, others_wait ? tick : pace.nap(), false);
     }
     return {};
   }
 
   /// Whether it was called meanwhile.
-  bool sleep(Lock& lock, microseconds time, bool until_called) {
+  bool sleep(Lock& lock, std::chrono::nanoseconds time, bool until_called) {
     if (until_called) {
       is_dormant_ = added_.empty();
       wake_up_.wait(lock, [&] { return called_ || !is_dormant_; });

@@ -77,7 +77,7 @@ std::vector<size_t> bytes_of_each(const std::vector<at::Tensor>& tensors, int ra
 
 ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
   at::Tensor tensor = only_tensor(tensors, "broadcast");
-  const at::Tensor flat = tensor.contiguous();
+  const at::Tensor flat = contiguous_input(tensor);
   stretto_work* work =
       stretto.group_bcast(group(), output_data(flat), bytes_of(flat), static_cast<int>(options.rootRank));
   return follow({OpType::BROADCAST,

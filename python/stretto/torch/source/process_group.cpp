@@ -13,6 +13,9 @@
 namespace stretto_torch {
 namespace {
 
+/// A longer message may be cut into several calls of MPI.
+constexpr size_t longest_whole = size_t{1} << 30U;
+
 /// MPI's smallest largest tag is 32767. Groups of different ranks may be made at once, by different threads.
 int tag_of(const std::string& name) {
   unsigned hash = 5381;
@@ -58,9 +61,12 @@ ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_wo
   const auto failed = std::find(works.begin(), works.end(), nullptr);
   if (failed != works.end()) {
     const std::string error = stretto.error();
-    // The others go on, and need their buffers; so may what a call that failed half-way has sent.
+    // The others go on, and need their buffers; so does a part of a call that takes several, for its length.
     works.erase(std::remove(works.begin(), works.end(), nullptr), works.end());
-    keep_for_ever(std::move(call.buffers));
+    const bool may_have_parts = std::any_of(
+        call.buffers.begin(), call.buffers.end(),
+        [](const at::Tensor& buffer) { return static_cast<size_t>(buffer.nbytes()) > longest_whole; });
+    if (!works.empty() || may_have_parts) keep_for_ever(std::move(call.buffers));
     for (stretto_work* work : works) stretto.work_free(work);
     throw std::runtime_error(std::string("stretto: ") + call.name + ": " + error);
   }

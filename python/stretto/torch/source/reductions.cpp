@@ -27,7 +27,7 @@ void check_reduce_scatter(const at::Tensor& output, const at::Tensor& input, int
 
 ProcessGroup::WorkPointer ProcessGroup::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
   at::Tensor tensor = only_tensor(tensors, "allreduce");
-  const at::Tensor flat = tensor.contiguous();
+  const at::Tensor flat = contiguous_input(tensor);
   stretto_work* work =
       stretto.group_allreduce(group(), input_data(flat), output_data(flat), static_cast<size_t>(flat.numel()),
                               type_of(flat), op_of(options.reduceOp));
@@ -83,7 +83,7 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
 
 ProcessGroup::WorkPointer ProcessGroup::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   at::Tensor tensor = only_tensor(tensors, "reduce");
-  const at::Tensor flat = tensor.contiguous();
+  const at::Tensor flat = contiguous_input(tensor);
   stretto_work* work =
       stretto.group_reduce(group(), input_data(flat), output_data(flat), static_cast<size_t>(flat.numel()),
                            type_of(flat), op_of(options.reduceOp), static_cast<int>(options.rootRank));

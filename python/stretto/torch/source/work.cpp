@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -66,7 +67,7 @@ bool Work::try_end() {
 bool Work::wait(std::chrono::milliseconds timeout) {
   const bool has_own = timeout != kNoTimeout && timeout != c10d::kUnsetTimeout;
   const auto came = Clock::now();
-  const Waiting waiting;
+  std::optional<Waiting> waiting(std::in_place);
   while (!has_ended()) {
     if (has_own && Clock::now() - came > timeout) std::rethrow_exception(overdue(timeout, ""));
     std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
@@ -87,6 +88,7 @@ bool Work::wait(std::chrono::milliseconds timeout) {
       continue;
     }
     turn.unlock();
+    waiting.reset();  // what is called now may wait for others
     tell();
   }
   if (const std::exception_ptr error = exception()) std::rethrow_exception(error);

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace stretto_torch {
+
+/// How long the thread that looks after works sleeps between two looks, beside computations whose cores it
+/// shares. A call keeps a window of segments under way, so it goes on if each message is seen before the next
+/// few have come: half of the time between those that came is soon enough. Where nothing comes, since a rank
+/// has not called yet, an eighth of the time that it has been so adds little to it. To look more often (each
+/// 20 to 200 µs) took the ranks that still computed a tenth of a step.
+class Pace {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// A new work, whose messages may be short and few.
+  void hurry() {
+    gap_ = shortest;
+    last_ = Clock::now();
+  }
+
+  /// A look has found something.
+  void fruitful() {
+    const auto now = Clock::now();
+    gap_ = (3 * gap_ + (now - last_)) / 4;
+    last_ = now;
+  }
+
+  /// After one that has found nothing.
+  [[nodiscard]] std::chrono::nanoseconds nap() const {
+    const auto idle = Clock::now() - last_;
+    return std::clamp<std::chrono::nanoseconds>(std::max(gap_ / 2, idle / 8), shortest, longest);
+  }
+
+ private:
+  static constexpr std::chrono::microseconds shortest{20};
+  static constexpr std::chrono::microseconds longest{1000};
+
+  Clock::duration gap_ = shortest;
+  Clock::time_point last_ = Clock::now();
+};
+
+}  // namespace stretto_torch
