@@ -80,8 +80,8 @@ class PytorchTrainer:
             group["lr"] = rate
 
     def _train(self, images: Images, labels: Labels) -> float:
-        # Rows, columns and channels in memory, as other frameworks have them; PyTorch wants channels first, or
-        # gradients get other strides than their buckets have.
+        # Rows, columns and channels in memory, as other frameworks have them; PyTorch wants channels first,
+        # else its gradients get other strides than their buckets have.
         pictures = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous()
         self._optimizer.zero_grad(set_to_none=False)
         loss = self._loss(self._network(pictures), torch.from_numpy(labels))
