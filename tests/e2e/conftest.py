@@ -23,8 +23,10 @@ from stretto.mpi import Install
 ROOT = Path(__file__).parent.parent.parent
 
 
-def run_to_end(argv: Sequence[str], environment: dict[str, str], seconds: float) -> str:
-    """The output of a program that must succeed; nothing of it is left when it takes too long."""
+def run_to_end(
+    argv: Sequence[str], environment: dict[str, str], seconds: float, *, succeeds: bool = True
+) -> str:
+    """The output of a program that must succeed, or fail by itself; none of it is left after a time-out."""
     process = subprocess.Popen(
         argv,
         cwd=ROOT,
@@ -49,7 +51,8 @@ def run_to_end(argv: Sequence[str], environment: dict[str, str], seconds: float)
         if isinstance(error, subprocess.TimeoutExpired):
             pytest.fail(f"{' '.join(argv)} took more than {seconds} s:\n{output[-4000:]}")
         raise
-    assert process.returncode == 0, f"{' '.join(argv)}: {process.returncode}\n{output[-4000:]}"
+    as_it_must = (process.returncode == 0) == succeeds
+    assert as_it_must, f"{' '.join(argv)}: {process.returncode}\n{output[-4000:]}"
     return output
 
 
@@ -76,6 +79,7 @@ class LocalRanks:
         stats: Path | None = None,
         settings: Mapping[str, str] | None = None,
         seconds: float = 120,
+        succeeds: bool = True,
     ) -> str:
         """The output of a program: under `stretto run` when specs are given, else without Stretto."""
         environment = {**self.install.environment(), **(settings or {})}
@@ -83,7 +87,7 @@ class LocalRanks:
             environment["STRETTO_TOPOLOGY"] = topology
         line = self.line(ranks, program)
         if specs is None:
-            variables = launch.mpi4py_settings(self.install.launcher, os.environ)
+            variables = launch.mpi4py_settings(self.install.launcher, {**os.environ, **environment})
             line[1:1] = launch.rank_options(self.install.flavor, variables)
         else:
             ours = [
@@ -95,7 +99,7 @@ class LocalRanks:
             ]
             ours += ["--stats", str(stats)] if stats else []
             line = [*ours, "--", *line]
-        return run_to_end(line, environment, seconds)
+        return run_to_end(line, environment, seconds, succeeds=succeeds)
 
 
 @pytest.fixture(scope="session")

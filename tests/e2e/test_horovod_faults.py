@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +15,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 TENSORFLOW = ROOT / ".frameworks" / "tensorflow" / "bin" / "python"
 RANKS = 3
-# Long enough for any machine; nothing here is about time.
-SECONDS = 120
 
 
 def program(case: str) -> list[str]:
@@ -42,22 +36,5 @@ def test_ranks_with_different_numbers_of_batches_that_join(local_ranks: Callable
     ],
 )
 def test_the_job_ends(local_ranks: Callable[[str], LocalRanks], case: str, line: str) -> None:
-    its = local_ranks("openmpi")
-    ours = [sys.executable, "-m", "stretto", "run", "--spec", "ring:segments=4", "--"]
-    with subprocess.Popen(
-        [*ours, *its.line(RANKS, program(case))],
-        env={**os.environ, **its.install.environment()},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            pytest.fail(f"{case} hangs")
-    assert process.returncode != 0, output
+    output = local_ranks("openmpi").run(RANKS, program(case), specs=["ring:segments=4"], succeeds=False)
     assert line in output, output

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -12,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from stretto import launch
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
@@ -125,32 +122,6 @@ def test_what_cannot_be_is_refused_and_mpi4py_goes_along(
         assert lines_of_right(local_ranks(name).run(3, program, settings=cache)) == 1
 
 
-def failed(its: LocalRanks, argv: list[str], settings: Mapping[str, str]) -> str:
-    """The output of a job that must end by itself, and not well."""
-    environment = {**os.environ, **its.install.environment(), **settings}
-    line = its.line(3, [*PYTHON, *argv])
-    line[1:1] = launch.rank_options(
-        its.install.flavor, launch.mpi4py_settings(its.install.launcher, environment)
-    )
-    with subprocess.Popen(
-        line,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=SECONDS / 2)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            pytest.fail(f"{' '.join(line)} hangs")
-    assert process.returncode != 0, output
-    return output
-
-
 @pytest.mark.parametrize(
     ("case", "settings", "line"),
     [
@@ -178,7 +149,8 @@ def test_a_job_that_fails_ends_with_a_line(
     settings: dict[str, str],
     line: str,
 ) -> None:
-    output = failed(local_ranks(name), [str(FOLDER / "torch_failing.py"), case], {**cache, **settings})
+    program = [*PYTHON, str(FOLDER / "torch_failing.py"), case]
+    output = local_ranks(name).run(3, program, settings={**cache, **settings}, succeeds=False)
     assert line in output, output
     # However it failed, nothing was right.
     assert lines_of_right(output) == 0
