@@ -69,8 +69,8 @@ def _find_master(
         reached = [1] * len(addresses)
         if len(addresses) > 1:
             reached = extension.agree([int(rank == 0 or _reaches(one, int(free))) for one in addresses])
-        if rank == 0 and len(addresses) > 1:
-            listener.shutdown(socket.SHUT_RDWR)  # and so whoever accepts from it hears of the end
+            if rank == 0:
+                listener.shutdown(socket.SHUT_RDWR)  # and so whoever accepts from it hears of the end
     # Until then rank 0 has closed it.
     if len(addresses) > 1:
         extension.agree([1])
