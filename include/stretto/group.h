@@ -102,9 +102,8 @@ stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t by
 #define STRETTO_ANY_SOURCE (-1)
 stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from, int tag);
 
-/* Takes all that is under way as far as it gets; whether anything happened. A thread that calls this, and is
- * not the one that the program began with, is there to communicate: it gets short slices of the processor
- * (docs/waiting.md). */
+/* Takes all that is under way as far as it gets; whether anything happened. For a thread that calls it again
+ * and again while works are under way: Stretto's own helper thread then stays away. */
 int stretto_progress(void);
 /* Whether it has ended, with success or not. Wakes nobody and waits for nobody; a work may need
  * stretto_progress() to end. */

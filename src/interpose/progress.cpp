@@ -31,6 +31,7 @@ std::vector<std::shared_ptr<Operation>>& list() {
 std::atomic<std::size_t> outstanding{0};  // changed under the lock
 std::atomic<int> waiting_here{0};
 std::atomic<int> waiting_elsewhere{0};
+std::atomic<unsigned> looks_in_place_of_helper{0};
 
 /// None is destroyed by this: the thread under which one ended still has it when it comes here.
 void remove_ended() {
@@ -108,6 +109,8 @@ class Helper {
   static constexpr std::chrono::microseconds longest_nap = 200us;
   /// How often it looks whether a thread waits where we don't know of it.
   static constexpr std::chrono::microseconds tick = 1ms;
+  /// How often it looks whether the thread that makes progress in its place still does.
+  static constexpr std::chrono::microseconds replaced_tick = 10ms;
   /// So many ticks after the last operation it sleeps until it is called, which costs the caller some 5 µs.
   static constexpr int ticks_until_dormant = 100;
   /// With STRETTO_PROGRESS_THREAD=1 it is called for operations of this size, which take longer than to be
@@ -126,8 +129,14 @@ class Helper {
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
     std::chrono::microseconds nap = shortest_nap;
     int idle_ticks = 0;
+    unsigned replacing_looks = looks_in_place_of_helper;
     while (!stopping_) {
       idle_ticks = has_outstanding() ? 0 : idle_ticks + 1;
+      const unsigned before = std::exchange(replacing_looks, looks_in_place_of_helper);
+      if (replacing_looks != before && waiting_elsewhere == 0) {
+        sleep(replaced_tick);
+        continue;
+      }
       const Look found = idle_ticks > 0 || waiting_here > 0 ? Look::needless : look();
       if (found == Look::fruitful) {
         nap = std::max(nap / 4, shortest_nap);
@@ -205,6 +214,11 @@ bool has_outstanding() {
 
 bool make_progress() {
   return make_progress_with([](const Operation& /*operation*/) { return true; });
+}
+
+bool make_progress_in_place_of_helper() {
+  looks_in_place_of_helper.fetch_add(1, std::memory_order_relaxed);
+  return make_progress() || make_progress();
 }
 
 bool make_progress_for(Operation& awaited) {

@@ -25,6 +25,11 @@ bool make_progress();
 /// one.
 bool make_progress_for(Operation& awaited);
 
+/// The same, for a thread that does so again and again, with naps in between: the helper stays away while it
+/// does. A look that finds nothing is made once more: what arrives in one of Open MPI's MPI_Testsome is told
+/// of by the next, which would come a nap later.
+bool make_progress_in_place_of_helper();
+
 /// Ends the helper thread when no operation is outstanding any more. No other thread may be in MPI.
 void drain_outstanding();
 

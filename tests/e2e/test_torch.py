@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -111,6 +112,16 @@ def test_the_benchmark_compares_backends(
     output = local_ranks("openmpi").run(2, [*program, "--json", str(file)], settings=cache)
     assert "bfloat16" in output
     assert '"stretto"' in file.read_text(encoding="utf-8")
+
+
+def test_the_benchmark_of_steps_compares_backends(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "steps.json"
+    program = [*PYTHON, "benchmarks/torch_steps.py", "--steps", "2", "--json", str(file)]
+    assert "gloo's step is" in local_ranks("openmpi").run(2, program, settings=cache)
+    seconds = json.loads(file.read_text(encoding="utf-8"))["seconds"]
+    assert {name: len(times["step"]) for name, times in seconds.items()} == {"stretto": 2, "gloo": 2}
 
 
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])

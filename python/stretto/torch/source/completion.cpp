@@ -135,17 +135,16 @@ class Completion {
       idle_ticks = 0;
       lock.unlock();
       const bool others_wait = waiting > 0;
-      const bool is_fruitful = !others_wait && stretto.progress() != 0;
+      if (!others_wait && stretto.progress() != 0) pace.fruitful();
       Works ended;
       for (const auto& work : works_) {
         if (work->try_end()) ended.push_back(work);
       }
       works_.erase(std::remove_if(works_.begin(), works_.end(), [](auto& work) { return work->has_ended(); }),
                    works_.end());
-      if (is_fruitful) pace.fruitful();
       lock.lock();
       if (!ended.empty()) return ended;
-      if (!is_fruitful) sleep(lock, others_wait ? tick : pace.nap(), false);
+      sleep(lock, others_wait ? tick : pace.nap(), false);
     }
     return {};
   }

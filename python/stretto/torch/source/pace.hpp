@@ -10,7 +10,9 @@ namespace stretto_torch {
 /// shares. A call keeps a window of segments under way, so it goes on if each message is seen before the next
 /// few have come: half of the time between those that came is soon enough. Where nothing comes, since a rank
 /// has not called yet, an eighth of the time that it has been so adds little to it. To look more often (each
-/// 20 to 200 µs) took the ranks that still computed a tenth of a step.
+/// 20 to 200 µs) took the ranks that still computed a tenth of a step; to look once more at once after one
+/// that has found something, a fiftieth; to look at the whole of that time, with half as many looks, left
+/// links idle.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;
@@ -28,7 +30,7 @@ class Pace {
     last_ = now;
   }
 
-  /// After one that has found nothing.
+  /// Until the next look.
   [[nodiscard]] std::chrono::nanoseconds nap() const {
     const auto idle = Clock::now() - last_;
     return std::clamp<std::chrono::nanoseconds>(std::max(gap_ / 2, idle / 8), shortest, longest);
