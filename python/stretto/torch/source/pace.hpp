@@ -38,7 +38,7 @@ class Pace {
 
  private:
   static constexpr std::chrono::microseconds shortest{20};
-  static constexpr std::chrono::microseconds longest{1000};
+  static constexpr std::chrono::microseconds longest{5000};
 
   Clock::duration gap_ = shortest;
   Clock::time_point last_ = Clock::now();
