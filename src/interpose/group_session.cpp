@@ -43,7 +43,7 @@ void end_mpi(int status, void* process) {
              (status != 0 ? " ends with status " + std::to_string(status)
                           : " has given up a collective that did not end") +
              "; all ranks end");
-    mpi.Abort(mpi.comm_world, status != 0 ? status : EXIT_FAILURE);
+    end_job(true, status != 0 ? status : EXIT_FAILURE);
   }
   end_session();
   free_group_types();

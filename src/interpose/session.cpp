@@ -171,14 +171,14 @@ void end_session() {
   mpi.Group_free(&session.world_group);
 }
 
-void end_job(bool has_spoken) {
+void end_job(bool has_spoken, int status) {
   // Had another rank called MPI_Abort, the job might end before this one has said why; and a launcher may end
   // it before it has passed on what it was sent just before.
   if (!has_spoken) {
     for (;;) pause();
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  mpi.Abort(mpi.comm_world, EXIT_FAILURE);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  mpi.Abort(mpi.comm_world, status);
   std::abort();
 }
 

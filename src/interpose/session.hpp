@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -100,7 +101,7 @@ void begin_session(int given_level, int asked_level);
 void end_session();
 
 /// Ends the job when one rank, of those that call this, has said why. None returns.
-[[noreturn]] void end_job(bool has_spoken);
+[[noreturn]] void end_job(bool has_spoken, int status = EXIT_FAILURE);
 
 /// One line on standard error.
 void complain(const std::string& line);
