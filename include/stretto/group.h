@@ -119,7 +119,8 @@ void stretto_work_describe(stretto_work* work, char* text, size_t length);
 /* One that has not ended is given up: MPI still uses its buffers, which must stay. */
 void stretto_work_free(stretto_work* work);
 
-/* Ends all ranks of the job, with this exit status. */
+/* Ends all ranks of the job, with this exit status, when the launcher has had time to read what was written.
+ */
 void stretto_abort(int status);
 
 /* NOLINTEND(modernize-use-using,readability-identifier-naming) */

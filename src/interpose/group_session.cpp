@@ -170,5 +170,5 @@ STRETTO_VISIBLE void stretto_group_free(stretto_group* group) {
 }
 
 STRETTO_VISIBLE void stretto_abort(int status) {
-  mpi.Abort(mpi.comm_world, status);
+  end_job(true, status);
 }

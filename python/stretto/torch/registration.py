@@ -9,7 +9,6 @@ import importlib.util
 import inspect
 import os
 import sys
-import time
 from contextlib import suppress
 from datetime import timedelta
 from types import ModuleType, TracebackType
@@ -24,8 +23,6 @@ from stretto.torch.launched import HOW_TO_START, find_launch, load_mpi
 from stretto.torch.rendezvous import set_environment
 
 NAME = "stretto"
-_SECONDS_TO_READ = 0.5
-"""Of what a rank writes before it ends the job, Open MPI's launcher loses what it has not read by then."""
 
 
 class _Job:
@@ -75,7 +72,6 @@ def _end_all_by_exceptions(extension: ModuleType) -> None:
             for stream in (sys.stdout, sys.stderr):
                 with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
                     stream.flush()
-            time.sleep(_SECONDS_TO_READ)
             extension.abort(1)
 
     sys.excepthook = note
