@@ -21,14 +21,14 @@ bool has_outstanding();
 /// Takes every outstanding operation as far as it gets without waiting; whether anything happened.
 bool make_progress();
 
-/// The same, for a thread that waits for one of them: that one first, and without a lock if it is the only
-/// one.
-bool make_progress_for(Operation& awaited);
-
 /// The same, for a thread that does so again and again, with naps in between: the helper stays away while it
 /// does. A look that finds nothing is made once more: what arrives in one of Open MPI's MPI_Testsome is told
 /// of by the next, which would come a nap later.
 bool make_progress_in_place_of_helper();
+
+/// As make_progress(), for a thread that waits for one of them: that one first, and without a lock if it is
+/// the only one.
+bool make_progress_for(Operation& awaited);
 
 /// Ends the helper thread when no operation is outstanding any more. No other thread may be in MPI.
 void drain_outstanding();

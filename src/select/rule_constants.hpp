@@ -12,8 +12,8 @@ namespace stretto {
 /// those with which, by the schedule walker, the rule loses least against the best spec on the machines that
 /// are committed in python/stretto/machines (docs/models.md).
 struct RuleConstants {
-  /// What pipelined schedules send at a time. Short enough that every library sends it eagerly, long enough
-  /// that the cost of a message is small against its time.
+  /// What pipelined schedules of blocking calls send at a time. Short enough that every library sends it
+  /// eagerly, long enough that the cost of a message is small against its time.
   std::size_t message = 16384;
   std::size_t least_message = 8192;
 

@@ -37,6 +37,12 @@ class Completion {
     }
   }
 
+  void look_at_once() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!is_led_) find_leader();
+    call();
+  }
+
   void stop() {
     std::unique_lock<std::mutex> lock(mutex_);
     stopping_ = true;
@@ -135,7 +141,11 @@ class Completion {
       idle_ticks = 0;
       lock.unlock();
       const bool others_wait = waiting > 0;
-      if (!others_wait && stretto.progress() != 0) pace.fruitful();
+      if (others_wait) {
+        pace.hurry();  // they may leave it to this thread any time
+      } else if (stretto.progress() != 0) {
+        pace.fruitful();
+      }
       Works ended;
       for (const auto& work : works_) {
         if (work->try_end()) ended.push_back(work);
@@ -186,6 +196,10 @@ Completion& completion() {
 
 void complete_later(c10::intrusive_ptr<Work> work, bool at_once) {
   completion().add(std::move(work), at_once);
+}
+
+void look_at_once() {
+  completion().look_at_once();
 }
 
 void stop_completing() {

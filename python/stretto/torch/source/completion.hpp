@@ -14,7 +14,8 @@ void complete_later(c10::intrusive_ptr<Work> work, bool at_once);
 /// Ends the threads, but for those in a callback that does not return; what is under way stays so.
 void stop_completing();
 
-/// While this lives its thread makes progress with all works, so that the completing one need not.
+/// While this lives its thread makes progress with all works, so that the completing one need not. Who ends
+/// it before the work has ended goes on with look_at_once().
 class Waiting {
  public:
   Waiting();
@@ -22,5 +23,8 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
   ~Waiting();
 };
+
+/// The completing thread is to look now, as after a new work.
+void look_at_once();
 
 }  // namespace stretto_torch

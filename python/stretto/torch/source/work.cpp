@@ -2,9 +2,11 @@
 #include "work.hpp"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -15,8 +17,44 @@
 namespace stretto_torch {
 namespace {
 
-/// How long a thread makes progress before it looks at its clock again.
-constexpr double slice_seconds = 0.01;
+/// How long a thread looks before it asks whether it has the core to itself.
+constexpr std::chrono::microseconds slice{200};
+
+/// For a slice of time, or until the call has ended; whether it has. The thread yields the core with the
+/// usual slices: with short ones (as stretto_work_wait() waits) it would have it back at once.
+bool look_at(stretto_work* call) {
+  const auto until = Clock::now() + slice;
+  do {
+    if (stretto.work_test(call) != 0) return true;
+    if (stretto.progress() == 0) sched_yield();
+  } while (Clock::now() < until);
+  return false;
+}
+
+/// Of the core on which the calling thread runs.
+class Core {
+ public:
+  /// Whether others had more than a quarter of it since the last time. A thread that waits yields it to them,
+  /// but each of its looks takes some of their time and of their caches.
+  bool is_shared() {
+    const Clock::time_point now = Clock::now();
+    const std::chrono::nanoseconds used = used_by_this_thread();
+    const bool shared = used - used_ < (now - last_) * 3 / 4;
+    last_ = now;
+    used_ = used;
+    return shared;
+  }
+
+ private:
+  static std::chrono::nanoseconds used_by_this_thread() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+
+  Clock::time_point last_ = Clock::now();
+  std::chrono::nanoseconds used_ = used_by_this_thread();
+};
 
 }  // namespace
 
@@ -63,13 +101,23 @@ bool Work::try_end() {
   return true;
 }
 
-/// After a timeout of its own the caller may wait once more; after that of the group the work is given up.
+/// Where the core is free the thread looks by itself, which is soonest; where it is not it sleeps until the
+/// completing thread has ended the work. After a timeout of its own the caller may wait once more; after that
+/// of the group the work is given up.
 bool Work::wait(std::chrono::milliseconds timeout) {
   const bool has_own = timeout != kNoTimeout && timeout != c10d::kUnsetTimeout;
   const auto came = Clock::now();
   std::optional<Waiting> waiting(std::in_place);
+  Core core;
   while (!has_ended()) {
     if (has_own && Clock::now() - came > timeout) std::rethrow_exception(overdue(timeout, ""));
+    if (!waiting) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      cv_.wait_for(lock, std::chrono::milliseconds(10), [&] { return completed_; });
+      lock.unlock();
+      isCompleted();  // by itself, where the system has no thread to give
+      continue;
+    }
     std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
     if (!turn.owns_lock()) {
       // Whose turn it is may be about to end it.
@@ -82,9 +130,16 @@ bool Work::wait(std::chrono::milliseconds timeout) {
                                       [](stretto_work* call) { return stretto.work_test(call) == 0; });
     if (pending == calls_.end()) {
       end();
-    } else if (stretto.work_wait(*pending, slice_seconds) == 0 && Clock::now() - began_ > task_.timeout) {
+    } else if (look_at(*pending)) {
+      continue;
+    } else if (Clock::now() - began_ > task_.timeout) {
       fail_overdue();
     } else {
+      turn.unlock();
+      if (core.is_shared()) {
+        waiting.reset();
+        look_at_once();
+      }
       continue;
     }
     turn.unlock();
