@@ -112,7 +112,7 @@ class Helper {
   /// How often it looks whether the thread that makes progress in its place still does.
   static constexpr std::chrono::microseconds replaced_tick = 10ms;
   /// So many ticks after the last operation it sleeps until it is called, which costs the caller some 5 µs.
-  static constexpr int ticks_until_dormant = 100;
+  static constexpr int ticks_until_dormant = 3;
   /// With STRETTO_PROGRESS_THREAD=1 it is called for operations of this size, which take longer than to be
   /// called does. A shorter one is left alone at the first look: it is often waited for at once.
   static constexpr std::size_t least_urgent_bytes = std::size_t{512} << 10;

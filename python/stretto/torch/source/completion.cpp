@@ -67,7 +67,7 @@ class Completion {
   /// While another thread waits, and so makes progress with everything; or soon after the last work.
   static constexpr microseconds tick{1000};
   /// So many ticks after the last work it sleeps until it is called.
-  static constexpr int ticks_until_dormant = 100;
+  static constexpr int ticks_until_dormant = 3;
   static constexpr std::chrono::seconds longest_end{5};
 
   /// Under the lock. Where the system has no thread to give there is none: the next call tries again, and so

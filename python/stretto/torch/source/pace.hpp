@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace stretto_torch {
 
@@ -21,13 +22,16 @@ class Pace {
   void hurry() {
     gap_ = shortest;
     last_ = Clock::now();
+    after_pause_ = false;
   }
 
-  /// A look has found something.
+  /// A look has found something. A pause, as of a rank that comes late, says nothing of the time between the
+  /// messages that follow; two such times in turn do.
   void fruitful() {
     const auto now = Clock::now();
-    gap_ = (3 * gap_ + (now - last_)) / 4;
-    last_ = now;
+    const auto gap = now - std::exchange(last_, now);
+    after_pause_ = !after_pause_ && gap > std::max<Clock::duration>(8 * gap_, longest);
+    gap_ = after_pause_ ? shortest : (3 * gap_ + gap) / 4;
   }
 
   /// Until the next look.
@@ -42,6 +46,7 @@ class Pace {
 
   Clock::duration gap_ = shortest;
   Clock::time_point last_ = Clock::now();
+  bool after_pause_ = false;
 };
 
 }  // namespace stretto_torch

@@ -6,55 +6,28 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "completion.hpp"
+#include "core.hpp"
 #include "interface.hpp"
 
 namespace stretto_torch {
 namespace {
 
-/// How long a thread looks before it asks whether it has the core to itself.
-constexpr std::chrono::microseconds slice{200};
-
-/// For a slice of time, or until the call has ended; whether it has. The thread yields the core with the
-/// usual slices: with short ones (as stretto_work_wait() waits) it would have it back at once.
+/// For as long as it takes to see whether the core is shared, or until the call has ended; whether it has.
+/// The thread yields the core with the usual slices: with short ones (as stretto_work_wait() waits) it would
+/// have it back at once.
 bool look_at(stretto_work* call) {
-  const auto until = Clock::now() + slice;
+  const auto until = Clock::now() + Core::least;
   do {
     if (stretto.work_test(call) != 0) return true;
     if (stretto.progress() == 0) sched_yield();
   } while (Clock::now() < until);
   return false;
 }
-
-/// Of the core on which the calling thread runs.
-class Core {
- public:
-  /// Whether others had more than a quarter of it since the last time. A thread that waits yields it to them,
-  /// but each of its looks takes some of their time and of their caches.
-  bool is_shared() {
-    const Clock::time_point now = Clock::now();
-    const std::chrono::nanoseconds used = used_by_this_thread();
-    const bool shared = used - used_ < (now - last_) * 3 / 4;
-    last_ = now;
-    used_ = used;
-    return shared;
-  }
-
- private:
-  static std::chrono::nanoseconds used_by_this_thread() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-  }
-
-  Clock::time_point last_ = Clock::now();
-  std::chrono::nanoseconds used_ = used_by_this_thread();
-};
 
 }  // namespace
 
@@ -101,53 +74,61 @@ bool Work::try_end() {
   return true;
 }
 
-/// Where the core is free the thread looks by itself, which is soonest; where it is not it sleeps until the
-/// completing thread has ended the work. After a timeout of its own the caller may wait once more; after that
-/// of the group the work is given up.
+/// Where it has its core for itself the thread looks by itself, which is soonest. Where it has had to share
+/// it, be it in what it computed before, it sleeps until the completing thread has ended the work: who looks
+/// takes time of those that compute, and keeps the core busy that would fetch them if it were idle. After a
+/// timeout of its own the caller may wait once more; after that of the group the work is given up.
 bool Work::wait(std::chrono::milliseconds timeout) {
+  if (!has_ended()) wait_until_ended(timeout);
+  if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
+  return true;
+}
+
+void Work::wait_until_ended(std::chrono::milliseconds timeout) {
+  thread_local Core core;
   const bool has_own = timeout != kNoTimeout && timeout != c10d::kUnsetTimeout;
   const auto came = Clock::now();
-  std::optional<Waiting> waiting(std::in_place);
-  Core core;
+  std::optional<Waiting> looking(std::in_place);
+  Look found = Look::fruitless;
   while (!has_ended()) {
     if (has_own && Clock::now() - came > timeout) std::rethrow_exception(overdue(timeout, ""));
-    if (!waiting) {
-      std::unique_lock<std::mutex> lock(mutex_);
-      cv_.wait_for(lock, std::chrono::milliseconds(10), [&] { return completed_; });
-      lock.unlock();
+    if (looking && found == Look::fruitless && core.is_shared()) {
+      looking.reset();
+      look_at_once();
+    }
+    if (!looking) {
+      sleep_until_ended(std::chrono::milliseconds(10));
       isCompleted();  // by itself, where the system has no thread to give
       continue;
     }
-    std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
-    if (!turn.owns_lock()) {
-      // Whose turn it is may be about to end it.
-      std::unique_lock<std::mutex> lock(mutex_);
-      cv_.wait_for(lock, std::chrono::microseconds(100), [&] { return completed_; });
-      continue;
+    found = look();
+    if (found == Look::by_another) {
+      sleep_until_ended(std::chrono::microseconds(100));  // who may be about to end it
+    } else if (found == Look::ended) {
+      looking.reset();  // what is called now may wait for others
+      tell();
     }
-    if (has_ended()) break;
-    const auto pending = std::find_if(calls_.begin(), calls_.end(),
-                                      [](stretto_work* call) { return stretto.work_test(call) == 0; });
-    if (pending == calls_.end()) {
-      end();
-    } else if (look_at(*pending)) {
-      continue;
-    } else if (Clock::now() - began_ > task_.timeout) {
-      fail_overdue();
-    } else {
-      turn.unlock();
-      if (core.is_shared()) {
-        waiting.reset();
-        look_at_once();
-      }
-      continue;
-    }
-    turn.unlock();
-    waiting.reset();  // what is called now may wait for others
-    tell();
   }
-  if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
-  return true;
+  core.begin();
+}
+
+Work::Look Work::look() {
+  const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
+  if (!turn.owns_lock()) return Look::by_another;
+  if (has_ended()) return Look::fruitless;
+  for (stretto_work* call : calls_) {
+    if (stretto.work_test(call) != 0 || look_at(call)) continue;
+    if (Clock::now() - began_ <= task_.timeout) return Look::fruitless;
+    fail_overdue();
+    return Look::ended;
+  }
+  end();
+  return Look::ended;
+}
+
+void Work::sleep_until_ended(std::chrono::microseconds longest) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  cv_.wait_for(lock, longest, [&] { return completed_; });
 }
 
 void Work::end() {

@@ -6,6 +6,7 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -54,6 +55,12 @@ class Work final : public c10d::Work {
   void tell();
 
  private:
+  enum class Look : std::uint8_t { fruitless, by_another, ended };
+
+  void wait_until_ended(std::chrono::milliseconds timeout);
+  /// For a slice of time. After `ended`, as after try_end(), the caller must tell().
+  Look look();
+  void sleep_until_ended(std::chrono::microseconds longest);
   /// By the thread whose turn it is.
   void end();
   void fail_overdue();
