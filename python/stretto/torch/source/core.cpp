@@ -53,9 +53,9 @@ Core::Times Core::times() {
 
 bool Core::is_shared() {
   const Times before = last_;
+  if (Clock::now() - before.now < least) return false;
   last_ = times();
-  const auto elapsed = last_.now - before.now;
-  return elapsed >= least && last_.ready - before.ready > elapsed / 4;
+  return last_.ready - before.ready > (last_.now - before.now) / 4;
 }
 
 void Core::begin() {
