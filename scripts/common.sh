@@ -8,6 +8,10 @@ cd "$root"
 # CMake and Ninja come from the virtual environment too.
 export PATH=$venv/bin:$PATH
 export CMAKE_BUILD_PARALLEL_LEVEL=$jobs
+# What is installed and what is tested are made of the same objects, in folders of their own.
+if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
 
 step() { printf '== %s\n' "$*"; }
 fail() {
