@@ -114,7 +114,8 @@ function(stretto_add_abi abi)
   endif()
 
   file(GLOB_RECURSE bench_sources CONFIGURE_DEPENDS src/bench/*.cpp)
-  if(bench_sources AND library_sources)
+  # No test under a sanitizer runs it.
+  if(bench_sources AND library_sources AND NOT STRETTO_SANITIZE)
     # How to wait is the same as in the library, which does not give it away.
     add_executable(stretto-bench-${abi} ${bench_sources} src/engine/time_slice.cpp)
     # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
   MPI_Comm comm{};
   int rank = 0;
   int size = 0;
+  /// Held by the group, and by its works until they are freed.
+  std::shared_ptr<const int> held = std::make_shared<const int>();
 };
 
 struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
@@ -26,6 +29,8 @@ struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
   MPI_Datatype datatype{};
   std::string error;
   int source = STRETTO_ANY_SOURCE;
+  /// Of its group.
+  std::shared_ptr<const int> held;
 };
 
 namespace stretto {

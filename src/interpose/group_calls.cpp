@@ -18,6 +18,12 @@ namespace {
 
 using Work = std::unique_ptr<stretto_work>;
 
+Work work_of(const stretto_group* group) {
+  auto work = std::make_unique<stretto_work>();
+  work->held = group->held;
+  return work;
+}
+
 /// Of a call that is cut; a power of two, so that elements stay aligned.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
 
@@ -43,16 +49,16 @@ stretto_work* finish(Work work, bool is_started) {
 }
 
 template <typename Start>
-stretto_work* one_call(const Start& start) {
-  auto work = std::make_unique<stretto_work>();
+stretto_work* one_call(const stretto_group* group, const Start& start) {
+  Work work = work_of(group);
   const bool is_started = add(work, start);
   return finish(std::move(work), is_started);
 }
 
 /// start(first, count, request) for parts of a message.
 template <typename Start>
-stretto_work* cut(std::size_t count, const Start& start) {
-  auto work = std::make_unique<stretto_work>();
+stretto_work* cut(const stretto_group* group, std::size_t count, const Start& start) {
+  Work work = work_of(group);
   bool is_started = true;
   std::size_t first = 0;
   do {
@@ -111,8 +117,8 @@ class Units {
 
 /// A call whose blocks have the same number of bytes on all ranks: start(units, request).
 template <typename Start>
-stretto_work* by_blocks(std::size_t bytes, const Start& start) {
-  auto work = std::make_unique<stretto_work>();
+stretto_work* by_blocks(const stretto_group* group, std::size_t bytes, const Start& start) {
+  Work work = work_of(group);
   const Units units(bytes, bytes, *work);
   const bool is_started =
       units.fits() && add(work, [&](MPI_Request* request) { return start(units, request); });
@@ -132,7 +138,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_allreduce(stretto_group* group, cons
       "MPI_Iallreduce", nullptr, nullptr);
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
-  return cut(count, [&](Size first, int some, MPI_Request* request) {
+  return cut(group, count, [&](Size first, int some, MPI_Request* request) {
     const void* from = in == out ? MPI_IN_PLACE : at(in, first * by.bytes);
     return allreduce(next, non_blocking(request), from, at(out, first * by.bytes), some, to_raw(by.datatype),
                      to_raw(by.op), to_raw(group->comm), static_cast<void*>(request));
@@ -146,7 +152,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const v
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   const bool is_root = group->rank == root;
-  return cut(count, [&](Size first, int some, MPI_Request* request) {
+  return cut(group, count, [&](Size first, int some, MPI_Request* request) {
     const void* from = is_root && in == out ? MPI_IN_PLACE : at(in, first * by.bytes);
     void* into = is_root ? at(out, first * by.bytes) : nullptr;
     return reduce(next, non_blocking(request), from, into, some, to_raw(by.datatype), to_raw(by.op), root,
@@ -168,7 +174,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group,
     set_error("a rank's part of a reduce_scatter has more elements than MPI's int counts; cut the message");
     return nullptr;
   }
-  auto work = std::make_unique<stretto_work>();
+  Work work = work_of(group);
   work->numbers.assign(counts, counts + size);
   const bool is_even = std::all_of(counts, counts + size, [&](Size count) { return count == counts[0]; });
   const bool is_started = add(work, [&](MPI_Request* request) {
@@ -184,7 +190,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group,
 
 STRETTO_VISIBLE stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root) {
   static const Next<int(void*, int, RawHandle, int, RawHandle, void*)> next("MPI_Ibcast", nullptr, nullptr);
-  return cut(bytes, [&](Size first, int some, MPI_Request* request) {
+  return cut(group, bytes, [&](Size first, int some, MPI_Request* request) {
     return bcast(next, non_blocking(request), static_cast<void*>(at(data, first)), some, to_raw(MPI_BYTE),
                  root, to_raw(group->comm), static_cast<void*>(request));
   });
@@ -194,7 +200,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, cons
                                                       size_t bytes) {
   static const Next<int(const void*, int, RawHandle, void*, int, RawHandle, RawHandle, void*)> next(
       "MPI_Iallgather", nullptr, nullptr);
-  return by_blocks(bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
     const int count = units.count(bytes);
     return allgather(next, non_blocking(request), in, count, to_raw(units.datatype()), out, count,
                      to_raw(units.datatype()), to_raw(group->comm), static_cast<void*>(request));
@@ -203,7 +209,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, cons
 
 STRETTO_VISIBLE stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out,
                                                    size_t bytes, int root) {
-  return by_blocks(bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
     const int count = units.count(bytes);
     return mpi.Igather(in, count, units.datatype(), out, count, units.datatype(), root, group->comm, request);
   });
@@ -211,7 +217,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_gather(stretto_group* group, const v
 
 STRETTO_VISIBLE stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out,
                                                     size_t bytes, int root) {
-  return by_blocks(bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
     const int count = units.count(bytes);
     return mpi.Iscatter(in, count, units.datatype(), out, count, units.datatype(), root, group->comm,
                         request);
@@ -230,7 +236,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const
     sent += in_bytes[i];
     received += out_bytes[i];
   }
-  auto work = std::make_unique<stretto_work>();
+  Work work = work_of(group);
   const Units units(std::max(sent, received), common, *work);
   if (!units.fits()) return nullptr;
   // Counts and displacements of what is sent, then of what is received.
@@ -254,19 +260,19 @@ STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
-  return one_call([&](MPI_Request* request) { return mpi.Ibarrier(group->comm, request); });
+  return one_call(group, [&](MPI_Request* request) { return mpi.Ibarrier(group->comm, request); });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to,
                                                  int tag) {
-  return by_blocks(bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
     return mpi.Isend(in, units.count(bytes), units.datatype(), to, tag, group->comm, request);
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from,
                                                  int tag) {
-  return by_blocks(bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
     return mpi.Irecv(out, units.count(bytes), units.datatype(),
                      from == STRETTO_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag, group->comm, request);
   });

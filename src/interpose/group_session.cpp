@@ -160,8 +160,10 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
 STRETTO_VISIBLE void stretto_group_free(stretto_group* group) {
   int is_finalized = 0;
   mpi.Finalized(&is_finalized);
-  // After a work was given up, a call of the group may be under way for ever.
-  if (is_finalized == 0 && !has_lost_work) {
+  // Open MPI 4 does not survive that a communicator is freed under a call that is not blocking. After a work
+  // was given up, one of the group may be under way for ever.
+  const bool has_works = group->held.use_count() > 1;
+  if (is_finalized == 0 && !has_works && !has_lost_work) {
     wait_until_opened(group->comm);
     const WaitingElsewhere elsewhere;
     mpi.Comm_free(&group->comm);

@@ -133,6 +133,15 @@ def test_what_cannot_be_is_refused_and_mpi4py_goes_along(
         assert lines_of_right(local_ranks(name).run(3, program, settings=cache)) == 1
 
 
+@pytest.mark.parametrize("case", ["daemon", "child", "unwaited", "destroyed"])
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_job_ends_whatever_is_under_way(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str, case: str
+) -> None:
+    program = [*PYTHON, str(FOLDER / "torch_ending.py"), case]
+    assert lines_of_right(local_ranks(name).run(3, program, settings=cache)) == 1
+
+
 @pytest.mark.parametrize(
     ("case", "settings", "line"),
     [
@@ -144,6 +153,7 @@ def test_what_cannot_be_is_refused_and_mpi4py_goes_along(
         ("shapes", {"STRETTO_CHECK": "1"}, "has a message of 1200016 bytes; the job ends"),
         ("shapes", {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, "Detected mismatch between collectives on ranks"),
         ("mpi4py exception", {}, "ArithmeticError: the last rank has failed"),
+        ("mpi4py overdue", {}, "has not ended after 2 s"),
         ("alone", {}, "of its 3 ranks not all have come to make it within 2 s"),
         ("arguments", {}, "leave rank and world_size to Stretto"),
         ("threads", {}, "MPI was initialized without MPI_THREAD_MULTIPLE"),

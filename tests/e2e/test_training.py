@@ -88,6 +88,14 @@ def test_an_interpreter_without_the_framework() -> None:
     assert "name another interpreter by --python" in ran.stderr
 
 
+@pytest.mark.parametrize("specs", [["--specs", "native"], ["--without-stretto"]])
+def test_an_interpreter_whose_horovod_is_of_another_mpi(specs: list[str]) -> None:
+    """Each of its ranks would train by itself, as rank 0 of one."""
+    ran = subprocess.run(tensorflow("--mpi", "mpich", *specs), capture_output=True, text=True, timeout=100)
+    assert ran.returncode == 2
+    assert "for another MPI than the launcher's (mpich)" in ran.stderr
+
+
 def test_a_rank_that_dies_ends_the_job(tmp_path: Path) -> None:
     """Within seconds, as the launcher sees it."""
     line = pytorch("--rounds", "1000", "--json", str(tmp_path / "x.json"))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -311,9 +312,11 @@ class Checks:
         futures = [work.get_future().then(partial(hear, i)) for i, work in enumerate(works)]
         for i in (*range(1, 90, 3), 5):
             works[i].wait()
+            assert works[i].get_future().done()
         for i in range(0, 90, 3):
             while not works[i].is_completed():
                 pass
+            assert works[i].get_future().done()
         for i, future in enumerate(futures):
             (tensor,) = future.wait()
             same(tensor, wanted[i], "future", i)
@@ -340,6 +343,21 @@ class Checks:
         # Those of a hook end after the backward pass; the next call must find all as it was.
         dist.barrier(self.group)
 
+    def each_for_the_next(self) -> None:
+        """What follows a work waits for one that may have ended in the same look."""
+        for _ in range(20):
+            if self.rank == 0:
+                time.sleep(0.005)  # the others then look less often
+            works = [dist.all_reduce(torch.ones(9), SUM, self.group, async_op=True) for _ in range(4)]
+            futures = [work.get_future() for work in works]
+            following = [
+                future.then(partial(lambda other, _: other.wait(), futures[i - 1]))
+                for i, future in enumerate(futures)
+            ]
+            for future in following:
+                (tensor,) = future.wait()
+                assert torch.all(tensor == self.size)
+
     def run(self) -> None:
         self.reductions()
         self.roundings()
@@ -354,6 +372,7 @@ class Checks:
         self.objects()
         self.asynchronous()
         self.one_after_the_other()
+        self.each_for_the_next()
 
 
 def main() -> None:

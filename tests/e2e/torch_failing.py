@@ -191,6 +191,17 @@ def mpi4py_exception() -> None:
     dist.barrier()
 
 
+def mpi4py_overdue() -> None:
+    """A call that was given up, and whose error was caught, where mpi4py will end MPI."""
+    from mpi4py import MPI  # noqa: F401, PLC0415
+
+    rank = begin(timedelta(seconds=2))
+    dist.barrier()
+    if rank == LAST:
+        time.sleep(30)
+    refusal(lambda: dist.all_reduce(torch.ones(10)))
+
+
 CASES: dict[str, Callable[[], None]] = {
     "refused": refused,
     "hook": hook,
@@ -204,6 +215,7 @@ CASES: dict[str, Callable[[], None]] = {
     "threads": threads,
     "mpi4py": mpi4py_first,
     "mpi4py exception": mpi4py_exception,
+    "mpi4py overdue": mpi4py_overdue,
 }
 
 if __name__ == "__main__":

@@ -128,13 +128,3 @@ def test_what_contradicts_mpi_is_an_error(meet: Meet, before: dict[str, str]) ->
     (name, value), *_ = before.items()
     with pytest.raises(StrettoError, match=f"{name} is {value} in the environment"):
         meet(1, before)
-
-
-def test_launchers_are_known_by_their_variables(rendezvous: ModuleType) -> None:
-    from stretto.torch.launched import Launch, find_launch  # noqa: PLC0415
-
-    assert rendezvous  # the package is imported
-    openmpi = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4"}
-    assert find_launch(openmpi) == Launch("openmpi", 1, 4)
-    assert find_launch({"PMI_RANK": "0", "PMI_SIZE": "2"}) == Launch("mpich", 0, 2)
-    assert find_launch({"RANK": "0", "WORLD_SIZE": "1"}) is None

@@ -12,13 +12,14 @@ import os
 import sys
 
 from stretto.errors import StrettoError
+from stretto.launched import find_launch
 
 try:
     import torch.distributed
 except ImportError as error:
     raise StrettoError(f"stretto.torch needs PyTorch ({error}); install it: pip install torch") from None
 
-from stretto.torch.launched import HOW_TO_START, find_launch
+from stretto.torch.loading import HOW_TO_START
 from stretto.torch.registration import register
 
 if not torch.distributed.is_available():

@@ -18,8 +18,9 @@ import torch.distributed
 
 from stretto import paths
 from stretto.errors import StrettoError
+from stretto.launched import find_launch
 from stretto.torch.building import built_extension
-from stretto.torch.launched import HOW_TO_START, find_launch, load_mpi
+from stretto.torch.loading import HOW_TO_START, load_mpi
 from stretto.torch.rendezvous import set_environment
 
 NAME = "stretto"
@@ -46,10 +47,16 @@ class _Job:
                 f"the launcher started {launch.ranks} ranks, but the MPI library of this process sees "
                 f"{self.place[1]}: it is not the launcher's; name the right one by MPI4PY_LIBMPI"
             )
+        self._process = os.getpid()
         # Before the interpreter is gone, in which futures may call functions of Python.
-        atexit.register(self.extension.stop)
+        atexit.register(self._stop)
         if _mpi4py_has_begun():
-            _end_all_by_exceptions(self.extension)
+            _end_all_by_failures(self.extension)
+
+    def _stop(self) -> None:
+        """Nothing in a child by fork, which has no such threads. After an exception others wait in vain."""
+        if os.getpid() == self._process:
+            self.extension.stop(not hasattr(sys, "last_value"))
 
 
 def _mpi4py_has_begun() -> bool:
@@ -57,8 +64,8 @@ def _mpi4py_has_begun() -> bool:
     return mpi is not None and bool(mpi.Is_initialized())
 
 
-def _end_all_by_exceptions(extension: ModuleType) -> None:
-    """mpi4py would wait in MPI_Finalize for ranks that wait for this one."""
+def _end_all_by_failures(extension: ModuleType) -> None:
+    """mpi4py would wait in MPI_Finalize for ranks that wait for this one, or for a call that was given up."""
     shown = sys.excepthook
     failed = False
 
@@ -68,7 +75,7 @@ def _end_all_by_exceptions(extension: ModuleType) -> None:
         shown(kind, error, trace)
 
     def end() -> None:
-        if failed:
+        if failed or extension.has_given_up():
             for stream in (sys.stdout, sys.stderr):
                 with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
                     stream.flush()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from stretto.architectures import ARCHITECTURES
+from stretto.launched import find_launch
 from stretto.workers import loop, switch
 from stretto.workers.cores import share_of_cores
 from stretto.workers.images import DataError, find_source
@@ -42,12 +43,24 @@ def main(text: str) -> None:
         architecture = ARCHITECTURES[options.model]()
         source = find_source(options.data, architecture)
         trainer = trainer_module.make_trainer(architecture, options)
+        _check_ranks(trainer.ranks, options)
         loop.run(trainer, source, options)
         trainer.end()
     except DataError as error:
         _fail(str(error))
     except Exception as error:
         _fail(_in_words(error, options))
+
+
+def _check_ranks(ranks: int, options: Options) -> None:
+    """A framework of another MPI than the launcher's begins a job of its own on every rank."""
+    launch = find_launch(os.environ)
+    if launch is not None and launch.ranks != ranks:
+        _fail(
+            f"the launcher started {launch.ranks} ranks, and {options.framework} found {ranks}: what it has "
+            f"under it is built for another MPI than the launcher's ({launch.abi}); name another interpreter "
+            "by --python, or another launcher"
+        )
 
 
 def _in_words(error: Exception, options: Options) -> str:

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
+#include <cstdint>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,12 +24,14 @@ using std::chrono::microseconds;
 std::atomic<int> waiting{0};
 
 /// One thread at a time leads: it looks at all works. What follows a work (a callback of its future) may wait
-/// for the future of another one, so before it tells of ends the leader steps down, and a thread that is to
-/// spare leads on where there is something to be looked at. Mostly there are two threads, of which one waits.
+/// for the future of any other one, be it one that has ended in the same look. So before a thread tells of an
+/// end the leader steps down, and a thread that is to spare leads on, and tells of the next, where there is
+/// something left. Mostly there are two threads, of which one waits.
 class Completion {
  public:
   void add(c10::intrusive_ptr<Work> work, bool at_once) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (leaving_ == Leaving::at_once) return;  // who waits for it ends it
     added_.push_back(std::move(work));
     if (!is_led_) {
       find_leader();
@@ -39,24 +42,28 @@ class Completion {
 
   void look_at_once() {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (leaving_ == Leaving::at_once) return;
     if (!is_led_) find_leader();
     call();
   }
 
-  void stop() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    stopping_ = true;
-    call();
-    to_spare_.notify_all();
+  void stop(bool patiently) {
+    Lock lock(mutex_);
+    leave(patiently ? Leaving::when_all_is_told : Leaving::at_once);
+    const auto all_have_left = [&] { return threads_ == 0; };
+    const bool have_left = ended_.wait_for(lock, longest_end, all_have_left);
+    leave(Leaving::at_once);
     // One may be in a callback that never returns.
-    if (!ended_.wait_for(lock, longest_end, [&] { return threads_ == 0; })) return;
-    stopping_ = false;
+    if (!have_left && !ended_.wait_for(lock, last_moment, all_have_left)) return;
     Works rest = std::exchange(works_, {});
-    for (auto& work : added_) rest.push_back(std::move(work));
-    added_.clear();
+    for (Works* more : {&added_, &untold_}) {
+      for (auto& work : *more) rest.push_back(std::move(work));
+      more->clear();
+    }
     lock.unlock();
     for (const auto& work : rest) {
-      if (work->try_end()) work->tell();
+      work->try_end();
+      if (work->has_ended()) work->tell();
     }
   }
 
@@ -64,14 +71,19 @@ class Completion {
   using Lock = std::unique_lock<std::mutex>;
   using Works = std::vector<c10::intrusive_ptr<Work>>;
 
+  enum class Leaving : std::uint8_t { not_yet, when_all_is_told, at_once };
+
   /// While another thread waits, and so makes progress with everything; or soon after the last work.
   static constexpr microseconds tick{1000};
   /// So many ticks after the last work it sleeps until it is called.
   static constexpr int ticks_until_dormant = 3;
   static constexpr std::chrono::seconds longest_end{5};
+  static constexpr std::chrono::milliseconds last_moment{100};
 
-  /// Under the lock. Where the system has no thread to give there is none: the next call tries again, and so
-  /// does the thread that asks.
+  // All of these under the lock.
+
+  /// Where the system has no thread to give there is none: the next call tries again, and so does the thread
+  /// that asks.
   void find_leader() {
     if (spare_ > 0) {
       is_led_ = is_wanted_ = true;
@@ -93,44 +105,70 @@ class Completion {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  /// Under the lock.
   void call() {
     called_ = true;
     wake_up_.notify_one();
   }
 
+  void leave(Leaving when) {
+    leaving_ = when;
+    if (when == Leaving::when_all_is_told && !is_led_ && has_something()) find_leader();
+    call();
+    to_spare_.notify_all();
+  }
+
+  /// `works_` is the leader's: only for the leader, or where there is none.
+  [[nodiscard]] bool has_something() const { return !works_.empty() || !added_.empty() || !untold_.empty(); }
+  [[nodiscard]] bool has_led_to_the_end() const {
+    return leaving_ == Leaving::at_once || (leaving_ == Leaving::when_all_is_told && !has_something());
+  }
+  [[nodiscard]] bool may_leave() const {
+    return is_led_ ? leaving_ == Leaving::at_once : has_led_to_the_end();
+  }
+
   void run() {
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
     Lock lock(mutex_);
-    while (!stopping_) {
-      Works ended = lead(lock);
-      is_led_ = false;
-      if (!stopping_ && (!works_.empty() || !added_.empty())) find_leader();
-      lock.unlock();
-      for (const auto& work : ended) work->tell();
-      ended.clear();
-      lock.lock();
-      if (stopping_) break;
-      if (!is_led_) {
+    bool leads = true;
+    while (true) {
+      if (leads) {
+        lead(lock);
+        is_led_ = false;
+        tell(lock);
+      }
+      if (may_leave()) break;
+      leads = !is_led_;
+      if (leads) {
         is_led_ = true;
         continue;
       }
       ++spare_;
-      to_spare_.wait(lock, [&] { return stopping_ || is_wanted_; });
+      to_spare_.wait(lock, [&] { return is_wanted_ || may_leave(); });
       --spare_;
-      is_wanted_ = false;
+      leads = std::exchange(is_wanted_, false);
     }
-    if (--threads_ > 0) return;
-    is_led_ = false;
+    --threads_;
+    to_spare_.notify_all();
     ended_.notify_all();
   }
 
-  /// Until some have ended, of which nobody was told. Under the lock, but while it looks and sleeps; `works_`
-  /// is the leader's.
-  Works lead(Lock& lock) {
+  void tell(Lock& lock) {
+    while (!untold_.empty() && leaving_ != Leaving::at_once) {
+      c10::intrusive_ptr<Work> work = std::move(untold_.back());
+      untold_.pop_back();
+      if (!is_led_ && has_something()) find_leader();
+      lock.unlock();
+      work->tell();
+      work.reset();
+      lock.lock();
+    }
+  }
+
+  /// Until some have ended, of which nobody was told. The lock is held but while it looks and sleeps.
+  void lead(Lock& lock) {
     Pace pace;
     int idle_ticks = 0;
-    while (!stopping_) {
+    while (untold_.empty() && !has_led_to_the_end()) {
       if (!added_.empty()) pace.hurry();
       for (auto& work : added_) works_.push_back(std::move(work));
       added_.clear();
@@ -153,10 +191,9 @@ class Completion {
       works_.erase(std::remove_if(works_.begin(), works_.end(), [](auto& work) { return work->has_ended(); }),
                    works_.end());
       lock.lock();
-      if (!ended.empty()) return ended;
-      sleep(lock, others_wait ? tick : pace.nap(), false);
+      untold_.assign(ended.rbegin(), ended.rend());
+      if (untold_.empty()) sleep(lock, others_wait ? tick : pace.nap(), false);
     }
-    return {};
   }
 
   /// Whether it was called meanwhile.
@@ -177,13 +214,14 @@ class Completion {
   std::condition_variable ended_;
   Works works_;
   Works added_;
+  Works untold_;  // in the order in which they ended, from the back
   int threads_ = 0;
   int spare_ = 0;
   bool is_led_ = false;
   bool is_wanted_ = false;  // to lead
   bool called_ = false;
   bool is_dormant_ = false;
-  bool stopping_ = false;
+  Leaving leaving_ = Leaving::not_yet;
 };
 
 /// Never destroyed: threads may outlive static objects.
@@ -202,8 +240,8 @@ void look_at_once() {
   completion().look_at_once();
 }
 
-void stop_completing() {
-  completion().stop();
+void stop_completing(bool patiently) {
+  completion().stop(patiently);
 }
 
 Waiting::Waiting() {

@@ -11,8 +11,9 @@ namespace stretto_torch {
 /// Has it ended by the thread. `at_once`: nobody is going to wait for it very soon.
 void complete_later(c10::intrusive_ptr<Work> work, bool at_once);
 
-/// Ends the threads, but for those in a callback that does not return; what is under way stays so.
-void stop_completing();
+/// Ends the threads, but for those in a callback that does not return. `patiently`: what is under way has
+/// some seconds to end; what has not ended then, or at once, stays under way.
+void stop_completing(bool patiently);
 
 /// While this lives its thread makes progress with all works, so that the completing one need not. Who ends
 /// it before the work has ended goes on with look_at_once().

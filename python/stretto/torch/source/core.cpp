@@ -14,35 +14,25 @@ namespace stretto_torch {
 namespace {
 
 /// What Linux counts of the calling thread: nanoseconds on a core, ready to run without one, and slices.
-class ThreadStatistics {
- public:
-  ThreadStatistics() = default;
-  ThreadStatistics(const ThreadStatistics&) = delete;
-  ThreadStatistics& operator=(const ThreadStatistics&) = delete;
-  ~ThreadStatistics() {
-    if (file_ >= 0) close(file_);
-  }
-
-  /// False where the kernel was built without them.
-  bool read_ready(std::chrono::nanoseconds& ready) const {
-    std::array<char, 80> text{};
-    if (file_ < 0 || pread(file_, text.data(), text.size() - 1, 0) <= 0) return false;
-    std::int64_t nanoseconds = 0;
-    if (std::sscanf(text.data(), "%*d %" SCNd64, &nanoseconds) != 1) return false;
-    ready = std::chrono::nanoseconds(nanoseconds);
-    return true;
-  }
-
- private:
-  int file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-};
+/// False where it counts nothing. No file is kept open, which the program might close.
+bool read_ready(std::chrono::nanoseconds& ready) {
+  const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  std::array<char, 80> text{};
+  const bool is_read = read(file, text.data(), text.size() - 1) > 0;
+  close(file);
+  std::int64_t on_core = 0;
+  std::int64_t nanoseconds = 0;
+  if (!is_read || std::sscanf(text.data(), "%" SCNd64 " %" SCNd64, &on_core, &nanoseconds) != 2) return false;
+  ready = std::chrono::nanoseconds(nanoseconds);
+  return on_core > 0;
+}
 
 }  // namespace
 
 Core::Times Core::times() {
-  static thread_local const ThreadStatistics statistics;
   Times times{Clock::now(), {}};
-  if (statistics.read_ready(times.ready)) return times;
+  if (read_ready(times.ready)) return times;
   // All time without a core then: it slept in some of it, and takes the core for shared too often.
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);

@@ -5,6 +5,7 @@
 #include <pybind11/chrono.h>
 
 #include "completion.hpp"
+#include "ending.hpp"
 #include "interface.hpp"
 #include "process_group.hpp"
 
@@ -75,7 +76,14 @@ PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   });
   module.def("agree", &agree, released);
   module.def("abort", [](int status) { stretto.abort(status); });
-  module.def("stop", &stop_completing, released);
+  module.def("has_given_up", &has_given_up);
+  module.def(
+      "stop",
+      [](bool patiently) {
+        stop_completing(patiently);
+        keep_others_out_of_mpi();
+      },
+      released);
   module.def(
       "make_group",
       [](const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout,

@@ -109,6 +109,19 @@ ProcessGroup::WorkPointer ProcessGroup::allgather(std::vector<Tensors>& outputs,
                 {work});
 }
 
+std::vector<stretto_work*> ProcessGroup::start_allgathers(const Tensors& buffers) {
+  const size_t calls = buffers.size() / 2;
+  std::vector<stretto_work*> works;
+  works.reserve(calls);
+  const Starting group = this->group();
+  for (size_t i = 0; i < calls; ++i) {
+    const at::Tensor& input = buffers[calls + i];
+    works.push_back(
+        stretto.group_allgather(group, input_data(input), output_data(buffers[i]), bytes_of(input)));
+  }
+  return works;
+}
+
 ProcessGroup::WorkPointer ProcessGroup::_allgather_base(at::Tensor& output, at::Tensor& input,
                                                         const c10d::AllgatherOptions& options) {
   Tensors outputs{output};
@@ -133,12 +146,8 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
     }
     buffers.push_back(contiguous_output(outputs[i]));
   }
-  std::vector<stretto_work*> works;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    buffers.push_back(contiguous_input(inputs[i], buffers[i]));
-    works.push_back(stretto.group_allgather(group(), input_data(buffers.back()), output_data(buffers[i]),
-                                            bytes_of(buffers.back())));
-  }
+  for (size_t i = 0; i < inputs.size(); ++i) buffers.push_back(contiguous_input(inputs[i], buffers[i]));
+  std::vector<stretto_work*> works = start_allgathers(buffers);
   auto finish = [buffers, outputs]() mutable {
     for (size_t i = 0; i < outputs.size(); ++i) copy_back(buffers[i], outputs[i]);
   };
@@ -161,12 +170,8 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_coalesced(std::vector<Tensors>
     lists.push_back(std::move(list));
   }
   Tensors buffers = alls;
-  std::vector<stretto_work*> works;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    buffers.push_back(contiguous_input(inputs[i]));
-    works.push_back(stretto.group_allgather(group(), input_data(buffers.back()), output_data(alls[i]),
-                                            bytes_of(buffers.back())));
-  }
+  for (const at::Tensor& input : inputs) buffers.push_back(contiguous_input(input));
+  std::vector<stretto_work*> works = start_allgathers(buffers);
   auto finish = [alls, lists]() mutable {
     for (size_t i = 0; i < alls.size(); ++i) unflatten(alls[i], lists[i]);
   };

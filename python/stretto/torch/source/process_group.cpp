@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "completion.hpp"
+#include "ending.hpp"
 #include "interface.hpp"
 
 namespace stretto_torch {
@@ -41,6 +42,7 @@ void ProcessGroup::shutdown() {
 }
 
 ProcessGroup::Starting ProcessGroup::group() {
+  if (!MayCallMpi()) throw std::runtime_error("stretto: the process ends, and calls nothing more");
   std::unique_lock<std::mutex> lock(starting_);
   if (group_ == nullptr) throw std::runtime_error("stretto: the process group " + name_ + " was destroyed");
   return {std::move(lock), group_};

@@ -96,6 +96,9 @@ class ProcessGroup final : public Base {
   Starting group();
   /// `works`: what was started; of a null one throws why.
   WorkPointer follow(Call call, std::vector<stretto_work*> works);
+  /// Of as many inputs as outputs, which stand before them. Nothing is allocated between two starts: what
+  /// fails there would take the buffers from under those that have started.
+  std::vector<stretto_work*> start_allgathers(const Tensors& buffers);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;
 

@@ -158,12 +158,15 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter_tensor_coalesced(
     buffers.push_back(contiguous_output(outputs[i]));
     types.push_back(type_of(inputs[i]));
   }
+  const size_t calls = inputs.size();
+  for (size_t i = 0; i < calls; ++i) buffers.push_back(contiguous_input(inputs[i], buffers[i]));
   std::vector<stretto_work*> works;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    buffers.push_back(contiguous_input(inputs[i], buffers[i]));
+  works.reserve(calls);
+  const Starting group = this->group();
+  for (size_t i = 0; i < calls; ++i) {
     const std::vector<size_t> counts(ranks, static_cast<size_t>(outputs[i].numel()));
-    works.push_back(stretto.group_reduce_scatter(group(), input_data(buffers.back()), output_data(buffers[i]),
-                                                 counts.data(), types[i], op));
+    works.push_back(stretto.group_reduce_scatter(group, input_data(buffers[calls + i]),
+                                                 output_data(buffers[i]), counts.data(), types[i], op));
   }
   auto finish = [buffers, outputs, op = options.reduceOp, size = getSize()]() mutable {
     for (size_t i = 0; i < outputs.size(); ++i) {

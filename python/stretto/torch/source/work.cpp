@@ -12,10 +12,17 @@
 
 #include "completion.hpp"
 #include "core.hpp"
+#include "ending.hpp"
 #include "interface.hpp"
 
 namespace stretto_torch {
 namespace {
+
+std::atomic<bool> some_given_up{false};
+
+/// In a thread that sleeps until the completing one has ended the work; then it looks by itself, as the
+/// system may have had no thread to give.
+constexpr std::chrono::milliseconds longest_sleep{10};
 
 /// For as long as it takes to see whether the core is shared, or until the call has ended; whether it has.
 /// The thread yields the core with the usual slices: with short ones (as stretto_work_wait() waits) it would
@@ -36,6 +43,11 @@ void keep_for_ever(std::vector<at::Tensor> buffers) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   for (at::Tensor& buffer : buffers) kept.push_back(std::move(buffer));
+  some_given_up = true;
+}
+
+bool has_given_up() {
+  return some_given_up;
 }
 
 Work::Work(int rank, Task task, std::vector<stretto_work*> calls)
@@ -55,15 +67,19 @@ bool Work::has_ended() {
 }
 
 bool Work::isCompleted() {
-  if (has_ended()) return true;
-  stretto.progress();
-  if (try_end()) tell();
-  return has_ended();
+  if (const MayCallMpi may; may && !has_ended()) {
+    stretto.progress();
+    try_end();
+  }
+  if (!has_ended()) return false;
+  tell();
+  return true;
 }
 
 bool Work::try_end() {
+  const MayCallMpi may;
   const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
-  if (!turn.owns_lock() || has_ended()) return false;
+  if (!may || !turn.owns_lock() || has_ended()) return false;
   if (std::all_of(calls_.begin(), calls_.end(),
                   [](stretto_work* call) { return stretto.work_test(call) != 0; })) {
     end();
@@ -80,6 +96,7 @@ bool Work::try_end() {
 /// timeout of its own the caller may wait once more; after that of the group the work is given up.
 bool Work::wait(std::chrono::milliseconds timeout) {
   if (!has_ended()) wait_until_ended(timeout);
+  tell();
   if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
   return true;
 }
@@ -91,42 +108,42 @@ void Work::wait_until_ended(std::chrono::milliseconds timeout) {
   std::optional<Waiting> looking(std::in_place);
   Look found = Look::fruitless;
   while (!has_ended()) {
-    if (has_own && Clock::now() - came > timeout) std::rethrow_exception(overdue(timeout, ""));
+    const auto left = came + timeout - Clock::now();
+    if (has_own && left < Clock::duration::zero()) std::rethrow_exception(overdue(timeout, ""));
+    if (found == Look::forbidden) sleep_until_process_ends();
     if (looking && found == Look::fruitless && core.is_shared()) {
       looking.reset();
       look_at_once();
     }
     if (!looking) {
-      sleep_until_ended(std::chrono::milliseconds(10));
-      isCompleted();  // by itself, where the system has no thread to give
-      continue;
-    }
-    found = look();
-    if (found == Look::by_another) {
+      sleep_until_ended(has_own ? std::min<Clock::duration>(left, longest_sleep) : longest_sleep);
+      if (!isCompleted() && !MayCallMpi()) found = Look::forbidden;
+    } else if (found = look(looking); found == Look::by_another) {
       sleep_until_ended(std::chrono::microseconds(100));  // who may be about to end it
-    } else if (found == Look::ended) {
-      looking.reset();  // what is called now may wait for others
-      tell();
     }
   }
-  core.begin();
+  if (Clock::now() - came >= Core::least) core.begin();
 }
 
-Work::Look Work::look() {
+Work::Look Work::look(std::optional<Waiting>& looking) {
+  const MayCallMpi may;
+  if (!may) return Look::forbidden;
   const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
   if (!turn.owns_lock()) return Look::by_another;
   if (has_ended()) return Look::fruitless;
   for (stretto_work* call : calls_) {
     if (stretto.work_test(call) != 0 || look_at(call)) continue;
     if (Clock::now() - began_ <= task_.timeout) return Look::fruitless;
+    looking.reset();
     fail_overdue();
     return Look::ended;
   }
+  looking.reset();  // the end may copy much
   end();
   return Look::ended;
 }
 
-void Work::sleep_until_ended(std::chrono::microseconds longest) {
+void Work::sleep_until_ended(Clock::duration longest) {
   std::unique_lock<std::mutex> lock(mutex_);
   cv_.wait_for(lock, longest, [&] { return completed_; });
 }
@@ -178,7 +195,9 @@ std::exception_ptr Work::overdue(std::chrono::milliseconds after, const std::str
 }
 
 void Work::tell() {
-  if (const std::exception_ptr error = exception()) {
+  if (is_told_.exchange(true)) {
+    future_->wait();
+  } else if (const std::exception_ptr error = exception()) {
     future_->setErrorIfNeeded(error);
   } else {
     future_->markCompleted(c10::IValue(task_.outputs));

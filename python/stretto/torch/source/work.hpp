@@ -5,10 +5,12 @@
 #include <stretto/group.h>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +19,12 @@ namespace stretto_torch {
 using Milliseconds = std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
+class Waiting;
+
 /// MPI may still write to what was given up.
 void keep_for_ever(std::vector<at::Tensor> buffers);
+/// Whether anything was.
+bool has_given_up();
 
 /// A call on its way. It ends in whatever thread looks first: one that waits for it, or the completing one.
 class Work final : public c10d::Work {
@@ -47,20 +53,22 @@ class Work final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
   /// Ends it if it can be ended, or is overdue. Thread-safe, and never waits. True: it has ended by this
-  /// call, and whoever made that must tell().
+  /// call, and somebody must tell().
   bool try_end();
   [[nodiscard]] bool has_ended();
-  /// Its future, and so whoever wants to be called. These may start other works, and wait for their futures:
-  /// so no lock is held, and another thread must be there to end those.
+  /// Its future, and so whoever wants to be called, of the end; where another thread does so, it has told the
+  /// future afterwards. Who is called may start other works, and wait for their futures: so no lock is held,
+  /// and another thread must be there to end those.
   void tell();
 
  private:
-  enum class Look : std::uint8_t { fruitless, by_another, ended };
+  enum class Look : std::uint8_t { fruitless, by_another, ended, forbidden };
 
   void wait_until_ended(std::chrono::milliseconds timeout);
-  /// For a slice of time. After `ended`, as after try_end(), the caller must tell().
-  Look look();
-  void sleep_until_ended(std::chrono::microseconds longest);
+  /// For a slice of time. After `ended`, as after try_end(), somebody must tell(), and this thread looks no
+  /// longer.
+  Look look(std::optional<Waiting>& looking);
+  void sleep_until_ended(Clock::duration longest);
   /// By the thread whose turn it is.
   void end();
   void fail_overdue();
@@ -73,6 +81,7 @@ class Work final : public c10d::Work {
   std::mutex turn_;  // of what looks at the calls
   std::vector<stretto_work*> calls_;
   int source_ = -1;
+  std::atomic<bool> is_told_{false};
 };
 
 }  // namespace stretto_torch

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which MPI this process was started, and where that MPI's library is."""
+"""Where the library of the MPI is that started this process."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from stretto.errors import StrettoError
@@ -20,29 +19,6 @@ HOW_TO_START = (
 
 # Programs ask for the library by these names; Debian's MPICH has one of its own.
 _SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.12")}
-
-# Of each binary interface's launchers: the rank, and of how many.
-_VARIABLES = (
-    ("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("mpich", "PMI_RANK", "PMI_SIZE"),
-)
-
-
-@dataclass(frozen=True)
-class Launch:
-    """What the environment says of a rank."""
-
-    abi: str
-    rank: int
-    ranks: int
-
-
-def find_launch(environment: Mapping[str, str]) -> Launch | None:
-    """None where no MPI launcher that is known started this process."""
-    for abi, rank, ranks in _VARIABLES:
-        if environment.get(rank, "").isdigit() and environment.get(ranks, "").isdigit():
-            return Launch(abi, int(environment[rank]), int(environment[ranks]))
-    return None
 
 
 def load_mpi(abi: str) -> None:
