@@ -23,6 +23,8 @@ from stretto.errors import StrettoError
 from stretto.results import FORMS, Run, Series, read_events, summarize
 from stretto.statistics import hidden
 
+pytestmark = pytest.mark.alone
+
 ALLREDUCE = COLLECTIVES["allreduce"]
 START = {
     "event": "start", "collective": "allreduce", "root": 0,

@@ -23,6 +23,8 @@ from stretto.cli import app
 from stretto.lab import Lab
 from stretto.machine_file import Limit, MachineFile, Protocol, ReductionRate, file_text, read_machine_file
 
+pytestmark = pytest.mark.alone
+
 MACHINE = MachineFile(
     "small",
     {

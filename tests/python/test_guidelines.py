@@ -18,6 +18,8 @@ from stretto.guidelines import TOLERANCE, Guideline, check, guidelines, mockups,
 from stretto.guidelines_file import guidelines_text, parse_guidelines
 from stretto.results import Run, Series
 
+pytestmark = pytest.mark.alone
+
 FILE = Path("guidelines.json")
 
 

@@ -31,6 +31,8 @@ from stretto.study_file import Study, StudyRun, parse_bench, parse_study, study_
 from stretto.study_runs import Clock, Settings, library_algorithms, measure_run
 from stretto.study_specs import AUTO, STRETTO, Kind, candidates, kind_of, label_of
 
+pytestmark = pytest.mark.alone
+
 ALLREDUCE = COLLECTIVES["allreduce"]
 FILE = Path("study.json")
 

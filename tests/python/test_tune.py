@@ -15,6 +15,8 @@ from stretto import _core, paths, tune
 from stretto.errors import StrettoError
 from stretto.tuning_findings import CallKind
 
+pytestmark = pytest.mark.alone
+
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(tune.tune)
 
