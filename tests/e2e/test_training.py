@@ -16,7 +16,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TENSORFLOW = ROOT / ".frameworks" / "tensorflow" / "bin" / "python"
-# Steps without communication are another graph, which takes TensorFlow long to make, above all of many layers.
+# Steps without communication are another graph, which TensorFlow takes long to make, most of all of many
+# layers.
 BRIEF = ["--batch", "2", "--rounds", "2", "--steps", "1", "--compute-steps", "0"]
 
 
