@@ -12,12 +12,28 @@
 
 #define STRETTO_VISIBLE __attribute__((visibility("default")))
 
+namespace stretto {
+
+/// Held by a group, and by its works until they are freed. Open MPI 4 does not survive that a communicator is
+/// freed under a call that is not blocking; so when the last goes, it is noted for free_left_communicators().
+class GroupCommunicator {
+ public:
+  explicit GroupCommunicator(MPI_Comm comm) : comm_(comm) {}
+  GroupCommunicator(const GroupCommunicator&) = delete;
+  GroupCommunicator& operator=(const GroupCommunicator&) = delete;
+  ~GroupCommunicator();
+
+ private:
+  MPI_Comm comm_;
+};
+
+}  // namespace stretto
+
 struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
   MPI_Comm comm{};
   int rank = 0;
   int size = 0;
-  /// Held by the group, and by its works until they are freed.
-  std::shared_ptr<const int> held = std::make_shared<const int>();
+  std::shared_ptr<const stretto::GroupCommunicator> held;
 };
 
 struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
@@ -30,7 +46,7 @@ struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
   std::string error;
   int source = STRETTO_ANY_SOURCE;
   /// Of its group.
-  std::shared_ptr<const int> held;
+  std::shared_ptr<const stretto::GroupCommunicator> held;
 };
 
 namespace stretto {

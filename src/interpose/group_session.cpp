@@ -6,10 +6,14 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/immortal.hpp"
+#include "interpose/clock.hpp"
 #include "interpose/communicator.hpp"
 #include "interpose/group.hpp"
 #include "interpose/progress.hpp"
@@ -25,6 +29,31 @@ std::string& last_error() {
 
 std::atomic<bool> has_lost_work{false};
 
+/// At the end, after what the framework gives: works that nobody looks at any more go on by themselves.
+constexpr double longest_end = 1;  // s
+
+SpinLock left_lock;
+std::vector<MPI_Comm>& left_communicators() {
+  static auto& all = make_immortal<std::vector<MPI_Comm>>();
+  return all;
+}
+
+void free_left_communicators() {
+  int is_finalized = 0;
+  mpi.Finalized(&is_finalized);
+  if (is_finalized != 0) return;
+  std::vector<MPI_Comm> left;
+  {
+    const std::lock_guard guard(left_lock);
+    left = std::exchange(left_communicators(), {});
+  }
+  for (MPI_Comm comm : left) {
+    wait_until_opened(comm);
+    const WaitingElsewhere elsewhere;
+    mpi.Comm_free(&comm);
+  }
+}
+
 /// A function of MPI as the program would call it: so that Stretto, where it is preloaded, and tools see it.
 template <typename Function>
 Function* find_entry(const char* name) {
@@ -38,7 +67,9 @@ void end_mpi(int status, void* process) {
   int is_finalized = 0;
   mpi.Finalized(&is_finalized);
   if (is_finalized != 0) return;
-  if (status != 0 || has_lost_work) {
+  const double until = seconds_now() + longest_end;
+  if (status == 0) wait_until([&] { return !has_outstanding() || seconds_now() > until; });
+  if (status != 0 || has_lost_work || has_outstanding()) {
     complain("rank " + std::to_string(session.world_rank) +
              (status != 0 ? " ends with status " + std::to_string(status)
                           : " has given up a collective that did not end") +
@@ -77,6 +108,11 @@ int initialize() {
 }
 
 }  // namespace
+
+GroupCommunicator::~GroupCommunicator() {
+  const std::lock_guard guard(left_lock);
+  left_communicators().push_back(comm_);
+}
 
 int set_error(const std::string& line) {
   last_error() = line;
@@ -130,6 +166,7 @@ STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
 }
 
 STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag) {
+  free_left_communicators();
   const WaitingElsewhere elsewhere;
   MPI_Group world{};
   MPI_Group members{};
@@ -149,6 +186,7 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
     mpi.Comm_set_errhandler(group->comm, mpi.errors_return);
     mpi.Comm_rank(group->comm, &group->rank);
     mpi.Comm_size(group->comm, &group->size);
+    group->held = std::make_shared<GroupCommunicator>(group->comm);
     return group;
   }
   delete group;
@@ -158,17 +196,8 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
 }
 
 STRETTO_VISIBLE void stretto_group_free(stretto_group* group) {
-  int is_finalized = 0;
-  mpi.Finalized(&is_finalized);
-  // Open MPI 4 does not survive that a communicator is freed under a call that is not blocking. After a work
-  // was given up, one of the group may be under way for ever.
-  const bool has_works = group->held.use_count() > 1;
-  if (is_finalized == 0 && !has_works && !has_lost_work) {
-    wait_until_opened(group->comm);
-    const WaitingElsewhere elsewhere;
-    mpi.Comm_free(&group->comm);
-  }
   delete group;
+  free_left_communicators();
 }
 
 STRETTO_VISIBLE void stretto_abort(int status) {

@@ -40,13 +40,25 @@ void remove_ended() {
   outstanding.store(list().size(), std::memory_order_relaxed);
 }
 
+/// What a look needs, kept from look to look. In exit() the main thread's is gone before static objects and
+/// handlers, which may still call MPI.
+thread_local bool has_no_memory = false;
+struct Memory {
+  std::vector<std::shared_ptr<Operation>> operations;
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { has_no_memory = true; }
+};
+thread_local Memory memory;
+
 /// Takes those outstanding operations that are `eligible` as far as they get.
 template <typename Eligible>
 bool make_progress_with(const Eligible& eligible) {
   if (!has_outstanding()) return false;
   // Taken out, as an operation may end in a callback of the program that makes progress as well.
-  thread_local std::vector<std::shared_ptr<Operation>> memory;
-  std::vector<std::shared_ptr<Operation>> now = std::exchange(memory, {});
+  std::vector<std::shared_ptr<Operation>> now;
+  if (!has_no_memory) now = std::exchange(memory.operations, {});
   {
     const std::lock_guard guard(list_lock);
     now = list();
@@ -59,7 +71,7 @@ bool make_progress_with(const Eligible& eligible) {
   }
   if (some_ended) remove_ended();
   now.clear();
-  memory = std::move(now);
+  if (!has_no_memory) memory.operations = std::move(now);
   return any;
 }
 

@@ -146,6 +146,8 @@ def test_a_job_ends_whatever_is_under_way(
     ("case", "settings", "line"),
     [
         ("hook", {}, "ArithmeticError: the hook has failed"),
+        ("hook chain", {}, "ArithmeticError: the hook has failed"),
+        ("daemon", {}, "stretto: rank 2 has given up a collective that did not end; all ranks end"),
         ("then", {}, "ArithmeticError: what follows has failed"),
         ("killed", {}, ""),
         ("exit", {}, "stretto: rank 2 ends with status 3; all ranks end"),

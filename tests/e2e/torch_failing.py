@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -85,6 +86,37 @@ def hook() -> None:
     model.register_comm_hook(None, its_hook)
     for steps in range(4):  # noqa: B007  the hook reads it
         model(torch.ones(3, 100)).sum().backward()
+
+
+def hook_chain() -> None:
+    """An exception while a hook, whose second call waits for its first one, has calls under way."""
+    rank = begin()
+    layers = [torch.nn.Linear(300, 300) for _ in range(6)]
+    model = DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=1)
+    steps = 0
+
+    def second(done: Any) -> torch.Tensor:
+        work: Any = dist.all_reduce(done.value()[0], async_op=True)
+        result: torch.Tensor = work.get_future().wait()[0]
+        return result
+
+    def its_hook(_state: object, bucket: Any) -> Any:
+        if rank == LAST and steps == 2 and bucket.is_last():
+            raise ArithmeticError("the hook has failed")
+        return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(second)
+
+    its_hook.__annotations__.clear()
+    model.register_comm_hook(None, its_hook)
+    for steps in range(4):  # noqa: B007  the hook reads it
+        model(torch.ones(3, 300)).sum().backward()
+
+
+def daemon() -> None:
+    """A thread makes a call that the others never make, and the process ends."""
+    rank = begin()
+    if rank == LAST:
+        threading.Thread(target=lambda: dist.all_reduce(torch.ones(1_000_000)), daemon=True).start()
+        time.sleep(0.3)
 
 
 def then() -> None:
@@ -205,6 +237,8 @@ def mpi4py_overdue() -> None:
 CASES: dict[str, Callable[[], None]] = {
     "refused": refused,
     "hook": hook,
+    "hook chain": hook_chain,
+    "daemon": daemon,
     "then": then,
     "killed": lambda: lose(lambda: os.kill(os.getpid(), signal.SIGKILL)),
     "exit": lambda: lose(exit_from_main),

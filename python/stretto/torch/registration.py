@@ -47,11 +47,11 @@ class _Job:
                 f"the launcher started {launch.ranks} ranks, but the MPI library of this process sees "
                 f"{self.place[1]}: it is not the launcher's; name the right one by MPI4PY_LIBMPI"
             )
-        self._process = os.getpid()
-        # Before the interpreter is gone, in which futures may call functions of Python.
-        atexit.register(self._stop)
         if _mpi4py_has_begun():
             _end_all_by_failures(self.extension)
+        self._process = os.getpid()
+        # Before that, and before the interpreter is gone, in which futures may call functions of Python.
+        atexit.register(self._stop)
 
     def _stop(self) -> None:
         """Nothing in a child by fork, which has no such threads. After an exception others wait in vain."""
@@ -68,6 +68,7 @@ def _end_all_by_failures(extension: ModuleType) -> None:
     """mpi4py would wait in MPI_Finalize for ranks that wait for this one, or for a call that was given up."""
     shown = sys.excepthook
     failed = False
+    process = os.getpid()
 
     def note(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         nonlocal failed
@@ -75,7 +76,7 @@ def _end_all_by_failures(extension: ModuleType) -> None:
         shown(kind, error, trace)
 
     def end() -> None:
-        if failed or extension.has_given_up():
+        if os.getpid() == process and (failed or extension.has_given_up()):
             for stream in (sys.stdout, sys.stderr):
                 with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
                     stream.flush()

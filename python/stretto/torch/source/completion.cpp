@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "ending.hpp"
 #include "interface.hpp"
 #include "pace.hpp"
 
@@ -29,15 +30,17 @@ std::atomic<int> waiting{0};
 /// something left. Mostly there are two threads, of which one waits.
 class Completion {
  public:
-  void add(c10::intrusive_ptr<Work> work, bool at_once) {
+  /// False where the threads have left, as the process ends.
+  bool add(const c10::intrusive_ptr<Work>& work, bool at_once) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (leaving_ == Leaving::at_once) return;  // who waits for it ends it
-    added_.push_back(std::move(work));
+    if (leaving_ == Leaving::at_once) return false;
+    added_.push_back(work);
     if (!is_led_) {
       find_leader();
     } else if (at_once || is_dormant_) {
       call();
     }
+    return true;
   }
 
   void look_at_once() {
@@ -48,23 +51,25 @@ class Completion {
   }
 
   void stop(bool patiently) {
+    const auto until = Clock::now() + longest_end;
     Lock lock(mutex_);
     leave(patiently ? Leaving::when_all_is_told : Leaving::at_once);
     const auto all_have_left = [&] { return threads_ == 0; };
-    const bool have_left = ended_.wait_for(lock, longest_end, all_have_left);
+    const bool have_left = ended_.wait_until(lock, until, all_have_left);
     leave(Leaving::at_once);
     // One may be in a callback that never returns.
     if (!have_left && !ended_.wait_for(lock, last_moment, all_have_left)) return;
     Works rest = std::exchange(works_, {});
-    for (Works* more : {&added_, &untold_}) {
-      for (auto& work : *more) rest.push_back(std::move(work));
-      more->clear();
-    }
+    for (auto& work : added_) rest.push_back(std::move(work));
+    added_.clear();
     lock.unlock();
-    for (const auto& work : rest) {
-      work->try_end();
-      if (work->has_ended()) work->tell();
-    }
+    // What has ended counts as such. Nobody is told any more: what follows might wait for another work.
+    const auto try_all = [&] {
+      stretto.progress();
+      for (const auto& work : rest) work->try_end();
+      return std::all_of(rest.begin(), rest.end(), [](auto& work) { return work->has_ended(); });
+    };
+    while (!try_all() && patiently && Clock::now() < until) std::this_thread::sleep_for(tick);
   }
 
  private:
@@ -181,7 +186,7 @@ class Completion {
       const bool others_wait = waiting > 0;
       if (others_wait) {
         pace.hurry();  // they may leave it to this thread any time
-      } else if (stretto.progress() != 0) {
+      } else if (const MayCallMpi may; may && stretto.progress() != 0) {
         pace.fruitful();
       }
       Works ended;
@@ -232,8 +237,8 @@ Completion& completion() {
 
 }  // namespace
 
-void complete_later(c10::intrusive_ptr<Work> work, bool at_once) {
-  completion().add(std::move(work), at_once);
+void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once) {
+  if (!completion().add(work, at_once)) work->wait();
 }
 
 void look_at_once() {

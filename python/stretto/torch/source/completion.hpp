@@ -8,8 +8,9 @@
 
 namespace stretto_torch {
 
-/// Has it ended by the thread. `at_once`: nobody is going to wait for it very soon.
-void complete_later(c10::intrusive_ptr<Work> work, bool at_once);
+/// Has it ended by the thread. `at_once`: nobody is going to wait for it very soon. After stop_completing()
+/// it has ended when this returns.
+void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once);
 
 /// Ends the threads, but for those in a callback that does not return. `patiently`: what is under way has
 /// some seconds to end; what has not ended then, or at once, stays under way.

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "completion.hpp"
-#include "ending.hpp"
 #include "interface.hpp"
 
 namespace stretto_torch {
@@ -37,15 +36,19 @@ ProcessGroup::ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono:
 }
 
 void ProcessGroup::shutdown() {
+  const MayCallMpi may;
   const std::lock_guard<std::mutex> lock(starting_);
-  if (group_ != nullptr) stretto.group_free(std::exchange(group_, nullptr));
+  if (may && group_ != nullptr) stretto.group_free(std::exchange(group_, nullptr));
+}
+
+ProcessGroup::Starting::Starting(ProcessGroup& of) : lock_(of.starting_), group_(of.group_) {
+  if (!may_) throw std::runtime_error("stretto: the process ends, and calls nothing more");
+  if (group_ == nullptr)
+    throw std::runtime_error("stretto: the process group " + of.name_ + " was destroyed");
 }
 
 ProcessGroup::Starting ProcessGroup::group() {
-  if (!MayCallMpi()) throw std::runtime_error("stretto: the process ends, and calls nothing more");
-  std::unique_lock<std::mutex> lock(starting_);
-  if (group_ == nullptr) throw std::runtime_error("stretto: the process group " + name_ + " was destroyed");
-  return {std::move(lock), group_};
+  return Starting(*this);
 }
 
 std::string ProcessGroup::describe(const char* name, const Tensors& buffers) const {
@@ -68,8 +71,7 @@ ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_wo
     const bool may_have_parts = std::any_of(
         call.buffers.begin(), call.buffers.end(),
         [](const at::Tensor& buffer) { return static_cast<size_t>(buffer.nbytes()) > longest_whole; });
-    if (!works.empty() || may_have_parts) keep_for_ever(std::move(call.buffers));
-    for (stretto_work* work : works) stretto.work_free(work);
+    if (!works.empty() || may_have_parts) give_up(works, std::move(call.buffers));
     throw std::runtime_error(std::string("stretto: ") + call.name + ": " + error);
   }
   ++sequence_;

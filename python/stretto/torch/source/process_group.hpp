@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "ending.hpp"
 #include "work.hpp"
 
 namespace stretto_torch {
@@ -86,10 +87,15 @@ class ProcessGroup final : public Base {
 
   /// A call is started while this lives, which is to the end of the expression: one at a time, since what
   /// follows a work may call in another thread.
-  struct Starting {
-    std::unique_lock<std::mutex> lock;
-    stretto_group* group;
-    operator stretto_group*() const { return group; }  // NOLINT(google-explicit-constructor)
+  class Starting {
+   public:
+    explicit Starting(ProcessGroup& of);
+    operator stretto_group*() const { return group_; }  // NOLINT(google-explicit-constructor)
+
+   private:
+    MayCallMpi may_;
+    std::unique_lock<std::mutex> lock_;
+    stretto_group* group_;
   };
 
   /// Throws when the group was destroyed.

@@ -38,12 +38,13 @@ bool look_at(stretto_work* call) {
 
 }  // namespace
 
-void keep_for_ever(std::vector<at::Tensor> buffers) {
+void give_up(const std::vector<stretto_work*>& calls, std::vector<at::Tensor> buffers) {
+  for (stretto_work* call : calls) stretto.work_free(call);
+  if (!calls.empty()) some_given_up = true;
   static auto& kept = *new std::vector<at::Tensor>;
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   for (at::Tensor& buffer : buffers) kept.push_back(std::move(buffer));
-  some_given_up = true;
 }
 
 bool has_given_up() {
@@ -57,9 +58,7 @@ Work::Work(int rank, Task task, std::vector<stretto_work*> calls)
       calls_(std::move(calls)) {}
 
 Work::~Work() {
-  if (calls_.empty()) return;
-  for (stretto_work* call : calls_) stretto.work_free(call);
-  keep_for_ever(std::move(task_.buffers));
+  if (!calls_.empty()) give_up(calls_, std::move(task_.buffers));
 }
 
 bool Work::has_ended() {
@@ -178,11 +177,8 @@ void Work::fail_overdue() {
   std::array<char, 400> standing{};
   for (stretto_work* call : calls_) {
     if (standing[0] == 0) stretto.work_describe(call, standing.data(), standing.size());
-    stretto.work_free(call);
   }
-  calls_.clear();
-  keep_for_ever(std::move(task_.buffers));
-  task_.buffers.clear();
+  give_up(std::exchange(calls_, {}), std::exchange(task_.buffers, {}));
   finish(overdue(task_.timeout, standing.data()));
 }
 

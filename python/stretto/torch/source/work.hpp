@@ -21,9 +21,9 @@ using Clock = std::chrono::steady_clock;
 
 class Waiting;
 
-/// MPI may still write to what was given up.
-void keep_for_ever(std::vector<at::Tensor> buffers);
-/// Whether anything was.
+/// Of calls that have not ended, whose buffers MPI may still write to.
+void give_up(const std::vector<stretto_work*>& calls, std::vector<at::Tensor> buffers);
+/// Whether any were.
 bool has_given_up();
 
 /// A call on its way. It ends in whatever thread looks first: one that waits for it, or the completing one.
