@@ -68,7 +68,7 @@ void end_mpi(int status, void* process) {
   mpi.Finalized(&is_finalized);
   if (is_finalized != 0) return;
   const double until = seconds_now() + longest_end;
-  if (status == 0) wait_until([&] { return !has_outstanding() || seconds_now() > until; });
+  if (status == 0 && !has_lost_work) wait_until([&] { return !has_outstanding() || seconds_now() > until; });
   if (status != 0 || has_lost_work || has_outstanding()) {
     complain("rank " + std::to_string(session.world_rank) +
              (status != 0 ? " ends with status " + std::to_string(status)

@@ -71,39 +71,29 @@ def refused() -> None:
         print("right", flush=True)
 
 
-def hook() -> None:
-    """An exception in a communication hook, on one rank."""
+def of_one_call(done: Any) -> torch.Tensor:
+    result: torch.Tensor = done.value()[0]
+    return result
+
+
+def of_two_calls(done: Any) -> torch.Tensor:
+    """What follows the first call makes a second one and waits for it, as in PyTorch's own hooks."""
+    work: Any = dist.all_reduce(of_one_call(done), async_op=True)
+    result: torch.Tensor = work.get_future().wait()[0]
+    return result
+
+
+def hook(layers: int, result: Callable[[Any], torch.Tensor]) -> None:
+    """An exception in a communication hook, on one rank; those of other layers are under way."""
     rank = begin()
-    model = DistributedDataParallel(torch.nn.Linear(100, 100), bucket_cap_mb=1)
+    network = torch.nn.Sequential(*(torch.nn.Linear(300, 300) for _ in range(layers)))
+    model = DistributedDataParallel(network, bucket_cap_mb=1)
     steps = 0
-
-    def its_hook(_state: object, bucket: Any) -> Any:
-        if rank == LAST and steps == 2:
-            raise ArithmeticError("the hook has failed")
-        return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(lambda done: done.value()[0])
-
-    its_hook.__annotations__.clear()
-    model.register_comm_hook(None, its_hook)
-    for steps in range(4):  # noqa: B007  the hook reads it
-        model(torch.ones(3, 100)).sum().backward()
-
-
-def hook_chain() -> None:
-    """An exception while a hook, whose second call waits for its first one, has calls under way."""
-    rank = begin()
-    layers = [torch.nn.Linear(300, 300) for _ in range(6)]
-    model = DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=1)
-    steps = 0
-
-    def second(done: Any) -> torch.Tensor:
-        work: Any = dist.all_reduce(done.value()[0], async_op=True)
-        result: torch.Tensor = work.get_future().wait()[0]
-        return result
 
     def its_hook(_state: object, bucket: Any) -> Any:
         if rank == LAST and steps == 2 and bucket.is_last():
             raise ArithmeticError("the hook has failed")
-        return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(second)
+        return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(result)
 
     its_hook.__annotations__.clear()
     model.register_comm_hook(None, its_hook)
@@ -236,8 +226,8 @@ def mpi4py_overdue() -> None:
 
 CASES: dict[str, Callable[[], None]] = {
     "refused": refused,
-    "hook": hook,
-    "hook chain": hook_chain,
+    "hook": lambda: hook(1, of_one_call),
+    "hook chain": lambda: hook(6, of_two_calls),
     "daemon": daemon,
     "then": then,
     "killed": lambda: lose(lambda: os.kill(os.getpid(), signal.SIGKILL)),

@@ -25,6 +25,9 @@ from stretto.torch.rendezvous import set_environment
 
 NAME = "stretto"
 
+# Children by fork inherit what is to be done at the exit, and must not do it.
+_PROCESS = os.getpid()
+
 
 class _Job:
     """This process as a rank of its job."""
@@ -49,13 +52,12 @@ class _Job:
             )
         if _mpi4py_has_begun():
             _end_all_by_failures(self.extension)
-        self._process = os.getpid()
         # Before that, and before the interpreter is gone, in which futures may call functions of Python.
         atexit.register(self._stop)
 
     def _stop(self) -> None:
-        """Nothing in a child by fork, which has no such threads. After an exception others wait in vain."""
-        if os.getpid() == self._process:
+        """Without patience after an exception, as others wait in vain."""
+        if os.getpid() == _PROCESS:
             self.extension.stop(not hasattr(sys, "last_value"))
 
 
@@ -68,7 +70,6 @@ def _end_all_by_failures(extension: ModuleType) -> None:
     """mpi4py would wait in MPI_Finalize for ranks that wait for this one, or for a call that was given up."""
     shown = sys.excepthook
     failed = False
-    process = os.getpid()
 
     def note(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         nonlocal failed
@@ -76,7 +77,7 @@ def _end_all_by_failures(extension: ModuleType) -> None:
         shown(kind, error, trace)
 
     def end() -> None:
-        if os.getpid() == process and (failed or extension.has_given_up()):
+        if os.getpid() == _PROCESS and (failed or extension.has_given_up()):
             for stream in (sys.stdout, sys.stderr):
                 with suppress(AttributeError, OSError, ValueError):  # there is none, or it is closed
                     stream.flush()

@@ -153,10 +153,12 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter_tensor_coalesced(
   const stretto_op op = op_of(options.reduceOp);
   Tensors buffers;
   std::vector<stretto_type> types;
+  std::vector<std::vector<size_t>> counts;
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_reduce_scatter(outputs[i], inputs[i], getSize());
     buffers.push_back(contiguous_output(outputs[i]));
     types.push_back(type_of(inputs[i]));
+    counts.emplace_back(ranks, static_cast<size_t>(outputs[i].numel()));
   }
   const size_t calls = inputs.size();
   for (size_t i = 0; i < calls; ++i) buffers.push_back(contiguous_input(inputs[i], buffers[i]));
@@ -164,9 +166,8 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter_tensor_coalesced(
   works.reserve(calls);
   const Starting group = this->group();
   for (size_t i = 0; i < calls; ++i) {
-    const std::vector<size_t> counts(ranks, static_cast<size_t>(outputs[i].numel()));
     works.push_back(stretto.group_reduce_scatter(group, input_data(buffers[calls + i]),
-                                                 output_data(buffers[i]), counts.data(), types[i], op));
+                                                 output_data(buffers[i]), counts[i].data(), types[i], op));
   }
   auto finish = [buffers, outputs, op = options.reduceOp, size = getSize()]() mutable {
     for (size_t i = 0; i < outputs.size(); ++i) {
