@@ -30,6 +30,18 @@ stretto_kind=mpich
   set(${result} "${kind}" PARENT_SCOPE)
 endfunction()
 
+# Makes generated_entries.inc of the functions that the wrapper's mpi.h declares. It is made here, not by the build, since clang-tidy reads it without one.
+function(stretto_make_entries abi mpicc)
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/generated/${abi}")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/classify_functions.py")
+  set(table "${PROJECT_SOURCE_DIR}/src/interpose/functions.txt")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}" "${table}")
+  file(WRITE "${folder}/mpi.c" "#include <mpi.h>\n")
+  execute_process(COMMAND "${mpicc}" -E -P "${folder}/mpi.c" OUTPUT_FILE "${folder}/mpi.txt" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND "${Python_EXECUTABLE}" "${script}" "${folder}/mpi.txt" "${table}"
+                          "${folder}/generated_entries.inc" COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
 # Makes the imported targets from what the wrapper would pass to the compiler.
 function(stretto_import_mpi abi mpicc)
   execute_process(COMMAND "${mpicc}" -show OUTPUT_VARIABLE command OUTPUT_STRIP_TRAILING_WHITESPACE
@@ -64,6 +76,7 @@ function(stretto_import_mpi abi mpicc)
   message(STATUS "MPI with the ${abi} interface: ${mpicc}")
 endfunction()
 
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter)
 find_program(STRETTO_FOUND_MPICC_OPENMPI NAMES mpicc.openmpi)
 find_program(STRETTO_FOUND_MPICC_MPICH NAMES mpicc.mpich)
 find_program(STRETTO_FOUND_MPICC NAMES mpicc)
@@ -85,6 +98,7 @@ foreach(abi IN LISTS STRETTO_INTERFACES)
       stretto_mpi_kind("${mpicc}" kind)
       if(kind STREQUAL abi)
         stretto_import_mpi(${abi} "${mpicc}")
+        stretto_make_entries(${abi} "${mpicc}")
         list(APPEND STRETTO_ABIS ${abi})
       endif()
     endif()
@@ -105,6 +119,7 @@ function(stretto_add_abi abi)
   if(library_sources)
     add_library(stretto-${abi} SHARED ${library_sources})
     target_link_libraries(stretto-${abi} PRIVATE stretto-engine-${abi} nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+    target_include_directories(stretto-${abi} PRIVATE "${PROJECT_BINARY_DIR}/generated/${abi}")
     target_link_options(stretto-${abi} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
     set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
     if(EXISTS "${exports}")

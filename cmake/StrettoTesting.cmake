@@ -87,7 +87,7 @@ function(stretto_mpi_run)
     set_tests_properties(${test} PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS ${ranks})
     if(arg_PRELOAD)
       # What was not under Stretto would prove nothing.
-      set_tests_properties(${test} PROPERTIES FAIL_REGULAR_EXPRESSION "not blocking are left to the MPI library")
+      set_tests_properties(${test} PROPERTIES FAIL_REGULAR_EXPRESSION "non-blocking calls are left to the MPI library")
     endif()
   endforeach()
 endfunction()

@@ -41,7 +41,8 @@ int stretto_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
 
 /* The same without waiting. The request is like that of MPI_Iallreduce and its kin, and works in every
  * function that completes requests. Needs MPI_THREAD_MULTIPLE of the MPI library, which Stretto asks for by
- * itself; where that is not to be had, the MPI library's own function is used. */
+ * itself; where that is not to be had, and for operations of the program's own, the MPI library's own
+ * function is used (docs/c-interface.md). */
 int stretto_iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
                        MPI_Comm comm, const char* spec, MPI_Request* request);
 int stretto_ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, const char* spec,

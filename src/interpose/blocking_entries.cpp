@@ -2,10 +2,10 @@
 // MPI's other functions that may wait for another rank: while they do, outstanding operations go on. Where
 // there is a non-blocking form, it takes the call, and this thread makes progress itself; otherwise the
 // helper thread does. (A native collective must stay what it is: MPI does not match MPI_Ibarrier with
-// MPI_Barrier, and other ranks may have nothing outstanding.) Functions that are not here are found out by
-// the helper's tick.
+// MPI_Barrier, and other ranks may have nothing outstanding.) functions.txt says which they are.
 #include <array>
 
+#include "interpose/collective_forms.hpp"
 #include "interpose/entry.hpp"
 #include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
@@ -107,83 +107,49 @@ STRETTO_TAKE_OVER(Sendrecv,
                     return error != MPI_SUCCESS ? error : received;
                   })
 
-// Arguments as they stand in registers and on the stack, whatever they mean: a word each.
+// The functions of functions.txt that need an entry, as far as the mpi.h has them that this is built with.
+// The arguments are words as they stand in registers and on the stack, whatever they mean.
 using Word = RawHandle;
-#define STRETTO_HELPED(name, parameters, arguments) \
-  STRETTO_TAKE_OVER(name, parameters, {             \
-    const WaitingElsewhere elsewhere;               \
-    return next arguments;                          \
+
+#define STRETTO_WAITS(function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {         \
+    const WaitingElsewhere elsewhere;                        \
+    return next arguments;                                   \
   })
-#define STRETTO_HELPED_1(name) STRETTO_HELPED(name, (Word a), (a))
-#define STRETTO_HELPED_2(name) STRETTO_HELPED(name, (Word a, Word b), (a, b))
-#define STRETTO_HELPED_3(name) STRETTO_HELPED(name, (Word a, Word b, Word c), (a, b, c))
-#define STRETTO_HELPED_4(name) STRETTO_HELPED(name, (Word a, Word b, Word c, Word d), (a, b, c, d))
-#define STRETTO_HELPED_6(name) \
-  STRETTO_HELPED(name, (Word a, Word b, Word c, Word d, Word e, Word f), (a, b, c, d, e, f))
-#define STRETTO_HELPED_7(name) \
-  STRETTO_HELPED(name, (Word a, Word b, Word c, Word d, Word e, Word f, Word g), (a, b, c, d, e, f, g))
-#define STRETTO_HELPED_8(name)                                                           \
-  STRETTO_HELPED(name, (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h), \
-                 (a, b, c, d, e, f, g, h))
-#define STRETTO_HELPED_9(name)                                                                   \
-  STRETTO_HELPED(name, (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i), \
-                 (a, b, c, d, e, f, g, h, i))
 
-STRETTO_HELPED_1(Barrier)
-STRETTO_HELPED_8(Gather)
-STRETTO_HELPED_9(Gatherv)
-STRETTO_HELPED_8(Scatter)
-STRETTO_HELPED_9(Scatterv)
-STRETTO_HELPED_8(Allgatherv)
-STRETTO_HELPED_7(Alltoall)
-STRETTO_HELPED_9(Alltoallv)
-STRETTO_HELPED_9(Alltoallw)
-STRETTO_HELPED_6(Scan)
-STRETTO_HELPED_6(Exscan)
-STRETTO_HELPED_9(Sendrecv_replace)
-STRETTO_HELPED_2(Comm_dup)
-STRETTO_HELPED_3(Comm_create)
-STRETTO_HELPED_4(Comm_split)
-STRETTO_HELPED_2(Win_fence)
-STRETTO_HELPED_1(Win_wait)
-STRETTO_HELPED_1(Win_complete)
-STRETTO_HELPED_2(Win_unlock)
-STRETTO_HELPED_2(Win_flush)
-
-#ifdef STRETTO_ABI_MPICH
-// Persistent collectives of which the library must be left the waiting (requests.hpp). The request comes
-// last.
-#define STRETTO_NOTED(name, parameters, arguments, request)                       \
-  STRETTO_TAKE_OVER(name, parameters, {                                           \
-    const int result = next arguments;                                            \
-    if (result == MPI_SUCCESS && session.active) {                                \
-      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(request)); \
-    }                                                                             \
-    return result;                                                                \
+#define STRETTO_POLLS(function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {         \
+    if (has_outstanding()) make_progress();                  \
+    return next arguments;                                   \
   })
-#define STRETTO_NOTED_8(name)                                                           \
-  STRETTO_NOTED(name, (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h), \
-                (a, b, c, d, e, f, g, h), h)
-#define STRETTO_NOTED_10(name)                                                                          \
-  STRETTO_NOTED(name, (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j), \
-                (a, b, c, d, e, f, g, h, i, j), j)
-#define STRETTO_NOTED_11(name)                                                                            \
-  STRETTO_NOTED(name,                                                                                     \
-                (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i, Word j, Word k), \
-                (a, b, c, d, e, f, g, h, i, j, k), k)
 
-STRETTO_NOTED(Barrier_init, (Word a, Word b, Word c), (a, b, c), c)
-STRETTO_NOTED_10(Gather_init)
-STRETTO_NOTED_11(Gatherv_init)
-STRETTO_NOTED_10(Scatter_init)
-STRETTO_NOTED_11(Scatterv_init)
-STRETTO_NOTED_10(Allgatherv_init)
-STRETTO_NOTED(Alltoall_init, (Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i),
-              (a, b, c, d, e, f, g, h, i), i)
-STRETTO_NOTED_11(Alltoallv_init)
-STRETTO_NOTED_11(Alltoallw_init)
-STRETTO_NOTED_8(Scan_init)
-STRETTO_NOTED_8(Exscan_init)
-#endif
+#define STRETTO_MAKES_PERSISTENT(function, parameters, arguments, last)        \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {                           \
+    const WaitingElsewhere elsewhere;                                          \
+    const int result = next arguments;                                         \
+    if (result == MPI_SUCCESS && session.active) {                             \
+      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last)); \
+    }                                                                          \
+    return result;                                                             \
+  })
+
+#define STRETTO_REDUCES(function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {           \
+    note_background_reduction(a4);                             \
+    return next arguments;                                     \
+  })
+
+#define STRETTO_MAKES_REDUCTION(function, parameters, arguments, last)         \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {                           \
+    note_background_reduction(a4);                                             \
+    const WaitingElsewhere elsewhere;                                          \
+    const int result = next arguments;                                         \
+    if (result == MPI_SUCCESS && session.active) {                             \
+      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last)); \
+    }                                                                          \
+    return result;                                                             \
+  })
+
+#include "generated_entries.inc"
 
 }  // namespace stretto

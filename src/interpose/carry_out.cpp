@@ -62,6 +62,24 @@ const Table::Row* find_in_table(const Communicator& state, const CallTraits& tra
   return find_misfit(row->spec, traits, state.topology()).empty() ? row : nullptr;
 }
 
+/// A reduction by an operation of the program's is not: the program blocks in functions of the library's,
+/// where only another thread could take it further, and that one may not run the program's operation.
+bool may_be_in_background(const CallTraits& traits) {
+  return session.non_blocking && (!traits.calls_program || session.settings.progress_thread);
+}
+
+void remark_on_background() {
+  if (session.non_blocking) {
+    complain_once_on_rank_0(
+        "non-blocking reductions by an operation of the program's are left to the MPI library: no other "
+        "thread may "
+        "run it; set STRETTO_PROGRESS_THREAD=1 if any thread may");
+  } else {
+    complain_once_on_rank_0(std::string("non-blocking calls are left to the MPI library: ") +
+                            reason_of(session.background));
+  }
+}
+
 }  // namespace
 
 std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form) {
@@ -69,14 +87,10 @@ std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits&
   // on others.
   if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
   const bool is_blocking = form.face == Face::blocking;
-  if (!is_blocking && !session.non_blocking) {
+  if (!is_blocking && !may_be_in_background(traits)) {
     const std::optional<Spec>& wanted =
         form.forced ? form.forced : session.forced_for(traits.collective, traits.bytes);
-    if (wanted && !wanted->is_native()) {
-      complain_once_on_rank_0(
-          "calls that are not blocking are left to the MPI library: it does not give all ranks "
-          "MPI_THREAD_MULTIPLE, or no object of the process seemed to make such calls");
-    }
+    if (wanted && !wanted->is_native()) remark_on_background();
     return Spec{};
   }
   std::optional<Spec> spec = choose_spec(state, traits, form.face, form.forced);

@@ -8,7 +8,9 @@
 #include "engine/time_slice.hpp"
 #include "interpose/collectives.hpp"
 #include "interpose/entry.hpp"
+#include "interpose/group.hpp"
 #include "interpose/native_call.hpp"
+#include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/session.hpp"
 
@@ -22,6 +24,13 @@ bool is_looked_at(const Next& next) {
 inline int refuse_count(RawHandle comm) {
   mpi.Comm_call_errhandler(from_raw<MPI_Comm>(comm), MPI_ERR_COUNT);
   return MPI_ERR_COUNT;
+}
+
+/// To be called before the library gets a reduction in the background.
+inline void note_background_reduction(RawHandle op) {
+  if (!session.active || !session.non_blocking) return;
+  const auto handle = from_raw<MPI_Op>(op);
+  if (is_program_operation(handle) && !is_group_operation(handle)) guard_program_functions();
 }
 
 template <typename Next, typename... Arguments>
@@ -46,6 +55,7 @@ int allreduce(const Next& next, Form form, const void* sendbuf, void* recvbuf, C
       return *result;
   }
   if (!next.takes(count)) return refuse_count(comm);
+  if (form.face != Face::blocking) note_background_reduction(op);
   return call_library(next, form, sendbuf, recvbuf, count, datatype, op, comm, rest...);
 }
 
@@ -70,6 +80,7 @@ int reduce(const Next& next, Form form, const void* sendbuf, void* recvbuf, Coun
       return *result;
   }
   if (!next.takes(count)) return refuse_count(comm);
+  if (form.face != Face::blocking) note_background_reduction(op);
   return call_library(next, form, sendbuf, recvbuf, count, datatype, op, root, comm, rest...);
 }
 
@@ -83,6 +94,7 @@ int reduce_scatter(const Next& next, Form form, const void* sendbuf, void* recvb
       return *result;
   }
   if (!next.takes_lists()) return refuse_count(comm);
+  if (form.face != Face::blocking) note_background_reduction(op);
   return call_library(next, form, sendbuf, recvbuf, recvcounts, datatype, op, comm, rest...);
 }
 
@@ -96,6 +108,7 @@ int reduce_scatter_block(const Next& next, Form form, const void* sendbuf, void*
       return *result;
   }
   if (!next.takes(recvcount)) return refuse_count(comm);
+  if (form.face != Face::blocking) note_background_reduction(op);
   return call_library(next, form, sendbuf, recvbuf, recvcount, datatype, op, comm, rest...);
 }
 

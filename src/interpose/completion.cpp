@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "interpose/held_handles.hpp"
 #include "interpose/progress.hpp"
 
 namespace stretto {
@@ -39,6 +40,7 @@ int complete(MPI_Request* request, Pending& pending, MPI_Status* status) {
   } else {
     forget_request(pending);
     *request = mpi.request_null;
+    free_left_handles();
   }
   return error;
 }

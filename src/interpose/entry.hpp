@@ -108,7 +108,9 @@ class Next<int(Arguments...)> {
     __VA_ARGS__                                                                                     \
   }
 
-/// The same for MPI_`name` and PMPI_`name`.
-#define STRETTO_TAKE_OVER(name, parameters, ...)                        \
-  STRETTO_DEFINE(MPI_##name, nullptr, nullptr, parameters, __VA_ARGS__) \
-  STRETTO_DEFINE(PMPI_##name, nullptr, nullptr, parameters, __VA_ARGS__)
+/// The same for a function of MPI and its PMPI form.
+#define STRETTO_TAKE_OVER_FUNCTION(function, parameters, ...)         \
+  STRETTO_DEFINE(function, nullptr, nullptr, parameters, __VA_ARGS__) \
+  STRETTO_DEFINE(P##function, nullptr, nullptr, parameters, __VA_ARGS__)
+#define STRETTO_TAKE_OVER(name, parameters, ...) \
+  STRETTO_TAKE_OVER_FUNCTION(MPI_##name, parameters, __VA_ARGS__)

@@ -61,6 +61,9 @@ std::string text_of_error(int error);
 void make_group_types();
 void free_group_types();
 
+/// Of Stretto's own, on float16 or bfloat16.
+bool is_group_operation(MPI_Op op);
+
 struct Reduction {
   MPI_Datatype datatype{};
   MPI_Op op{};

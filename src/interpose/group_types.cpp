@@ -2,6 +2,7 @@
 // The element types and operations of the interface for frameworks. float16 and bfloat16 are MPI types of two
 // bytes with operations of Stretto's own, whose kernels the engine knows; the MPI library, where a call is
 // left to it, calls them as a program's.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -101,6 +102,11 @@ void free_group_types() {
     }
   }
   mpi.Type_free(&two_bytes);
+}
+
+bool is_group_operation(MPI_Op op) {
+  return std::any_of(own_ops.begin(), own_ops.end(),
+                     [op](const auto& ops) { return std::find(ops.begin(), ops.end(), op) != ops.end(); });
 }
 
 bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "engine/element.hpp"
 #include "engine/immortal.hpp"
@@ -26,6 +27,17 @@ std::map<Handle, Held>& held() {
   static auto& all = make_immortal<std::map<Handle, Held>>();
   return all;
 }
+
+/// What nothing holds any more, and the program has freed.
+struct LeftHandles {
+  std::vector<MPI_Datatype> datatypes;
+  std::vector<MPI_Op> ops;
+};
+LeftHandles& left_handles() {
+  static auto& all = make_immortal<LeftHandles>();
+  return all;
+}
+std::atomic<bool> any_left{false};
 
 template <typename Handle>
 void add(Handle handle) {
@@ -60,12 +72,27 @@ bool put_off(Handle handle) {
 }  // namespace
 
 HeldHandles::~HeldHandles() {
-  for (MPI_Datatype datatype : datatypes_) {
-    if (remove(datatype)) mpi.Type_free(&datatype);
+  const auto leave = [](auto& handles, auto& left) {
+    std::erase_if(handles, [](auto handle) { return !remove(handle); });
+    if (handles.empty()) return;
+    const std::lock_guard lock(mutex);
+    left.insert(left.end(), handles.begin(), handles.end());
+    any_left = true;
+  };
+  leave(datatypes_, left_handles().datatypes);
+  leave(ops_, left_handles().ops);
+}
+
+void free_left_handles() {
+  if (!any_left.load(std::memory_order_relaxed)) return;
+  LeftHandles left;
+  {
+    const std::lock_guard lock(mutex);
+    left = std::exchange(left_handles(), {});
+    any_left = false;
   }
-  for (MPI_Op op : ops_) {
-    if (remove(op)) mpi.Op_free(&op);
-  }
+  for (MPI_Datatype datatype : left.datatypes) mpi.Type_free(&datatype);
+  for (MPI_Op op : left.ops) mpi.Op_free(&op);
 }
 
 void HeldHandles::hold_datatype(MPI_Datatype datatype) {
@@ -83,6 +110,7 @@ void HeldHandles::hold_op(MPI_Op op) {
 STRETTO_TAKE_OVER(Type_free, (void* datatype), {
   auto* handle = static_cast<MPI_Datatype*>(datatype);
   if (handle != nullptr) forget_datatype(*handle);
+  free_left_handles();
   if (handle != nullptr && put_off(*handle)) {
     *handle = mpi.datatype_null;
     return MPI_SUCCESS;
@@ -93,6 +121,7 @@ STRETTO_TAKE_OVER(Type_free, (void* datatype), {
 STRETTO_TAKE_OVER(Op_free, (void* op), {
   auto* handle = static_cast<MPI_Op*>(op);
   if (handle != nullptr) forget_operation(*handle);
+  free_left_handles();
   if (handle != nullptr && put_off(*handle)) {
     *handle = mpi.op_null;
     return MPI_SUCCESS;

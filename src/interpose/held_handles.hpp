@@ -9,7 +9,8 @@
 
 namespace stretto {
 
-/// Keeps handles that the program made alive, as long as it lives itself. Predefined ones need none of it.
+/// Keeps handles that the program made alive, as long as it lives itself. Predefined ones need none of it. It
+/// may end in any thread: what the program has freed meanwhile is left to free_left_handles().
 class HeldHandles {
  public:
   HeldHandles() = default;
@@ -24,5 +25,8 @@ class HeldHandles {
   std::vector<MPI_Datatype> datatypes_;
   std::vector<MPI_Op> ops_;
 };
+
+/// To be called by threads of the program while they are in MPI. A few nanoseconds if there are none.
+void free_left_handles();
 
 }  // namespace stretto

@@ -40,6 +40,7 @@ Operation::~Operation() {
 void Operation::start() {
   const std::lock_guard guard(lock_);
   if (session.tells_of_all_calls()) began_ = seconds_now();
+  control_ = FloatControl::current();
   has_begun_ = false;
   has_been_seen_.store(false, std::memory_order_relaxed);
   ended_.store(false, std::memory_order_relaxed);
@@ -90,6 +91,7 @@ bool Operation::progress() {
   if (ended()) return false;
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard.owns_lock() || ended()) return false;
+  const CalculatesAs starter(control_);
   if (!has_begun_) {
     if (may_begin()) begin();
     return has_begun_ || ended();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/channel.hpp"
+#include "engine/float_control.hpp"
 #include "engine/spin_lock.hpp"
 #include "interpose/call_traits.hpp"
 #include "interpose/communicator.hpp"
@@ -46,10 +47,6 @@ class Operation final : public Watched {
   /// The same, told to the handler of the program's communicator unless the library has done so.
   int report_error() const;
 
-  /// Another thread than the program's may not advance it while the program computes: MPI calls the program's
-  /// functions only from within MPI, unless the program asked for threads.
-  [[nodiscard]] bool calls_program() const { return traits_.calls_program; }
-
   [[nodiscard]] std::size_t bytes() const { return traits_.bytes; }
 
   /// Whether the helper thread has looked at it before, since it was started.
@@ -82,6 +79,7 @@ class Operation final : public Watched {
   std::shared_ptr<Operation> after_;
   std::unique_ptr<TracedCall> trace_;
   DeviceStaging staging_;
+  FloatControl control_;  // of the thread that started it
   bool has_begun_ = false;
   int error_ = MPI_SUCCESS;
   std::atomic<bool> ended_{true};

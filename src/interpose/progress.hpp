@@ -2,6 +2,7 @@
 // Who advances outstanding operations: every thread that waits in MPI; and, since a thread may wait where
 // Stretto cannot look after them meanwhile (a native collective, MPI_Win_fence, another thread's receive), a
 // helper thread, which mostly sleeps. With STRETTO_PROGRESS_THREAD=1 it advances them during computation too.
+// progress/rules.hpp has the rules.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,11 @@ bool make_progress_in_place_of_helper();
 /// the only one.
 bool make_progress_for(Operation& awaited);
 
+/// The library has been given a reduction in the background by an operation of the program's, which it may
+/// run in any thread that calls MPI: so the helper thread does that only while a thread of the program is
+/// blocked.
+void guard_program_functions();
+
 /// Ends the helper thread when no operation is outstanding any more. No other thread may be in MPI.
 void drain_outstanding();
 
@@ -42,8 +48,8 @@ class WaitingHere {
   ~WaitingHere();
 };
 
-/// For as long as this lives, its thread may wait where nobody makes progress, so the helper must, if there
-/// is any operation outstanding at the beginning.
+/// For as long as this lives, its thread may be blocked where nobody makes progress, so the helper must, if
+/// there is any operation outstanding at the beginning.
 class WaitingElsewhere {
  public:
   WaitingElsewhere();
@@ -52,7 +58,7 @@ class WaitingElsewhere {
   ~WaitingElsewhere();
 
  private:
-  bool helped_;
+  bool is_counted_;
 };
 
 /// Waits until `done()`, which is asked again and again; in between, progress() says whether anything

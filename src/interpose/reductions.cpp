@@ -6,6 +6,7 @@
 #include "engine/native_execution.hpp"
 #include "interpose/carry_out.hpp"
 #include "interpose/collectives.hpp"
+#include "interpose/group.hpp"
 #include "interpose/known_operation.hpp"
 #include "interpose/overlap.hpp"
 #include "interpose/session.hpp"
@@ -36,7 +37,8 @@ CallTraits traits_of(Collective collective, std::size_t elements, const std::opt
           .understood = element.has_value(),
           .element_bytes = element ? static_cast<std::size_t>(element->size) : predefined,
           .operation = session.settings.check && element ? number_of_operation(element->op) : 0,
-          .calls_program = element && element->kernel == nullptr && is_program_operation(element->op),
+          .calls_program = element && element->kernel == nullptr && is_program_operation(element->op) &&
+                           !is_group_operation(element->op),
           .blocks_in_segments = element && NativeExecution::may_block(collective, *element)};
 }
 

@@ -96,11 +96,12 @@ void forget_persistent_of_library(MPI_Request request) {
 }
 
 void free_requests() {
-  // What the program has not freed is its own leak; but it holds tags and memory.
+  // What the program has not freed is its own leak; but it holds tags and memory, which go after the lock.
+  std::unordered_map<MPI_Request, Pending> forgotten;
   const std::lock_guard guard(lock);
   // Handles that it still has stay: it may free them in a callback of MPI_Finalize.
   for (Pending* pending : unused()) mpi.Request_free(&pending->request);
-  pending().clear();
+  forgotten.swap(pending());
   unused().clear();
   count = 0;
 }

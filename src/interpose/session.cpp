@@ -18,6 +18,7 @@
 #include "engine/immortal.hpp"
 #include "interpose/communicator.hpp"
 #include "interpose/find_topology.hpp"
+#include "interpose/held_handles.hpp"
 #include "interpose/online.hpp"
 #include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
@@ -81,11 +82,11 @@ bool may_be_rank_0() {
   return true;
 }
 
-/// Whether a helper thread may call MPI, on all ranks.
-bool may_help(int thread_level) {
-  int may = thread_level == MPI_THREAD_MULTIPLE ? 1 : 0;
-  mpi.Allreduce(MPI_IN_PLACE, &may, 1, MPI_INT, MPI_MIN, mpi.comm_world);
-  return may != 0;
+/// Of all ranks.
+Background agree_on_background(Background background) {
+  int worst = static_cast<int>(background);
+  mpi.Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, mpi.comm_world);
+  return static_cast<Background>(worst);
 }
 
 }  // namespace
@@ -109,7 +110,7 @@ void Session::force(Collective collective, Forced what) {
   }
 }
 
-void begin_session(int given_level, int asked_level) {
+void begin_session(Background background) {
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
     const char* strict = std::getenv("STRETTO_STRICT");
@@ -133,8 +134,8 @@ void begin_session(int given_level, int asked_level) {
   }
 
   load_predefined_handles();
-  session.non_blocking = may_help(given_level);
-  session.program_has_threads = asked_level == MPI_THREAD_MULTIPLE;
+  session.background = agree_on_background(background);
+  session.non_blocking = session.background == Background::own;
   session.topology = find_topology(session.settings);
   remark_on_shape(session.topology);
   mpi.Comm_group(mpi.comm_world, &session.world_group);
@@ -163,6 +164,7 @@ void end_session() {
     if (!error.empty()) complain(error);
   }
   free_requests();
+  free_left_handles();
   free_all_communicators();
   if (session.world_rank == 0) {
     if (const std::string error = save_learned(); !error.empty()) complain(error);

@@ -11,6 +11,7 @@
 
 #include "engine/mpi.hpp"
 #include "interpose/call_traits.hpp"
+#include "interpose/thread_level.hpp"
 #include "select/settings.hpp"
 #include "select/table.hpp"
 
@@ -33,10 +34,10 @@ struct Session {
   /// Which way collectives take, if there is a tuning table, and the file that it is from.
   std::optional<Table> table;
   std::string table_path;
-  /// Whether calls that are not blocking can be carried out: only where a helper thread may call MPI.
+  /// Who carries out calls in the background; the same on all ranks.
+  Background background = Background::not_expected;
+  /// Whether Stretto does, and so a helper thread may call MPI.
   bool non_blocking = false;
-  /// The program asked for MPI_THREAD_MULTIPLE.
-  bool program_has_threads = false;
   int world_rank = 0;
   /// Of MPI_COMM_WORLD.
   Topology topology;
@@ -93,9 +94,8 @@ struct Session {
 
 extern Session session;
 
-/// Called when MPI_Init has succeeded, with the thread level that the library gives and the one that the
-/// program asked for. Collective over MPI_COMM_WORLD.
-void begin_session(int given_level, int asked_level);
+/// Called when MPI_Init has succeeded, with what is possible on this rank. Collective over MPI_COMM_WORLD.
+void begin_session(Background background);
 
 /// Called before MPI_Finalize: writes statistics and frees what is ours.
 void end_session();

@@ -12,7 +12,7 @@
 namespace stretto {
 namespace {
 
-/// What the program asked for, and what the library gives.
+/// What the program hears that it got, and what the library gives.
 std::atomic<int> asked_level{MPI_THREAD_MULTIPLE};
 std::atomic<int> given_level{MPI_THREAD_SINGLE};
 
@@ -20,7 +20,8 @@ std::atomic<int> given_level{MPI_THREAD_SINGLE};
 template <typename InitThread>
 int initialize(const InitThread& init_thread, int* argc, char*** argv, int required, int* provided) {
   int given = MPI_THREAD_SINGLE;
-  const int wanted = wants_helper_thread() ? MPI_THREAD_MULTIPLE : required;
+  const bool raises = plan_background(required) == Background::own;
+  const int wanted = raises ? MPI_THREAD_MULTIPLE : required;
   const int result = init_thread(argc, argv, wanted, &given);
   given_level = given;
   asked_level = wanted == required ? given : std::min(given, required);
@@ -48,17 +49,20 @@ STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* prov
   if (next.was_looked_at()) return initialize(next, argc, argv, required, provided);
   const int result = next.goes_to_tool() ? next(argc, argv, required, provided)
                                          : initialize(next, argc, argv, required, provided);
-  if (result == MPI_SUCCESS) begin_session(given_level, required);
+  if (result == MPI_SUCCESS) begin_session(settle_background(plan_background(required), given_level));
   return result;
 })
 
 #define STRETTO_TAKE_OVER_INIT(P)                                                                         \
   STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                              \
     static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr); \
-    const bool raises = wants_helper_thread() && !next.goes_to_tool();                                    \
+    const Background planned = plan_background(level_of_init());                                          \
+    const bool raises = planned == Background::own && !next.goes_to_tool();                               \
     const int result =                                                                                    \
         raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv);        \
-    if (result == MPI_SUCCESS && !next.was_looked_at()) begin_session(given_level, level_of_init());      \
+    if (result == MPI_SUCCESS && !next.was_looked_at()) {                                                 \
+      begin_session(settle_background(planned, given_level));                                             \
+    }                                                                                                     \
     return result;                                                                                        \
   })
 STRETTO_TAKE_OVER_INIT()

@@ -45,6 +45,12 @@ bool is_in_background(std::string_view stem) {
   return starts_with_collective(stem) && stem.find("_init") != std::string_view::npos;
 }
 
+/// What gives MPI a function of the program's that the library may run in whatever thread is in MPI.
+bool gives_functions(std::string_view stem) {
+  constexpr std::array<std::string_view, 3> names{"op_create", "async_start", "t_event_register_callback"};
+  return std::any_of(names.begin(), names.end(), [&](auto name) { return stem.starts_with(name); });
+}
+
 /// What makes a window that need not lie in memory shared by all.
 bool makes_windows(std::string_view stem) {
   if (!stem.starts_with("win_create") && !stem.starts_with("win_allocate")) return false;
@@ -162,13 +168,46 @@ bool may_refuse_windows() {
 
 }  // namespace
 
-bool wants_helper_thread() {
-  if (is_set("STRETTO_DISABLE")) return false;
-  if (is_set("STRETTO_PROGRESS_THREAD")) return true;
+Background plan_background(int required) {
+  if (is_set("STRETTO_DISABLE")) return Background::not_expected;
+  if (is_set("STRETTO_PROGRESS_THREAD") || required == MPI_THREAD_MULTIPLE) return Background::own;
   // MPI_Init asks more than once, and a process may hold hundreds of objects.
-  static const bool is_seen_to_want = some_object_refers_to(is_in_background) &&
-                                      !(may_refuse_windows() && some_object_refers_to(makes_windows));
-  return is_seen_to_want;
+  static const Background seen = [] {
+    if (!some_object_refers_to(is_in_background)) return Background::not_expected;
+    if (some_object_refers_to(gives_functions)) return Background::calls_the_program;
+    if (may_refuse_windows() && some_object_refers_to(makes_windows)) return Background::makes_windows;
+    return Background::own;
+  }();
+  return seen;
+}
+
+Background settle_background(Background planned, int given) {
+  if (given == MPI_THREAD_MULTIPLE) {
+    return planned == Background::calls_the_program ? planned : Background::own;
+  }
+  return planned == Background::own ? Background::not_given : planned;
+}
+
+const char* reason_of(Background background) {
+  switch (background) {
+    case Background::own:
+      break;
+    case Background::not_expected:
+      return "no object of the process seemed to make such calls when MPI began; set "
+             "STRETTO_PROGRESS_THREAD=1";
+    case Background::calls_the_program:
+      return "the program may make operations of its own (it refers to MPI_Op_create or the like), which no "
+             "other "
+             "thread may run; ask for MPI_THREAD_MULTIPLE, or set STRETTO_PROGRESS_THREAD=1 if any thread "
+             "may "
+             "run them";
+    case Background::makes_windows:
+      return "the program refers to MPI_Win_create or MPI_Win_allocate, which Open MPI 4 may refuse at "
+             "MPI_THREAD_MULTIPLE; set STRETTO_PROGRESS_THREAD=1 if it makes no windows between nodes";
+    case Background::not_given:
+      return "it does not give all ranks MPI_THREAD_MULTIPLE";
+  }
+  return "";
 }
 
 }  // namespace stretto

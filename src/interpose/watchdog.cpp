@@ -8,12 +8,11 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "engine/immortal.hpp"
 #include "interpose/clock.hpp"
-#include "interpose/helper_thread.hpp"
 #include "interpose/session.hpp"
+#include "progress/thread.hpp"
 
 namespace stretto {
 namespace {
@@ -25,7 +24,7 @@ struct Entry {
 
 auto& mutex = make_immortal<std::mutex>();
 auto& wake_up = make_immortal<std::condition_variable>();
-auto& thread = make_immortal<std::thread>();
+auto& thread = make_immortal<HelperThread>();
 bool stopping = false;
 std::map<Watched*, Entry>& calls() {
   static auto& all = make_immortal<std::map<Watched*, Entry>>();
@@ -74,11 +73,11 @@ void unwatch(Watched& call) {
 void begin_watchdog() {
   if (!is_on()) return;
   stopping = false;
-  thread = start_helper_thread("stretto-watch", run);
+  thread.start("stretto-watch", run);
 }
 
 void end_watchdog() {
-  if (!thread.joinable()) return;
+  if (!thread.is_running()) return;
   {
     const std::lock_guard lock(mutex);
     stopping = true;

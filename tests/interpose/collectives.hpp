@@ -3,6 +3,7 @@
 // what came out. Every number follows from a seed, so that no two calls have the same result.
 #pragma once
 
+#include <dlfcn.h>
 #include <mpi.h>
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
@@ -119,14 +120,21 @@ void user_operation(void* in, void* inout, int* length, MPI_Datatype* type) {
   }
 }
 
+/// Looked up, since Stretto carries out no call in the background of a program below MPI_THREAD_MULTIPLE that
+/// refers to MPI_Op_create.
+inline int create_op(MPI_User_function* function, int commute, MPI_Op* op) {
+  return reinterpret_cast<decltype(&MPI_Op_create)>(dlsym(RTLD_DEFAULT, "MPI_Op_create"))(function, commute,
+                                                                                          op);
+}
+
 inline MPI_Op make_op(Combine how, bool real) {
   MPI_Op op{};
   if (how == Combine::add) {
-    MPI_Op_create(real ? user_operation<double, Combine::add> : user_operation<int, Combine::add>, 1, &op);
+    create_op(real ? user_operation<double, Combine::add> : user_operation<int, Combine::add>, 1, &op);
   } else {
     CHECK(how == Combine::compose);
-    MPI_Op_create(real ? user_operation<double, Combine::compose> : user_operation<int, Combine::compose>, 0,
-                  &op);
+    create_op(real ? user_operation<double, Combine::compose> : user_operation<int, Combine::compose>, 0,
+              &op);
   }
   return op;
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+namespace stretto {
+
+/// How a thread rounds, and what it does with subnormal numbers (FTZ, DAZ). A program may set that at any
+/// time, for its own thread; a thread that reduces in its place must do as it does, or ranks get different
+/// bits. Traps stay as they are: a signal in another thread would be none that the program can handle.
+struct FloatControl {
+  std::uint32_t vector = 0;  // of MXCSR, or FPCR
+  std::uint16_t x87 = 0;     // of the control word: long double
+
+  friend bool operator==(const FloatControl&, const FloatControl&) = default;
+
+  [[nodiscard]] static FloatControl current() {
+    FloatControl now;
+#if defined(__SSE2__)
+    now.vector = _mm_getcsr() & vector_mask;
+    __asm__ volatile("fnstcw %0" : "=m"(now.x87));
+    now.x87 &= x87_mask;
+#elif defined(__aarch64__)
+    std::uint64_t fpcr = 0;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    now.vector = static_cast<std::uint32_t>(fpcr) & vector_mask;
+#endif
+    return now;
+  }
+
+  void set() const {
+#if defined(__SSE2__)
+    _mm_setcsr((_mm_getcsr() & ~vector_mask) | vector);
+    std::uint16_t word = 0;
+    __asm__ volatile("fnstcw %0" : "=m"(word));
+    word = static_cast<std::uint16_t>((word & ~unsigned{x87_mask}) | x87);
+    __asm__ volatile("fldcw %0" : : "m"(word));
+#elif defined(__aarch64__)
+    std::uint64_t fpcr = 0;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    fpcr = (fpcr & ~std::uint64_t{vector_mask}) | vector;
+    __asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
+#endif
+  }
+
+ private:
+#if defined(__aarch64__)
+  static constexpr std::uint32_t vector_mask = 0x07C00000;  // rounding, FZ, DN, AHP
+#else
+  static constexpr std::uint32_t vector_mask = 0xE040;  // rounding, FTZ, DAZ
+#endif
+  static constexpr std::uint16_t x87_mask = 0x0F00;  // rounding, precision
+};
+
+/// For as long as this lives, its thread calculates as another one did.
+class CalculatesAs {
+ public:
+  explicit CalculatesAs(const FloatControl& other) : own_(FloatControl::current()), differs_(own_ != other) {
+    if (differs_) other.set();
+  }
+  CalculatesAs(const CalculatesAs&) = delete;
+  CalculatesAs& operator=(const CalculatesAs&) = delete;
+  ~CalculatesAs() {
+    if (differs_) own_.set();
+  }
+
+ private:
+  FloatControl own_;
+  bool differs_;
+};
+
+}  // namespace stretto

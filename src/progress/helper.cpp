@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "progress/helper.hpp"
+
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <optional>
+#include <utility>
+
+namespace stretto {
+
+void Helper::notice(bool at_once) {
+  // The caller has counted its operation before it looks at this; sleep_until_called() the other way round.
+  // So at least one of the two sees the other.
+  if (is_awake_ && !at_once) return;
+  std::unique_lock lock(mutex_);
+  if (thread_.is_running()) return call(lock);
+  is_stopping_ = false;
+  is_awake_ = true;
+  try {
+    thread_.start("stretto", [this] { run(); });
+  } catch (...) {
+    is_awake_ = false;
+    throw;
+  }
+}
+
+void Helper::call() {
+  std::unique_lock lock(mutex_);
+  call(lock);
+}
+
+void Helper::call(std::unique_lock<std::mutex>& lock) {
+  called_ = true;
+  lock.unlock();
+  wake_up_.notify_one();
+}
+
+void Helper::wait_for_end_of_look() const {
+  while (is_looking_) sched_yield();
+}
+
+void Helper::stop() {
+  {
+    std::unique_lock lock(mutex_);
+    if (!thread_.is_running()) return;
+    is_stopping_ = true;
+    call(lock);
+  }
+  thread_.join();
+  is_awake_ = false;
+}
+
+void Helper::run() {
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
+  HelperRules rules;
+  while (!is_stopping_) {
+    is_looking_ = true;  // before it reads what a look depends on
+    const ProgressState state = counts_.read();
+    const auto found = rules.must_look(state) ? look_(state.blocked > 0) : HelperRules::Found::needless;
+    is_looking_ = false;
+    const std::optional<HelperRules::Time> rest = rules.after(found);
+    if (!rest) {
+      sleep_until_called();
+    } else if (rest->count() > 0 && sleep(*rest)) {
+      rules.called();
+    }
+  }
+}
+
+bool Helper::sleep(HelperRules::Time time) {
+  std::unique_lock lock(mutex_);
+  wake_up_.wait_for(lock, time, [&] { return called_; });
+  return std::exchange(called_, false);
+}
+
+void Helper::sleep_until_called() {
+  std::unique_lock lock(mutex_);
+  is_awake_ = false;
+  if (!counts_.any_outstanding()) wake_up_.wait(lock, [&] { return called_; });
+  is_awake_ = true;
+  called_ = false;
+}
+
+}  // namespace stretto

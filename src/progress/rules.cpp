@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "progress/rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stretto {
+
+bool HelperRules::must_look(const ProgressState& state) {
+  idle_ticks_ = state.outstanding > 0 ? 0 : idle_ticks_ + 1;
+  const bool is_replaced = std::exchange(stand_ins_, state.stand_ins) != state.stand_ins;
+  stands_aside_ = is_replaced && state.blocked == 0;
+  if (stands_aside_ || state.outstanding == 0 || state.polling > 0) return false;
+  return state.blocked > 0 || !state.is_guarded;
+}
+
+std::optional<HelperRules::Time> HelperRules::after(Found found) {
+  if (stands_aside_) return stand_in_tick;
+  switch (found) {
+    case Found::something:
+      nap_ = std::max(nap_ / 4, shortest_nap);
+      return Time::zero();
+    case Found::nothing:
+      return std::exchange(nap_, std::min(2 * nap_, longest_nap));
+    case Found::needless:
+      break;
+  }
+  if (idle_ticks_ >= ticks_until_dormant) return std::nullopt;
+  return tick;
+}
+
+}  // namespace stretto

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <pthread.h>
+
+#include <functional>
+
+namespace stretto {
+
+/// A thread of Stretto's. It handles none of the program's signals, and its stack is as large as the main
+/// thread's may become: an MPI library may run a function of the program's in any thread that is in MPI.
+class HelperThread {
+ public:
+  HelperThread() = default;
+  HelperThread(const HelperThread&) = delete;
+  HelperThread& operator=(const HelperThread&) = delete;
+  ~HelperThread() = default;
+
+  /// Throws std::system_error if the process may have no more threads.
+  void start(const char* name, std::function<void()> body);
+  [[nodiscard]] bool is_running() const { return is_running_; }
+  void join();
+
+ private:
+  pthread_t thread_{};
+  bool is_running_ = false;
+};
+
+}  // namespace stretto
