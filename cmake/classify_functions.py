@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the entries of MPI's functions that may wait, from a preprocessed mpi.h and the table of their classes.
+"""Writes the entries of MPI's functions that may wait, from a preprocessed mpi.h and the table of classes.
 
     classify_functions.py HEADER TABLE OUTPUT
 
-It fails where the header declares a function that the table does not know, and where the table names one twice.
+It fails where the header declares a function that the table does not know, or the table names one twice.
 """
 
 import re
@@ -27,15 +27,12 @@ def read_table(text: str) -> dict[str, str]:
     classes: dict[str, str] = {}
     current = ""
     for line in text.splitlines():
-        line = line.split("#")[0].strip()
-        if line.startswith("["):
-            current = line.strip("[]")
+        words = line.split("#")[0].split()
+        if words and words[0].startswith("["):
+            current = words.pop(0).strip("[]")
             if current not in CLASSES:
-                raise ValueError(
-                    f"there is no class '{current}'; the classes are {', '.join(sorted(CLASSES))}"
-                )
-            continue
-        for name in line.split():
+                raise ValueError(f"there is no class '{current}'; take one of {', '.join(sorted(CLASSES))}")
+        for name in words:
             if name in classes:
                 raise ValueError(f"'{name}' stands in [{classes[name]}] and in [{current}]; leave one")
             classes[name] = current

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program hears of threads: asks for the level that its argument names ("none": MPI_Init), and prints
 // on rank 0 what it got. With -DNON_BLOCKING it refers to a non-blocking collective, else to none; with
-// -DWINDOW it makes a window.
+// -DWINDOW it makes a window, with -DOPERATION an operation of its own.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +16,13 @@ static const char* name_of(int level) {
   }
   return "unknown";
 }
+
+#ifdef OPERATION
+static void add(void* in, void* inout, int* length, MPI_Datatype* type) {
+  (void)type;
+  for (int i = 0; i < *length; ++i) ((int*)inout)[i] += ((int*)in)[i];
+}
+#endif
 
 int main(int argc, char** argv) {
   const char* asked = argv[1];
@@ -39,6 +46,11 @@ int main(int argc, char** argv) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 #else
   MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+#endif
+#ifdef OPERATION
+  MPI_Op op;
+  MPI_Op_create(&add, 1, &op);
+  MPI_Op_free(&op);
 #endif
 #ifdef WINDOW
   int* memory;

@@ -298,6 +298,40 @@ def test_threads_of_a_program_that_makes_windows(mpi: Runner) -> None:
     assert raised == {**natively, "saw": "multiple"}
 
 
+@pytest.mark.parametrize("asked", ["none", "single", "funneled", "serialized", "multiple"])
+def test_threads_of_a_program_with_an_operation_of_its_own(mpi: Runner, asked: str) -> None:
+    # The library would run it in the helper thread.
+    flags = ["-DNON_BLOCKING", "-DOPERATION"]
+    natively = levels(mpi, asked, flags, stretto=False)
+    assert levels(mpi, asked, flags, stretto=True) == natively
+    if asked == "single":
+        raised = levels(mpi, asked, flags, stretto=True, STRETTO_PROGRESS_THREAD="1")
+        assert raised == {**natively, "saw": "multiple"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason", "only_on"),
+    [
+        (["-DNON_BLOCKING", "-DOPERATION"], "MPI_Op_create", ""),
+        (["-DNON_BLOCKING", "-DWINDOW"], "Open MPI 4 may refuse", "openmpi"),
+    ],
+)
+def test_why_calls_in_the_background_are_native(
+    mpi: Runner, flags: list[str], reason: str, only_on: str
+) -> None:
+    program = [str(mpi.compiled("levels.c", *flags)), "single"]
+    ran = mpi.run(program, STRETTO_ALLREDUCE="ring")
+    assert ran.right, ran.output
+    if only_on not in ("", mpi.abi):
+        assert ran.lines == []
+        return
+    [line] = ran.lines
+    assert line.startswith("stretto: non-blocking calls are left to the MPI library: ")
+    assert reason in line
+    assert "STRETTO_PROGRESS_THREAD=1" in line
+    assert mpi.run(program, STRETTO_ALLREDUCE="ring", STRETTO_PROGRESS_THREAD="1").lines == []
+
+
 def test_threads_where_stretto_is_disabled(mpi: Runner) -> None:
     natively = levels(mpi, "none", ["-DNON_BLOCKING"], stretto=False)
     assert levels(mpi, "none", ["-DNON_BLOCKING"], stretto=True, STRETTO_DISABLE="1") == natively
