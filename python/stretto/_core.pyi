@@ -270,7 +270,10 @@ class TableRow:
 
     @property
     def begin(self) -> int:
-        """Bytes of the whole message; up to the next row's."""
+        """Bytes of the whole message, from which it holds."""
+    @property
+    def last(self) -> int | None:
+        """The most bytes for which it holds; None: it has no end."""
     @property
     def spec(self) -> str: ...
     @property
@@ -298,7 +301,7 @@ class TableShape:
     def calls(self) -> list[str]:
         """The calls that it has a list for: `allreduce`, `iallreduce`, `allreduce_init`, ..."""
     def rows(self, call: str) -> list[TableRow]:
-        """The list of a call, ascending from 0 bytes; empty: the built-in rule speaks."""
+        """The list of a call, ascending; where no row holds, the built-in rule speaks."""
     def find(self, call: str, nbytes: int) -> TableRow | None:
         """The row of a message; None: the built-in rule speaks."""
 

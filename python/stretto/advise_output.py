@@ -16,7 +16,7 @@ from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.native_specs import NATIVE
 from stretto.simulation import LABELS
-from stretto.tuning_table import Json, Shape, size_text, table_text
+from stretto.tuning_table import Json, Shape, size_text, table_text, within
 from stretto.units import format_bandwidth, format_bytes, format_nodes, format_seconds, three_digits
 
 # What the walker promises must be more than it is wrong by, as in stretto tune.
@@ -182,10 +182,13 @@ def tuning_table(
     family, name = family_of(mpi)
     specs = [(one.bytes, _worth_it(one, family)) for one in advice]
     rows: list[Json] = [
-        {"from": size_text(next(run)[0]) if at else 0, "spec": spec}
-        for at, (spec, run) in enumerate(itertools.groupby(specs, key=lambda one: one[1]))
+        {"from": size_text(next(run)[0]), "spec": spec}
+        for spec, run in itertools.groupby(specs, key=lambda one: one[1])
     ]
-    shape = Shape(nodes, ppn, ppn).to_json() | {"modelled": True, collective: rows}
+    shape = Shape(nodes, ppn, ppn).to_json() | {
+        "modelled": True,
+        collective: within(rows, advice[0].bytes, advice[-1].bytes),
+    }
     table: Json = {"format": "stretto-table", "version": 1, "mpi": name, "network": network}
     return table_text(
         table | {"shapes": [shape], "notes": {"advise": "by the schedule walker, nothing measured"}}

@@ -97,10 +97,14 @@ def _in_force(call: Call, table: Path | None, family: str) -> InForce:
             return InForce(
                 row.spec,
                 f"{path}: {shape.nodes} nodes with {shape.ppn} ranks{nearest}, "
-                f"from {format_bytes(row.begin)} on, {how}{gain}",
+                f"from {format_bytes(row.begin)} {_until(row.last)}, {how}{gain}",
             )
     spec = _core.choose(call.collective, call.bytes, topology)
     return InForce(spec, "the built-in rule" + (f"; {path} says nothing of it" if path else "; no table"))
+
+
+def _until(last: int | None) -> str:
+    return "on" if last is None else f"to {format_bytes(last)}"
 
 
 def _rank(call: Call, model: Model, in_force: str, measured: Measured) -> list[Candidate]:

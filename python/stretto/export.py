@@ -76,6 +76,8 @@ _TELLS_THE_LIBRARY = re.compile(
     r"OMPI_MCA_coll_(tuned|han)_|MPIR_CVAR_\w*_(ALGORITHM|JSON_FILE)$|MPIR_CVAR_DEVICE_COLLECTIVES$|I_MPI_ADJUST_"
 )
 
+_MOST_BYTES = 1 << 60
+
 _PATH = "{path}"  # in the value of a variable, of the library's file
 
 
@@ -87,6 +89,8 @@ class Rule:
     algorithm: str | None
     """None: the library's own choice."""
     gain: float | None = None
+    is_known: bool = True
+    """False: nobody measured these sizes, so the library's own choice stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +250,7 @@ def measured_rules(table: Json) -> list[RuleSet]:
     found = []
     for entry in table.get("notes", {}).get("library", []):
         try:
-            rules = tuple(
-                Rule(_size(row["from"]), row["algorithm"], row.get("gain")) for row in entry["rows"]
-            )
+            rules = _rules([row | {"library": row["algorithm"]} for row in entry["rows"]])
             ranks = _ranks(table, entry["nodes"], entry["ppn"], entry.get("min_ppn"))
             found.append(RuleSet(entry["collective"], entry["nodes"], entry["ppn"], ranks, rules))
         except (KeyError, TypeError, AttributeError):
@@ -263,9 +265,29 @@ def chosen_rules(table: Json) -> list[RuleSet]:
         ranks = _ranks(table, shape["nodes"], shape["ppn"], shape.get("min_ppn"))
         for call, rows in shape.items():
             if isinstance(rows, list):
-                rules = tuple(Rule(_size(row["from"]), row.get("library")) for row in rows)
+                rules = _rules([{key: row[key] for key in row if key != "gain"} for row in rows])
                 found.append(RuleSet(call, shape["nodes"], shape["ppn"], ranks, rules))
     return [one for one in found if one.says_something]
+
+
+def _rules(rows: Sequence[Json]) -> tuple[Rule, ...]:
+    """From 0 bytes on; the library's own choice where no row holds."""
+    rules: list[Rule] = []
+
+    def leave_open(begin: int) -> None:
+        if not rules or rules[-1].algorithm is not None:
+            rules.append(Rule(begin, None, is_known=False))
+
+    end = 0
+    for row in rows:
+        begin = _size(row["from"])
+        if begin > end:
+            leave_open(end)
+        rules.append(Rule(begin, row.get("library"), row.get("gain")))
+        end = _size(row["to"]) + 1 if "to" in row else _MOST_BYTES
+    if end < _MOST_BYTES:
+        leave_open(end)
+    return tuple(rules)
 
 
 def _size(value: int | str) -> int:
@@ -489,16 +511,20 @@ def _by_size(one: RuleSet, collective: str, own: Json) -> Json:
 
 def _tell_intel_mpi(settings: LibrarySettings, rule_sets: Sequence[RuleSet]) -> None:
     for one in rule_sets:
-        worse = [rule for rule in one.rules if rule.algorithm is None or (rule.gain or 1.0) < _INTEL_LEAST]
+        # What lies between or beyond the sizes of its list takes the list's next.
+        known = [rule for rule in one.rules if rule.is_known]
+        worse = [rule for rule in known if rule.algorithm is None or (rule.gain or 1.0) < _INTEL_LEAST]
         if worse:
             settings.remarks.append(
                 f"{one.call}: left out, since from {worse[0].begin} bytes on Intel MPI's own choice is "
                 f"better than any that it can be told, and it cannot be left to it at some sizes only"
             )
             continue
-        ends = [rule.begin - 1 for rule in one.rules[1:]] + [_INTEL_MOST_BYTES]
+        begins = [0, *(rule.begin for rule in known[1:])]
+        ends = [begin - 1 for begin in begins[1:]] + [_INTEL_MOST_BYTES]
         text = ";".join(
-            f"{rule.algorithm}:{rule.begin}-{end}" for rule, end in zip(one.rules, ends, strict=True)
+            f"{rule.algorithm}:{begin}-{end}" for rule, begin, end in zip(known, begins, ends, strict=True)
         )
         settings.variables[f"I_MPI_ADJUST_{one.call.upper()}"] = text
-        settings.remarks.append(f"{one.call}: Intel MPI does so on communicators of any size")
+        sizes = ", and for messages that were not measured" if len(known) < len(one.rules) else ""
+        settings.remarks.append(f"{one.call}: Intel MPI does so on communicators of any size{sizes}")

@@ -13,10 +13,15 @@ from stretto.study_specs import without_parameters
 from stretto.units import format_bytes, format_nodes, three_digits
 
 NATIVE_COLOUR = "#c9ced6"
+UNMEASURED_COLOUR = "#f4f5f7"
 COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9",
     "#D55E00", "#6A51A3", "#999933", "#882255", "#44AA99",
 )  # fmt: skip
+
+
+# What the table says nothing of.
+_UNMEASURED = TableRow.model_validate({"from": 0, "spec": "built-in rule"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,10 @@ class Choices:
     call: str
     shapes: list[Shape]
     starts: list[int]
-    """In bytes, ascending, from 0."""
+    """In bytes, ascending."""
     cells: list[list[TableRow]]
+    beyond: frozenset[int] = frozenset()
+    """The starts at which nothing begins, but something has just ended."""
 
     @property
     def algorithms(self) -> list[str]:
@@ -37,13 +44,17 @@ class Choices:
 
     def size_text(self, column: int) -> str:
         """The sizes of a column, as a tick: the first of them."""
-        return format_bytes(self.starts[column])
+        start = self.starts[column]
+        return f"above {format_bytes(start - 1)}" if start in self.beyond else format_bytes(start)
 
     def range_text(self, column: int) -> str:
         """All sizes of a column."""
+        begin = self.size_text(column)
         if column + 1 == len(self.starts):
-            return f"{self.size_text(column)} and more"
-        return f"{self.size_text(column)} to below {self.size_text(column + 1)}"
+            return begin if self.starts[column] in self.beyond else f"{begin} and more"
+        after = self.starts[column + 1]
+        end = format_bytes(after - 1) if after in self.beyond else f"below {format_bytes(after)}"
+        return f"{begin} to {end}"
 
 
 def algorithm_of(row: TableRow) -> str:
@@ -66,21 +77,24 @@ def choices(table: TableFile) -> list[Choices]:
 
 def _choices_of(call: str, shapes: Iterable[Shape]) -> Choices:
     ordered = sorted(shapes, key=lambda one: (one.ppn, one.nodes))
-    starts = sorted({row.bytes for shape in ordered for row in shape.calls[call]})
+    rows = [row for shape in ordered for row in shape.calls[call]]
+    begins = {0, *(row.bytes for row in rows)}
+    beyond = {row.to + 1 for row in rows if row.to is not None} - begins
+    starts = sorted(begins | beyond)
     cells = [[_row_at(shape.calls[call], start) for start in starts] for shape in ordered]
-    return Choices(call, ordered, starts, cells)
+    return Choices(call, ordered, starts, cells, frozenset(beyond))
 
 
 def _row_at(rows: Sequence[TableRow], size: int) -> TableRow:
-    before = [row for row in rows if row.bytes <= size]
-    return max(before, key=lambda row: row.bytes) if before else rows[0]
+    row = max((row for row in rows if row.bytes <= size), key=lambda row: row.bytes, default=_UNMEASURED)
+    return row if row.to is None or size <= row.to else _UNMEASURED
 
 
 def colours(algorithms: Sequence[str]) -> dict[str, str]:
     """A colour for each; the library's own choice is grey."""
-    others = [name for name in algorithms if name != "native"]
-    found = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(others)}
-    return {"native": NATIVE_COLOUR, **found}
+    fixed = {"native": NATIVE_COLOUR, _UNMEASURED.spec: UNMEASURED_COLOUR}
+    others = [name for name in algorithms if name not in fixed]
+    return fixed | {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(others)}
 
 
 def sections(tables: Sequence[TableFile]) -> list[Section]:
@@ -92,7 +106,8 @@ def sections(tables: Sequence[TableFile]) -> list[Section]:
         "choices",
         "Choices",
         "What the tuning table chooses for a message of a size on a number of nodes. Grey: left to the "
-        "MPI library, which is as fast there. A column begins at the size that is written below it.",
+        "MPI library, which is as fast there. Nearly white: nobody measured it, and the built-in rule "
+        "decides. A column begins at the size that is written below it.",
     )
     for index, (table, one) in enumerate(maps):
         section.items.append(choice_chart(f"choices-{index + 1}", table, one))

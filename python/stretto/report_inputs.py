@@ -19,9 +19,10 @@ from stretto.study_file import Study, parse_bench, parse_study
 
 
 class TableRow(Part):
-    """What is done from so many bytes on."""
+    """What is done from so many bytes on, up to the next row's or to so many."""
 
     bytes: Annotated[Bytes, Field(alias="from")]
+    to: Bytes | None = None
     spec: str
     library: str = ""
     gain: Number | None = None

@@ -12,7 +12,7 @@ from stretto.model import Call, Model
 from stretto.native_specs import NATIVE
 from stretto.topologies import parse_topology
 from stretto.tuning_findings import CallKind, Choice
-from stretto.tuning_table import Json, Shape, size_text
+from stretto.tuning_table import Json, Shape, size_text, within
 
 # What the model promises must be more than it is wrong by (docs/performance.md).
 _LEAST_GAIN = 1.1
@@ -45,7 +45,8 @@ def modelled_shapes(
 def _rows(model: Model, shape: Shape, nodes: int, kind: CallKind, choices: Sequence[Choice]) -> list[Json]:
     found = [(one.size, _best(model, shape, nodes, kind, one, choices)) for one in choices]
     runs = [(spec, [size for size, _ in run]) for spec, run in itertools.groupby(found, lambda one: one[1])]
-    return [{"from": size_text(sizes[0] if at else 0), "spec": spec} for at, (spec, sizes) in enumerate(runs)]
+    rows = [{"from": size_text(sizes[0]), "spec": spec} for spec, sizes in runs]
+    return within(rows, choices[0].size, choices[-1].size)
 
 
 def _best(

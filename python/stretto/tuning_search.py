@@ -116,7 +116,9 @@ class Search:
                 continue
             self._watch()
             if self._left() <= 0:
-                self._remark(f"no time was left for {format_bytes(size)} and more")
+                self._remark(
+                    f"no time was left for {format_bytes(size)} and more: the table says nothing of them"
+                )
                 break
             self._decide_at(size, self._share(sizes, at))
         self._break_points()
@@ -187,7 +189,8 @@ class Search:
                 f"{format_bytes(sizes[0])}; give a larger --budget, or other --sizes"
             )
         self._remark(
-            f"{format_bytes(sizes[at])} and more would take too long for the budget, and were left out"
+            f"{format_bytes(sizes[at])} and more would take too long for the budget, and were left out: "
+            f"the table says nothing of them"
         )
         return sizes[:at]
 

@@ -18,7 +18,7 @@ from stretto.native_specs import NATIVE, library_name
 from stretto.tuning_evidence import CONFIDENCE, LEAST_GAIN
 from stretto.tuning_findings import Choice
 
-# Below the smallest size that was measured its choice holds only if that is as small as this.
+# A message of so many bytes takes as long as the shortest one.
 _SMALL_BYTES = 64
 _UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
@@ -59,6 +59,17 @@ def size_text(size: int) -> int | str:
     return size
 
 
+def within(rows: list[Json], least: int, most: int) -> list[Json]:
+    """The rows, bounded to the sizes from the smallest to the largest that somebody looked at.
+
+    Beyond these the built-in rule decides. A short first size speaks for all that are shorter.
+    """
+    first = 0 if least <= _SMALL_BYTES else size_text(least)
+    rows[0] = rows[0] | {"from": first}
+    rows[-1] = {"from": rows[-1]["from"], "to": size_text(most)} | rows[-1]
+    return rows
+
+
 def rows_of(choices: Sequence[Choice]) -> list[Json]:
     """The rows of a call: what was chosen at a size holds from there to the next."""
     runs = [list(run) for _, run in itertools.groupby(choices, key=lambda choice: choice.spec)]
@@ -67,16 +78,12 @@ def rows_of(choices: Sequence[Choice]) -> list[Json]:
     for run in runs:
         rows.append({"from": size_text(_begin(run[0], before)), **_said(run[0].spec), **_gain(run)})
         before = run[-1]
-    if rows and rows[0]["from"] != 0:
-        rows.insert(0, {"from": 0, "spec": NATIVE})
-    return rows
+    return within(rows, choices[0].size, choices[-1].size) if rows else rows
 
 
 def _begin(first: Choice, before: Choice | None) -> int:
-    if before is None:
-        return 0 if first.size <= _SMALL_BYTES or first.spec == NATIVE else first.size
     # Nobody measured in between. `native` is never wrong, so it gets what may be the other's.
-    if first.spec == NATIVE:
+    if before is not None and first.spec == NATIVE:
         return before.size + max(1, (first.size - before.size) // 4)
     return first.size
 
@@ -102,11 +109,11 @@ def library_rows(choices: Sequence[Choice], *, by_launch: bool) -> list[Json]:
     for name, run in itertools.groupby(named, key=lambda one: one[1]):
         group = [choice for choice, _ in run]
         gains = [one.library_gain.median for one in group if one.library_gain is not None]
-        row: Json = {"from": group[0].size if rows else 0, "algorithm": name}
+        row: Json = {"from": group[0].size, "algorithm": name}
         if name is not None:
             row["gain"] = float(f"{min(gains):.3g}")
         rows.append(row)
-    return rows
+    return within(rows, choices[0].size, choices[-1].size) if rows else rows
 
 
 def _best_of_library(choice: Choice, by_launch: bool) -> str | None:
@@ -149,7 +156,7 @@ def merged(tuned: Tuned, old: Json | None) -> Json:
             shapes.append(modelled)
         elif there.get("modelled"):
             there.update(modelled)
-    shapes.sort(key=lambda shape: (shape["nodes"], shape["ppn"], shape.get("min_ppn", shape["ppn"])))
+    shapes.sort(key=_key)
     table: Json = {"format": "stretto-table", "version": 1, "mpi": tuned.mpi}
     if tuned.network:
         table["network"] = tuned.network
@@ -157,7 +164,7 @@ def merged(tuned: Tuned, old: Json | None) -> Json:
 
 
 def _same_shape(one: Json, other: Json) -> bool:
-    return all(one.get(key) == other.get(key) for key in ("nodes", "ppn", "min_ppn"))
+    return _key(one) == _key(other)
 
 
 def _notes(tuned: Tuned, old: Json) -> Json:
@@ -244,7 +251,30 @@ def read_old(path: Path, tuned_mpi: str, network: str) -> tuple[Json | None, str
             None,
             f"the table that was there is of another network, {table.get('network') or 'without a name'}",
         )
+    _bound_by_notes(table)
     return table, ""
+
+
+def _bound_by_notes(table: Json) -> None:
+    """Older tunings did not write into a list how far it was measured, but into the notes."""
+    notes = table.get("notes", {})
+    try:
+        measured = {
+            (_key(note), note["call"]): [one["bytes"] for one in note["measured"]]
+            for note in notes.get("tuning", [])
+        }
+        lists = [(_key(shape), call, rows) for shape in table["shapes"] for call, rows in shape.items()]
+        lists += [(_key(note), note["collective"], note["rows"]) for note in notes.get("library", [])]
+    except (KeyError, TypeError, AttributeError):
+        return  # edited by hand
+    for key, call, rows in lists:
+        sizes = measured.get((key, call))
+        if sizes and isinstance(rows, list) and "to" not in rows[-1]:
+            within(rows, min(sizes), max(sizes))
+
+
+def _key(shape: Json) -> tuple[int, int, int]:
+    return shape["nodes"], shape["ppn"], shape["min_ppn"] if "min_ppn" in shape else shape["ppn"]
 
 
 def geometric_mean_gain(choices: Sequence[Choice], low: int, high: int) -> float | None:

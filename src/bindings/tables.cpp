@@ -65,6 +65,9 @@ RuleConstants with(const Figures& changed) {
 void bind_tables(nb::module_& module) {
   nb::class_<Table::Row>(module, "TableRow")
       .def_ro("begin", &Table::Row::from)
+      .def_prop_ro(
+          "last",
+          [](const Table::Row& row) { return row.to < SIZE_MAX ? std::optional(row.to) : std::nullopt; })
       .def_prop_ro("spec", [](const Table::Row& row) { return to_string(row.spec); })
       .def_ro("library", &Table::Row::library)
       .def_prop_ro("gain", [](const Table::Row& row) {

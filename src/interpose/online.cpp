@@ -61,6 +61,14 @@ void agree(Learner& learner, const Communicator& state, const CallTraits& traits
   learner.agree(figures, seconds_now() - began);
 }
 
+/// Why nothing is saved, whatever is learned; empty: it is.
+std::string reason_not_to_save() {
+  if (session.settings.table_file == "none") return "because of STRETTO_TABLE=none";
+  if (!session.table) return {};
+  const TableFit fit = find_fit(*session.table, session.library);
+  return fit.remark.empty() ? "" : "since " + session.table_path + " " + fit.remark;
+}
+
 }  // namespace
 
 Learner* Online::consider(const Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
@@ -111,8 +119,8 @@ void begin_online() {
                             std::string(settings.check ? "STRETTO_CHECK" : "STRETTO_REPRODUCIBLE"));
     return;
   }
-  if (settings.table_file == "none") {
-    complain_once_on_rank_0("STRETTO_ONLINE: what is learned is not saved, because of STRETTO_TABLE=none");
+  if (const std::string reason = reason_not_to_save(); !reason.empty()) {
+    complain_once_on_rank_0("STRETTO_ONLINE: what is learned is not saved, " + reason);
   }
   for (const Collective collective : collectives) {
     if (settings.forced_for(collective)) {
@@ -128,7 +136,7 @@ void begin_online() {
 std::string save_learned() {
   const std::lock_guard lock(mutex);
   const auto name = parse_library_name(session.library);
-  if (all_learned().empty() || session.settings.table_file == "none" || !name) return {};
+  if (all_learned().empty() || !reason_not_to_save().empty() || !name) return {};
   // Another job may have written it since this one began.
   const TableFile now = read_table_file(session.settings.table_file, name->family);
   const std::string path = now.path.empty() ? default_table_path(name->family) : now.path;

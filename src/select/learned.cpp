@@ -17,59 +17,63 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Beyond this size the rule says the same of all.
-constexpr std::size_t most_bytes = std::size_t{1} << 40;
-
-/// What is done without what was learned, as rows that ascend from 0.
-std::vector<Table::Row> rows_without(const Table::Shape* shape, CallShape call) {
-  if (shape != nullptr) {
-    const std::span<const Table::Row> rows = shape->rows_of(call.collective, call.face);
-    if (!rows.empty()) return {rows.begin(), rows.end()};
-  }
-  const auto spec_at = [&call](std::size_t bytes) {
-    call.bytes = bytes;
-    return choose(call);
-  };
-  std::vector<Table::Row> rows{{.from = 0, .spec = {}, .library = {}, .gain = 0}};
-  // The rule turns at few sizes, never twice within a power of two but to come back.
-  for (std::size_t bytes = 1; bytes <= most_bytes; bytes *= 2) {
-    while (spec_at(bytes) != rows.back().spec) {
-      std::size_t same = std::max(rows.back().from, bytes / 2);
-      std::size_t other = bytes;
-      while (other - same > 1) {
-        const std::size_t middle = same + (other - same) / 2;
-        if (spec_at(middle) == rows.back().spec) {
-          same = middle;
-        } else {
-          other = middle;
-        }
-      }
-      rows.push_back({.from = other, .spec = spec_at(other), .library = {}, .gain = 0});
-    }
-  }
-  return rows;
+/// What a table says without what was learned.
+std::vector<Table::Row> rows_without(const Table::Shape* shape, const CallShape& call) {
+  if (shape == nullptr) return {};
+  const std::span<const Table::Row> rows = shape->rows_of(call.collective, call.face);
+  return {rows.begin(), rows.end()};
 }
 
 bool says_the_same(const Table::Row& one, const Table::Row& other) {
   return one.spec == other.spec && one.library == other.library && one.gain == other.gain;
 }
 
+/// What stood there goes; what reaches beyond keeps the rest.
 void put(std::vector<Table::Row>& rows, const Learned& learned) {
   const std::size_t from = learned.shape.bytes;
-  const std::size_t end = 2 * from;
-  const auto after = std::ranges::upper_bound(rows, end, {}, &Table::Row::from);
-  Table::Row rest = *(after - 1);
-  rest.from = end;
-  std::erase_if(rows, [&](const Table::Row& row) { return row.from >= from && row.from <= end; });
-  const auto place = std::ranges::upper_bound(rows, from, {}, &Table::Row::from);
-  rows.insert(place, {{.from = from, .spec = learned.spec, .library = {}, .gain = learned.gain}, rest});
-  rows.erase(std::unique(rows.begin(), rows.end(), says_the_same), rows.end());
+  const std::size_t to = from + std::max<std::size_t>(from, 1) - 1;
+  std::vector<Table::Row> before;
+  std::vector<Table::Row> after;
+  for (const Table::Row& row : rows) {
+    if (row.from < from) {
+      before.push_back(row);
+      before.back().to = std::min(row.to, from - 1);
+    }
+    if (row.to > to) {
+      after.push_back(row);
+      after.back().from = std::max(row.from, to + 1);
+    }
+  }
+  rows = std::move(before);
+  rows.push_back({.from = from, .to = to, .spec = learned.spec, .library = {}, .gain = learned.gain});
+  rows.insert(rows.end(), after.begin(), after.end());
+}
+
+/// Rows that say the same and touch are one.
+void unite(std::vector<Table::Row>& rows) {
+  std::vector<Table::Row> united;
+  for (Table::Row& row : rows) {
+    if (!united.empty() && united.back().to + 1 == row.from && says_the_same(united.back(), row)) {
+      united.back().to = row.to;
+    } else {
+      united.push_back(std::move(row));
+    }
+  }
+  rows = std::move(united);
+}
+
+Json json_of_size(std::size_t bytes) {
+  return bytes == 0 ? Json(0) : Json(size_text(bytes));
 }
 
 Json json_of(const std::vector<Table::Row>& rows) {
   Json list = Json::array();
-  for (const Table::Row& row : rows) {
-    Json member{{"from", row.from == 0 ? Json(0) : Json(size_text(row.from))}, {"spec", to_string(row.spec)}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Table::Row& row = rows[i];
+    Json member{{"from", json_of_size(row.from)}};
+    const bool is_open = i + 1 < rows.size() ? row.to + 1 == rows[i + 1].from : row.to == SIZE_MAX;
+    if (!is_open) member["to"] = json_of_size(row.to);
+    member["spec"] = to_string(row.spec);
     if (!row.library.empty()) member["library"] = row.library;
     if (row.gain > 0) member["gain"] = row.gain;
     list.push_back(std::move(member));
@@ -129,6 +133,7 @@ std::string merge_learned(std::string_view text, std::string_view mpi, std::span
     const Table::Shape* spoke = table.find_shape(call.nodes, call.min_ppn, call.max_ppn);
     std::vector<Table::Row> rows = rows_without(spoke, call);
     for (const auto& [bytes, one] : classes) put(rows, *one);
+    unite(rows);
     shape_in(file, merged, call)[name_of(call.collective, call.face)] = json_of(rows);
     merged = parse_table(file.dump());
   }

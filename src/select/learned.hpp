@@ -21,9 +21,9 @@ struct Learned {
 };
 
 /// The text of a table (docs/formats.md) with what was learned put into it, and all else as it was. Empty
-/// `text`: there is no table yet; then it is one of `mpi` (Open MPI 4.1.4). Around what was learned stands
-/// what is done without it. Of two for one class the one of more seconds counts. Throws FormatError if the
-/// text is no table, one of another library or version, or would become too long.
+/// `text`: there is no table yet; then it is one of `mpi` (Open MPI 4.1.4). Of sizes that
+/// were not learned it says what it said. Of two for one class the one of more seconds counts. Throws
+/// FormatError if the text is no table, one of another library or version, or would become too long.
 std::string merge_learned(std::string_view text, std::string_view mpi, std::span<const Learned> learned);
 
 }  // namespace stretto

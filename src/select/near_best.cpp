@@ -68,12 +68,14 @@ class List {
 };
 
 void add_of_table(List& list, const CallShape& shape, const Table& table, const Table::Shape* own) {
-  if (own != nullptr && own->find(shape.collective, shape.face, shape.bytes) != nullptr) {
+  if (own != nullptr) {
     const std::span<const Table::Row> rows = own->rows_of(shape.collective, shape.face);
     const Table::Row* here = own->find(shape.collective, shape.face, shape.bytes);
-    for (const Table::Row& row : rows) {
-      if (&row + 1 == here || &row == here + 1) list.add(row.spec, risk_of_others);
-    }
+    const auto after = std::ranges::upper_bound(rows, shape.bytes, {}, &Table::Row::from);
+    const auto up_to_here = static_cast<std::size_t>(after - rows.begin());
+    const std::size_t before = up_to_here - (here == nullptr ? 0 : 1);
+    if (before > 0) list.add(rows[before - 1].spec, risk_of_others);
+    if (after != rows.end()) list.add(after->spec, risk_of_others);
   }
   for (const Table::Shape& other : table.shapes) {
     // Lanes are another matter.

@@ -36,7 +36,9 @@ bool is_nearer(const Table::Shape& one, const Table::Shape& other, int nodes, in
 const Table::Row* Table::Shape::find(Collective collective, Face face, std::size_t bytes) const {
   const std::span<const Row> all = rows_of(collective, face);
   const auto next = std::ranges::upper_bound(all, bytes, {}, &Row::from);
-  return next == all.begin() ? nullptr : &*(next - 1);
+  if (next == all.begin()) return nullptr;
+  const Row& row = *(next - 1);
+  return bytes <= row.to ? &row : nullptr;
 }
 
 const Table::Shape* Table::find_shape(int nodes, int min_ppn, int max_ppn) const {

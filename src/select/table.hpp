@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +18,8 @@ namespace stretto {
 /// same one.
 struct Table {
   struct Row {
-    std::size_t from = 0;  // bytes of the whole message, up to the next row's
+    std::size_t from = 0;       // bytes of the whole message
+    std::size_t to = SIZE_MAX;  // the most for which it holds, below the next row's `from`
     Spec spec;
     std::string library;  // the library's own algorithm that is meant by native; empty: its choice
     double gain = 0;      // times faster than the library by itself; 0: not known
@@ -28,7 +30,7 @@ struct Table {
     int ppn = 1;      // ranks on the fullest node
     int min_ppn = 1;  // and on the emptiest
     bool modelled = false;
-    /// By face and collective; ascending from 0 bytes, or empty: the built-in rule speaks.
+    /// By face and collective; ascending. Where no row holds, the built-in rule speaks.
     std::array<std::array<std::vector<Row>, collectives.size()>, faces.size()> rows;
 
     [[nodiscard]] std::span<const Row> rows_of(Collective collective, Face face) const {

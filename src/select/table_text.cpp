@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading tables (docs/formats.md).
+#include <algorithm>
 #include <cstdint>
 
 #include "select/library_name.hpp"
@@ -24,16 +25,25 @@ Spec read_spec(const JsonValue& value, Collective collective) {
   }
 }
 
-Table::Row read_row(const JsonValue& value, Collective collective, const Table::Row* before) {
+/// `before`: the row before, which holds up to this one if it does not say how far.
+Table::Row read_row(const JsonValue& value, Collective collective, Table::Row* before) {
   JsonObject object = value.object();
   Table::Row row;
   const JsonValue from = object.required("from");
   row.from = from.bytes();
-  if (before == nullptr && row.from != 0)
-    from.fail("expected 0 in the first row, not " + size_text(row.from));
-  if (before != nullptr && row.from <= before->from) {
-    from.fail("expected more than " + size_text(before->from) + ", of the row before, not " +
-              size_text(row.from));
+  if (before != nullptr) {
+    const std::size_t least = before->to == SIZE_MAX ? before->from : before->to;
+    if (row.from <= least) {
+      from.fail("expected more than " + size_text(least) + ", of the row before, not " + size_text(row.from));
+    }
+    before->to = std::min(before->to, row.from - 1);
+  }
+  if (const auto last = object.optional("to")) {
+    row.to = last->bytes();
+    if (row.to < row.from) {
+      last->fail("expected " + size_text(row.from) + " or more, where the row begins, not " +
+                 size_text(row.to));
+    }
   }
   row.spec = read_spec(object.required("spec"), collective);
   if (const auto library = object.optional("library")) {

@@ -11,12 +11,13 @@ using fuzz::demand;
 
 void use_rows(const Table::Shape& shape, Collective collective, Face face) {
   const auto rows = shape.rows_of(collective, face);
-  demand(rows.empty() == (shape.find(collective, face, 0) == nullptr), "a list begins at 0");
   std::size_t before = 0;
   for (const Table::Row& row : rows) {
     demand(&row == &rows.front() || row.from > before, "rows ascend");
-    before = row.from;
-    demand(shape.find(collective, face, row.from) == &row, "a row is found by its size");
+    demand(row.from <= row.to, "a row holds for something");
+    before = row.to;
+    demand(shape.find(collective, face, row.from) == &row, "a row is found by its least size");
+    demand(shape.find(collective, face, row.to) == &row, "and by its last");
     demand(parse_spec(collective, to_string(row.spec)) == row.spec, "a spec has a spelling");
     demand(row.gain >= 0, "a gain is a number");
   }

@@ -74,6 +74,10 @@ def test_a_table_is_in_force(tmp_path: Path) -> None:
     output = explain("--bytes", "16MiB", "--table", str(table))
     assert f"in force (bold): ring:segments=16, by {table}: 8 nodes with 1 ranks, from 1 MiB on" in output
     assert "1.90 times as fast as native" in output
+    rows[1]["to"] = "16MiB"
+    table.write_text(json.dumps(content))
+    assert "from 1 MiB to 16 MiB, measured" in explain("--bytes", "16MiB", "--table", str(table))
+    assert "built-in rule" in explain("--bytes", "32MiB", "--table", str(table))
     # Of 9 nodes the nearest shape speaks, and the output says so.
     assert "the nearest to this one" in explain("--bytes", "16MiB", "--nodes", "9", "--table", str(table))
     assert "by the built-in rule" in explain("bcast", "--bytes", "16MiB", "--table", str(table))

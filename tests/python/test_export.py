@@ -107,6 +107,14 @@ def test_rules_come_from_notes_or_rows() -> None:
     noted = [{"from": 0, "algorithm": "linear", "gain": 1.5}]
     (measured,) = measured_rules(table("Open MPI 4.1.4", rows, noted))
     assert measured.rules == (Rule(0, "linear", 1.5),)
+    rows = [{"from": "64KiB", "to": "1MiB", "spec": "native", "library": "ring"}]
+    (bounded,) = chosen_rules(table("Open MPI 4.1.4", rows))
+    assert [(rule.begin, rule.algorithm) for rule in bounded.rules] == [
+        (0, None), (65536, "ring"), ((1 << 20) + 1, None),
+    ]  # fmt: skip
+    intel = library_settings("intelmpi", "Intel MPI 2021.19", [bounded], None)
+    assert intel.variables == {"I_MPI_ADJUST_ALLREDUCE": "ring:0-2147483647"}
+    assert "messages that were not measured" in intel.remarks[0]
     with pytest.raises(StrettoError, match=r"notes\.library was edited"):
         measured_rules(table("Open MPI 4.1.4", rows, [{"form": 0}]))
 

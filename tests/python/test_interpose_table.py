@@ -133,6 +133,21 @@ def test_the_table_is_above_the_rule_and_below_what_is_forced(
     assert answers(asked(mpi, "allreduce:8", settings=same_bits)) == {"allreduce:8": "recursive_doubling"}
 
 
+def test_beyond_what_was_measured_the_rule_decides(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    content = table(mpi_name, shape(4, 1, allreduce=[(64, "native")], iallreduce=[(64, "pairwise")]))
+    for rows in (content["shapes"][0]["allreduce"], content["shapes"][0]["iallreduce"]):
+        rows[-1]["to"] = 256
+    file = written(tmp_path / "table.json", content)
+    long = "allreduce:67108864"
+    calls = ["allreduce:256", long, "iallreduce:8", "iallreduce:256", "iallreduce:264"]
+    ran = asked(mpi, *calls, settings={"STRETTO_TABLE": file})
+    assert ran.lines == []
+    found, by_rule = answers(ran), answers(asked(mpi, *calls, settings={"STRETTO_TABLE": "none"}))
+    assert found == by_rule | {"iallreduce:256": "pairwise"}
+    assert found[long].startswith("ring")
+    assert "pairwise" not in by_rule.values()
+
+
 def test_what_must_not_be_the_librarys_own_is_not(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     lists: dict[str, Rows] = {call: [(0, "native")] for call in ("allreduce", "iallreduce", "allreduce_init")}
     file = written(tmp_path / "table.json", table(mpi_name, shape(4, 1, **lists)))

@@ -136,6 +136,18 @@ def test_a_map_of_choices(inputs: Inputs) -> None:
     )
 
 
+def test_a_map_shows_what_was_not_measured() -> None:
+    rows = [{"from": "4KiB", "spec": "native"}, {"from": "64KiB", "to": "16MiB", "spec": "ring"}]
+    shape = Shape(nodes=8, ppn=1, calls={"bcast": [TableRow.model_validate(row) for row in rows]})
+    (found,) = choices(TableFile("x", "", [shape]))
+    (line,) = found.cells
+    assert [algorithm_of(row) for row in line] == ["built-in rule", "native", "ring", "built-in rule"]
+    assert [found.size_text(column) for column in range(4)] == ["0 B", "4 KiB", "64 KiB", "above 16 MiB"]
+    assert [found.range_text(column) for column in range(4)] == [
+        "0 B to below 4 KiB", "4 KiB to below 64 KiB", "64 KiB to 16 MiB", "above 16 MiB",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("spec", "name"),
     [

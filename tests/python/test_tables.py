@@ -39,9 +39,13 @@ def row_lists(draw: st.DrawFn, collective: str) -> list[dict[str, Any]]:
     starts = sorted(
         draw(st.sets(st.integers(1, 1 << 50) | st.integers(1, 64).map(lambda k: k << 10), max_size=4))
     )
+    if not starts or draw(st.booleans()):
+        starts = [0, *starts]
     rows: list[dict[str, Any]] = []
-    for start in [0, *starts]:
+    for start, after in zip(starts, [*starts[1:], 1 << 50], strict=True):
         row: dict[str, Any] = {"from": draw(as_size(start)), "spec": draw(specs(collective))}
+        if draw(st.booleans()):
+            row["to"] = draw(as_size(draw(st.integers(start, max(start, after - 1)))))
         if row["spec"].startswith("native") and draw(st.booleans()):
             row["library"] = draw(
                 st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=20)
@@ -114,16 +118,21 @@ def test_what_is_written_is_read(table: dict[str, Any]) -> None:
         assert shape.modelled == written.get("modelled", False)
         assert set(shape.calls) == set(written) & set(CALLS)
         for call, collective in CALLS.items():
+            listed = written.get(call, [])
+            starts = [number(row["from"]) for row in listed]
+            lasts = [start - 1 for start in starts[1:]] + [None]
             rows = [
                 (
-                    number(row["from"]),
+                    start,
+                    number(row["to"]) if "to" in row else last,
                     str(_core.parse_spec(row["spec"], collective)),
                     row.get("library", ""),
                     row.get("gain"),
                 )
-                for row in written.get(call, [])
+                for row, start, last in zip(listed, starts, lasts[: len(listed)], strict=True)
             ]
-            assert [(row.begin, row.spec, row.library, row.gain) for row in shape.rows(call)] == rows
+            found = [(row.begin, row.last, row.spec, row.library, row.gain) for row in shape.rows(call)]
+            assert found == rows
 
 
 @given(tables(), st.sampled_from(sorted(CALLS)), st.integers(1, 60), st.integers(1, 4), st.data())
@@ -133,9 +142,10 @@ def test_a_lookup_is_a_scan(
     text = json.dumps(table)
     shape = _core.read_table(text).find_shape(nodes, ppn)
     rows = shape.rows(call) if shape else []
-    borders = [row.begin + step for row in rows for step in (-1, 0) if row.begin + step >= 0]
+    ends = [row.last for row in rows if row.last is not None]
+    borders = [max(0, border + step) for border in [row.begin for row in rows] + ends for step in (-1, 0, 1)]
     size = data.draw(st.sampled_from(borders) if borders else st.integers(0, 1 << 60))
-    fitting = [row.spec for row in rows if row.begin <= size]
+    fitting = [row.spec for row in rows if row.begin <= size and (row.last is None or size <= row.last)]
     assert _core.lookup(text, call, nodes, ppn, size) == (fitting[-1] if fitting else None)
     if shape:
         found = shape.find(call, size)

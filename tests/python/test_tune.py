@@ -87,7 +87,7 @@ def test_a_table_is_made_of_what_was_measured(program: Path, tmp_path: Path) -> 
     log = let_answer(program)
     output = tmp_path / "table.json"
     text = invoke(*own(output, *SHORT, "--link-rate", "1gbit"))
-    assert rows(output) == [{"from": 0, "spec": "ring", "gain": 2.0}]
+    assert rows(output) == [{"from": 0, "to": "1KiB", "spec": "ring", "gain": 2.0}]
     assert "2.00 (2.00-2.00)" in text
     assert f"written to {output}" in text
     table = json.loads(output.read_text())

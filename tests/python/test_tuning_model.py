@@ -49,7 +49,8 @@ def test_other_node_counts_are_modelled() -> None:
     assert all(shape["modelled"] for shape in shapes.values())
     last = shapes[9]["allreduce"][-1]["spec"]
     assert last.startswith("ring:segment_bytes=")
-    assert shapes[9]["allreduce"][0] == {"from": 0, "spec": "native"}
+    assert shapes[9]["allreduce"][0] == {"from": "1KiB", "spec": "native"}
+    assert shapes[9]["allreduce"][-1]["to"] == "16MiB"
 
 
 def test_segments_grow_with_the_ranks() -> None:
@@ -62,7 +63,8 @@ def test_segments_grow_with_the_ranks() -> None:
 
 def test_a_library_that_is_faster_than_the_model_says_stays() -> None:
     shapes = shapes_of(chosen(slower=0.2))
-    assert all(shape["allreduce"] == [{"from": 0, "spec": "native"}] for shape in shapes.values())
+    native = [{"from": "1KiB", "to": "16MiB", "spec": "native"}]
+    assert all(shape["allreduce"] == native for shape in shapes.values())
 
 
 @pytest.mark.parametrize("shape", [Shape(1, 8, 8), Shape(3, 4, 1)])

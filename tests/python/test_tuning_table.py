@@ -55,13 +55,40 @@ def test_rows_say_what_holds_from_which_size_on() -> None:
         {"from": "1KiB", "spec": "recursive_doubling", "gain": 1.2},
         {"from": "16KiB", "spec": "native", "library": "ring", "gain": 1.3},
         {"from": "28KiB", "spec": "native"},
-        {"from": "1MiB", "spec": "ring", "gain": 2.0},
+        {"from": "1MiB", "to": "1MiB", "spec": "ring", "gain": 2.0},
     ]
 
 
-def test_nothing_is_said_of_much_smaller_messages_than_were_measured() -> None:
-    assert rows_of([choice(4096, "ring")])[0] == {"from": 0, "spec": "native"}
-    assert rows_of([choice(64, "ring")]) == [{"from": 0, "spec": "ring", "gain": 1.5}]
+def test_nothing_is_said_of_sizes_that_were_not_measured() -> None:
+    assert rows_of([choice(4096, "ring"), choice(8192, "ring")]) == [
+        {"from": "4KiB", "to": "8KiB", "spec": "ring", "gain": 1.5}
+    ]
+    assert rows_of([choice(4096, "native")]) == [{"from": "4KiB", "to": "4KiB", "spec": "native"}]
+    # Nothing is faster by being shorter than the shortest.
+    assert rows_of([choice(64, "ring"), choice(256, "native")]) == [
+        {"from": 0, "spec": "ring", "gain": 1.5},
+        {"from": 112, "to": 256, "spec": "native"},
+    ]
+
+
+def test_beyond_a_short_tuning_the_rule_decides() -> None:
+    text = table_text(merged(tuned([choice(64, "native"), choice(256, "native")]), None))
+    assert _core.lookup(text, "allreduce", 8, 1, 256) == "native"
+    assert _core.lookup(text, "allreduce", 8, 1, 16 << 20) is None
+
+
+def test_an_older_table_gets_its_ends_from_its_notes(tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    old = merged(tuned([choice(64, "ring"), choice(4096, "native", library="ring")]), None)
+    newer = json.loads(json.dumps(old))
+    for rows in (old["shapes"][0]["allreduce"], old["notes"]["library"][0]["rows"]):
+        del rows[-1]["to"]
+    old["shapes"][0]["bcast"] = newer["shapes"][0]["bcast"] = [{"from": 0, "spec": "chain"}]  # by hand
+    path.write_text(table_text(old))
+    assert read_old(path, "Open MPI 4.1.4", "")[0] == newer
+    old["notes"]["tuning"] = [{"call": "allreduce"}]
+    path.write_text(table_text(old))
+    assert read_old(path, "Open MPI 4.1.4", "")[0] == old
 
 
 sizes = st.lists(st.integers(min_value=1, max_value=1 << 34), min_size=1, max_size=20, unique=True)
@@ -100,7 +127,7 @@ def test_notes_name_the_librarys_own() -> None:
     assert library_rows(choices, by_launch=False) == [
         {"from": 0, "algorithm": None},
         {"from": 256, "algorithm": "linear", "gain": 1.6},
-        {"from": 1024, "algorithm": "ring", "gain": 1.2},
+        {"from": 1024, "to": "1KiB", "algorithm": "ring", "gain": 1.2},
     ]
     assert library_rows(choices, by_launch=True)[0] == {"from": 0, "algorithm": "linear", "gain": 1.0}
 

@@ -79,6 +79,28 @@ TEST(Table, HoldsWhatTheFileSays) {
             std::tuple(16, 4, 3, true));
 }
 
+TEST(Table, SaysNothingBeyondWhatARowSaysItHoldsFor) {
+  const std::string place = "/shapes/0/allreduce";
+  json text = whole_table();
+  text[json::json_pointer(place)] = json::parse(R"([
+    {"from": 64, "spec": "native"}, {"from": "1KiB", "to": "4KiB", "spec": "recursive_doubling"},
+    {"from": "64KiB", "to": "16MiB", "spec": "ring"}])");
+  const Table table = parse_table(text.dump());
+  const auto spec_of = [&](std::size_t bytes) {
+    const Table::Row* row = table.shapes[0].find(Collective::allreduce, Face::blocking, bytes);
+    return row == nullptr ? "" : to_string(row->spec);
+  };
+  constexpr std::size_t kibibyte = 1024;
+  EXPECT_EQ(spec_of(63), "");
+  EXPECT_EQ(spec_of(64), "native");
+  EXPECT_EQ(spec_of(kibibyte - 1), "native");
+  EXPECT_EQ(spec_of(4 * kibibyte), "recursive_doubling");
+  EXPECT_EQ(spec_of((4 * kibibyte) + 1), "");
+  EXPECT_EQ(spec_of((64 * kibibyte) - 1), "");
+  EXPECT_EQ(spec_of(16 * kibibyte * kibibyte), "ring");
+  EXPECT_EQ(spec_of((16 * kibibyte * kibibyte) + 1), "");
+}
+
 TEST(Table, EveryCallMayHaveItsList) {
   json table = whole_table();
   for (const Collective collective : collectives) {
@@ -128,8 +150,10 @@ TEST(Table, SaysWhatIsWrongWithARow) {
             "shapes[0].allreduce: expected at least one row, or no such list");
   EXPECT_EQ(error_with(list + "/0", "native"),
             "shapes[0].allreduce[0]: expected an object {...}, not \"native\"");
-  EXPECT_EQ(error_with(list + "/0/from", 8),
-            "shapes[0].allreduce[0].from: expected 0 in the first row, not 8");
+  EXPECT_EQ(error_with(list + "/2/to", "32KiB"),
+            "shapes[0].allreduce[2].to: expected 64KiB or more, where the row begins, not 32KiB");
+  EXPECT_EQ(error_with(list + "/1/to", "64KiB"),
+            "shapes[0].allreduce[2].from: expected more than 64KiB, of the row before, not 64KiB");
   EXPECT_EQ(error_with(list + "/2/from", "4KiB"),
             "shapes[0].allreduce[2].from: expected more than 4KiB, of the row before, not 4KiB");
   EXPECT_EQ(
@@ -147,7 +171,7 @@ TEST(Table, SaysWhatIsWrongWithARow) {
   EXPECT_EQ(error_with(list + "/2/gain", 0), "shapes[0].allreduce[2].gain: expected a number above 0, not 0");
   EXPECT_EQ(error_without(list + "/2/spec"), R"(shapes[0].allreduce[2]: there is no "spec")");
   EXPECT_EQ(error_with(list + "/2/speck", 1),
-            "shapes[0].allreduce[2].speck: there is no such key; there are from, spec, library, gain");
+            "shapes[0].allreduce[2].speck: there is no such key; there are from, to, spec, library, gain");
 }
 
 TEST(Table, WhatIsTooMuchIsRefused) {
@@ -245,13 +269,15 @@ class RandomTables : public ::testing::Test {
   json make_rows(Collective collective) {
     const std::vector<Recipe> recipes = sample_recipes(collective);
     json rows = json::array();
-    std::size_t from = 0;
+    std::size_t from = below(3) == 0 ? random_() % 1000 : 0;
     for (int i = 1 + below(8); i > 0; --i) {
       Spec spec;
       if (below(3) != 0) spec.recipe = recipes[random_() % recipes.size()];
       if (below(2) == 0) spec.pipelining.segments = 1 + below(100);
       rows.push_back({{"from", from}, {"spec", to_string(spec)}});
-      from += 1 + (random_() % 100) * (std::size_t{1} << below(20));
+      const std::size_t bytes = 1 + (random_() % 100) * (std::size_t{1} << below(20));
+      if (below(3) == 0) rows.back()["to"] = from + (random_() % bytes);
+      from += bytes;
     }
     return rows;
   }
@@ -264,7 +290,8 @@ std::string scan(const json& shape, const std::string& call, std::size_t bytes) 
   std::string spec;
   if (!shape.contains(call)) return spec;
   for (const json& row : shape[call]) {
-    if (row["from"].get<std::size_t>() <= bytes) spec = row["spec"];
+    if (row["from"].get<std::size_t>() > bytes) break;
+    spec = row.value("to", bytes) < bytes ? "" : row["spec"].get<std::string>();
   }
   return spec;
 }
@@ -279,9 +306,13 @@ TEST_F(RandomTables, ALookupFindsWhatAScanFinds) {
           for (int call = 0; call < 4; ++call) {
             std::size_t bytes = random_() >> (20 + below(44));
             const auto rows = table.shapes[i].rows_of(collective, face);
-            // Just where a row begins, and just before.
-            if (!rows.empty() && below(2) == 0) bytes = rows[random_() % rows.size()].from;
+            // Just where a row begins or ends, and beside it.
+            if (!rows.empty() && below(2) == 0) {
+              const Table::Row& row = rows[random_() % rows.size()];
+              bytes = below(2) == 0 ? row.from : row.to;
+            }
             if (bytes > 0 && below(3) == 0) --bytes;
+            if (bytes < SIZE_MAX && below(3) == 0) ++bytes;
             const Table::Row* row = table.shapes[i].find(collective, face, bytes);
             EXPECT_EQ(row == nullptr ? "" : to_string(row->spec),
                       scan(text["shapes"][i], name_of(collective, face), bytes));
