@@ -104,6 +104,7 @@ def advise(
     if check_sample and can_check:
         with progress_bar("simulating") as progress:
             checked = check(model, collective, nodes, ppn, advice, progress)
+        advice = checked.advice
     title = f"{collective}, {nodes * ppn} ranks on {format_nodes(nodes)}, {cluster.machine.name}"
     remarks = [cluster.description]
     if collective in ("allreduce", "reduce", "reduce_scatter"):

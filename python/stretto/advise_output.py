@@ -43,18 +43,25 @@ def print_advice(title: str, advice: Sequence[Advice], remarks: Sequence[str]) -
     console = console_for(table)
     console.print(table)
     lines = [
-        "times faster than each library by itself; 1: leave it to the library (native)",
+        "times faster than each library by itself; native: it is as fast or faster, so leave it to it",
         "~: no algorithm of ours does quite what the library takes",
         "bound: what the nodes' links and one latency take at least; MB/s: 10⁶ bytes of message by time",
         *(f"{label} takes {_takes(advice, name)}" for name, label in LABELS.items()),
+        *_by_simulation(advice),
         *remarks,
     ]
     for line in lines:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
+def _by_simulation(advice: Sequence[Advice]) -> list[str]:
+    sizes = ", ".join(format_bytes(one.bytes) for one in advice if one.by_simulation)
+    apart = f"the walker is {100 * APART:.0f} % and more apart from it there"
+    return [f"by simulation, the best of the walker's ten: {sizes}; {apart}"] if sizes else []
+
+
 def _gain_text(one: Advice, library: OfLibrary) -> str:
-    gain = three_digits(one.gain(library)) if one.gain(library) > 1.0 else "1"
+    gain = three_digits(one.gain(library)) if one.gain(library) > 1.0 else NATIVE
     return gain if library.choice.exact else f"~{gain}"
 
 
@@ -74,7 +81,7 @@ def _name(item: OfLibrary) -> str:
 
 
 def print_check(check: Check, nodes: int) -> None:
-    """A line for each call, and a warning if some are apart."""
+    """A line for each call; yellow where both are apart, so that the simulation decided."""
     where = f"{check.nodes * check.ppn} ranks on {format_nodes(check.nodes)}"
     fewer = f", not {nodes}: more are too many to simulate here" if check.nodes != nodes else ""
     table = Table(title=f"checked by simulation (SimGrid's SMPI), {where}{fewer}", title_justify="left")
@@ -94,15 +101,6 @@ def print_check(check: Check, nodes: int) -> None:
         )
     console = console_for(table)
     console.print(table)
-    apart = [row for row in check.rows if row.is_apart]
-    if apart:
-        who = ", ".join(f"{LABELS.get(row.who, row.who)} at {format_bytes(row.bytes)}" for row in apart)
-        console.print(
-            f"warning: they are more than {100 * APART:.0f} % apart for {who}; trust SMPI there",
-            style="yellow",
-            highlight=False,
-            soft_wrap=True,
-        )
     for row in check.rows:
         if row.why:
             console.print(
@@ -116,11 +114,15 @@ def print_check(check: Check, nodes: int) -> None:
 
 def _gains(row: Checked, check: Check) -> tuple[str, str]:
     """Times faster than the library, by either."""
-    ours = next((one for one in check.rows if one.bytes == row.bytes and one.who == OURS), None)
-    if ours is None or row is ours:
+    ours = next((one for one in reversed(check.of(row.bytes)) if one.who == OURS), None)
+    if ours is None or row.who == OURS:
         return "", ""
-    by_smpi = f"{row.smpi / ours.smpi:.2f}" if row.smpi is not None and ours.smpi is not None else ""
-    return f"{row.walker / ours.walker:.2f}", by_smpi
+    by_smpi = row.smpi / ours.smpi if row.smpi is not None and ours.smpi is not None else None
+    return _gain_or_native(row.walker / ours.walker), "" if by_smpi is None else _gain_or_native(by_smpi)
+
+
+def _gain_or_native(gain: float) -> str:
+    return f"{gain:.2f}" if gain > 1 else NATIVE
 
 
 def advice_json(
@@ -133,6 +135,7 @@ def advice_json(
             "spec": one.spec,
             "seconds": one.seconds,
             "bound_seconds": one.bound,
+            "by": "simulation" if one.by_simulation else "walker",
             "libraries": {
                 item.library: {
                     "algorithm": item.choice.algorithm,
@@ -140,6 +143,7 @@ def advice_json(
                     "exact": item.choice.exact,
                     "seconds": item.seconds,
                     "gain": one.gain(item),
+                    "take": one.spec_for(item),
                 }
                 for item in one.libraries
             },
@@ -190,9 +194,8 @@ def tuning_table(
         collective: within(rows, advice[0].bytes, advice[-1].bytes),
     }
     table: Json = {"format": "stretto-table", "version": 1, "mpi": name, "network": network}
-    return table_text(
-        table | {"shapes": [shape], "notes": {"advise": "by the schedule walker, nothing measured"}}
-    )
+    how = "by the schedule walker, and by simulation where that is apart from it; nothing measured"
+    return table_text(table | {"shapes": [shape], "notes": {"advise": how}})
 
 
 def _worth_it(one: Advice, family: str) -> str:

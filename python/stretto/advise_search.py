@@ -23,6 +23,7 @@ _MOST_BY_SEGMENTS = 3.0
 # Between its latency and its bytes a recipe grows ever faster; segments take something off.
 _CERTAIN = 0.8
 _AS_GOOD = 1.02
+_CANDIDATES = 10
 # Beside the usual parts of composed algorithms.
 _MORE_PARTS = {
     "allreduce": (
@@ -60,6 +61,10 @@ class Advice:
     bound: float | None
     """Seconds that the links of the nodes and one latency take at least; None on one node."""
     libraries: tuple[OfLibrary, ...]
+    candidates: tuple[str, ...] = ()
+    """The fastest by the walker, the best first."""
+    by_simulation: bool = False
+    """Walker and simulation disagree here, and these are the figures of the latter."""
 
     def gain(self, one: OfLibrary) -> float:
         """How many times faster than the library. Where that is faster, it is left to itself."""
@@ -119,11 +124,10 @@ class Search:
             times |= found
             least = min(least, time)
         best = self._steady(times)
-        seconds = times[best]
         libraries = tuple(self._of_library(one, call) for one in LIBRARIES)
-        if seconds >= max(one.seconds for one in libraries):
-            best, seconds = NATIVE, min(one.seconds for one in libraries)
-        return Advice(size, best, seconds, bound(call, self._model), libraries)
+        limit = bound(call, self._model)
+        candidates = tuple(sorted(times, key=times.__getitem__)[:_CANDIDATES])
+        return Advice(size, *best_of(best, times[best], libraries), limit, libraries, candidates)
 
     def _times(self, recipe: str, call: Call, to_beat: float) -> dict[str, float]:
         """Of the recipe whole, and in segments where that may help."""
@@ -150,6 +154,13 @@ class Search:
     def _of_library(self, library: str, call: Call) -> OfLibrary:
         choice = library_choice(library, self._collective, self._ranks, self._ppn, call.bytes)
         return OfLibrary(library, choice, library_seconds(self._model, call, choice))
+
+
+def best_of(spec: str, seconds: float, libraries: Sequence[OfLibrary]) -> tuple[str, float]:
+    """The spec, where it is faster than any library; else `native`, and what the fastest of them takes."""
+    if seconds < max(one.seconds for one in libraries):
+        return spec, seconds
+    return NATIVE, min(one.seconds for one in libraries)
 
 
 def library_seconds(model: Model, call: Call, choice: LibraryChoice) -> float:

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stretto import advise, model
+from stretto import advise, advise_check, model
 from stretto._core import lookup, read_table
 from stretto.advise_check import check, sample_of, sample_shape
 from stretto.advise_cluster import Figures, cluster_of, parse_speed
-from stretto.advise_search import search
+from stretto.advise_search import library_seconds, search
 from stretto.cli import app
+from stretto.library_choices import library_choice
 from stretto.model import Call, Model
+from stretto.simulation import Job
 from stretto.smpi import PACKAGE
 
 SIZES = [8, 1 << 10, 32 << 10, 1 << 20, 32 << 20, 512 << 20]
@@ -87,6 +89,85 @@ def test_the_sample_by_smpi_agrees() -> None:
     for row in checked.rows:
         assert row.difference is not None
         assert abs(row.difference) < (0.2 if row.who == "stretto" else 0.03)
+
+
+def simulated(monkeypatch: pytest.MonkeyPatch, factors: dict[str, float]) -> list[str]:
+    """In the simulation a spec, or a library by itself, takes so many times what the walker says."""
+    asked: list[str] = []
+
+    def seconds_of(jobs: list[Job]) -> list[dict[int, float]]:
+        (job,) = jobs
+        (size,) = job.sizes
+        call = Call(job.collective, size, f"nodes={job.nodes},ppn={job.ppn}")
+        if job.is_native:
+            choice = library_choice(job.selector, job.collective, job.ranks, job.ppn, size)
+            walked, who = library_seconds(cluster(), call, choice), job.selector
+        else:
+            walked, who = cluster().predict(call, job.spec).seconds, job.spec
+            asked.append(f"{job.spec} {size}")
+        return [{size: walked * factors.get(who, 1.0)}]
+
+    monkeypatch.setattr(advise_check, "seconds_of", seconds_of)
+    return asked
+
+
+def test_where_walker_and_simulation_are_apart_the_latter_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    walker = cluster()
+    sizes = [16 << 10, 64 << 10, 256 << 10, 1 << 20]
+    by_walker = search(walker, "allreduce", "nodes=16,ppn=1", sizes)
+    third = by_walker[2]
+    assert 3 <= len(third.candidates) <= 10
+    assert third.candidates[0] == third.spec != "native"
+    asked = simulated(monkeypatch, {third.spec: 3.0, "mpich": 0.01})
+    checked = check(walker, "allreduce", 16, 1, by_walker)
+    now = checked.advice[2]
+    # All ten were asked once, and the next of them is taken.
+    assert sorted(one for one in asked if one.endswith(f" {256 << 10}")) == sorted(
+        f"{spec} {256 << 10}" for spec in third.candidates
+    )
+    assert now.by_simulation
+    assert now.spec == third.candidates[1]
+    assert now.seconds == pytest.approx(
+        walker.predict(Call("allreduce", 256 << 10, "nodes=16,ppn=1"), now.spec).seconds
+    )
+    ours = [row.spec for row in checked.of(256 << 10) if row.who == "stretto"]
+    assert ours == [third.spec, now.spec]
+    # Library by library: the one that is faster in the simulation is left to itself.
+    takes = {item.library: now.spec_for(item) for item in now.libraries}
+    assert takes["mpich"] == "native"
+    assert takes["openmpi"] == now.spec
+    # The next sizes were looked at as well, also those that were not of the sample.
+    assert [one.by_simulation for one in checked.advice] == [True] * 4
+
+
+def test_where_both_agree_the_walker_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    walker = cluster()
+    by_walker = search(walker, "allreduce", "nodes=16,ppn=1", SIZES)
+    asked = simulated(monkeypatch, dict.fromkeys(("openmpi", "mpich", by_walker[2].spec), 1.15))
+    checked = check(walker, "allreduce", 16, 1, by_walker)
+    assert checked.advice == by_walker
+    assert len(asked) <= 3
+
+
+def test_more_nodes_than_can_be_simulated_are_held_to_what_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    walker = cluster()
+    by_walker = search(walker, "allreduce", "nodes=128,ppn=1", [4 << 20])
+    simulated(monkeypatch, {by_walker[0].spec: 1.25})
+    (now,) = check(walker, "allreduce", 128, 1, by_walker).advice
+    call = Call("allreduce", 4 << 20, "nodes=128,ppn=1")
+    second = walker.predict(call, by_walker[0].candidates[1]).seconds
+    assert now.seconds == pytest.approx(min(1.25 * by_walker[0].seconds, second))
+
+
+def test_a_library_that_is_faster_is_left_to_itself() -> None:
+    code, output = run(
+        "--nodes", "64", "--ppn", "8", "--network", "100Gbit", "--latency", "2us", "--sizes", "512"
+    )
+    assert code == 0
+    # On the 8 nodes that are simulated Open MPI's own is faster than what is advised for 64.
+    rows = [line for line in output.splitlines() if "Open MPI" in line and "│ 512 B" in line]
+    assert len(rows) == 1
+    assert rows[0].count("native") == 2
 
 
 def test_mpich_on_nodes_of_several_ranks_is_walked_in_its_steps() -> None:
