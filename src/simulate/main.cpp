@@ -83,10 +83,6 @@ bool run_collectives(const Settings& settings, int rank, int ranks) {
            {"nodes", simulation.topology().nodes},
            {"cases", cases.size() * options.specs.size()}});
   }
-  // Groups that a library makes at its first call are no part of any time.
-  for (const std::string& spec : options.specs) {
-    if (spec == "native") simulation.run({static_cast<std::size_t>(ranks), 0, false}, spec);
-  }
   bool right = true;
   for (const Case& one : cases) {
     for (const std::string& spec : options.specs) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/expectations.hpp"
 #include "select/rule.hpp"
@@ -95,12 +96,22 @@ Spec Simulation::resolve(const bench::Case& one, const std::string& spec) const 
                  .max_ppn = topology_.max_ppn});
 }
 
+void Simulation::warm_up() {
+  if (std::exchange(is_warm_, true)) return;
+  try {
+    run({static_cast<std::size_t>(ranks_), 0, false}, "native");
+  } catch (const std::invalid_argument&) {
+    // So short a call is refused, on all ranks; the one that is timed may not be.
+  }
+}
+
 Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
   const bench::Role role{options_.collective, one.count, one.in_place, options_.root, rank_, ranks_};
   const Spec resolved = resolve(one, spec);
   if (resolved.is_native() && !resolved.is_pass_through()) {
     throw std::invalid_argument("spec " + spec + ": SMPI's non-blocking collectives imitate no library's");
   }
+  if (resolved.is_native()) warm_up();
   const kernels::Function kernel = kernels::find(kernel_type(type_.name), kernels::Op::sum);
   set_arithmetic({seconds_per_byte(one.bytes), type_.size, data_ == Data::real ? kernel : nullptr});
   const auto size = static_cast<std::ptrdiff_t>(type_.size);

@@ -34,6 +34,9 @@ class Simulation {
   const Topology& topology() const { return topology_; }
 
  private:
+  /// Before the library's first call, whichever spec comes to it: what a library makes then (groups of ranks)
+  /// is no part of any time.
+  void warm_up();
   Spec resolve(const bench::Case& one, const std::string& spec) const;
   double seconds_per_byte(std::size_t vector_bytes) const;
 
@@ -50,6 +53,7 @@ class Simulation {
   double round_;
   MPI_Op operation_;
   std::uint64_t generation_ = 0;
+  bool is_warm_ = false;
 };
 
 /// Half the time that a message of so many bytes takes from rank 0 to the last rank and back. Collective; all

@@ -14,7 +14,7 @@ from stretto.errors import StrettoError
 from stretto.platforms import load_platform
 from stretto.recipes import all_recipes
 from stretto.results_file import RunFile
-from stretto.simulation import Job, seconds_of, simulate
+from stretto.simulation import SELECTORS, Job, seconds_of, simulate
 
 ALTEC = load_platform("altec", nodes=17)
 COLLECTIVES = ["allreduce", "bcast", "reduce", "reduce_scatter", "allgather"]
@@ -101,6 +101,17 @@ def test_arithmetic_takes_what_the_machine_says() -> None:
     with_it, without = seconds_of([Job(ALTEC, 2, "ring", (size,), arithmetic=one) for one in (True, False)])
     # A ring of two reduces half of the message on each rank.
     assert with_it[size] - without[size] == pytest.approx(size / 2 / 12e9, rel=0.01)
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "reduce", "allgather"])
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_what_happens_once_is_in_no_time(collective: str, selector: str) -> None:
+    native, auto = seconds_of(
+        [Job(ALTEC, 4, spec, (256, 1024), 2, collective, selector, data=False) for spec in ("native", "auto")]
+    )
+    # By the rule both are the library's; some make groups of ranks at their first call.
+    assert auto == pytest.approx(native)
+    assert auto[256] <= auto[1024]
 
 
 def test_the_command(tmp_path: Path) -> None:
