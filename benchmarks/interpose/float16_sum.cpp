@@ -4,7 +4,8 @@
 // MPI_Allreduce by the library and by Stretto, in turns. To be run under the preload, with the library that
 // has the function, HOROVOD/tensorflow/mpi_lib.*.so, as argument, and the folder of
 // libtensorflow_framework.so.2 in LD_LIBRARY_PATH. Without an argument it takes a function of its own, which
-// sums eight at a time by F16C as Horovod's does: for MPI libraries that this Horovod was not built for.
+// sums eight at a time by F16C as Horovod's does, and tells Stretto of it: for MPI libraries that this
+// Horovod was not built for.
 #include <dlfcn.h>
 #include <immintrin.h>
 #include <mpi.h>
@@ -90,6 +91,13 @@ int force(const char* spec) {
   return function == nullptr ? MPI_ERR_OTHER : function("allreduce", spec, 1024);
 }
 
+/// Horovod's function Stretto knows by itself.
+void tell_of(MPI_Op op, MPI_Datatype type) {
+  using Know = int (*)(MPI_Op, MPI_Datatype, const char*, const char*);
+  const auto know = reinterpret_cast<Know>(dlsym(RTLD_DEFAULT, "stretto_know_operation"));
+  if (know != nullptr) know(op, type, "float16", "sum");
+}
+
 /// Of the slowest rank.
 double call(std::vector<Half>& buffer, MPI_Datatype type, MPI_Op op) {
   std::ranges::fill(buffer, one);
@@ -142,6 +150,7 @@ int main(int argc, char** argv) {
   MPI_Type_commit(&type);
   MPI_Op op{};
   MPI_Op_create(function, 1, &op);
+  if (function == own_sum) tell_of(op, type);
   if (rank == 0) {
     // Horovod's loop takes eight at once where the processor has F16C, and converts bit by bit what is left.
     compare_arithmetic("7 elements (Horovod's loop without F16C)", function, type, 7);

@@ -96,6 +96,15 @@ int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* sp
  * is not in force: MPI_ERR_OTHER. */
 int stretto_force(const char* collective, const char* spec, size_t least_bytes);
 
+/* From now on `op`, an operation that the program has made, is done on elements of `datatype`, of two bytes
+ * each, by a SIMD kernel of Stretto's: `type` is "float16" or "bfloat16", `operation` "sum", "product", "min"
+ * or "max". The kernel makes floats of both operands, and rounds the result to nearest. The program's own
+ * function must do the same, as it is still called where a collective is the MPI library's. It holds until
+ * the operation or the datatype is freed. Nothing is chosen by it, so one rank alone may tell of it. Of
+ * other names, a predefined operation or other elements: MPI_ERR_ARG; where Stretto is not in force:
+ * MPI_ERR_OTHER. */
+int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type, const char* operation);
+
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set for that. Between
  * MPI_Init and MPI_Finalize. Returns the characters that all of it takes, without the ending zero; 0 if
  * nothing is counted. */

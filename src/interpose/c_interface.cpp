@@ -5,6 +5,7 @@
 
 #include "interpose/carry_out.hpp"
 #include "interpose/collective_forms.hpp"
+#include "interpose/known_operation.hpp"
 #include "interpose/statistics.hpp"
 #include "stretto/stretto.h"
 
@@ -144,6 +145,20 @@ STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size
     complain_once_on_rank_0(error.what());
     return MPI_ERR_ARG;
   }
+}
+
+STRETTO_VISIBLE int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type,
+                                           const char* operation) {
+  if (type == nullptr || operation == nullptr) return MPI_ERR_ARG;
+  const kernels::Function kernel = find_short_kernel(type, operation);
+  if (kernel == nullptr) return MPI_ERR_ARG;
+  if (!session.active) return MPI_ERR_OTHER;
+  const std::optional<Element> element = find_element(datatype, op);
+  if (!element || !is_program_operation(op) || element->size != 2 || !element->contiguous()) {
+    return MPI_ERR_ARG;
+  }
+  know_operation(op, datatype, kernel);
+  return MPI_SUCCESS;
 }
 
 STRETTO_VISIBLE size_t stretto_statistics(char* json, size_t length) {
