@@ -105,6 +105,8 @@ std::string load_mpi() {
   STRETTO_MPI_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND
 #ifdef STRETTO_ABI_MPICH
+  mpi.Type_get_contents_c =
+      reinterpret_cast<decltype(mpi.Type_get_contents_c)>(mpi_symbol("PMPI_Type_get_contents_c"));
   mpi.Type_get_envelope_c =
       reinterpret_cast<decltype(mpi.Type_get_envelope_c)>(mpi_symbol("PMPI_Type_get_envelope_c"));
 #endif

@@ -61,7 +61,9 @@ struct MpiLibrary {
 #define STRETTO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
   STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
 #ifdef STRETTO_ABI_MPICH
-  STRETTO_DECLARE(Type_get_envelope_c)  // nullptr where the library is older than MPI 4
+  // nullptr where the library is older than MPI 4.
+  STRETTO_DECLARE(Type_get_contents_c)
+  STRETTO_DECLARE(Type_get_envelope_c)
 #endif
 #undef STRETTO_DECLARE
   MPI_Comm comm_world{};

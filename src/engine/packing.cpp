@@ -27,10 +27,12 @@ std::optional<std::size_t> signature_bytes(MPI_Datatype datatype) {
 
 namespace {
 
+/// How a datatype was made, by which of MPI's functions and of how many arguments of each kind.
 struct Envelope {
-  int integers = 0;
-  int addresses = 0;
-  int datatypes = 0;
+  MPI_Count integers = 0;
+  MPI_Count addresses = 0;
+  MPI_Count large_counts = 0;
+  MPI_Count datatypes = 0;
   int combiner = MPI_COMBINER_NAMED;
 
   /// Predefined, so not to be freed.
@@ -40,29 +42,66 @@ struct Envelope {
   }
 };
 
-/// Nothing for a type that was made with large counts: to ask for its envelope by the form with int is an
-/// error, which goes to the program's handler.
+/// The one way to ask for it. Where the library knows large counts, a datatype may have been made with them:
+/// to ask for that one by the form with int is an error, which goes to the program's handler.
 std::optional<Envelope> envelope_of(MPI_Datatype datatype) {
   Envelope it;
 #ifdef STRETTO_ABI_MPICH
   if (mpi.Type_get_envelope_c != nullptr) {
-    MPI_Count integers = 0;
-    MPI_Count addresses = 0;
-    MPI_Count large_counts = 0;
-    MPI_Count datatypes = 0;
-    if (mpi.Type_get_envelope_c(datatype, &integers, &addresses, &large_counts, &datatypes, &it.combiner) !=
-            MPI_SUCCESS ||
-        large_counts > 0) {
-      return std::nullopt;
-    }
+    const int error = mpi.Type_get_envelope_c(datatype, &it.integers, &it.addresses, &it.large_counts,
+                                              &it.datatypes, &it.combiner);
+    return error == MPI_SUCCESS ? std::optional(it) : std::nullopt;
   }
 #endif
-  if (mpi.Type_get_envelope(datatype, &it.integers, &it.addresses, &it.datatypes, &it.combiner) !=
-      MPI_SUCCESS) {
+  int integers = 0;
+  int addresses = 0;
+  int datatypes = 0;
+  if (mpi.Type_get_envelope(datatype, &integers, &addresses, &datatypes, &it.combiner) != MPI_SUCCESS) {
     return std::nullopt;
   }
+  it.integers = integers;
+  it.addresses = addresses;
+  it.datatypes = datatypes;
   return it;
 }
+
+/// The datatype of whose elements another one is a row, or of which it is a duplicate.
+class InnerType {
+ public:
+  explicit InnerType(MPI_Datatype datatype) {
+    const std::optional<Envelope> how = envelope_of(datatype);
+    if (!how || (how->combiner != MPI_COMBINER_CONTIGUOUS && how->combiner != MPI_COMBINER_DUP)) return;
+    if (contents_of(datatype, *how) != MPI_SUCCESS) handle_ = mpi.datatype_null;
+  }
+  InnerType(const InnerType&) = delete;
+  InnerType& operator=(const InnerType&) = delete;
+  /// MPI gives a new handle, unless it is of a predefined type.
+  ~InnerType() {
+    if (!exists()) return;
+    const std::optional<Envelope> how = envelope_of(handle_);
+    if (how && !how->is_predefined()) mpi.Type_free(&handle_);
+  }
+
+  [[nodiscard]] bool exists() const { return handle_ != mpi.datatype_null; }
+  [[nodiscard]] MPI_Datatype handle() const { return handle_; }
+
+ private:
+  int contents_of(MPI_Datatype datatype, const Envelope& how) {
+    int count = 0;
+    MPI_Aint no_address = 0;
+#ifdef STRETTO_ABI_MPICH
+    if (mpi.Type_get_contents_c != nullptr) {
+      MPI_Count large_count = 0;
+      return mpi.Type_get_contents_c(datatype, how.integers, how.addresses, how.large_counts, how.datatypes,
+                                     &count, &no_address, &large_count, &handle_);
+    }
+#endif
+    return mpi.Type_get_contents(datatype, static_cast<int>(how.integers), static_cast<int>(how.addresses),
+                                 static_cast<int>(how.datatypes), &count, &no_address, &handle_);
+  }
+
+  MPI_Datatype handle_ = mpi.datatype_null;
+};
 
 /// So many bytes, also more than MPI's int counts, as one element.
 class BytesType {
@@ -99,19 +138,8 @@ bool is_flat(MPI_Datatype datatype) {
            static_cast<std::size_t>(extent) == bytes;
   }
   // Size and extent do not tell whether elements lie in order; how the type was made does.
-  const std::optional<Envelope> how = envelope_of(datatype);
-  if (!how || (how->combiner != MPI_COMBINER_CONTIGUOUS && how->combiner != MPI_COMBINER_DUP)) return false;
-  std::array<int, 1> count{};
-  std::array<MPI_Aint, 1> none{};
-  MPI_Datatype inner{};
-  if (mpi.Type_get_contents(datatype, how->integers, how->addresses, how->datatypes, count.data(),
-                            none.data(), &inner) != MPI_SUCCESS) {
-    return false;
-  }
-  const bool flat = is_flat(inner);
-  const std::optional<Envelope> inner_how = envelope_of(inner);
-  if (!inner_how || !inner_how->is_predefined()) mpi.Type_free(&inner);
-  return flat;
+  const InnerType inner(datatype);
+  return inner.exists() && is_flat(inner.handle());
 }
 
 PackedElements::PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm)
