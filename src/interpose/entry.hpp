@@ -57,6 +57,7 @@ class Next<int(Arguments...)> {
     }
   }
 
+  [[nodiscard]] bool is_missing() const { return function_ == nullptr && narrowed_ == nullptr; }
   /// A tool passes on what it got from Stretto.
   [[nodiscard]] bool goes_to_tool() const { return goes_to_tool_; }
   [[nodiscard]] bool was_looked_at() const { return is_pmpi_ && passing_on > 0; }

@@ -224,33 +224,104 @@ int wait_for(List& list) {
   return *result;
 }
 
-#ifdef STRETTO_ABI_MPICH
-void set_empty_without_error(MPI_Status* status) {
-  set_empty(status);
-  if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
+/// Nothing of Stretto's is involved, or the list is an error of which the library must speak.
+bool is_for_library(int count, const void* requests) {
+  return is_idle() || count < 0 || (count > 0 && requests == nullptr);
 }
 
-/// Whether a request is complete, which stays as it is.
-bool is_complete(MPI_Request request, MPI_Status* status) {
-  set_empty_without_error(status);
-  if (request == mpi.request_null) return true;
-  if (const Pending* pending = find_pending(request)) return pending->is_done();
-  int done = 0;
-  return mpi.Request_get_status(request, &done, status) == MPI_SUCCESS && done != 0;
-}
+#ifdef STRETTO_ABI_MPICH
+/// A list of which nothing is completed or changed. `next` is the library's function for it, which gets the
+/// library's own: whether one of those is active is known to that alone.
+class LookedAtList {
+ public:
+  LookedAtList(int count, const void* requests)
+      : count_(static_cast<std::size_t>(count)),
+        list_(count, static_cast<MPI_Request*>(const_cast<void*>(requests))),
+        of_theirs_(list_.theirs.size()) {}
+
+  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+
+  template <typename Next>
+  int all(const Next& next, int* flag, Statuses statuses) {
+    *flag = list_.ours_are_done() ? 1 : 0;
+    if (*flag == 0) return MPI_SUCCESS;
+    int error = MPI_SUCCESS;
+    if (!list_.theirs.empty()) error = next(size(), handles(), flag, of_theirs_.data());
+    if (error == MPI_SUCCESS && *flag == 0) return error;
+    for (std::size_t i = 0; i < count_; ++i) statuses.set_none(i, MPI_SUCCESS);
+    for (std::size_t i = 0; i < of_theirs_.size(); ++i)
+      set_status(statuses, list_.indices_of_theirs[i], i, error);
+    return error;
+  }
+
+  template <typename Next>
+  int any(const Next& next, int* index, int* flag, MPI_Status* status) {
+    *flag = 1;
+    for (const auto& [of_ours, pending] : list_.ours) {
+      if (!pending->is_active || !pending->is_done()) continue;
+      *index = static_cast<int>(of_ours);
+      set_empty(status);
+      return MPI_SUCCESS;
+    }
+    int error = MPI_SUCCESS;
+    int which = MPI_UNDEFINED;
+    if (!list_.theirs.empty()) error = next(size(), handles(), &which, flag, status);
+    *index = which == MPI_UNDEFINED ? which : index_of_theirs(which);
+    if (error != MPI_SUCCESS || *flag == 0 || which != MPI_UNDEFINED) return error;
+    *flag = list_.any_of_ours_is_active() ? 0 : 1;
+    set_empty(status);
+    return MPI_SUCCESS;
+  }
+
+  template <typename Next>
+  int some(const Next& next, int* done, int* indices, Statuses statuses) {
+    int of_theirs = MPI_UNDEFINED;
+    int error = MPI_SUCCESS;
+    std::vector<int> which(list_.theirs.size());
+    if (!list_.theirs.empty()) error = next(size(), handles(), &of_theirs, which.data(), of_theirs_.data());
+    const bool any_is_active = of_theirs != MPI_UNDEFINED || list_.any_of_ours_is_active();
+    std::size_t found = 0;
+    for (std::size_t i = 0; of_theirs != MPI_UNDEFINED && i < static_cast<std::size_t>(of_theirs); ++i) {
+      set_status(statuses, found, i, error);
+      indices[found++] = index_of_theirs(which[i]);
+    }
+    for (const auto& [of_ours, pending] : list_.ours) {
+      if (!pending->is_active || !pending->is_done()) continue;
+      statuses.set_none(found, MPI_SUCCESS);
+      indices[found++] = static_cast<int>(of_ours);
+    }
+    *done = any_is_active ? static_cast<int>(found) : MPI_UNDEFINED;
+    return error;
+  }
+
+ private:
+  [[nodiscard]] int size() const { return list_.size_of_theirs(); }
+  [[nodiscard]] const void* handles() const { return list_.theirs.data(); }
+  [[nodiscard]] int index_of_theirs(int which) const {
+    return static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which)]);
+  }
+  void set_status(Statuses& statuses, std::size_t place, std::size_t of_theirs, int error) {
+    if (error == MPI_SUCCESS) of_theirs_[of_theirs].MPI_ERROR = MPI_SUCCESS;
+    statuses.set(place, of_theirs_[of_theirs]);
+  }
+
+  std::size_t count_;
+  RequestList list_;
+  std::vector<MPI_Status> of_theirs_;
+};
 #endif
 
 }  // namespace
 
 STRETTO_TAKE_OVER(Waitall, (int count, void* requests, void* statuses), {
-  if (is_idle() || next.was_looked_at()) return next(count, requests, statuses);
+  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, statuses);
   WholeList list(count, requests, statuses);
   if (list.library_must_wait()) return list.wait_by_library();
   return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, statuses);
 })
 
 STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses), {
-  if (is_idle() || next.was_looked_at()) return next(count, requests, flag, statuses);
+  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, flag, statuses);
   make_progress();
   WholeList list(count, requests, statuses);
   if (!list.has_ours()) return next(count, requests, flag, statuses);
@@ -260,13 +331,14 @@ STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses
 })
 
 STRETTO_TAKE_OVER(Waitany, (int count, void* requests, int* index, void* status), {
-  if (is_idle() || next.was_looked_at()) return next(count, requests, index, status);
+  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, index, status);
   OneOfList list(count, requests, index, status);
   return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, index, status);
 })
 
 STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, void* status), {
-  if (is_idle() || next.was_looked_at()) return next(count, requests, index, flag, status);
+  if (is_for_library(count, requests) || next.was_looked_at())
+    return next(count, requests, index, flag, status);
   make_progress();
   OneOfList list(count, requests, index, status);
   if (!list.has_ours()) return next(count, requests, index, flag, status);
@@ -277,14 +349,16 @@ STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, vo
 })
 
 STRETTO_TAKE_OVER(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses), {
-  if (is_idle() || next.was_looked_at()) return next(count, requests, done, indices, statuses);
+  if (is_for_library(count, requests) || next.was_looked_at())
+    return next(count, requests, done, indices, statuses);
   SomeOfList list(count, requests, done, indices, statuses);
   return list.has_ours() || has_outstanding() ? wait_for(list)
                                               : next(count, requests, done, indices, statuses);
 })
 
 STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices, void* statuses), {
-  if (is_idle() || next.was_looked_at()) return next(count, requests, done, indices, statuses);
+  if (is_for_library(count, requests) || next.was_looked_at())
+    return next(count, requests, done, indices, statuses);
   make_progress();
   SomeOfList list(count, requests, done, indices, statuses);
   if (!list.has_ours()) return next(count, requests, done, indices, statuses);
@@ -292,58 +366,35 @@ STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices,
 })
 
 #ifdef STRETTO_ABI_MPICH
-// Of MPI 4.1, which complete nothing. (Open MPI has none of them.)
+// Of MPI 4.1. (Open MPI 4 and 5 have none of them.)
 
 STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses), {
+  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, flag, statuses);
   make_progress();
-  const auto* handles = static_cast<const MPI_Request*>(requests);
-  Statuses all(statuses);
-  *flag = 1;
-  for (int i = 0; i < count; ++i) {
-    MPI_Status status{};
-    if (!is_complete(handles[i], &status)) *flag = 0;
-    all.set(static_cast<std::size_t>(i), status);
-  }
-  return MPI_SUCCESS;
+  LookedAtList list(count, requests);
+  return list.has_ours() ? list.all(next, flag, Statuses(statuses)) : next(count, requests, flag, statuses);
 })
 
 STRETTO_TAKE_OVER(Request_get_status_any,
                   (int count, const void* requests, int* index, int* flag, void* status), {
-                    make_progress();
-                    const auto* handles = static_cast<const MPI_Request*>(requests);
-                    bool is_any = false;
-                    *index = MPI_UNDEFINED;
-                    for (int i = 0; i < count && *index == MPI_UNDEFINED; ++i) {
-                      const Pending* pending = find_pending(handles[i]);
-                      if (handles[i] == mpi.request_null || (pending != nullptr && !pending->is_active))
-                        continue;
-                      is_any = true;
-                      if (is_complete(handles[i], static_cast<MPI_Status*>(status))) *index = i;
+                    if (is_for_library(count, requests) || next.was_looked_at()) {
+                      return next(count, requests, index, flag, status);
                     }
-                    *flag = *index != MPI_UNDEFINED || !is_any ? 1 : 0;
-                    if (!is_any) set_empty_without_error(static_cast<MPI_Status*>(status));
-                    return MPI_SUCCESS;
+                    make_progress();
+                    LookedAtList list(count, requests);
+                    return list.has_ours() ? list.any(next, index, flag, static_cast<MPI_Status*>(status))
+                                           : next(count, requests, index, flag, status);
                   })
 
 STRETTO_TAKE_OVER(Request_get_status_some,
                   (int count, const void* requests, int* done, int* indices, void* statuses), {
-                    make_progress();
-                    const auto* handles = static_cast<const MPI_Request*>(requests);
-                    Statuses all(statuses);
-                    bool is_any = false;
-                    *done = 0;
-                    for (int i = 0; i < count; ++i) {
-                      const Pending* pending = find_pending(handles[i]);
-                      if (handles[i] == mpi.request_null || (pending != nullptr && !pending->is_active))
-                        continue;
-                      is_any = true;
-                      MPI_Status status{};
-                      if (!is_complete(handles[i], &status)) continue;
-                      all.set(static_cast<std::size_t>(*done), status);
-                      indices[(*done)++] = i;
+                    if (is_for_library(count, requests) || next.was_looked_at()) {
+                      return next(count, requests, done, indices, statuses);
                     }
-                    if (!is_any) *done = MPI_UNDEFINED;
-                    return MPI_SUCCESS;
+                    make_progress();
+                    LookedAtList list(count, requests);
+                    return list.has_ours() ? list.some(next, done, indices, Statuses(statuses))
+                                           : next(count, requests, done, indices, statuses);
                   })
 #endif
 

@@ -76,8 +76,9 @@ def forced_together(name: str) -> list[list[str]]:
 FEWEST_CALLS = 1000
 # How many tests a rank runs at least. Open MPI 4.1 has no persistent collectives under the names of MPI 4: by
 # itself it skips all tests of them, under Stretto those of the collectives that Stretto takes are run.
+# MPICH 4.0 lacks three functions of MPI 4.1, whose tests are skipped under Stretto as without it.
 FEWEST_TESTS = 250
-FEWEST_NON_BLOCKING_TESTS = {"openmpi": 115, "mpich": 150}
+FEWEST_NON_BLOCKING_TESTS = {"openmpi": 115, "mpich": 147}
 
 
 def of_each(allreduce: str, bcast: str, reduce: str, reduce_scatter: str, allgather: str) -> list[str]:
