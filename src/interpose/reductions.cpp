@@ -53,16 +53,16 @@ const void* input_of(const void* sendbuf, void* recvbuf) {
   return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
 }
 
-/// Both forms of reduce-scatter, by the borders of the ranks' blocks.
-std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
-                                 const std::vector<std::size_t>& borders, MPI_Datatype datatype, MPI_Op op,
-                                 MPI_Comm comm, const std::shared_ptr<Communicator>& state) {
+/// Both forms of reduce-scatter: `mine` is this rank's block of all elements. make_borders() says where each
+/// block begins; nothing is made of it for a call that is the library's.
+template <typename MakeBorders>
+std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf, std::size_t elements,
+                                 const Range& mine, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                 const std::shared_ptr<Communicator>& state,
+                                 const MakeBorders& make_borders) {
   const std::size_t predefined = predefined_size(datatype);
-  const std::size_t elements = borders.back();
   if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined))
     return std::nullopt;
-  const auto own = static_cast<std::size_t>(state->rank());
-  const Range mine{borders[own], borders[own + 1] - borders[own]};
   const auto count = static_cast<std::int64_t>(mine.count);
   const bool in_place = sendbuf == MPI_IN_PLACE;
   if (recvbuf == MPI_IN_PLACE || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
@@ -80,7 +80,7 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
                                      .input_holds = {0, elements},
                                      .output_holds = mine,
                                      .in_place = in_place},
-                                    borders);
+                                    make_borders());
                    });
 }
 
@@ -139,12 +139,22 @@ std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* rec
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || recvcounts == nullptr || state->topology().ranks() == 0) return std::nullopt;
-  std::vector<std::size_t> borders{0};
-  for (int rank = 0; rank < state->topology().ranks(); ++rank) {
+  const int ranks = state->topology().ranks();
+  std::size_t elements = 0;
+  Range mine;
+  for (int rank = 0; rank < ranks; ++rank) {
     if (recvcounts[rank] < 0) return std::nullopt;
-    borders.push_back(borders.back() + static_cast<std::size_t>(recvcounts[rank]));
+    const auto count = static_cast<std::size_t>(recvcounts[rank]);
+    if (rank == state->rank()) mine = {elements, count};
+    elements += count;
   }
-  return reduce_blocks(form, sendbuf, recvbuf, borders, datatype, op, comm, state);
+  return reduce_blocks(form, sendbuf, recvbuf, elements, mine, datatype, op, comm, state, [&] {
+    std::vector<std::size_t> borders{0};
+    borders.reserve(static_cast<std::size_t>(ranks) + 1);
+    for (int rank = 0; rank < ranks; ++rank)
+      borders.push_back(borders.back() + static_cast<std::size_t>(recvcounts[rank]));
+    return borders;
+  });
 }
 
 template std::optional<int> try_reduce_scatter(Form&, const void*, void*, const int*, MPI_Datatype, MPI_Op,
@@ -155,14 +165,23 @@ template std::optional<int> try_reduce_scatter(Form&, const void*, void*, const 
 std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, void* recvbuf,
                                             std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op,
                                             MPI_Comm comm) {
+  if (recvcount < 0) return std::nullopt;
+  const auto block = static_cast<std::size_t>(recvcount);
+  // No communicator that Stretto serves has more ranks than MPI_COMM_WORLD.
+  const std::size_t at_most = block * static_cast<std::size_t>(session.topology.ranks());
+  const std::size_t predefined = predefined_size(datatype);
+  if (predefined != 0 && is_small(form, Collective::reduce_scatter, at_most * predefined))
+    return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || recvcount < 0 || state->topology().ranks() == 0) return std::nullopt;
-  std::vector<std::size_t> borders(static_cast<std::size_t>(state->topology().ranks()) + 1);
-  for (std::size_t rank = 0; rank < borders.size(); ++rank) {
-    borders[rank] = rank * static_cast<std::size_t>(recvcount);
-  }
-  return reduce_blocks(form, sendbuf, recvbuf, borders, datatype, op, comm, state);
+  if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
+  const auto ranks = static_cast<std::size_t>(state->topology().ranks());
+  const Range mine{block * static_cast<std::size_t>(state->rank()), block};
+  return reduce_blocks(form, sendbuf, recvbuf, block * ranks, mine, datatype, op, comm, state, [&] {
+    std::vector<std::size_t> borders(ranks + 1);
+    for (std::size_t rank = 0; rank < borders.size(); ++rank) borders[rank] = rank * block;
+    return borders;
+  });
 }
 
 }  // namespace stretto
