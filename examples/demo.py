@@ -24,7 +24,8 @@ from rich.table import Table
 
 from stretto import launch, mpi
 from stretto.errors import StrettoError
-from stretto.lab import Lab, Terminated, check_machine
+from stretto.interruption import INTERRUPTIONS, exit_status_of, signals_as_exceptions
+from stretto.lab import Lab, check_machine
 from stretto.mpi import Flavor, Install
 
 LAB = "stretto-demo"
@@ -188,15 +189,14 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=30, help="of the training on the lab")
     options = parser.parse_args()
     try:
-        demo(mpi.find_install(options.mpi), options.results, options.steps)
+        with signals_as_exceptions():
+            demo(mpi.find_install(options.mpi), options.results, options.steps)
     except StrettoError as error:
         console.print(f"demo: {error}", style="red", markup=False, soft_wrap=True)
         return 1
-    except KeyboardInterrupt:
+    except INTERRUPTIONS as ended:
         console.print("interrupted")
-        return 130
-    except Terminated as ended:
-        return 128 + ended.number
+        return exit_status_of(ended)
     return 0
 
 

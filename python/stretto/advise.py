@@ -29,7 +29,7 @@ from stretto.advise_plot import plot_advice
 from stretto.advise_search import search
 from stretto.bench_options import progress_bar
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
+from stretto.files import check_files, write_atomically
 from stretto.model import Model, machine_names
 from stretto.recipes import check_collective
 from stretto.smpi import PACKAGE, find_smpirun
@@ -90,6 +90,7 @@ def advise(
 ) -> None:
     """Say for a cluster that you think of what to take at which size, and what it gains over each library."""
     check_collective(collective)
+    check_files([json_file, table_file], [png_file])
     cluster = cluster_of(Figures(network, latency, node_latency, node_bandwidth, reduction), machine)
     all_sizes = parse_sizes(sizes)
     if all_sizes[0] < 1:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.advise_search import Advice
+from stretto.files import save_figure
 from stretto.plots import label_bandwidths, label_sizes
 from stretto.simulation import LABELS
 
@@ -39,7 +40,7 @@ def plot_advice(title: str, advice: Sequence[Advice], file: Path) -> None:
         *upper.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9
     )
     figure.suptitle(title)
-    figure.savefig(file, dpi=150)
+    save_figure(figure, file)
 
 
 def _draw_throughput(axes: Axes, advice: Sequence[Advice], sizes: list[int]) -> None:

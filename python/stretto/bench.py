@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stretto import plots
 from stretto.bench_collectives import COLLECTIVES, LinkBound
+from stretto.bench_files import Outputs
 from stretto.bench_options import (
     ElementType,
     InPlace,
     check_call,
-    check_files,
     find_collective,
     parse_specs,
     progress_bar,
@@ -25,8 +23,9 @@ from stretto.bench_table import notes, results_table
 from stretto.bench_targets import find_target, link_bound, measure
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.lab import DEFAULT_NAME, Terminated
-from stretto.results import BLOCKING, FORMS, NON_BLOCKING, Run, summarize, to_json, write_csv
+from stretto.interruption import INTERRUPTIONS, signal_of
+from stretto.lab import DEFAULT_NAME
+from stretto.results import BLOCKING, FORMS, NON_BLOCKING, Run, summarize
 from stretto.units import format_bytes, parse_rate, parse_seconds, parse_sizes
 
 
@@ -121,14 +120,25 @@ def bench(
         "--test-every", str(parse_seconds(test_every) if test_every else 0),
     ]  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
-    check_files([json_file, csv_file, png_file])
+    outputs = Outputs(json_file, csv_file, png_file)
     target = find_target(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
+    run = Run()
+
+    def finish(incomplete: str = "") -> None:
+        bound = link_bound(run, target, rate)
+        _report(run, bound, target.rate is not None, outputs, incomplete)
+
     try:
         with progress_bar("measuring") as progress:
-            run = measure(target, arguments, progress)
-    except Terminated as ended:
-        raise typer.Exit(128 + ended.number) from None
-    _report(run, link_bound(run, target, rate), target.rate is not None, json_file, csv_file, png_file)
+            measure(target, arguments, progress, run)
+    except INTERRUPTIONS as ended:
+        name = signal_of(ended).name
+        if run.series:
+            finish(f"{name} ended it before its last result")
+        else:
+            print(f"stretto: {name} came before the first result: nothing was written", file=sys.stderr)
+        raise
+    finish()
 
 
 def _parse_forms(text: str, overlap: bool) -> list[str]:
@@ -141,28 +151,19 @@ def _parse_forms(text: str, overlap: bool) -> list[str]:
     return forms
 
 
-def _report(
-    run: Run,
-    bound: LinkBound | None,
-    emulated: bool,
-    json_file: Path | None,
-    csv_file: Path | None,
-    png_file: Path | None,
-) -> None:
+def _report(run: Run, bound: LinkBound | None, emulated: bool, outputs: Outputs, incomplete: str) -> None:
     rows = summarize(run, bound)
     table = results_table(rows)
     console = console_for(table)
     console.print(table)
     for line in notes(run, bound, emulated):
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
-    if json_file:
-        text = json.dumps(to_json(run, rows, bound, sys.argv), indent=1)
-        json_file.write_text(text + "\n", encoding="utf-8")
-    if csv_file:
-        with csv_file.open("w", encoding="utf-8", newline="") as file:
-            write_csv(run, rows, file)
-    if png_file:
-        plots.plot_run(run, rows, bound, png_file)
+    if incomplete:
+        console.print(incomplete, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    outputs.write(run, rows, bound, incomplete)
+    if incomplete:
+        for file in outputs.named():
+            console.print(f"written to {file}", style="dim", markup=False, highlight=False, soft_wrap=True)
     wrong = [series for series in run.series if not series.correct]
     if wrong:
         what = [

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -59,13 +58,6 @@ def parse_specs(text: str, collective: Collective) -> list[str]:
         if library_name(spec) is None:
             check_spec(collective.algorithms, spec)
     return specs
-
-
-def check_files(files: list[Path | None]) -> None:
-    """Refuse before measuring what could not be written after."""
-    for file in files:
-        if file and not file.absolute().parent.is_dir():
-            raise StrettoError(f"{file}: there is no folder {file.absolute().parent}")
 
 
 @contextmanager

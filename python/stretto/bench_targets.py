@@ -12,9 +12,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from stretto import export, lab_jobs, launch, mpi, paths
+from stretto import export, jobs, lab_jobs, launch, mpi, paths
 from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.errors import StrettoError
+from stretto.jobs import Process
 from stretto.lab import Lab
 from stretto.native_specs import NATIVE
 from stretto.results import Run, read_events
@@ -30,13 +31,9 @@ _CHOICE_VARIABLES = (
 )
 # After its last result a program may take this long to end. MPICH 4.0.2 now and then never ends.
 _END_SECONDS = 20
-# A launcher that is asked to end may take this long to end its ranks.
-_GRACE_SECONDS = 10
 
 # Without it Open MPI 4 heeds no choice among its own algorithms (src/bench/library_algorithms.cpp).
 OPEN_MPI_CHOICE = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
-
-Process = subprocess.Popen[str]
 
 
 class Starter(Protocol):
@@ -73,7 +70,7 @@ def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
         command += ["-x", "LD_LIBRARY_PATH"]
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
-        return _child(_full([*command, *program], preloaded), environment, stdin)
+        return jobs.start(_full([*command, *program], preloaded), environment, stdin=stdin)
 
     return Target(install.flavor.abi, start, flavor=install.flavor)
 
@@ -99,7 +96,7 @@ def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = 
         abi = launcher.flavor.abi
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
-        return _child(_full([*launcher_line, *program], preloaded), {}, stdin)
+        return jobs.start(_full([*launcher_line, *program], preloaded), stdin=stdin)
 
     return Target(abi, start)
 
@@ -231,14 +228,12 @@ def _ended_after(seconds: float | None, process: Process) -> Iterator[Callable[[
         late.set()
         process.terminate()
 
-    timers = [threading.Timer(seconds, end), threading.Timer(seconds + _GRACE_SECONDS, process.kill)]
-    for timer in timers:
-        timer.start()
+    timer = threading.Timer(seconds, end)
+    timer.start()
     try:
         yield late.is_set
     finally:
-        for timer in timers:
-            timer.cancel()
+        timer.cancel()
 
 
 def check_library(library: str, target: Target) -> None:
@@ -269,28 +264,3 @@ def _set_environment(values: Mapping[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-
-
-@contextmanager
-def _child(command: list[str], environment: dict[str, str], stdin: int) -> Iterator[Process]:
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            env=os.environ | environment,
-            encoding="utf-8",
-            errors="replace",
-        )
-    except OSError as error:
-        raise StrettoError(f"{command[0]} could not be started: {error.strerror}") from None
-    with process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.terminate()  # launchers end their ranks when they are asked to
-                try:
-                    process.wait(5)
-                except subprocess.TimeoutExpired:
-                    process.kill()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,8 +21,9 @@ from stretto.bench_targets import Target, lab_target, local_target, observe, own
 from stretto.calibration_points import Measured
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
-from stretto.lab import DEFAULT_NAME, Terminated
+from stretto.files import check_files, write_atomically
+from stretto.interruption import INTERRUPTIONS, signal_of
+from stretto.lab import DEFAULT_NAME
 from stretto.machine_file import MachineFile, file_text, read_machine_file
 from stretto.model import machine_text
 from stretto.results import describe_machine
@@ -88,13 +90,12 @@ def calibrate(
             "--lab, --simulated and -- LAUNCHER are three ways to get figures; give one of them"
         )
     seconds = _parse_budget(budget)
-    for file in (output, png_file):
-        if file and not file.absolute().parent.is_dir():
-            raise StrettoError(f"{file}: there is no folder {file.absolute().parent}")
+    check_files([output], [png_file])
     for option, text in (("--name", name or ""), ("--description", description)):
         if not text.isprintable() or len(text) > _MOST_LETTERS:
             raise StrettoError(f"{option} {text[:40]!r}: expected one line of up to {_MOST_LETTERS} letters")
     where: dict[str, Any]
+    interruption: BaseException | None = None
     if simulated is not None:
         source = _read_machine(simulated)
         shape = Shape(nodes=nodes, ppn=ppn, noise=noise, seed=seed)
@@ -110,20 +111,24 @@ def calibrate(
         else:
             target = local_target(mpi_name or "openmpi", ranks or _usual_ranks())
             where = {"launcher": "one node"}
-        measured = _measure(target, seconds)
+        measured, interruption = _measure(target, seconds)
         where |= {"machine": describe_machine()}
         usual = f"lab of {measured.nodes} nodes" if lab else platform.node()
     found = fit(measured, seed)
     remarks = find_remarks(measured, found)
+    if interruption:
+        remarks.append(f"{signal_of(interruption).name} ended it early, after {measured.passes} passes")
     machine = to_machine(
         found, name or usual, description or _describe(measured), _notes(measured, where, found, remarks)
     )
     write_atomically(output, file_text(machine))
+    _report(machine, found, remarks, output)
     if png_file:
         from stretto import calibration_plot  # noqa: PLC0415  matplotlib is slow to load
 
         calibration_plot.plot_fit(measured, found, f"{machine.name}: {machine.description}", png_file)
-    _report(machine, found, remarks, output)
+    if interruption:
+        raise interruption
 
 
 def _usual_ranks() -> int:
@@ -147,24 +152,30 @@ def _read_machine(name: str) -> MachineFile:
         raise StrettoError(f"--simulated {name}: {error}") from None
 
 
-def _measure(target: Target, seconds: float) -> Measured:
+def _measure(target: Target, seconds: float) -> tuple[Measured, BaseException | None]:
+    """What was measured, and what interrupted it if that left enough."""
     for_messages = seconds - _START_SECONDS - _START_SHARE * seconds
     arguments = ["--calibrate", f"{for_messages:.3f}"]
+    measured = Measured()
     try:
         with _progress() as progress:
-            measured, status = observe(
+            _, status = observe(
                 target,
                 arguments,
-                lambda lines: calibration_points.read_events(lines, progress),
+                lambda lines: calibration_points.read_events(lines, progress, measured),
                 _MOST_TIMES * seconds + _MOST_MORE_SECONDS,
             )
-    except Terminated as ended:
-        raise typer.Exit(128 + ended.number) from None
+    except INTERRUPTIONS as ended:
+        if not measured.passes:
+            name = signal_of(ended).name
+            print(f"stretto: {name} came before all was measured once: nothing was written", file=sys.stderr)
+            raise
+        return measured, ended
     if status not in (0, None):
         raise StrettoError(
             f"the launcher ended with status {status} after all was measured; nothing was written"
         )
-    return measured
+    return measured, None
 
 
 def _describe(measured: Measured) -> str:

@@ -14,6 +14,7 @@ from stretto.calibration_fit import Fit
 from stretto.calibration_limits import Curve, split_trains
 from stretto.calibration_points import Measured, Points
 from stretto.calibration_protocols import predict
+from stretto.files import save_figure
 from stretto.units import format_bytes
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _GREY = "#555555"
 
 def plot_fit(measured: Measured, found: Fit, title: str, file: Path) -> None:
     """Write the figure."""
-    fit_figure(measured, found, title).savefig(file, dpi=150)
+    save_figure(fit_figure(measured, found, title), file)
 
 
 def fit_figure(measured: Measured, found: Fit, title: str) -> Figure:

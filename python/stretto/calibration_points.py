@@ -71,6 +71,11 @@ class Measured:
     loads: list[list[NodeLoad]] = field(default_factory=list)
     """Of all nodes, before, between and after the passes."""
 
+    @property
+    def passes(self) -> int:
+        """How many were through with all cases; the load is looked at between them."""
+        return max(0, len(self.loads) - 1)
+
     def of(self, what: str, **about: Any) -> list[Points]:
         """The cases of a kind, with samples, in the order of their bytes."""
         found = [
@@ -90,9 +95,14 @@ class Measured:
         self.points.append(Points(what, about, [*([] for _ in range(number)), seconds]))
 
 
-def read_events(lines: Iterable[str], progress: Callable[[float, float], None]) -> Measured:
-    """What the measuring program reports. Raises StrettoError when it fails or ends early."""
-    measured = Measured()
+def read_events(
+    lines: Iterable[str], progress: Callable[[float, float], None], into: Measured | None = None
+) -> Measured:
+    """What the measuring program reports. Raises StrettoError when it fails or ends early.
+
+    What is given is filled as points come in, and holds them however the reading ends.
+    """
+    measured = Measured() if into is None else into
     for line in lines:
         event = parse_event(line)
         match event.pop("event", None):

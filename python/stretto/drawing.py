@@ -14,6 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from stretto.files import save_figure
 from stretto.timeline import Blocks, Local, Message, Timeline
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def draw_file(timeline: Timeline, title: str, caption: str, file: Path, rank_ord
         before[way] += 1
     axes.set_title(title, fontsize=12)
     axes.set_xlabel(f"step\n{_picture_legend(timeline)}\n{caption}", fontsize=10)
-    figure.savefig(file, dpi=min(130, int(30000 / max(width, height))))
+    save_figure(figure, file, dpi=min(130, int(30000 / max(width, height))))
 
 
 def _picture_legend(timeline: Timeline) -> str:

@@ -21,9 +21,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 
 from stretto.errors import StrettoError
+from stretto.interruption import signals_as_exceptions, signals_held
 
 STATE = Path("/run/stretto/lab")
 NAMESPACES = Path("/run/netns")
@@ -89,41 +89,6 @@ class State:
     def abandoned(self) -> bool:
         """Whether nobody is left who would take it down."""
         return not self.complete or (self.owner is not None and not Path(f"/proc/{self.owner}").exists())
-
-
-class Terminated(BaseException):
-    """A signal that ends the program, as an exception, so that what was begun is undone first."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-def _raise_terminated(number: int, _frame: FrameType | None) -> None:
-    raise Terminated(number)
-
-
-@contextlib.contextmanager
-def signals_as_exceptions() -> Iterator[None]:
-    """SIGTERM and SIGHUP unwind the stack, as SIGINT does by itself."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, _raise_terminated) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-
-
-@contextlib.contextmanager
-def signals_held() -> Iterator[None]:
-    """Signals that end the program wait until the block is through: undoing must not be undone halfway."""
-    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def check_machine() -> None:

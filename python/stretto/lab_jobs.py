@@ -5,30 +5,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import time
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
 
-from stretto import launch, paths
+from stretto import jobs, launch, paths
 from stretto.errors import StrettoError
-from stretto.lab import (
-    INTERFACE,
-    Lab,
-    Terminated,
-    kill_all,
-    namespace_processes,
-    signals_as_exceptions,
-    signals_held,
-)
+from stretto.jobs import Process
+from stretto.lab import INTERFACE, Lab
 from stretto.mpi import Flavor, Install
 
-# Every process of a job inherits this variable, daemons and ranks alike: it tells whose they are. The name
-# does not begin with STRETTO_, since the library would take it for a setting.
-_MARK = "_STRETTO_LAB_JOB"
+# The launcher gets a moment to end its ranks by itself, since it says why.
+_GRACE_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -133,60 +121,25 @@ def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path
     return Command([*base.argv, *options, *job.program], {**parts, **base.environment})
 
 
-def _marked(names: Sequence[str], mark: str) -> Iterator[int]:
-    sought = f"{_MARK}={mark}".encode()
-    for pid in namespace_processes(names):
-        with contextlib.suppress(OSError):
-            if sought in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
-                yield pid
-
-
 @contextlib.contextmanager
 def start(
     lab: Lab,
     install: Install,
     job: Job,
     stdin: int | None = None,
-    stdout: int | IO[Any] | None = None,
-) -> Iterator[subprocess.Popen[str]]:
+    stdout: int | None = None,
+) -> Iterator[Process]:
     """Start a job; when the block is left, however that comes, no process of it is left either."""
     state = lab.require()
     line = command(install, job, state.hosts, lab.remote_shell)
-    mark = uuid.uuid4().hex
-    environment = {**os.environ, **line.environment, _MARK: mark}
-    with signals_as_exceptions():
-        argv = lab.enter(state.hosts[0], line.argv)
-        process = subprocess.Popen(argv, env=environment, stdin=stdin, stdout=stdout, text=True)
-        try:
-            yield process
-        finally:
-            with signals_held():
-                if process.poll() is None:
-                    process.terminate()
-                _end(process, state.namespaces, mark)
-                if process.stdout is not None:
-                    process.stdout.close()
-
-
-def _end(process: subprocess.Popen[str], names: Sequence[str], mark: str) -> None:
-    """The launcher gets a moment to end its ranks by itself, since it says why; then all are killed."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=3)
-    # Daemons of a job that ended well go by themselves a moment after the launcher.
-    until = time.monotonic() + 0.5
-    while time.monotonic() < until and any(_marked(names, mark)):
-        time.sleep(0.02)
-    kill_all(lambda: _marked(names, mark), grace_seconds=0.5)
-    process.wait()
+    argv = lab.enter(state.hosts[0], line.argv)
+    with jobs.start(
+        argv, line.environment, stdin=stdin, stdout=stdout, grace_seconds=_GRACE_SECONDS
+    ) as process:
+        yield process
 
 
 def run(lab: Lab, install: Install, job: Job) -> int:
     """Run a job to its end; its output goes where ours goes. Returns the exit status."""
-    try:
-        with start(lab, install, job) as process:
-            status = process.wait()
-    except KeyboardInterrupt:
-        return 130
-    except Terminated as ended:
-        return 128 + ended.number
-    return status if status >= 0 else 128 - status
+    with start(lab, install, job) as process:
+        return process.wait()

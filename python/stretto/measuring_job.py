@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stretto import paths
-from stretto.bench_targets import OPEN_MPI_CHOICE, Process, Target, check_library, measuring_environment
+from stretto.bench_targets import OPEN_MPI_CHOICE, Target, check_library, measuring_environment
+from stretto.jobs import Process
 from stretto.program_output import ProgramOutput
 from stretto.results import EndedError, RefusedError, Run, parse_event, read_events
 

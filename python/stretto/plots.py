@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.bench_collectives import LinkBound
+from stretto.files import save_figure
 from stretto.results import BLOCKING, Row, Run, Series
 from stretto.statistics import Estimate
 from stretto.units import format_bytes, format_rate
@@ -40,7 +41,7 @@ _HIDDEN = _Quantity("hidden (%)", lambda row: row.overlap.hidden if row.overlap 
 def plot_run(run: Run, rows: list[Row], bound: LinkBound | None, file: Path) -> None:
     """Write what the run measured over message size, in a panel each for out of place and in place."""
     figure = overlap_figure(run, rows) if run.overlaps else throughput_figure(run, rows, bound)
-    figure.savefig(file, dpi=150)
+    save_figure(figure, file)
 
 
 def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Figure:
@@ -100,7 +101,7 @@ def plot_predictions(
     label_bandwidths(axes)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(title)
-    figure.savefig(file, dpi=150)
+    save_figure(figure, file)
 
 
 def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> Figure:

@@ -20,7 +20,7 @@ from stretto import plots
 from stretto._core import Prediction, choose, closed_forms
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
+from stretto.files import check_files, write_all, write_atomically
 from stretto.judgement import judge, judgement_json, print_judgement
 from stretto.measured import read_measured
 from stretto.model import Call, Model, candidates, link_seconds, load_machine, machine_names
@@ -75,6 +75,7 @@ def predict(
 ) -> None:
     """Predict collectives on a machine: one of the papers', or one that stretto calibrate measured."""
     check_collective(collective)
+    check_files([json_file], [png_file])
     if against:
         _judge(machine, against, parse_sizes(sizes), json_file)
         return
@@ -99,9 +100,10 @@ def predict(
     bounds = {call.bytes: link_seconds(call, its_machine) for call in calls}
     title = f"{collective}, {ranks} ranks on {parse_topology(where).nodes} nodes, {its_machine.name}"
     _print(title, shown, bounds, [f"machine: {its_machine.description}", *remarks])
-    if json_file:
-        write_atomically(json_file, _to_json(collective, where, its_machine.name, shown))
-    if png_file:
+
+    def draw() -> None:
+        if png_file is None:
+            return
         # Whole curves, also where another is the best.
         lines: dict[str, list[tuple[int, float]]] = {one.spec: [] for one in shown}
         for one in [*predictions, *closed]:
@@ -109,6 +111,12 @@ def predict(
                 lines[one.spec].append((one.bytes, one.bytes / one.seconds))
         limit = [(size, size / bound) for size, bound in bounds.items() if bound]
         plots.plot_predictions(f"{title}, predicted", lines, limit, png_file)
+
+    def write() -> None:
+        if json_file:
+            write_atomically(json_file, _to_json(collective, where, its_machine.name, shown))
+
+    write_all(write, draw)
 
 
 def _judge(machine: str, files: list[Path], sizes: list[int], json_file: Path | None) -> None:

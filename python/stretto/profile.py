@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -16,12 +14,12 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from stretto import launch
-from stretto.bench_options import check_files
+from stretto import jobs, launch
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
+from stretto.files import check_files, write_all, write_atomically
 from stretto.horovod_timeline import Steps, read_timeline, steps_of
+from stretto.interruption import INTERRUPTIONS, exit_status_of
 from stretto.json_files import file_text
 from stretto.profile_file import FORMAT, Bin, Profile, Training
 from stretto.profiling import make_profile
@@ -33,6 +31,8 @@ from stretto.units import format_bytes, format_nodes, format_seconds, three_digi
 
 _BAR = 24
 """Characters of the longest bar."""
+_GRACE_SECONDS = 10.0
+"""An interrupted program may take this long to come to its end."""
 _MOST_ROWS = 10
 """Kinds of calls that are listed; the file has all."""
 
@@ -52,23 +52,25 @@ def profile(
 
     Of a Horovod training it also finds when each gradient comes, from Horovod's timeline.
     """
-    check_files([output, png_file])
+    check_files([output], [png_file])
     with tempfile.TemporaryDirectory(prefix="stretto-profile-") as name:
         status, found, training = _run(program_of(context), spec or (), Path(name))
     for line in [*found.complaints, *([missing_text(found.missing)] if found.missing else [])]:
         typer.echo(f"stretto: {line}", err=True)
     its = make_profile(found, training)
     text = file_text(FORMAT, sys.argv, f"{its.ranks} ranks on {format_nodes(its.nodes)}", its.model_dump())
-    if output:
-        write_atomically(output, text)
     if as_json:
         print(text, end="")
     else:
         _print(its)
-    if png_file:
-        from stretto.profile_plot import draw_profile  # noqa: PLC0415  Matplotlib is slow to load
 
-        draw_profile(its, png_file)
+    def draw() -> None:
+        if png_file:
+            from stretto.profile_plot import draw_profile  # noqa: PLC0415  Matplotlib is slow to load
+
+            draw_profile(its, png_file)
+
+    write_all(lambda: write_atomically(output, text) if output else None, draw)
     if status:
         raise typer.Exit(status)
 
@@ -83,7 +85,12 @@ def _run(program: Sequence[str], specs: Sequence[str], folder: Path) -> tuple[in
         specs=specs,
         others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
     )
-    status = _wait_for(line)
+    try:
+        # What the program left running on purpose is not ours to end.
+        with jobs.start(line, stdin=None, stdout=None, sweeps=False, grace_seconds=_GRACE_SECONDS) as process:
+            status = process.wait()
+    except INTERRUPTIONS as ended:
+        status = exit_status_of(ended)
     if not any(traces.iterdir()):
         if status:
             typer.echo("stretto: no rank came to MPI_Finalize, so nothing was recorded", err=True)
@@ -94,20 +101,6 @@ def _run(program: Sequence[str], specs: Sequence[str], folder: Path) -> tuple[in
         )
     found = read_folder(traces)
     return status, found, steps_of(read_timeline(timeline)) if timeline.exists() else None
-
-
-def _wait_for(line: Sequence[str]) -> int:
-    """The exit status, as a shell has it. An interrupt is the launcher's, which ends its ranks."""
-    try:
-        process = subprocess.Popen(line)
-    except OSError as error:
-        raise StrettoError(f"{line[0]} could not be started: {error.strerror}") from None
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        status = process.wait()
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    return status if status >= 0 else 128 - status
 
 
 def _print(its: Profile) -> None:

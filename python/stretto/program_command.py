@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from stretto.errors import StrettoError
+from stretto.interruption import exit_by_signal
 
 _KEY = "stretto.program"
 
@@ -59,7 +60,7 @@ class OneLineErrors(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
-        with _one_line():
+        with exit_by_signal(), _one_line():
             return super().invoke(ctx)
 
 

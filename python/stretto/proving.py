@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from stretto import _core
+from stretto.jobs import end_with_parent
 from stretto.recipes import Recipe
 from stretto.topologies import parse_topology
 
@@ -55,7 +56,8 @@ def prove_all(recipes: list[Recipe], topologies: list[str], console: Console) ->
         console=console,
         transient=True,
     )
-    with bar, ProcessPoolExecutor(max(1, min(len(tasks), len(os.sched_getaffinity(0))))) as pool:
+    workers = max(1, min(len(tasks), len(os.sched_getaffinity(0))))
+    with bar, ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
         row = bar.add_task("", total=len(recipes) * len(topologies), recipe="")
         for task, found in zip(tasks, pool.map(_prove, tasks), strict=True):
             failures += found

@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from stretto.bench_collectives import COLLECTIVES
-from stretto.bench_options import check_files, parse_specs, progress_bar
+from stretto.bench_options import parse_specs, progress_bar
 from stretto.durations import CallSource, Site
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
+from stretto.files import check_files, write_all, write_atomically
 from stretto.horovod import Settings
 from stretto.native_specs import library_name
 from stretto.platforms import platform_names
@@ -120,7 +120,7 @@ def replay(
     Gradients come as profiled or as a network's layers take, are merged and summed as Horovod does, and the
     sums take what SimGrid's SMPI says.
     """
-    check_files([json_file, png_file])
+    check_files([json_file], [png_file])
     if sum((sweep, scaling is not None, against is not None)) > 1:
         raise StrettoError("--sweep, --scaling, --against: give one of them")
     measured = load_training(against) if against else None
@@ -152,10 +152,12 @@ def replay(
     comparison = _comparison(measured, outcomes) if measured else None
     kind = Drawing.SWEEP if sweep else Drawing.SCALING if scaling else Drawing.SPECS
     print_replay(its, outcomes, kind, settings, comparison)
-    if json_file:
-        write_atomically(json_file, replay_json(sys.argv, its, outcomes, comparison))
-    if png_file:
-        draw_replay(its, outcomes, kind, comparison, png_file)
+
+    def write() -> None:
+        if json_file:
+            write_atomically(json_file, replay_json(sys.argv, its, outcomes, comparison))
+
+    write_all(write, lambda: draw_replay(its, outcomes, kind, comparison, png_file) if png_file else None)
 
 
 def parse_nodes(text: str) -> list[int]:

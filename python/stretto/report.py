@@ -17,7 +17,7 @@ from stretto import (
     report_study,
 )
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
+from stretto.files import check_files, make_folder, write_atomically
 from stretto.report_inputs import Inputs, read_inputs
 from stretto.report_page import Section, render
 
@@ -36,15 +36,14 @@ def report(
     ] = None,
 ) -> None:
     """Make one HTML page that needs nothing else: throughput, gains, choices, theory against reality."""
+    check_files([output])
+    if png is not None:
+        make_folder(png, "--png")
     found = read_inputs(inputs)
     page = page_text(found)
     write_atomically(output, page)
     print(f"{output}: {len(page.encode()) / 1e6:.1f} MB; open it in a browser, it needs no network")
     if png is not None:
-        try:
-            png.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StrettoError(f"--png {png}: {error.strerror}") from None
         for file in report_png.write_charts(found, png):
             print(file)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.files import save_figure
 from stretto.guidelines import sizes_of
 from stretto.guidelines_file import LibraryChecks
 from stretto.plots import label_sizes
@@ -30,7 +31,7 @@ def write_charts(inputs: Inputs, folder: Path) -> list[Path]:
     files = write_figures([run for study in inputs.studies for run in study.runs], folder)
     for name, figure in _figures(inputs):
         file = folder / f"{name}.png"
-        figure.savefig(file, dpi=150)
+        save_figure(figure, file)
         files.append(file)
     return files
 

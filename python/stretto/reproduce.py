@@ -15,7 +15,7 @@ from rich.table import Table
 from stretto.bench_options import progress_bar
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
+from stretto.files import check_files, make_folder, write_atomically
 from stretto.reproduction.catalog import FIGURES, find_figures
 from stretto.reproduction.drawing import draw
 from stretto.reproduction.figure import Bench, Claim, Figure, Result, Verdict
@@ -49,10 +49,8 @@ def reproduce(
         figures = find_figures(names)
     else:
         raise StrettoError("say which figure, as pipelined/fig4, or --all (stretto reproduce --help)")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StrettoError(f"--output {folder}: {error.strerror}") from None
+    check_files([page])
+    make_folder(folder)
     results: list[tuple[Figure, Result]] = []
     for figure in figures:
         begin = time.monotonic()

@@ -24,6 +24,7 @@ from stretto.algorithm_table import (
 )
 from stretto.drawing import draw_file, draw_text, text_legend
 from stretto.errors import StrettoError
+from stretto.files import check_files
 from stretto.proving import Failure, prove_all
 from stretto.recipes import Recipe, all_recipes, check_collective, find_recipe, find_recipes
 from stretto.timeline import Timeline, make_timeline
@@ -165,6 +166,7 @@ def show(
     recipe = find_recipe(name, collective)
     if output is not None and output.suffix.lower() not in _FORMATS:
         raise StrettoError(f"{output}: expected a name that ends in {', '.join(_FORMATS)}")
+    check_files([output])
     where = parse_topology(topology_text(topology, ranks, nodes, ppn, usual_ranks=4))
     timeline, report = _look_at(recipe, where, root)
     title = _title(recipe, where, root, timeline)
@@ -174,10 +176,7 @@ def show(
     if misfit := _core.misfit(recipe.collective, recipe.text, where, root):
         caption += f"\nof no use here: {misfit}"
     if output is not None:
-        try:
-            draw_file(timeline, title, caption, output, rank_order)
-        except OSError as error:
-            raise StrettoError(f"{output} could not be written: {error.strerror}") from None
+        draw_file(timeline, title, caption, output, rank_order)
         print(f"{output}: {title}")
         return
     console = Console()

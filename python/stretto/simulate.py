@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +13,11 @@ from rich.table import Table
 
 from stretto import _core, plots
 from stretto.bench_collectives import COLLECTIVES, LinkBound
+from stretto.bench_files import Outputs
 from stretto.bench_options import (
     ElementType,
     InPlace,
     check_call,
-    check_files,
     find_collective,
     parse_specs,
     progress_bar,
@@ -27,11 +25,11 @@ from stretto.bench_options import (
 from stretto.bench_table import notes, results_table
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
+from stretto.files import check_files, write_atomically
 from stretto.model import load_machine
 from stretto.platforms import Platform, load_platform, platform_names, platform_of_machine
 from stretto.program_command import ProgramCommand, program_of
-from stretto.results import Run, Series, summarize, to_json, write_csv
+from stretto.results import Run, Series, summarize
 from stretto.simulation import LABELS, SELECTORS, Job, Point, ping_pong
 from stretto.simulation import simulate as run_jobs
 from stretto.units import format_bandwidth, format_bytes, format_seconds, parse_sizes
@@ -83,7 +81,7 @@ def simulate(
     Without a command it says what messages between two nodes of the platform take.
     """
     its_platform, its_nodes = find_platform(platform, from_machine, nodes, ppn)
-    check_files([xml_file, png_file])
+    check_files([xml_file], [png_file])
     if xml_file:
         write_atomically(xml_file, its_platform.xml)
     command = program_of(context)
@@ -138,7 +136,7 @@ def bench(
     where: Where = context.obj
     what = find_collective(collective)
     check_call(what, root, in_place)
-    check_files([json_file, csv_file, png_file])
+    outputs = Outputs(json_file, csv_file, png_file)
     jobs = [
         Job(
             where.platform,
@@ -175,13 +173,7 @@ def bench(
     ]
     for line in lines:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
-    if json_file:
-        write_atomically(json_file, json.dumps(to_json(run, rows, bound, sys.argv), indent=1) + "\n")
-    if csv_file:
-        with csv_file.open("w", encoding="utf-8", newline="") as file:
-            write_csv(run, rows, file)
-    if png_file:
-        plots.plot_run(run, rows, bound, png_file)
+    outputs.write(run, rows, bound)
 
 
 def find_platform(name: str | None, machine: str | None, nodes: int | None, ppn: int) -> tuple[Platform, int]:

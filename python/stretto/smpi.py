@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from stretto import paths
+from stretto import jobs, paths
 from stretto.errors import StrettoError
 from stretto.files import cache_folder, write_atomically
 from stretto.platforms import Platform
@@ -107,6 +107,7 @@ def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[l
     """The events of each. Raises StrettoError for one that cannot be or fails."""
     check_tasks(tasks)
     turns = _Turns(_memory())
+    running = _Running()
     done = 0
     lock = threading.Lock()
 
@@ -116,7 +117,7 @@ def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[l
         events = _read(file)
         if events is None:
             with turns.of(task.memory):
-                events = _launch(task)
+                events = _launch(task, running)
             _keep(file, events)
         with lock:
             done += 1
@@ -126,11 +127,44 @@ def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[l
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         futures = [pool.submit(run, task) for task in tasks]
-        wait(futures, return_when=FIRST_EXCEPTION)
-        for future in futures:
-            future.cancel()
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except BaseException:
+            running.end()
+            raise
+        finally:
+            for future in futures:
+                future.cancel()
         # Of several failures the first is told; what was cancelled comes after one.
         return [future.result() for future in sorted(futures, key=lambda one: one.cancelled())]
+
+
+class _Running:
+    """The simulations that are under way."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[jobs.Process] = set()
+        self._ended = False
+
+    @contextmanager
+    def with_(self, process: jobs.Process) -> Iterator[None]:
+        with self._lock:
+            self._processes.add(process)
+            if self._ended:
+                process.terminate()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._processes.discard(process)
+
+    def end(self) -> None:
+        """End them, and what begins from now on."""
+        with self._lock:
+            self._ended = True
+            for process in self._processes:
+                process.terminate()
 
 
 class _Turns:
@@ -203,10 +237,10 @@ def _keep(file: Path, events: list[Event]) -> None:
         return  # it is computed again
 
 
-def _launch(task: Task) -> list[Event]:
+def _launch(task: Task, running: _Running) -> list[Event]:
     said = ""
     for precision in _PRECISIONS:
-        ended = _run(task, precision)
+        ended = _run(task, precision, running)
         events = [event for line in ended.stdout.splitlines() if (event := parse_event(line))]
         for event in events:
             if event["event"] == "error":
@@ -220,27 +254,28 @@ def _launch(task: Task) -> list[Event]:
     raise StrettoError(f"{task.label}: the simulation failed ({said})")
 
 
-def _run(task: Task, precision: str) -> subprocess.CompletedProcess[str]:
+def _run(task: Task, precision: str, running: _Running) -> subprocess.CompletedProcess[str]:
     program, _ = _program()
     with tempfile.TemporaryDirectory(prefix="stretto-") as name:
         folder = Path(name)
         (folder / "platform.xml").write_text(task.platform.xml, encoding="utf-8")
         (folder / "hosts").write_text("\n".join(task.hosts) + "\n", encoding="utf-8")
         settings = (*_SETTINGS, f"maxmin/precision:{precision}", *task.settings)
-        return subprocess.run(
-            [
-                find_smpirun() or "smpirun",
-                "-np", str(len(task.hosts)),
-                "-hostfile", "hosts",
-                "-platform", "platform.xml",
-                *(f"--cfg={one}" for one in settings),
-                "--log=root.thresh:critical",
-                str(program),
-                *task.arguments,
-            ],
-            cwd=folder,
-            env=os.environ | _ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )  # fmt: skip
+        command = [
+            find_smpirun() or "smpirun",
+            "-np", str(len(task.hosts)),
+            "-hostfile", "hosts",
+            "-platform", "platform.xml",
+            *(f"--cfg={one}" for one in settings),
+            "--log=root.thresh:critical",
+            str(program),
+            *task.arguments,
+        ]  # fmt: skip
+        with (
+            jobs.start(
+                command, _ENVIRONMENT, stderr=subprocess.PIPE, cwd=folder, folders=[folder]
+            ) as process,
+            running.with_(process),
+        ):
+            out, said = process.communicate()
+        return subprocess.CompletedProcess(command, process.returncode, out, said)

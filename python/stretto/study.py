@@ -12,14 +12,16 @@ from typing import Annotated
 
 import typer
 
-from stretto import guidelines_table, study_table
+from stretto import guidelines_file, guidelines_table, study_file, study_table
 from stretto.bench_collectives import COLLECTIVES, Collective
 from stretto.bench_targets import Target, lab_target, local_target, own_target
 from stretto.console import console_for
 from stretto.errors import StrettoError
+from stretto.files import make_folder
 from stretto.guidelines import check, mockups
 from stretto.guidelines_file import Guidelines, LibraryChecks, write_guidelines
-from stretto.lab import DEFAULT_NAME, Lab, Terminated
+from stretto.interruption import INTERRUPTIONS, signal_of
+from stretto.lab import DEFAULT_NAME, Lab
 from stretto.program_command import program_of
 from stretto.study_figures import write_figures
 from stretto.study_file import Study, StudyRun, write_study
@@ -94,14 +96,19 @@ def study(
     names = [name.strip() for name in mpi_names.split(",")] if mpi_names else None
     targets = _targets(program_of(context), names, lab, lab_name, provider, ppn, ranks)
     where = _where(program_of(context), lab, lab_name)
-    _make_folder(output)
+    make_folder(output)
+    compared, checked = Study(where), Guidelines(where)
     try:
         if guidelines:
-            _check_guidelines(targets, chosen, settings, clock, Guidelines(where), output)
+            _check_guidelines(targets, chosen, settings, clock, checked, output)
         else:
-            _compare(targets, chosen[0], own, settings, clock, Study(where), output)
-    except Terminated as ended:
-        raise typer.Exit(128 + ended.number) from None
+            _compare(targets, chosen[0], own, settings, clock, compared, output)
+    except INTERRUPTIONS as ended:
+        name = guidelines_file.NAME if checked.libraries else study_file.NAME
+        any_results = compared.runs or checked.libraries
+        kept = f"what was measured is in {output / name}" if any_results else "nothing was written"
+        print(f"stretto: {signal_of(ended).name} came before the end: {kept}", file=sys.stderr)
+        raise
 
 
 def _collectives(name: str | None, guidelines: bool) -> list[Collective]:
@@ -146,14 +153,6 @@ def _where(launcher: list[str], lab: bool, lab_name: str) -> str:
         state = Lab(lab_name).require()
         return f"emulated cluster of {state.nodes} nodes, links of {state.rate}"
     return "on one machine"
-
-
-def _make_folder(folder: Path) -> None:
-    """Before anything is measured, so that what was measured can be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StrettoError(f"--output {folder}: {error.strerror}") from None
 
 
 def _compare(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.files import save_figure
 from stretto.plots import draw_bound, label_bandwidths, label_sizes, legend_below
 from stretto.results import Run
 from stretto.study_analysis import gain_of
@@ -29,7 +30,7 @@ def write_figures(runs: Sequence[StudyRun], folder: Path) -> list[Path]:
     files = []
     for name, figure in figures(runs):
         file = folder / f"{name}.png"
-        figure.savefig(file, dpi=150)
+        save_figure(figure, file)
         files.append(file)
     return files
 

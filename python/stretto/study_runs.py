@@ -15,7 +15,7 @@ from rich.text import Text
 from stretto.bench_collectives import Collective
 from stretto.bench_targets import Target, link_bound, measure
 from stretto.errors import StrettoError
-from stretto.lab import Terminated
+from stretto.interruption import INTERRUPTIONS
 from stretto.measuring_job import Ready, measuring_job
 from stretto.native_specs import NATIVE, native_by, usable
 from stretto.results import BLOCKING, Run, Series, describe_machine
@@ -189,7 +189,7 @@ def measure_run(
         if not run.series:
             raise
         finish(str(error))
-    except (KeyboardInterrupt, Terminated):
+    except INTERRUPTIONS:
         if run.series:
             finish("it was interrupted")
         raise

@@ -11,6 +11,7 @@ import typer
 
 from stretto.console import console_for
 from stretto.errors import StrettoError
+from stretto.files import check_files
 from stretto.trace import Collective, Late, Totals, join, late_ranks, slowest, sum_up
 from stretto.trace_files import TraceFolder, is_rank_file, read_folder, write_merged
 from stretto.trace_table import late_table, missing_text, notes, slowest_table, totals_line
@@ -28,6 +29,7 @@ def trace(
     merged = output or folder / "trace.json"
     if is_rank_file(merged, folder):
         raise StrettoError(f"--output {merged}: a rank's own trace has that name; give another")
+    check_files([merged] if folder.is_dir() else [])
     found = read_folder(folder)
     collectives = join(call for one in found.traces for call in one.calls)
     late = late_ranks(collectives)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from stretto.errors import StrettoError
+from stretto.files import open_atomically
 from stretto.trace import Call
 
 _NAME = re.compile(r"rank-(0|[1-9][0-9]*)\.json")
@@ -220,17 +221,14 @@ def write_merged(traces: Sequence[RankTrace], path: Path) -> int:
         "ranks": by_rank[0].ranks,
         "traces": [trace.about for trace in by_rank],
     }
-    try:
-        with path.open("w", encoding="utf-8") as file:
-            file.write(f'{{"displayTimeUnit":"ms",\n"otherData":{_ENCODER.encode(about)},\n"traceEvents":[')
-            separator = "\n"
-            for text in _in_order(by_rank):
-                file.write(separator + text)
-                separator = ",\n"
-            file.write("\n]}\n")
-    except OSError as error:
-        why = error.strerror
-        raise StrettoError(f"{path} cannot be written: {why}; name another file by --output") from None
+    with open_atomically(path) as file:
+        head = f'{{"displayTimeUnit":"ms",\n"otherData":{_ENCODER.encode(about)},\n"traceEvents":['
+        file.write(head.encode())
+        separator = "\n"
+        for text in _in_order(by_rank):
+            file.write((separator + text).encode())
+            separator = ",\n"
+        file.write(b"\n]}\n")
     return sum(len(trace.events) for trace in traces)
 
 

@@ -13,11 +13,13 @@ from typing import Annotated
 import typer
 
 from stretto.architectures import ARCHITECTURES
-from stretto.bench_options import check_files, progress_bar
+from stretto.bench_options import progress_bar
 from stretto.bench_targets import Target, find_target
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.lab import DEFAULT_NAME, Lab, Terminated
+from stretto.files import check_files, write_all
+from stretto.interruption import INTERRUPTIONS, signal_of
+from stretto.lab import DEFAULT_NAME, Lab
 from stretto.mpi import Flavor, identify
 from stretto.program_command import program_of
 from stretto.study_specs import AUTO
@@ -134,7 +136,7 @@ def train(
     launcher = program_of(context)
     if launcher and lab:
         raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
-    check_files([json_file, png_file])
+    check_files([json_file], [png_file])
     wait = parse_seconds(patience)
     on_this_machine = ranks or (Lab(lab_name).require().nodes * ppn if lab else 2)
     if not launcher:
@@ -165,17 +167,24 @@ def train(
     try:
         with progress_bar("training") as progress:
             job.run(target, interpreter, options, wait, training, progress)
-    except Terminated as ended:
-        raise typer.Exit(128 + ended.number) from None
+    except INTERRUPTIONS as ended:
+        training.end_early(f"{signal_of(ended).name} ended it before its last round", steps)
+        if training.lines[0].rounds:
+            _report(training, json_file, png_file)
+        raise
+    _report(training, json_file, png_file)
+
+
+def _report(training: Training, json_file: Path | None, png_file: Path | None) -> None:
     shown = output.table(training)
     console = console_for(shown)
     console.print(shown)
     for line in output.notes(training):
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
-    if json_file:
-        training.write(json_file)
-    if png_file:
-        output.draw(training, png_file)
+    write_all(
+        lambda: training.write(json_file) if json_file else None,
+        lambda: output.draw(training, png_file) if png_file else None,
+    )
 
 
 def _name_of_mpi(target: Target, launcher_line: list[str], asked: str | None) -> str:

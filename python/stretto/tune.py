@@ -25,8 +25,9 @@ from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.bench_targets import Target, find_target
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.files import write_atomically
-from stretto.lab import DEFAULT_NAME, Terminated, signals_as_exceptions
+from stretto.files import check_files, write_atomically
+from stretto.interruption import INTERRUPTIONS, signal_of
+from stretto.lab import DEFAULT_NAME
 from stretto.measuring_job import MeasuringJob, Ready, measuring_job
 from stretto.model import Call, Model, load_machine
 from stretto.native_specs import NATIVE
@@ -145,19 +146,21 @@ def tune(
         output, resume,
     )  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
-    if output and not output.absolute().parent.is_dir():
-        raise StrettoError(f"--output {output}: there is no folder {output.absolute().parent}")
+    check_files([output])
     target = find_target(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
     if target.rate is not None and not network:
         wanted = replace(wanted, network=f"tcp {format_rate(target.rate)}")
+    tuning = Tuning(wanted, target)
     try:
-        with signals_as_exceptions(), Tuning(wanted, target) as tuning:
+        with tuning:
             tuning.run()
-    except Terminated as ended:
-        raise typer.Exit(128 + ended.number) from None
-    except KeyboardInterrupt:
-        print("stretto: interrupted; the same command goes on from here", file=sys.stderr)
-        raise typer.Exit(130) from None
+    except INTERRUPTIONS as ended:
+        kept = f"what was finished is in {tuning.path}, and " if tuning.has_choices() else ""
+        name = signal_of(ended).name
+        print(
+            f"stretto: {name} came before the end: {kept}the same command goes on from here", file=sys.stderr
+        )
+        raise
     _print_summary(tuning, rate)
     if tuning.failure is not None:
         raise tuning.failure
@@ -253,7 +256,7 @@ class Tuning:
                     return True
                 self.remarks.append(str(error))
             except EndedError as error:
-                kept = "what was finished is in the table, and " if self._has_choices() else ""
+                kept = "what was finished is in the table, and " if self.has_choices() else ""
                 self.failure = StrettoError(f"{error}; {kept}stretto tune goes on from {journal.path}")
                 return False
         return True
@@ -363,13 +366,14 @@ class Tuning:
         self._say(f"going on with {path}: {recorded.sizes} sizes are decided")
         return Journal(path, fingerprint, keeps=True), recorded
 
-    def _has_choices(self) -> bool:
+    def has_choices(self) -> bool:
+        """Whether there is anything for a table."""
         return any(found.choices for found in self.findings.values())
 
     def _write(self, mpi: str, old: Json | None, why_not: str) -> None:
         for found in self.findings.values():
             self.remarks += [remark for remark in found.remarks if remark not in self.remarks]
-        if not self._has_choices():
+        if not self.has_choices():
             return
         if why_not:
             kept = self.path.with_name(self.path.name + ".old")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from stretto import _core, bench_targets, calibrate, paths
+from stretto import _core, calibrate, jobs, paths
 from stretto.calibration_fit import fit
 from stretto.calibration_plot import fit_figure
 from stretto.calibration_simulation import Shape, simulate
@@ -249,7 +249,7 @@ def test_a_launcher_that_does_not_end_when_asked_is_killed(
 ) -> None:
     monkeypatch.setattr(calibrate, "_MOST_TIMES", 0.0)
     monkeypatch.setattr(calibrate, "_MOST_MORE_SECONDS", 0.3)
-    monkeypatch.setattr(bench_targets, "_GRACE_SECONDS", 0.3)
+    monkeypatch.setattr(jobs, "GRACE_SECONDS", 0.3)
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     let_print(program, START, then=f'exec {sys.executable} -c "{stubborn}"')
     assert "a rank may be lost, or hang" in complaint(output, "--budget", "5s", *OWN)

@@ -312,7 +312,7 @@ def test_show_draws_into_files(tmp_path: Path, recipe: str, options: list[str]) 
         (["verify", "--ranks", "5..1"], "--ranks 5..1: expected"),
         (["verify", "--collective", "alltoall"], "no collective 'alltoall'"),
         (["show", "ring", "-o", "a.gif"], r"a.gif: expected a name that ends in \.svg"),
-        (["show", "ring", "-o", "/nowhere/a.svg"], "/nowhere/a.svg could not be written"),
+        (["show", "ring", "-o", "/nowhere/a.svg"], "/nowhere/a.svg: there is no folder /nowhere"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(arguments: list[str], message: str) -> None:

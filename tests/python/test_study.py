@@ -21,7 +21,7 @@ from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.bench_targets import Target
 from stretto.console import console_for
 from stretto.errors import StrettoError
-from stretto.lab import Terminated
+from stretto.interruption import Terminated
 from stretto.measuring_job import Ready
 from stretto.results import FORMS, Run, Series, summarize, to_json
 from stretto.results_file import RunFile

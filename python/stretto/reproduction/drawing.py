@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.files import save_figure
 from stretto.plots import COLOURS, LINESTYLES, MARKERS, label_sizes
 from stretto.reproduction.figure import Axis, Panel, Result, Scale
 from stretto.units import format_bytes
@@ -52,7 +53,7 @@ def draw(title: str, result: Result, file: Path) -> None:
             frameon=False, fontsize=9,
         )  # fmt: skip
     figure.suptitle(title, fontsize=11)
-    figure.savefig(file, dpi=130)
+    save_figure(figure, file, dpi=130)
 
 
 def _is_formula(label: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from stretto.files import save_figure
 from stretto.plots import COLOURS
 from stretto.statistics import Estimate
 from stretto.study_specs import AUTO
@@ -61,6 +62,8 @@ def table(training: Training) -> Table:
 
 def notes(training: Training) -> Iterator[str]:
     """What has to be known to read the table."""
+    if training.incomplete:
+        yield training.incomplete
     rounds = len(training.lines[0].rounds)
     coverage = training.images_per_second(training.lines[0]).coverage
     where = f"{training.ranks} ranks" + (f" on {training.nodes} nodes" if training.nodes > 1 else "")
@@ -92,7 +95,7 @@ def draw(training: Training, file: Path) -> None:
         f"{training.model}, batch {training.batch} on each of {training.ranks} ranks, {training.mpi}{links}",
         fontsize=11,
     )
-    figure.savefig(file, dpi=150)
+    save_figure(figure, file)
 
 
 def _colour(line: Line, index: int) -> str:

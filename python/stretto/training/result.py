@@ -57,6 +57,17 @@ class Training:
     """Seconds of steps without communication."""
     losses: list[tuple[str, float]] = field(default_factory=list)
     """Of each step on rank 0, with the spec."""
+    incomplete: str = ""
+    """Why it ended before its last round."""
+
+    def end_early(self, why: str, steps: int) -> None:
+        """Keep of the rounds those that every line has been through, of so many steps."""
+        self.incomplete = why
+        whole = set.intersection(
+            *({turn for turn, done in line.rounds.items() if len(done) == steps} for line in self.lines)
+        )
+        for line in self.lines:
+            line.rounds = {turn: done for turn, done in line.rounds.items() if turn in whole}
 
     @property
     def compute_seconds(self) -> float | None:
@@ -98,7 +109,7 @@ class Training:
             "compute_samples": self.compute,
             "lines": [self._line_json(line) for line in self.lines],
             "losses": [{"spec": spec, "loss": loss} for spec, loss in self.losses],
-        }
+        } | ({"incomplete": self.incomplete} if self.incomplete else {})
 
     def _line_json(self, line: Line) -> dict[str, Any]:
         gain = self.gain(line)
