@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from stretto.bench_collectives import COLLECTIVES, LinkBound
-from stretto.bench_files import Outputs
+from stretto.bench_collectives import COLLECTIVES
+from stretto.bench_files import Outcome, Outputs
 from stretto.bench_options import (
     ElementType,
     InPlace,
@@ -25,7 +25,8 @@ from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.interruption import INTERRUPTIONS, signal_of
 from stretto.lab import DEFAULT_NAME
-from stretto.results import BLOCKING, FORMS, NON_BLOCKING, Run, summarize
+from stretto.machine_load import LoadWatch
+from stretto.results import BLOCKING, FORMS, NON_BLOCKING, EndedError, Run, summarize
 from stretto.units import format_bytes, parse_rate, parse_seconds, parse_sizes
 
 
@@ -123,10 +124,12 @@ def bench(
     outputs = Outputs(json_file, csv_file, png_file)
     target = find_target(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
     run = Run()
+    watch = LoadWatch()
 
     def finish(incomplete: str = "") -> None:
-        bound = link_bound(run, target, rate)
-        _report(run, bound, target.rate is not None, outputs, incomplete)
+        load = watch.look(run.ranks if run.nodes == 1 or target.rate is not None else None)
+        outcome = Outcome(run, link_bound(run, target, rate), load, incomplete)
+        _report(outcome, target.rate is not None, outputs)
 
     try:
         with progress_bar("measuring") as progress:
@@ -137,6 +140,10 @@ def bench(
             finish(f"{name} ended it before its last result")
         else:
             print(f"stretto: {name} came before the first result: nothing was written", file=sys.stderr)
+        raise
+    except EndedError as error:
+        if run.series:
+            finish(str(error))
         raise
     finish()
 
@@ -151,16 +158,18 @@ def _parse_forms(text: str, overlap: bool) -> list[str]:
     return forms
 
 
-def _report(run: Run, bound: LinkBound | None, emulated: bool, outputs: Outputs, incomplete: str) -> None:
+def _report(outcome: Outcome, emulated: bool, outputs: Outputs) -> None:
+    run, bound, incomplete = outcome.run, outcome.bound, outcome.incomplete
     rows = summarize(run, bound)
     table = results_table(rows)
     console = console_for(table)
     console.print(table)
     for line in notes(run, bound, emulated):
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
-    if incomplete:
-        console.print(incomplete, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    outputs.write(run, rows, bound, incomplete)
+    busy = outcome.load.remarks(crowded=False) if outcome.load else []
+    for line in [*busy, *([incomplete] if incomplete else [])]:
+        console.print(f"! {line}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    outputs.write(outcome, rows)
     if incomplete:
         for file in outputs.named():
             console.print(f"written to {file}", style="dim", markup=False, highlight=False, soft_wrap=True)

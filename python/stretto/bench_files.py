@@ -12,7 +12,20 @@ from pathlib import Path
 from stretto import plots
 from stretto.bench_collectives import LinkBound
 from stretto.files import check_files, write_all, write_atomically
+from stretto.machine_load import Load
 from stretto.results import Row, Run, to_json, write_csv
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run."""
+
+    run: Run
+    bound: LinkBound | None
+    load: Load | None = None
+    """Of the machine meanwhile; none of what is simulated."""
+    incomplete: str = ""
+    """Why results are missing."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +43,22 @@ class Outputs:
         """All files."""
         return [file for file in (self.json_file, self.csv_file, self.png_file) if file]
 
-    def write(self, run: Run, rows: list[Row], bound: LinkBound | None, incomplete: str = "") -> None:
-        """Write each of them, though another cannot be written. `incomplete`: why results are missing."""
+    def write(self, outcome: Outcome, rows: list[Row]) -> None:
+        """Write each of them, though another cannot be written."""
+        run, bound, file = outcome.run, outcome.bound, self.png_file
         write_all(
-            lambda: self._write_json(run, rows, bound, incomplete),
+            lambda: self._write_json(outcome, rows),
             lambda: self._write_csv(run, rows),
-            lambda: plots.plot_run(run, rows, bound, self.png_file) if self.png_file else None,
+            lambda: plots.plot_run(run, rows, bound, file) if file else None,
         )
 
-    def _write_json(self, run: Run, rows: list[Row], bound: LinkBound | None, incomplete: str) -> None:
+    def _write_json(self, outcome: Outcome, rows: list[Row]) -> None:
         if self.json_file:
-            content = to_json(run, rows, bound, sys.argv) | ({"incomplete": incomplete} if incomplete else {})
+            content = to_json(outcome.run, rows, outcome.bound, sys.argv)
+            if outcome.load:
+                content["load"] = outcome.load.to_json()
+            if outcome.incomplete:
+                content["incomplete"] = outcome.incomplete
             write_atomically(self.json_file, json.dumps(content, indent=1) + "\n")
 
     def _write_csv(self, run: Run, rows: list[Row]) -> None:

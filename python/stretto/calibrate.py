@@ -117,7 +117,7 @@ def calibrate(
     found = fit(measured, seed)
     remarks = find_remarks(measured, found)
     if interruption:
-        remarks.append(f"{signal_of(interruption).name} ended it early, after {measured.passes} passes")
+        remarks.append(f"{signal_of(interruption).name} ended it before its last pass")
     machine = to_machine(
         found, name or usual, description or _describe(measured), _notes(measured, where, found, remarks)
     )
@@ -166,7 +166,7 @@ def _measure(target: Target, seconds: float) -> tuple[Measured, BaseException | 
                 _MOST_TIMES * seconds + _MOST_MORE_SECONDS,
             )
     except INTERRUPTIONS as ended:
-        if not measured.passes:
+        if not measured.has_all_cases:
             name = signal_of(ended).name
             print(f"stretto: {name} came before all was measured once: nothing was written", file=sys.stderr)
             raise

@@ -72,9 +72,9 @@ class Measured:
     """Of all nodes, before, between and after the passes."""
 
     @property
-    def passes(self) -> int:
-        """How many were through with all cases; the load is looked at between them."""
-        return max(0, len(self.loads) - 1)
+    def has_all_cases(self) -> bool:
+        """Whether a pass was through; the load is looked at before the first, halfway and after the last."""
+        return len(self.loads) > 1
 
     def of(self, what: str, **about: Any) -> list[Points]:
         """The cases of a kind, with samples, in the order of their bytes."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stretto import export, mpi, paths
 from stretto.errors import StrettoError
+from stretto.files import check_files
 from stretto.mpi import Flavor, Launcher
 
 # STRETTO_ variables that are for the command line, not for the ranks.
@@ -190,6 +191,8 @@ def run(
     arguments: Sequence[str], *, specs: Sequence[str] = (), stats: Path | None = None, strict: bool = False
 ) -> None:
     """Become the launcher, with Stretto under its ranks; its exit status is then ours. Does not return."""
+    # Rank 0 writes it at the end; where it runs on another node, its STRETTO_STATS names a file there.
+    check_files([stats])
     line = command(arguments, os.environ, specs=specs, stats=stats, strict=strict)
     try:
         os.execvp(line[0], line)

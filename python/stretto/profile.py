@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -79,12 +80,15 @@ def _run(program: Sequence[str], specs: Sequence[str], folder: Path) -> tuple[in
     """The program's exit status, and what it left. What ended without leaving anything is an error."""
     traces, timeline = folder / "traces", folder / "timeline.json"
     traces.mkdir()
-    line = launch.command(
-        program,
-        os.environ | {"STRETTO_TRACE": str(traces)},
-        specs=specs,
-        others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
-    )
+    try:
+        line = launch.command(
+            program,
+            os.environ | {"STRETTO_TRACE": str(traces)},
+            specs=specs,
+            others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
+        )
+    except launch.UnknownLauncherError as error:
+        raise _by_hand(error, traces, timeline) from None
     try:
         # What the program left running on purpose is not ours to end.
         with jobs.start(line, stdin=None, stdout=None, sweeps=False, grace_seconds=_GRACE_SECONDS) as process:
@@ -101,6 +105,20 @@ def _run(program: Sequence[str], specs: Sequence[str], folder: Path) -> tuple[in
         )
     found = read_folder(traces)
     return status, found, steps_of(read_timeline(timeline)) if timeline.exists() else None
+
+
+def _by_hand(error: launch.UnknownLauncherError, traces: Path, timeline: Path) -> launch.UnknownLauncherError:
+    """The same advice, of a folder that lasts."""
+    lasting = Path.cwd() / "stretto-trace"
+    advice = [line for line in error.exports if str(timeline) not in line and "HOROVOD" not in line]
+    return launch.UnknownLauncherError(
+        str(error),
+        [
+            f"mkdir -p {shlex.quote(str(lasting))}  # all nodes must see it",
+            *(line.replace(str(traces), str(lasting)) for line in advice),
+            f"# when the job has ended: stretto trace {shlex.quote(str(lasting))}",
+        ],
+    )
 
 
 def _print(its: Profile) -> None:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from stretto import _core, plots
 from stretto.bench_collectives import COLLECTIVES, LinkBound
-from stretto.bench_files import Outputs
+from stretto.bench_files import Outcome, Outputs
 from stretto.bench_options import (
     ElementType,
     InPlace,
@@ -173,7 +173,7 @@ def bench(
     ]
     for line in lines:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
-    outputs.write(run, rows, bound)
+    outputs.write(Outcome(run, bound), rows)
 
 
 def find_platform(name: str | None, machine: str | None, nodes: int | None, ppn: int) -> tuple[Platform, int]:

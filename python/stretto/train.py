@@ -20,6 +20,7 @@ from stretto.errors import StrettoError
 from stretto.files import check_files, write_all
 from stretto.interruption import INTERRUPTIONS, signal_of
 from stretto.lab import DEFAULT_NAME, Lab
+from stretto.machine_load import LoadWatch
 from stretto.mpi import Flavor, identify
 from stretto.program_command import program_of
 from stretto.study_specs import AUTO
@@ -164,14 +165,27 @@ def train(
     )
     training.rate = target.rate
     training.mpi = _name_of_mpi(target, launcher, mpi_name)
+    watch = LoadWatch()
+
+    def look() -> None:
+        training.load = watch.look(training.ranks if training.nodes == 1 or lab else None)
+
     try:
         with progress_bar("training") as progress:
             job.run(target, interpreter, options, wait, training, progress)
     except INTERRUPTIONS as ended:
+        look()
         training.end_early(f"{signal_of(ended).name} ended it before its last round", steps)
         if training.lines[0].rounds:
             _report(training, json_file, png_file)
+        else:
+            name = signal_of(ended).name
+            print(
+                f"stretto: {name} came before the first round was through: nothing was written",
+                file=sys.stderr,
+            )
         raise
+    look()
     _report(training, json_file, png_file)
 
 

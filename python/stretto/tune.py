@@ -28,6 +28,7 @@ from stretto.errors import StrettoError
 from stretto.files import check_files, write_atomically
 from stretto.interruption import INTERRUPTIONS, signal_of
 from stretto.lab import DEFAULT_NAME
+from stretto.machine_load import LoadWatch
 from stretto.measuring_job import MeasuringJob, Ready, measuring_job
 from stretto.model import Call, Model, load_machine
 from stretto.native_specs import NATIVE
@@ -197,6 +198,7 @@ class Tuning:
         self.remarks: list[str] = []
         self.failure: StrettoError | None = None
         self._begin = time.monotonic()
+        self._watch = LoadWatch()
         self._console = Console(stderr=True)
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), _TimeLeft(), console=self._console, transient=True
@@ -379,11 +381,15 @@ class Tuning:
             kept = self.path.with_name(self.path.name + ".old")
             self.path.replace(kept)
             self._say(f"{why_not}: it is kept as {kept}")
+        on_this_node = self.ready.nodes == 1 or self.target.rate is not None
+        load = self._watch.look(self.ready.ranks if on_this_node else None)
+        self.remarks += load.remarks()
         about = {
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
             "stretto": self.ready.stretto,
             "type": self.wanted.element,
             "budget": self.wanted.budget,
+            "load": load.to_json(),
         }
         choices = {call: found.sorted() for call, found in self.findings.items()}
         shape = Shape.of(self.ready.ppn)

@@ -122,6 +122,8 @@ void begin_session(Background background) {
   session.settings = share_settings();
   session.library = library_version();
   if (!session.settings.disabled) share_table(session.settings, session.library);
+  const bool writes = session.world_rank == 0 && !session.settings.disabled;
+  if (writes) check_statistics_file(session.settings);
   for (const Complaint& complaint : session.settings.complaints) {
     complain_once_on_rank_0(complaint.variable + ": " + complaint.error + "; " +
                             (session.settings.strict ? "the job ends (STRETTO_STRICT)" : complaint.instead));

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 
 #include "engine/immortal.hpp"
 #include "interpose/session.hpp"
+#include "text/file_writer.hpp"
 
 namespace stretto {
 namespace {
@@ -23,6 +23,9 @@ struct Count {
 
 /// Collective, smallest size of the class (a power of two, or 0), spec.
 using Key = std::tuple<Collective, std::size_t, std::string>;
+
+// That the file cannot be written.
+bool was_told = false;
 
 std::mutex mutex;
 std::map<Key, Count>& counts() {
@@ -68,10 +71,17 @@ std::string statistics_text() {
 }
 
 std::string write_statistics(const std::string& file) {
-  std::ofstream stream(file);
-  stream << statistics_text();
-  stream.close();
-  return stream ? "" : "STRETTO_STATS=" + file + ": cannot be written";
+  const std::string error = replace_file(file, statistics_text());
+  return error.empty() || was_told ? "" : "STRETTO_STATS=" + file + ": cannot be written: " + error;
+}
+
+void check_statistics_file(Settings& settings) {
+  if (settings.statistics_file.empty()) return;
+  const std::string error = find_obstacle(settings.statistics_file);
+  if (error.empty()) return;
+  was_told = true;
+  settings.complaints.push_back({"STRETTO_STATS=" + settings.statistics_file, "cannot be written: " + error,
+                                 "nothing is written unless that changes"});
 }
 
 }  // namespace stretto

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "select/settings.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -14,7 +15,11 @@ void record_call(Collective collective, std::size_t bytes, const Spec& spec, dou
 /// What this rank has counted, as JSON.
 std::string statistics_text();
 
-/// Writes it to a file. Returns one line that says why it could not, or an empty one.
+/// On the rank that will write it: complains if that could not be done now.
+void check_statistics_file(Settings& settings);
+
+/// Writes it to a file. Returns one line that says why it could not, if it was not said before, or an empty
+/// one.
 std::string write_statistics(const std::string& file);
 
 }  // namespace stretto

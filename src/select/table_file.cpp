@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "select/table_file.hpp"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "text/file_writer.hpp"
 #include "text/json_reader.hpp"
 
 namespace stretto {
@@ -64,16 +63,7 @@ std::string write_table_file(const std::string& path, const std::string& text) {
   if (failed) return failed.message();
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), failed);
   if (failed) return failed.message();
-  const fs::path beside = target.string() + "." + std::to_string(getpid()) + ".tmp";
-  std::ofstream stream(beside, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) failed = std::make_error_code(std::errc::io_error);
-  if (stream) fs::rename(beside, target, failed);
-  if (!failed) return {};
-  std::error_code ignored;
-  fs::remove(beside, ignored);
-  return "cannot be written";
+  return replace_file(target.string(), text).empty() ? "" : "cannot be written";
 }
 
 }  // namespace stretto

@@ -47,7 +47,22 @@ def test_statistics_that_cannot_be_written(mpi: Runner) -> None:
     ran = mpi.run(STRETTO_STATS="/nowhere/at/all.json")
     assert ran.right, ran.output
     assert len(ran.lines) == 1
-    assert "/nowhere/at/all.json" in ran.lines[0]
+    assert "STRETTO_STATS=/nowhere/at/all.json: cannot be written: No such file or directory" in ran.lines[0]
+
+
+def test_statistics_that_cannot_be_written_end_a_strict_job_before_it_works(mpi: Runner) -> None:
+    ran = mpi.run(STRETTO_STATS="/nowhere/at/all.json", STRETTO_STRICT="1")
+    assert not ran.right
+    assert any("No such file or directory; the job ends (STRETTO_STRICT)" in line for line in ran.lines)
+
+
+def test_statistics_replace_a_file_as_a_whole_and_leave_a_device_alone(mpi: Runner, tmp_path: Path) -> None:
+    assert mpi.run(STRETTO_STATS="/dev/null").right
+    assert Path("/dev/null").is_char_device()
+    (tmp_path / "link.json").symlink_to(tmp_path / "stats.json")
+    assert mpi.run(STRETTO_STATS=str(tmp_path / "link.json")).right
+    assert (tmp_path / "link.json").is_symlink()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link.json", "stats.json"]
 
 
 def test_the_built_in_rule_leaves_one_node_to_the_library(mpi: Runner, tmp_path: Path) -> None:

@@ -63,7 +63,9 @@ def table(training: Training) -> Table:
 def notes(training: Training) -> Iterator[str]:
     """What has to be known to read the table."""
     if training.incomplete:
-        yield training.incomplete
+        yield f"! {training.incomplete}"
+    for line in training.load.remarks() if training.load else []:
+        yield f"! {line}"
     rounds = len(training.lines[0].rounds)
     coverage = training.images_per_second(training.lines[0]).coverage
     where = f"{training.ranks} ranks" + (f" on {training.nodes} nodes" if training.nodes > 1 else "")

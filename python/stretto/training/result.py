@@ -11,6 +11,7 @@ from typing import Any
 
 from stretto.files import write_atomically
 from stretto.json_files import file_text
+from stretto.machine_load import Load
 from stretto.statistics import Estimate, estimate_median, speedup
 from stretto.study_specs import AUTO
 from stretto.training.file import FORMAT
@@ -57,6 +58,8 @@ class Training:
     """Seconds of steps without communication."""
     losses: list[tuple[str, float]] = field(default_factory=list)
     """Of each step on rank 0, with the spec."""
+    load: Load | None = None
+    """Of the machine meanwhile."""
     incomplete: str = ""
     """Why it ended before its last round."""
 
@@ -109,7 +112,11 @@ class Training:
             "compute_samples": self.compute,
             "lines": [self._line_json(line) for line in self.lines],
             "losses": [{"spec": spec, "loss": loss} for spec, loss in self.losses],
-        } | ({"incomplete": self.incomplete} if self.incomplete else {})
+        } | self._conditions()
+
+    def _conditions(self) -> dict[str, Any]:
+        load = {"load": self.load.to_json()} if self.load else {}
+        return load | ({"incomplete": self.incomplete} if self.incomplete else {})
 
     def _line_json(self, line: Line) -> dict[str, Any]:
         gain = self.gain(line)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/file_writer.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace stretto {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileWriter : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string text_of(const fs::path& path) const {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+  fs::path folder_ = fs::temp_directory_path() / ("stretto-writer-" + std::to_string(getpid()));
+};
+
+TEST_F(FileWriter, ReplacesAFileAsAWhole) {
+  const fs::path file = folder_ / "a.json";
+  EXPECT_EQ(find_obstacle(file), "");
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_EQ(replace_file(file, "one"), "");
+  EXPECT_EQ(replace_file(file, "two"), "");
+  EXPECT_EQ(text_of(file), "two");
+  fs::create_symlink(file, folder_ / "link");
+  EXPECT_EQ(replace_file(folder_ / "link", "three"), "");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(text_of(file), "three");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2);
+}
+
+TEST_F(FileWriter, SaysWhyNot) {
+  const std::string nowhere = folder_ / "nowhere" / "a.json";
+  EXPECT_EQ(find_obstacle(nowhere), "No such file or directory");
+  EXPECT_EQ(replace_file(nowhere, "one"), "No such file or directory");
+  EXPECT_EQ(find_obstacle(folder_), "Is a directory");
+  EXPECT_NE(replace_file(folder_, "one"), "");
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(FileWriter, LeavesADeviceAlone) {
+  EXPECT_EQ(find_obstacle("/dev/null"), "");
+  EXPECT_EQ(replace_file("/dev/null", "one"), "");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_EQ(find_obstacle("/dev/full"), "");
+  EXPECT_EQ(replace_file("/dev/full", "one"), "No space left on device");
+}
+
+}  // namespace
+}  // namespace stretto
