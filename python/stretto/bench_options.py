@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from stretto.bench_collectives import COLLECTIVES, Collective
+from stretto.console import Bar
 from stretto.errors import StrettoError
 from stretto.launch import check_spec
 from stretto.native_specs import library_name
@@ -62,8 +62,8 @@ def parse_specs(text: str, collective: Collective) -> list[str]:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float, float], None]]:
-    """A bar on standard error while the block runs; standard output stays clean for the table."""
+    """A bar while the block runs."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

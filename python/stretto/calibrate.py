@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from stretto import calibration_points
 from stretto.bench_targets import Target, lab_target, local_target, observe, own_target
 from stretto.calibration_points import Measured
-from stretto.console import console_for
+from stretto.console import Bar, console_for
 from stretto.errors import StrettoError
 from stretto.files import check_files, write_atomically
 from stretto.interruption import INTERRUPTIONS, signal_of
@@ -227,6 +226,6 @@ def _report(machine: MachineFile, found: Fit, remarks: list[str], output: Path) 
 def _progress() -> Iterator[Callable[[float, float], None]]:
     """A bar on standard error, with the time left, while the block runs."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns) as bar:
         task = bar.add_task("calibrating", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from stretto import plots
 from stretto._core import Prediction, choose, closed_forms
+from stretto.bench_options import progress_bar
 from stretto.console import console_for
 from stretto.errors import StrettoError
 from stretto.files import check_files, write_all, write_atomically
@@ -91,8 +90,10 @@ def predict(
     def predict_call(call: Call, spec: str) -> Prediction:
         return walker.predict(call, spec, model=model, overlap=overlap, arithmetic=arithmetic)
 
-    for spec in track(wanted, "predicting", console=Console(stderr=True), transient=True):
-        predictions += [_predicted(spec, call, predict_call(call, spec)) for call in calls]
+    with progress_bar("predicting") as progress:
+        for done, spec in enumerate(wanted):
+            predictions += [_predicted(spec, call, predict_call(call, spec)) for call in calls]
+            progress(done + 1, len(wanted))
     closed = _by_formulas(calls, walker) if formulas else []
     shown = [*(predictions if specs else _winners(predictions)), *closed]
     if not specs:

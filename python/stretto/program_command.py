@@ -79,5 +79,7 @@ def _one_line() -> Iterator[None]:
             raise
         context = getattr(error, "ctx", None)
         where = f" (see {context.command_path} --help)" if context else ""
-        typer.echo(f"stretto: {' '.join(error.format_message().split())}{where}", err=True)
+        # Newer Typers pass on how Pydantic begins.
+        words = " ".join(error.format_message().split()).replace("Value error, ", "")
+        typer.echo(f"stretto: {words}{where}", err=True)
         raise typer.Exit(2) from None

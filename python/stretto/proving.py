@@ -9,9 +9,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from stretto import _core
+from stretto.console import Bar
 from stretto.jobs import end_with_parent
 from stretto.recipes import Recipe
 from stretto.topologies import parse_topology
@@ -48,20 +49,19 @@ def prove_all(recipes: list[Recipe], topologies: list[str], console: Console) ->
     """What does not hold; of each recipe and topology the first root only."""
     tasks = list(_tasks(recipes, topologies))
     failures: list[Failure] = []
-    bar = Progress(
-        TextColumn("proving {task.fields[recipe]}"),
+    bar = Bar(
+        TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed}/{task.total}"),
         TimeRemainingColumn(),
         console=console,
-        transient=True,
     )
     workers = max(1, min(len(tasks), len(os.sched_getaffinity(0))))
     with bar, ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
-        row = bar.add_task("", total=len(recipes) * len(topologies), recipe="")
+        row = bar.add_task("proving", total=len(recipes) * len(topologies))
         for task, found in zip(tasks, pool.map(_prove, tasks), strict=True):
             failures += found
-            bar.update(row, advance=len(task.topologies), recipe=str(task.recipe))
+            bar.update(row, advance=len(task.topologies), description=f"proving {task.recipe}")
     return failures
 
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from stretto.bench_collectives import Collective
 from stretto.bench_targets import Target, link_bound, measure
+from stretto.console import Bar
 from stretto.errors import StrettoError
 from stretto.interruption import INTERRUPTIONS
 from stretto.measuring_job import Ready, measuring_job
@@ -90,7 +90,7 @@ class Display:
 def display(clock: Clock, jobs: int) -> Iterator[Display]:
     """A bar while the block runs, with the time left."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _TimeLeft(clock))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns) as bar:
         yield Display(bar, jobs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -28,6 +29,7 @@ from stretto.training import job, lines, memory, output
 from stretto.training.result import Line, Training
 from stretto.units import parse_seconds
 from stretto.workers.options import Options
+from stretto.workers.packages import PACKAGES, missing_complaint
 
 
 class Framework(StrEnum):
@@ -158,6 +160,7 @@ def train(
         backend=backend.value,
     )
     interpreter = _find_python(python)
+    _check_packages(interpreter, framework.value)
     lab_or_none = lab_name if lab else None
     target = find_target(launcher, mpi_name, ranks, lab_or_none, provider, ppn, preloaded=bool(options.specs))
     training = Training(
@@ -216,3 +219,22 @@ def _find_python(given: str | None) -> str:
         raise StrettoError(f"--python {given}: there is no such program")
     # Not resolved: an environment is known by where its link to the interpreter lies.
     return str(Path(found).absolute())
+
+
+def _check_packages(python: str, framework: str) -> None:
+    """Before ranks are started, whose launcher would say so at length."""
+    names = PACKAGES[framework]
+    # What lies in the folder at hand is not found by workers either.
+    code = (
+        "import sys; sys.path[:] = filter(None, sys.path); from importlib.util import find_spec; "
+        f"print(*[name for name in {names} if find_spec(name) is None])"
+    )
+    try:
+        asked = subprocess.run([python, "-c", code], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise StrettoError(f"--python {python} could not be started: {error.strerror}") from None
+    if asked.returncode != 0:
+        said = " ".join(asked.stderr.split())[-300:]
+        raise StrettoError(f"--python {python} does not work as an interpreter: {said or 'it said nothing'}")
+    if missing := asked.stdout.split():
+        raise StrettoError(missing_complaint(", ".join(missing), framework, python))

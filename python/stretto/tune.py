@@ -16,14 +16,14 @@ from typing import Annotated
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from stretto import _core
 from stretto.bench_collectives import COLLECTIVES, LinkBound
 from stretto.bench_targets import Target, find_target
-from stretto.console import console_for
+from stretto.console import Bar, console_for
 from stretto.errors import StrettoError
 from stretto.files import check_files, write_atomically
 from stretto.interruption import INTERRUPTIONS, signal_of
@@ -200,9 +200,7 @@ class Tuning:
         self._begin = time.monotonic()
         self._watch = LoadWatch()
         self._console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), _TimeLeft(), console=self._console, transient=True
-        )
+        self._bar = Bar(TextColumn("{task.description}"), BarColumn(), _TimeLeft(), console=self._console)
         self._task = self._bar.add_task("starting", total=wanted.budget)
         self._jobs = contextlib.ExitStack()
 

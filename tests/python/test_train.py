@@ -7,6 +7,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,6 +26,7 @@ from stretto.training.result import Line, Training
 from stretto.workers.cores import share_of_cores
 from stretto.workers.images import DataError, find_source
 from stretto.workers.options import Options
+from stretto.workers.packages import import_complaint
 
 OPTIONS = Options(
     framework="pytorch",
@@ -209,3 +211,49 @@ def test_batches_are_the_same_each_time_and_differ_by_rank(name: str) -> None:
 def test_more_classes_than_scores() -> None:
     with pytest.raises(DataError, match="1000 classes, and ResNet110 tells 10 apart"):
         find_source("synthetic-imagenet", ARCHITECTURES["resnet110"]())
+
+
+def test_what_an_interpreter_lacks_is_said_before_ranks_are_started(tmp_path: Path) -> None:
+    # Without site packages there is only what Python brings.
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    bare.chmod(0o755)
+    line = said("--model", "alexnet", "--python", str(bare), "--", "no-launcher-is-asked")
+    assert f"{bare} has no module tensorflow, keras, horovod: --framework tensorflow needs" in line
+    line = said("--model", "alexnet", "--framework", "pytorch", "--python", str(bare), "--mpi", "openmpi")
+    assert f"{bare} has no module torch, numpy: --framework pytorch needs torch, numpy; install what" in line
+
+
+def test_a_program_that_is_no_interpreter() -> None:
+    assert "--python /bin/false does not work as an interpreter" in said(
+        "--model", "alexnet", "--python", "/bin/false"
+    )
+
+
+def test_a_module_that_is_missing_is_named() -> None:
+    missing = ModuleNotFoundError("No module named 'horovod'", name="horovod")
+    assert import_complaint(missing, "tensorflow", "/env/python") == (
+        "/env/python has no module horovod: --framework tensorflow needs tensorflow, keras, horovod; install "
+        "what is missing, or name another interpreter by --python"
+    )
+    broken = ImportError("libcudart.so.12: cannot open\n shared object file")
+    line = import_complaint(broken, "pytorch", "python")
+    assert line.startswith("pytorch in python cannot be imported (libcudart.so.12: cannot open shared object")
+
+
+def test_an_unknown_framework_is_said_in_our_words() -> None:
+    line = said("--model", "alexnet", "--framework", "foo")
+    assert line.startswith(
+        "stretto: Invalid value for '--framework': 'foo' is not one of 'tensorflow', 'pytor"
+    )
+
+
+def test_a_training_that_is_ended_early_keeps_whole_rounds() -> None:
+    training = Training("pytorch", "ResNet110", "synthetic-cifar10", 2, [Line("native"), Line("ring")])
+    training.lines[0].rounds = {0: [1.0, 1.0], 1: [1.0, 1.0], 2: [1.0]}
+    training.lines[1].rounds = {0: [0.5, 0.5], 1: [0.5]}
+    training.ranks = 2
+    training.end_early("SIGTERM ended it before its last round", steps=2)
+    assert [line.rounds for line in training.lines] == [{0: [1.0, 1.0]}, {0: [0.5, 0.5]}]
+    assert training.to_json()["incomplete"] == "SIGTERM ended it before its last round"
+    assert next(output.notes(training)) == "! SIGTERM ended it before its last round"

@@ -17,6 +17,7 @@ import torch
 from stretto import paths
 from stretto.errors import StrettoError
 from stretto.files import cache_folder
+from stretto.heartbeat import lines_now_and_then
 
 _SOURCES = Path(__file__).parent / "source"
 _NAME = "stretto_torch"
@@ -56,14 +57,15 @@ def _build(command: list[str], module: Path) -> None:
     # What is preloaded into ranks is no business of the compiler's.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
-        ended = subprocess.run(
-            [*command, f"-DSTRETTO_TORCH_MODULE={_module_name(module)}", "-o", str(beside)],
-            input=parts,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env=environment,
-        )
+        with lines_now_and_then(lambda: "building the extension for PyTorch"):
+            ended = subprocess.run(
+                [*command, f"-DSTRETTO_TORCH_MODULE={_module_name(module)}", "-o", str(beside)],
+                input=parts,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env=environment,
+            )
         if ended.returncode != 0:
             lines = [line for line in ended.stderr.splitlines() if "error" in line]
             raise StrettoError(

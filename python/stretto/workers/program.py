@@ -16,12 +16,10 @@ from stretto.workers import loop, switch
 from stretto.workers.cores import share_of_cores
 from stretto.workers.images import DataError, find_source
 from stretto.workers.options import Options
+from stretto.workers.packages import import_complaint
 
-TRAINERS = {
-    "tensorflow": ("stretto.workers.tensorflow_trainer", "tensorflow, keras and horovod"),
-    "pytorch": ("stretto.workers.pytorch_trainer", "torch"),
-}
-"""Modules by framework, and the packages that each needs."""
+TRAINERS = {"tensorflow": "stretto.workers.tensorflow_trainer", "pytorch": "stretto.workers.pytorch_trainer"}
+"""Modules by framework."""
 
 
 def main(text: str) -> None:
@@ -29,14 +27,10 @@ def main(text: str) -> None:
     options = Options.from_text(text)
     options = replace(options, threads=options.threads or share_of_cores())
     os.environ.setdefault("OMP_NUM_THREADS", str(options.threads))
-    module, packages = TRAINERS[options.framework]
     try:
-        trainer_module = importlib.import_module(module)
+        trainer_module = importlib.import_module(TRAINERS[options.framework])
     except ImportError as error:
-        _fail(
-            f"{options.framework} is not in {sys.executable} ({error}); it needs {packages}: "
-            "name another interpreter by --python"
-        )
+        _fail(import_complaint(error, options.framework, sys.executable))
     if options.specs and not switch.is_there():
         _fail("Stretto is not under this job: its library was not preloaded into the ranks")
     try:
