@@ -503,7 +503,7 @@ def test_a_job_without_collectives(tmp_path: Path) -> None:
         (["{}/empty"], "{}/empty holds no rank-N.json: run the job with STRETTO_TRACE={}/empty"),
         (["{}/bad"], "{}/bad/rank-0.json is no whole JSON"),
         (["{}/job", "-o", "{}/job/rank-7.json"], "--output {}/job/rank-7.json: a rank's own trace"),
-        (["{}/job", "-o", "{}/nowhere/b"], "{}/nowhere/b cannot be written: No such file or directory"),
+        (["{}/job", "-o", "{}/nowhere/b"], "{}/nowhere/b: there is no folder {}/nowhere"),
         (["{}/job", "--top", "0"], "--top"),
         ([], "DIR"),
     ],
