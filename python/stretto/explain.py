@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,7 @@ def _in_force(call: Call, table: Path | None, family: str) -> InForce:
             raise StrettoError(f"{path}: {error}") from None
         row = shape.find(call.collective, call.bytes) if shape else None
         if shape and row:
-            how = "the model's" if shape.modelled else "measured"
+            how = "the model's" if shape.modelled else _how_measured(file.text, shape, call.collective)
             gain = f", {row.gain:.2f} times as fast as native" if row.gain else ""
             exact = (shape.nodes, shape.ppn) == (topology.nodes, topology.max_ppn)
             nearest = "" if exact else ", the nearest to this one"
@@ -105,6 +106,20 @@ def _in_force(call: Call, table: Path | None, family: str) -> InForce:
 
 def _until(last: int | None) -> str:
     return "on" if last is None else f"to {format_bytes(last)}"
+
+
+def _how_measured(text: str, shape: _core.TableShape, call: str) -> str:
+    """By the notes of the tuning: whether the machine was busy with something else."""
+    notes = json.loads(text).get("notes")
+    tunings = notes.get("tuning") if isinstance(notes, dict) else None
+    for one in tunings if isinstance(tunings, list) else []:
+        if not isinstance(one, dict) or one.get("call") != call:
+            continue
+        load = one.get("load")
+        same = (one.get("nodes"), one.get("ppn")) == (shape.nodes, shape.ppn)
+        if same and isinstance(load, dict) and load.get("busy"):
+            return "measured on a busy machine: tune again on a quiet one"
+    return "measured"
 
 
 def _rank(call: Call, model: Model, in_force: str, measured: Measured) -> list[Candidate]:

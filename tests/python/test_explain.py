@@ -142,3 +142,29 @@ def test_times_are_found_whatever_the_topology_is_called() -> None:
     measured.by_call[Call("allreduce", 8, "ppn=1+1")]["ring"] = 1.0
     assert measured.times(Call("allreduce", 8, "nodes=2,ppn=1")) == {"ring": 1.0}
     assert measured.times(Call("allreduce", 8, "nodes=1,ppn=2")) == {}
+
+
+@pytest.mark.parametrize(
+    ("notes", "said"),
+    [
+        ({}, "measured"),
+        ({"tuning": "edited by hand"}, "measured"),
+        ({"tuning": [{"nodes": 8, "ppn": 1, "call": "allreduce", "load": {"busy": []}}]}, "measured"),
+        ({"tuning": [{"nodes": 4, "ppn": 1, "call": "allreduce", "load": {"busy": ["x"]}}]}, "measured"),
+        (
+            {"tuning": [{"nodes": 8, "ppn": 1, "call": "allreduce", "load": {"busy": ["x"]}}]},
+            "measured on a busy machine: tune again on a quiet one",
+        ),
+    ],
+)
+def test_a_table_of_a_busy_machine_is_known_as_such(notes: object, said: str, tmp_path: Path) -> None:
+    rows = [{"from": 0, "spec": "ring"}]
+    table = {
+        "format": "stretto-table", "version": 1, "mpi": "Open MPI 4.1.4",
+        "shapes": [{"nodes": 8, "ppn": 1, "allreduce": rows}], "notes": notes,
+    }  # fmt: skip
+    file = tmp_path / "table.json"
+    file.write_text(json.dumps(table))
+    output = " ".join(explain("--bytes", "16MiB", "--nodes", "8", "--table", str(file)).split())
+    assert f"from 0 B on, {said}" in output
+    assert ("busy machine" in output) is ("busy" in said)
