@@ -12,31 +12,42 @@ As a subreaper the guard inherits daemons and ranks whose parents have ended, so
 what still runs when the launcher has ended by itself is ended, too. FOLDERs are removed if the command was
 killed.
 
-Only the standard library, and little of it: this starts with every job. Exit status: the launcher's, as a
-shell has it.
+Only the standard library, and of it what loads fast: this starts with every job. Exit status: the
+launcher's, as a shell has it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
 import select
-import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+
+TYPE_CHECKING = False  # typing's own takes long to load
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 _MOMENT_SECONDS = 0.5
 """Daemons of a job that ended well go by themselves a moment after the launcher."""
 _GIVE_UP_SECONDS = 10.0
 _SHARED_MEMORY = "/dev/shm/"
 # Open MPI's and PRRTE's folders of a job, below the temporary folder.
-_SESSION = re.compile(r"/.*/(?:ompi|prte)\.[^/]+/(?:(?:pid|jf)\.\d+|\d+)(?=/)|/.*/prte\.[^/]+\.\d+\.\d+(?=/)")
+_SESSION = r"/.*/(?:ompi|prte)\.[^/]+/(?:(?:pid|jf)\.\d+|\d+)(?=/)|/.*/prte\.[^/]+\.\d+\.\d+(?=/)"
 SET_PDEATHSIG, SET_CHILD_SUBREAPER = 1, 36
 
 _seen: set[int] = set()
+
+
+class _ignoring:  # noqa: N801  as contextlib's, which takes long to load
+    def __init__(self, *errors: type[BaseException]) -> None:
+        self._errors = errors
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self._errors)
 
 
 def main(control: int, grace: float, sweeps: bool, folders: list[str], command: list[str]) -> int:
@@ -60,7 +71,7 @@ def main(control: int, grace: float, sweeps: bool, folders: list[str], command: 
         _remove_sessions_of(launcher)
     if os.getppid() != parent:
         for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove_tree(folder)
     return status
 
 
@@ -127,7 +138,7 @@ def _attend(
             _kill(signal.SIGKILL)
         wait = 0.05 if now >= until else until - now
         ready = {descriptor for descriptor, _ in poll.poll(None if wait == float("inf") else 1000 * wait)}
-        with contextlib.suppress(BlockingIOError):
+        with _ignoring(BlockingIOError):
             os.read(woken, 512)
         if until == float("inf") and (control in ready or _seen & {signal.SIGTERM, signal.SIGHUP}):
             poll.unregister(control)
@@ -137,7 +148,7 @@ def _attend(
                 _send(launcher, signal.SIGTERM)
             _send(launcher, signal.SIGCONT)
     asked = until < float("inf") or bool(_seen)
-    return status, asked, files | _mapped_files()
+    return status, asked, files | (_mapped_files() if asked or status else {})
 
 
 def _reap(launcher: int) -> int | None:
@@ -155,7 +166,7 @@ def _reap(launcher: int) -> int | None:
 
 
 def _has_children() -> bool:
-    with contextlib.suppress(ChildProcessError):
+    with _ignoring(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
         return True
@@ -183,7 +194,7 @@ def _descendants() -> set[int]:
     parents: dict[int, int] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
-            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
+            with _ignoring(OSError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
                 # The name in brackets may hold anything.
                 parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
     found = {os.getpid()}
@@ -198,7 +209,7 @@ def _kill(number: int) -> None:
 
 
 def _send(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+    with _ignoring(ProcessLookupError, PermissionError):
         os.kill(pid, number)
 
 
@@ -206,14 +217,14 @@ def _send(pid: int, number: int) -> None:
 
 
 def _shared_files() -> list[str]:
-    with contextlib.suppress(OSError):
+    with _ignoring(OSError):
         return [_SHARED_MEMORY + name for name in os.listdir(_SHARED_MEMORY)]
     return []
 
 
 def _maps(pid: int | str) -> Iterator[tuple[str, tuple[int, int]]]:
     """The files that a process has in its memory, with device and inode."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/maps", "rb") as file:
+    with _ignoring(OSError), open(f"/proc/{pid}/maps", "rb") as file:
         for line in file:
             fields = line.split(None, 5)
             if len(fields) == 6 and fields[5].startswith(b"/"):
@@ -227,7 +238,7 @@ def _mapped_files() -> dict[str, tuple[int, int]]:
         path: place
         for pid in _descendants()
         for path, place in _maps(pid)
-        if path.startswith(_SHARED_MEMORY) or _SESSION.match(path)
+        if path.startswith(_SHARED_MEMORY) or _session_of(path)
     }
 
 
@@ -236,28 +247,42 @@ def _remove(path: str, place: tuple[int, int], known: set[str]) -> None:
 
     What ranks on a node of the lab call by that path is another file.
     """
-    with contextlib.suppress(OSError):
+    with _ignoring(OSError):
         at = os.stat(path)
         if path in known or (at.st_dev, at.st_ino) != place:
             return
         if any((path, place) in _maps(name) for name in os.listdir("/proc") if name.isdigit()):
             return
-        if session := _SESSION.match(path):
-            _remove_session(session.group())
+        if session := _session_of(path):
+            _remove_session(session)
         else:
             os.unlink(path)
 
 
-def _remove_session(folder: str) -> None:
+def _session_of(path: str) -> str | None:
+    """The folder of a job's session that a file lies in."""
+    import re
+
+    found = re.match(_SESSION, path)
+    return found.group() if found else None
+
+
+def _remove_tree(folder: str) -> None:
+    import shutil
+
     shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.suppress(OSError):
+
+
+def _remove_session(folder: str) -> None:
+    _remove_tree(folder)
+    with _ignoring(OSError):
         os.rmdir(os.path.dirname(folder))
 
 
 def _remove_sessions_of(launcher: int) -> None:
     """Open MPI 4's folder bears the launcher's number."""
     base = os.environ.get("TMPDIR") or "/tmp"
-    with contextlib.suppress(OSError):
+    with _ignoring(OSError):
         for name in os.listdir(base):
             if name.startswith("ompi.") and os.path.isdir(f"{base}/{name}/pid.{launcher}"):
                 _remove_session(f"{base}/{name}/pid.{launcher}")
