@@ -82,7 +82,7 @@ def test_what_was_computed_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     job = Job(ALTEC, 4, "ring", (1024,))
     first = seconds_of([job])
 
-    def refuse(_task: smpi.Task) -> list[smpi.Event]:
+    def refuse(*_: object) -> list[smpi.Event]:
         raise AssertionError("computed again")
 
     monkeypatch.setattr(smpi, "_launch", refuse)
