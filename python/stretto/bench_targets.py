@@ -75,28 +75,27 @@ def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
     return Target(install.flavor.abi, start, flavor=install.flavor)
 
 
-def _full(command: list[str], preloaded: bool) -> list[str]:
+def _full(command: list[str], preloaded: bool, mpi_name: str | None = None) -> list[str]:
+    if not preloaded:
+        return command
     # AUTO is the library as it is, whatever a table would tell it.
-    return launch.command(command, os.environ, tell_library=False) if preloaded else command
+    return launch.command(command, os.environ, tell_library=False, mpi_name=mpi_name)
 
 
 def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = False) -> Target:
     """The launcher and the options that the user gave."""
     if name is not None:
-        flavors = {flavor.value: flavor for flavor in mpi.Flavor}
-        if name not in flavors:
-            raise StrettoError(f"--mpi {name}: there is no such MPI; choose from {', '.join(flavors)}")
-        abi = flavors[name].abi
+        abi = mpi.find_flavor(name).abi
     else:
-        launcher = mpi.identify(launcher_line[0])
-        if launcher is None:
+        its = launch.find_start(launcher_line, os.environ)
+        if its.launcher is None:
             raise StrettoError(
-                f"{launcher_line[0]}: which MPI this starts is not known; say so, e.g. --mpi openmpi"
+                f"{its.program}: which MPI this starts is not known; say so, e.g. --mpi openmpi"
             )
-        abi = launcher.flavor.abi
+        abi = its.launcher.flavor.abi
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
-        return jobs.start(_full([*launcher_line, *program], preloaded), stdin=stdin)
+        return jobs.start(_full([*launcher_line, *program], preloaded, name), stdin=stdin)
 
     return Target(abi, start)
 

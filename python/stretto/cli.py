@@ -37,9 +37,21 @@ def run(
     ] = None,
     stats: Annotated[Path | None, typer.Option(help="A file for what was called, as JSON.")] = None,
     strict: Annotated[bool, typer.Option(help="A setting that cannot be followed is an error.")] = False,
+    mpi_name: Annotated[
+        str | None,
+        typer.Option(
+            "--mpi",
+            metavar="NAME",
+            help="The MPI of the ranks, where what is run is no launcher of it, as a script or srun: "
+            "openmpi, openmpi5, mpich, mpich5 or intelmpi.",
+        ),
+    ] = None,
 ) -> None:
-    """Run an MPI program with Stretto under it: stretto run -- mpirun -np 8 ./program."""
-    launch.run(program_of(context), specs=spec or (), stats=stats, strict=strict)
+    """Run an MPI program with Stretto under it: stretto run -- mpirun -np 8 ./program.
+
+    Before mpirun may stand env, timeout, nice, numactl, taskset and such.
+    """
+    launch.run(program_of(context), specs=spec or (), stats=stats, strict=strict, mpi_name=mpi_name)
 
 
 @app.command()

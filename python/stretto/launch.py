@@ -10,10 +10,12 @@ from __future__ import annotations
 import itertools
 import os
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from stretto import export, mpi, paths
+from stretto import export, mpi, paths, wrappers
 from stretto.errors import StrettoError
 from stretto.files import check_files
 from stretto.mpi import Flavor, Launcher
@@ -25,7 +27,7 @@ _FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
 
 
 class UnknownLauncherError(StrettoError):
-    """A launcher through which Stretto cannot pass settings; carries the shell lines that do so by hand."""
+    """What does not tell which MPI it starts; carries the shell lines that put Stretto under it by hand."""
 
     def __init__(self, message: str, exports: list[str]) -> None:
         super().__init__(message)
@@ -153,6 +155,27 @@ def _exports(own_settings: Mapping[str, str], existing_preload: str) -> list[str
     return lines
 
 
+@dataclass(frozen=True)
+class Start:
+    """What a command line starts, behind `env`, `timeout` and such."""
+
+    at: int
+    """Which word of it the program is."""
+    program: str
+    launcher: Launcher | None
+    """None where the program is no launcher that is known."""
+    environment: dict[str, str]
+    """With which the program is started."""
+
+
+def find_start(arguments: Sequence[str], environment: Mapping[str, str]) -> Start:
+    """The launcher, or another program, that a command line starts."""
+    inner = wrappers.look_through(arguments, environment)
+    own = {name: value for name, value in inner.environment.items() if environment.get(name) != value}
+    launcher = mpi.identify(arguments[inner.at], own)
+    return Start(inner.at, arguments[inner.at], launcher, inner.environment)
+
+
 def command(
     arguments: Sequence[str],
     environment: Mapping[str, str],
@@ -162,38 +185,89 @@ def command(
     strict: bool = False,
     others: Mapping[str, str] | None = None,
     tell_library: bool = True,
+    mpi_name: str | None = None,
 ) -> list[str]:
     """The command line that runs `arguments` (launcher first) with Stretto under every rank.
 
     `others`: variables for every rank that are not Stretto's. `tell_library`: also what a tuning table has of
-    its own algorithms.
+    its own algorithms. `mpi_name`: the MPI of the ranks, where `arguments` do not begin with its launcher.
     """
     if not arguments:
         raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
-    variables = settings(environment, specs=specs, stats=stats, strict=strict) | dict(others or {})
-    existing = environment.get("LD_PRELOAD", "")
-    launcher = mpi.identify(arguments[0])
-    if launcher is None:
-        raise UnknownLauncherError(
-            f"{arguments[0]} is no launcher that Stretto knows (those of Open MPI, MPICH and Intel MPI), "
-            f"so nothing was run; set this for every rank yourself:",
-            _exports(variables, existing),
-        )
-    _check_no_own_preload(launcher.flavor, arguments[1:])
-    variables |= mpi4py_settings(launcher, environment)
+    named = mpi.find_flavor(mpi_name) if mpi_name is not None else None
+    start = find_start(arguments, environment)
+    given = settings(start.environment, specs=specs, stats=stats, strict=strict) | dict(others or {})
+    existing = start.environment.get("LD_PRELOAD", "")
+    if start.launcher is None:
+        if named is None:
+            raise UnknownLauncherError(
+                f"{start.program} is no launcher that Stretto knows (those of Open MPI, MPICH and Intel "
+                f"MPI), so nothing was run; say which MPI its ranks use, by --mpi openmpi or --mpi mpich, or set "
+                f"this for every rank yourself:",
+                _exports(given, existing),
+            )
+        return _by_environment(arguments, start, given, named)
+    flavor = start.launcher.flavor
+    if named is not None and named.abi != flavor.abi:
+        raise StrettoError(f"--mpi {named.value}: {start.program} is the launcher of {flavor.label}")
+    tail = arguments[start.at + 1 :]
+    _check_no_own_preload(flavor, tail)
+    given |= mpi4py_settings(start.launcher, start.environment)
     if tell_library:
-        variables |= export.settings_for_launch(launcher, environment)
-    variables["LD_PRELOAD"] = preload(paths.library(launcher.flavor.abi), existing)
-    return [arguments[0], *rewrite(launcher.flavor, arguments[1:], variables)]
+        given |= export.settings_for_launch(start.launcher, start.environment)
+    given["LD_PRELOAD"] = preload(paths.library(flavor.abi), existing)
+    return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
+
+
+def _by_environment(
+    arguments: Sequence[str], start: Start, variables: Mapping[str, str], flavor: Flavor
+) -> list[str]:
+    """The command line with the variables in the environment of all that it starts.
+
+    In programs that load no MPI (shells, daemons) the library does nothing.
+    """
+    if Path(start.program).name == "srun":
+        _check_srun(arguments[start.at + 1 :], start.environment)
+    variables = dict(variables)
+    if "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
+        variables["MPI4PY_MPIABI"] = flavor.abi
+    variables["LD_PRELOAD"] = preload(paths.library(flavor.abi), start.environment.get("LD_PRELOAD", ""))
+    assignments = [f"{name}={value}" for name, value in variables.items()]
+    # Just before the program, behind a wrapper that may clear the environment.
+    return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]
+
+
+def _check_srun(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Slurm's srun hands the environment on, unless it is told otherwise."""
+    where, value = "", None
+    for name in ("SLURM_EXPORT_ENV", "SRUN_EXPORT_ENV"):
+        if environment.get(name):
+            where, value = f"{name}={environment[name]}", environment[name]
+    for word, following in itertools.pairwise([*arguments, ""]):
+        if word.startswith("--export="):
+            where, value = word, word.partition("=")[2]
+        elif word == "--export":
+            where, value = f"{word} {following}", following
+        elif not word.startswith("-") and shutil.which(word):
+            break  # the program, whose options are its own
+    if value is None or "ALL" in value.split(","):
+        return
+    wanted = "ALL" if value in ("NONE", "NIL") else f"ALL,{value}"
+    raise StrettoError(f"{where} keeps what Stretto sets from the ranks; give srun --export={wanted}")
 
 
 def run(
-    arguments: Sequence[str], *, specs: Sequence[str] = (), stats: Path | None = None, strict: bool = False
+    arguments: Sequence[str],
+    *,
+    specs: Sequence[str] = (),
+    stats: Path | None = None,
+    strict: bool = False,
+    mpi_name: str | None = None,
 ) -> None:
     """Become the launcher, with Stretto under its ranks; its exit status is then ours. Does not return."""
     # Rank 0 writes it at the end; where it runs on another node, its STRETTO_STATS names a file there.
     check_files([stats])
-    line = command(arguments, os.environ, specs=specs, stats=stats, strict=strict)
+    line = command(arguments, os.environ, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)
     try:
         os.execvp(line[0], line)
     except OSError as error:

@@ -154,9 +154,10 @@ def _ask_version(path: Path, extra: tuple[tuple[str, str], ...]) -> tuple[Flavor
 def identify(program: str, environment: Mapping[str, str] | None = None) -> Launcher | None:
     """The launcher that this word names, or None when it is not one that Stretto knows.
 
-    Raises StrettoError when by its name it would be one, but does not exist.
+    `environment`: what it has more than ours. Raises StrettoError when by its name it would be one, but
+    does not exist.
     """
-    found = shutil.which(program)
+    found = shutil.which(program, path=(environment or {}).get("PATH"))
     if found is None and not is_launcher_name(Path(program).name):
         return None
     if found is None:
@@ -280,12 +281,17 @@ def installs() -> list[Install]:
     return [best[flavor] for flavor in Flavor if flavor in best]
 
 
-def find_install(name: str) -> Install:
-    """The MPI that `--mpi NAME` means."""
+def find_flavor(name: str) -> Flavor:
+    """What `--mpi NAME` means."""
     names = [flavor.value for flavor in Flavor]
     if name not in names:
         raise StrettoError(f"--mpi {name}: there is no such MPI; choose from {', '.join(names)}")
-    flavor = Flavor(name)
+    return Flavor(name)
+
+
+def find_install(name: str) -> Install:
+    """The MPI that `--mpi NAME` means, as it is installed here."""
+    flavor = find_flavor(name)
     for install in installs():
         if install.flavor is flavor:
             return install

@@ -48,6 +48,9 @@ def profile(
         list[str] | None, typer.Option(help="How to carry out allreduce or another, as in stretto run.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the profile in place of tables.")] = False,
+    mpi_name: Annotated[
+        str | None, typer.Option("--mpi", metavar="NAME", help="The MPI of the ranks, as in stretto run.")
+    ] = None,
 ) -> None:
     """Run an MPI program and profile its collectives: stretto profile -- mpirun -np 8 ./program.
 
@@ -55,7 +58,7 @@ def profile(
     """
     check_files([output], [png_file])
     with tempfile.TemporaryDirectory(prefix="stretto-profile-") as name:
-        status, found, training = _run(program_of(context), spec or (), Path(name))
+        status, found, training = _run(program_of(context), spec or (), mpi_name, Path(name))
     for line in [*found.complaints, *([missing_text(found.missing)] if found.missing else [])]:
         typer.echo(f"stretto: {line}", err=True)
     its = make_profile(found, training)
@@ -76,7 +79,9 @@ def profile(
         raise typer.Exit(status)
 
 
-def _run(program: Sequence[str], specs: Sequence[str], folder: Path) -> tuple[int, TraceFolder, Steps | None]:
+def _run(
+    program: Sequence[str], specs: Sequence[str], mpi_name: str | None, folder: Path
+) -> tuple[int, TraceFolder, Steps | None]:
     """The program's exit status, and what it left. What ended without leaving anything is an error."""
     traces, timeline = folder / "traces", folder / "timeline.json"
     traces.mkdir()
@@ -86,6 +91,7 @@ def _run(program: Sequence[str], specs: Sequence[str], folder: Path) -> tuple[in
             os.environ | {"STRETTO_TRACE": str(traces)},
             specs=specs,
             others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
+            mpi_name=mpi_name,
         )
     except launch.UnknownLauncherError as error:
         raise _by_hand(error, traces, timeline) from None

@@ -21,8 +21,9 @@ from stretto.errors import StrettoError
 from stretto.files import check_files, write_all
 from stretto.interruption import INTERRUPTIONS, signal_of
 from stretto.lab import DEFAULT_NAME, Lab
+from stretto.launch import find_start
 from stretto.machine_load import LoadWatch
-from stretto.mpi import Flavor, identify
+from stretto.mpi import Flavor
 from stretto.program_command import program_of
 from stretto.study_specs import AUTO
 from stretto.training import job, lines, memory, output
@@ -206,7 +207,7 @@ def _report(training: Training, json_file: Path | None, png_file: Path | None) -
 
 def _name_of_mpi(target: Target, launcher_line: list[str], asked: str | None) -> str:
     flavor = target.flavor or next((one for one in Flavor if one.value == asked), None)
-    if flavor is None and (launcher := identify(launcher_line[0])):
+    if flavor is None and (launcher := find_start(launcher_line, os.environ).launcher):
         flavor = launcher.flavor
     return flavor.label if flavor else Path(launcher_line[0]).name
 

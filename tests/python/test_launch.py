@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto import launch, mpi
+from stretto import launch, mpi, paths
 from stretto.errors import StrettoError
 from stretto.mpi import Flavor
 
@@ -230,13 +230,80 @@ def test_an_unknown_launcher(libraries: Path, tmp_path: Path) -> None:
     srun = tmp_path / "srun"
     srun.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
     srun.chmod(0o755)
-    done = stretto_run(libraries, "--spec", "ring", "--", str(srun), "-n", "2", "./program")
-    assert "srun is no launcher that Stretto knows" in one_line(done)
+    done = stretto_run(libraries, "--spec", "ring", "--", "env", "A=1", str(srun), "-n", "2", "./program")
+    message = one_line(done)
+    assert "srun is no launcher that Stretto knows" in message
+    assert "--mpi openmpi or --mpi mpich" in message
     lines = done.stdout.splitlines()
     assert "export STRETTO_ALLREDUCE=ring" in lines
     assert f"export LD_PRELOAD={libraries}/libstretto-openmpi.so" in lines
     assert f"export LD_PRELOAD={libraries}/libstretto-mpich.so" in lines
     assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize("wrapper", ["env -u B STRETTO_BCAST=chain", "timeout -k 5 50 nice -n 1", "nohup"])
+@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
+def test_a_launcher_behind_a_wrapper(wrapper: str, launcher: str, abi: str, libraries: Path) -> None:
+    show = ["sh", "-c", "echo preload=$LD_PRELOAD $STRETTO_ALLREDUCE $STRETTO_BCAST; exit 5"]
+    line = [*wrapper.split(), launcher, "-np", "1", *show]
+    done = stretto_run(libraries, "--spec", "ring", "--", *line)
+    chain = " chain" if "chain" in wrapper else ""
+    assert f"preload={libraries}/libstretto-{abi}.so ring{chain}\n" in done.stdout
+    assert done.returncode == 5
+
+
+def test_a_launcher_that_a_wrapper_finds_elsewhere(libraries: Path, tmp_path: Path) -> None:
+    mpirun = tmp_path / "mpirun"
+    mpirun.write_text('#!/bin/sh\nexec mpirun.mpich "$@"\n')
+    mpirun.chmod(0o755)
+    path = f"PATH={tmp_path}:{os.environ['PATH']}"
+    done = stretto_run(libraries, "--", "env", path, "mpirun", "-np", "1", "sh", "-c", "echo $LD_PRELOAD")
+    assert f"{libraries}/libstretto-mpich.so\n" in done.stdout
+
+
+@pytest.mark.parametrize("abi", paths.ABIS)
+def test_a_script_with_its_mpi_named(abi: str, libraries: Path, tmp_path: Path) -> None:
+    script = tmp_path / "job.sh"
+    script.write_text(f"mpirun.{abi} -np 1 sh -c 'echo preload=$LD_PRELOAD $STRETTO_ALLREDUCE'\nexit 5\n")
+    line = ["env", "-u", "STRETTO_ALLREDUCE", "bash", str(script)]
+    done = stretto_run(libraries, "--mpi", abi, "--spec", "ring", "--", *line)
+    assert f"preload={libraries}/libstretto-{abi}.so ring\n" in done.stdout
+    assert done.returncode == 5
+
+
+def test_an_mpi_that_is_not_the_launchers(libraries: Path) -> None:
+    done = stretto_run(
+        libraries, "--mpi", "mpich", "--", "timeout", "5", "mpirun.openmpi", "-np", "1", "true"
+    )
+    assert "--mpi mpich: mpirun.openmpi is the launcher of Open MPI 4" in one_line(done)
+    assert "--mpi lam: there is no such MPI" in one_line(stretto_run(libraries, "--mpi", "lam", "--", "true"))
+    # That of another version has the same binary interface.
+    done = stretto_run(libraries, "--mpi", "openmpi5", "--", "mpirun.openmpi", "-np", "1", "true")
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "remedy"),
+    [
+        (["--export=NONE"], {}, "--export=ALL"),
+        (["-n", "2", "--export", "A=1,B"], {}, "--export=ALL,A=1,B"),
+        (["-n2"], {"SLURM_EXPORT_ENV": "NONE"}, "--export=ALL"),
+        (["-l", "true", "--export=NONE"], {}, None),
+        (["--export=ALL,A=1"], {"SLURM_EXPORT_ENV": "NONE"}, None),
+    ],
+)
+def test_an_srun_that_hands_nothing_on(
+    options: list[str], environment: dict[str, str], remedy: str | None, libraries: Path, tmp_path: Path
+) -> None:
+    srun = tmp_path / "srun"
+    srun.write_text("#!/bin/sh\necho preload=$LD_PRELOAD\n")
+    srun.chmod(0o755)
+    line = ["--mpi", "mpich", "--", str(srun), *options, "true"]
+    done = stretto_run(libraries, *line, environment=environment)
+    if remedy is None:
+        assert done.stdout == f"preload={libraries}/libstretto-mpich.so\n"
+    else:
+        assert one_line(done).endswith(f"give srun {remedy}\n")
 
 
 def test_no_double_dash(libraries: Path) -> None:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that start the one that their command line names: `env`, `timeout`, `nice`, `numactl` and such."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class _Wrapper:
+    """How to read the command line of one, up to the program that it starts."""
+
+    short: str = ""
+    """Letters of options whose value may be the next word."""
+    long: frozenset[str] = frozenset()
+    """Names of options whose value may be the next word."""
+    operands: int = 0
+    """Words between the options and the program."""
+    other_use: frozenset[str] = frozenset()
+    """With one of these options it starts no program, or one that stands elsewhere."""
+
+
+_WRAPPERS = {
+    "env": _Wrapper("uC", frozenset({"unset", "chdir"}), other_use=frozenset({"S", "split-string"})),
+    "ionice": _Wrapper("cn", frozenset({"class", "classdata"}), other_use=frozenset("pPu")),
+    "nice": _Wrapper("n", frozenset({"adjustment"})),
+    "nohup": _Wrapper(),
+    "numactl": _Wrapper(
+        "ipPNCmcw",
+        frozenset({"interleave", "preferred", "preferred-many", "cpunodebind", "physcpubind", "membind"}),
+    ),
+    "setsid": _Wrapper(),
+    "stdbuf": _Wrapper("ioe", frozenset({"input", "output", "error"})),
+    "taskset": _Wrapper(operands=1, other_use=frozenset({"p", "pid"})),
+    "time": _Wrapper("fo", frozenset({"format", "output"})),
+    "timeout": _Wrapper("ks", frozenset({"kill-after", "signal"}), operands=1),
+}
+NAMES = tuple(_WRAPPERS)
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The program behind the wrappers."""
+
+    at: int
+    """Which word of the command line it is."""
+    environment: dict[str, str]
+    """With which it is started."""
+
+
+def look_through(words: Sequence[str], environment: Mapping[str, str]) -> Inner:
+    """The first program of a command line that is no wrapper; a wrapper that cannot be read is one itself."""
+    inner = Inner(0, dict(environment))
+    while (wrapper := _WRAPPERS.get(Path(words[inner.at]).name)) is not None:
+        further = _step(words, inner, wrapper)
+        if further is None or further.at >= len(words):
+            return inner
+        inner = further
+    return inner
+
+
+def _step(words: Sequence[str], inner: Inner, wrapper: _Wrapper) -> Inner | None:
+    at, options = _read_options(words, inner.at + 1, wrapper)
+    if any(name in wrapper.other_use for name, _ in options):
+        return None
+    environment = inner.environment
+    if wrapper is _WRAPPERS["env"]:
+        names = {name for name, _ in options}
+        # A lone dash is -i.
+        cleared = bool(names & {"i", "ignore-environment"}) or words[at : at + 1] == ["-"]
+        at += words[at : at + 1] == ["-"]
+        unset = {value for name, value in options if name in ("u", "unset")}
+        kept = {} if cleared else environment
+        environment = {name: value for name, value in kept.items() if name not in unset}
+        while at < len(words) and "=" in words[at]:
+            name, _, value = words[at].partition("=")
+            environment[name] = value
+            at += 1
+    return Inner(at + wrapper.operands, environment)
+
+
+def _read_options(words: Sequence[str], at: int, wrapper: _Wrapper) -> tuple[int, list[tuple[str, str]]]:
+    """Where the options end, at -- or the first word that is none, and their names and values."""
+    options: list[tuple[str, str]] = []
+    while at < len(words) and words[at].startswith("-") and words[at] != "-":
+        word = words[at]
+        at += 1
+        if word == "--":
+            break
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            if not equals and name in wrapper.long:
+                value, at = "".join(words[at : at + 1]), at + 1
+            options.append((name, value))
+            continue
+        # Letters may stand together; the value of the last is the rest of the word, or the next one.
+        for place, letter in enumerate(word[1:], start=2):
+            value = ""
+            if letter in wrapper.short:
+                value = word[place:]
+                if not value:
+                    value, at = "".join(words[at : at + 1]), at + 1
+            options.append((letter, value))
+            if letter in wrapper.short:
+                break
+    return at, options
