@@ -202,8 +202,8 @@ def command(
         if named is None:
             raise UnknownLauncherError(
                 f"{start.program} is no launcher that Stretto knows (those of Open MPI, MPICH and Intel "
-                f"MPI), so nothing was run; say which MPI its ranks use, by --mpi openmpi or --mpi mpich, or set "
-                f"this for every rank yourself:",
+                f"MPI), so nothing was run; say which MPI its ranks use, by --mpi openmpi or --mpi mpich, or "
+                f"set this for every rank yourself:",
                 _exports(given, existing),
             )
         return _by_environment(arguments, start, given, named)
