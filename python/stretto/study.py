@@ -54,7 +54,7 @@ def study(
         bool, typer.Option("--guidelines", help="Check the self-consistent performance guidelines instead.")
     ] = False,
     lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
-    lab_name: Annotated[str, typer.Option(help="Which lab, where there are several.")] = DEFAULT_NAME,
+    lab_name: Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")] = DEFAULT_NAME,
     mpi_names: Annotated[
         str | None,
         typer.Option(

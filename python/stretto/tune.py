@@ -130,7 +130,7 @@ def tune(
         int | None, typer.Option("--np", min=1, help="Ranks: 2 unless given, on the lab all that it holds.")
     ] = None,
     lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
-    lab_name: Annotated[str, typer.Option(help="Which lab, where there are several.")] = DEFAULT_NAME,
+    lab_name: Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")] = DEFAULT_NAME,
     ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab.")] = 1,
     provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
     link_rate: Annotated[

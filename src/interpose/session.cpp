@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -19,6 +20,7 @@
 #include "interpose/communicator.hpp"
 #include "interpose/find_topology.hpp"
 #include "interpose/held_handles.hpp"
+#include "interpose/launcher.hpp"
 #include "interpose/online.hpp"
 #include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
@@ -74,12 +76,11 @@ void remark_on_shape(const Topology& job) {
       (used.empty() ? "the built-in rule is used" : "what it says of " + used + " is used"));
 }
 
-/// The rank that a launcher gave this process, for a line that must be written before MPI can be asked.
-bool may_be_rank_0() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(name)) return std::string(rank) == "0";
-  }
-  return true;
+void remark_on_launcher() {
+  int ranks = 1;
+  mpi.Comm_size(mpi.comm_world, &ranks);
+  const std::optional<std::string> other = find_other_launcher(ranks);
+  if (other && !other->empty()) complain(*other);
 }
 
 /// Of all ranks.
@@ -114,7 +115,12 @@ void begin_session(Background background) {
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
     const char* strict = std::getenv("STRETTO_STRICT");
-    if (may_be_rank_0()) complain(error + "; every call goes to the MPI library");
+    const std::optional<std::string> other = find_other_launcher(ranks_of_other_library());
+    if (other) {
+      if (!other->empty()) complain(*other);
+    } else if (may_be_rank_0()) {
+      complain(error + "; every call goes to the MPI library");
+    }
     if (strict != nullptr && std::string(strict) == "1") std::exit(EXIT_FAILURE);
     return;
   }
@@ -130,6 +136,7 @@ void begin_session(Background background) {
   }
   if (session.settings.strict && !session.settings.complaints.empty()) end_job(session.world_rank == 0);
   if (session.settings.disabled) return;
+  remark_on_launcher();
   if (const std::string error = channel_pool().open(); !error.empty()) {
     complain_once_on_rank_0(error + "; every call goes to it");
     return;

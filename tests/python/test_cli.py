@@ -36,6 +36,12 @@ def test_every_command_has_help(name: str) -> None:
     assert f"stretto {name}" in shown.output or f"root {name}" in shown.output
 
 
+@pytest.mark.parametrize("name", ["lab up", "lab run", "lab down", "bench", "tune", "calibrate", "train"])
+def test_the_help_says_what_labs_can_be_called(name: str) -> None:
+    shown = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"})
+    assert "stretto-WORD" in shown.output
+
+
 @pytest.mark.parametrize("abi", paths.ABIS)
 def test_lib_prints_the_path(abi: str, libraries: Path) -> None:
     shown = CliRunner().invoke(app, ["lib", abi])

@@ -155,8 +155,11 @@ def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compiled(folder)
     assert doctor.doctor()
     output = capsys.readouterr().out
-    assert "Stretto is ready" in output
+    assert "Stretto is ready for Open MPI 4" in output
     assert "mpirun.openmpi" in output
+    # Its shared object is not there.
+    assert "Not for MPICH 4" in output.replace("Open MPI 5, ", "")
+    assert "STRETTO_MPI_PREFIXES" in output
 
 
 def test_the_report_when_nothing_can_be_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,6 +195,24 @@ def test_the_wrong_interface(mpi: Runner) -> None:
     assert ran.right, ran.output
     assert len(ran.lines) == 1, ran.output
     assert f"preload the one for {mpi.abi}" in ran.lines[0]
+
+
+def test_a_launcher_of_another_library(mpi: Runner) -> None:
+    other = replace(mpi, abi=OTHER[mpi.abi])
+    program = str(mpi.compiled("probe.cpp"))
+    launcher = {"openmpi": "Open MPI's launcher", "mpich": "the launcher (of MPICH"}[other.abi]
+    name = {"openmpi": "Open MPI 4", "mpich": "MPICH 4"}[mpi.abi]
+    # Preloaded as the launcher wants it, and as the program does.
+    for abi in (mpi.abi, other.abi):
+        ran = other.run([program], preload=library(abi))
+        assert len(ran.lines) == 1, ran.output
+        assert launcher in ran.lines[0]
+        assert "started 2 ranks, but MPI_COMM_WORLD has 1" in ran.lines[0]
+        assert f"the program uses {name}" in ran.lines[0]
+        assert ran.right, ran.output
+    # One rank is right by any launcher.
+    ran = other.run([program], ranks=1)
+    assert "started" not in ran.output
 
 
 def test_the_wrong_interface_when_strict(mpi: Runner) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,25 @@ def test_prefixes_above_the_current_folder(tmp_path: Path, monkeypatch: pytest.M
     assert mpi.find_install("openmpi5").launcher.version == "5.9.9"
 
 
+def test_prefixes_of_the_clone_whose_environment_this_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_install(tmp_path / "clone/.mpi/openmpi5", "mpirun (Open MPI) 5.9.9", "libmpi.so.40")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.delenv("STRETTO_MPI_PREFIXES", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "clone/.venv"))
+    assert mpi.find_install("openmpi5").launcher.version == "5.9.9"
+
+
+def test_an_mpi_in_the_environment_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_install(tmp_path / "venv", "mpirun (Open MPI) 5.9.8", "libmpi.so.40")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    assert mpi.find_install("openmpi5").launcher.version == "5.9.8"
+
+
 def test_an_alias_of_debians_mpich(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mpich4/lib").mkdir(parents=True)
     (tmp_path / "libmpich.so.12.2.0").touch()
@@ -154,6 +174,8 @@ def test_an_mpi_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("STRETTO_MPI_PREFIXES", "")
+    monkeypatch.delenv("I_MPI_ROOT", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
     with pytest.raises(StrettoError, match=r"MPICH 5 was not found .* pip install --prefix .mpi/mpich5"):
         mpi.find_install("mpich5")
 
