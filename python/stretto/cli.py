@@ -37,6 +37,14 @@ def run(
     ] = None,
     stats: Annotated[Path | None, typer.Option(help="A file for what was called, as JSON.")] = None,
     strict: Annotated[bool, typer.Option(help="A setting that cannot be followed is an error.")] = False,
+    summary: Annotated[
+        bool | None,
+        typer.Option(
+            help="One line at the end: calls, how many were Stretto's, their time. On a terminal there is "
+            "one unless told otherwise, but it does not count small calls.",
+            show_default=False,
+        ),
+    ] = None,
     mpi_name: Annotated[
         str | None,
         typer.Option(
@@ -51,7 +59,9 @@ def run(
 
     Before mpirun may stand env, timeout, nice, numactl, taskset and such.
     """
-    launch.run(program_of(context), specs=spec or (), stats=stats, strict=strict, mpi_name=mpi_name)
+    launch.run(
+        program_of(context), specs=spec or (), stats=stats, strict=strict, summary=summary, mpi_name=mpi_name
+    )
 
 
 @app.command()

@@ -11,6 +11,7 @@ import itertools
 import os
 import shlex
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +93,16 @@ def settings(
     if strict:
         result["STRETTO_STRICT"] = "1"
     return result
+
+
+def summary_setting(
+    wanted: bool | None, environment: Mapping[str, str], *, is_terminal: bool
+) -> dict[str, str]:
+    """Whether a job says at its end what it called; `wanted`: None where nobody said."""
+    if wanted is not None:
+        return {"STRETTO_SUMMARY": "1" if wanted else "0"}
+    # What nobody asked for must cost small calls nothing.
+    return {"STRETTO_SUMMARY": "large"} if is_terminal and "STRETTO_SUMMARY" not in environment else {}
 
 
 def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
@@ -262,12 +273,14 @@ def run(
     specs: Sequence[str] = (),
     stats: Path | None = None,
     strict: bool = False,
+    summary: bool | None = None,
     mpi_name: str | None = None,
 ) -> None:
     """Become the launcher, with Stretto under its ranks; its exit status is then ours. Does not return."""
     # Rank 0 writes it at the end; where it runs on another node, its STRETTO_STATS names a file there.
     check_files([stats])
-    line = command(arguments, os.environ, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)
+    environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())
+    line = command(arguments, environment, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)
     try:
         os.execvp(line[0], line)
     except OSError as error:

@@ -97,7 +97,8 @@ std::optional<int> carry_out(Form& form, const CallTraits& traits, const Program
   if (!prepare(*state, traits, *spec, form.face)) spec = Spec{};
   if (spec->is_pass_through()) {
     form.learning = std::move(learning);
-    if (session.tells_of_all_calls()) form.told = {traits, state, state->next_sequence()};
+    if (session.tells_of_all_calls() || session.counts_calls())
+      form.told = {traits, state, state->next_sequence()};
     return std::nullopt;
   }
   try {

@@ -17,7 +17,7 @@ ToldCall::ToldCall(const LibraryCall& call, Face face)
 
 ToldCall::~ToldCall() {
   unwatch(*this);
-  if (session.settings.statistics_file.empty()) return;
+  if (!session.counts_calls()) return;
   record_call(call_.traits.collective, call_.traits.bytes, Spec{}, seconds_now() - began_);
 }
 

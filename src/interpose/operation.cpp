@@ -39,7 +39,7 @@ Operation::~Operation() {
 
 void Operation::start() {
   const std::lock_guard guard(lock_);
-  if (session.tells_of_all_calls()) began_ = seconds_now();
+  if (session.tells_of_all_calls() || session.counts_calls()) began_ = seconds_now();
   control_ = FloatControl::current();
   has_begun_ = false;
   has_been_seen_.store(false, std::memory_order_relaxed);
@@ -132,7 +132,7 @@ void Operation::end(int error) {
     if (channel_) channel_->end(ticket_);
   }
   if (!traits_.is_own) {
-    if (!session.settings.statistics_file.empty()) {
+    if (session.counts_calls()) {
       record_call(traits_.collective, traits_.bytes, spec_, seconds_now() - began_);
     }
     trace_.reset();

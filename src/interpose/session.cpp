@@ -156,6 +156,7 @@ void begin_session(Background background) {
           find_native_floor(session.settings, collective, face);
     }
   }
+  begin_statistics();
   begin_online();
   begin_trace();
   begin_watchdog();
@@ -172,6 +173,7 @@ void end_session() {
     const std::string error = write_statistics(session.settings.statistics_file);
     if (!error.empty()) complain(error);
   }
+  if (session.settings.summary != Summary::none && session.world_rank == 0) complain(summary_text());
   free_requests();
   free_left_handles();
   free_all_communicators();

@@ -50,10 +50,15 @@ struct Session {
   /// By a blocking call of fewer bytes nothing is learned (STRETTO_ONLINE).
   std::array<std::size_t, collectives.size()> online_floors{};
 
-  /// Whether anybody wants to hear of each call, whoever carries it out.
+  /// Whether anybody wants to hear of each call, also of those that would not be looked at.
   [[nodiscard]] bool tells_of_all_calls() const {
     return !settings.statistics_file.empty() || !settings.trace_folder.empty() || settings.check ||
-           settings.watchdog_seconds > 0;
+           settings.watchdog_seconds > 0 || settings.summary == Summary::all;
+  }
+
+  /// Whether calls that are looked at are counted.
+  [[nodiscard]] bool counts_calls() const {
+    return !settings.statistics_file.empty() || settings.summary != Summary::none;
   }
 
   /// Whether the rule must not leave a call to the library: one that is not blocking could not wait for its

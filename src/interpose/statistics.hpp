@@ -9,11 +9,17 @@
 
 namespace stretto {
 
-/// Counts one call of a collective (STRETTO_STATS). Thread-safe.
+/// From here on the time of the job is counted.
+void begin_statistics();
+
+/// Counts one call of a collective (STRETTO_STATS, STRETTO_SUMMARY). Thread-safe.
 void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds);
 
 /// What this rank has counted, as JSON.
 std::string statistics_text();
+
+/// The same in one line (STRETTO_SUMMARY).
+std::string summary_text();
 
 /// On the rank that will write it: complains if that could not be done now.
 void check_statistics_file(Settings& settings);

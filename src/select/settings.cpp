@@ -30,6 +30,16 @@ bool parse_switch(std::string_view name, std::string_view value, Settings& setti
   return false;
 }
 
+Summary parse_summary(std::string_view name, std::string_view value, Settings& settings) {
+  if (value == "1") return Summary::all;
+  if (value == "large") return Summary::large;
+  if (!value.empty() && value != "0") {
+    settings.complaints.push_back(
+        {std::string(name), "must be 0, 1 or large, not \"" + std::string(value) + "\"", "taken as 0"});
+  }
+  return Summary::none;
+}
+
 /// Seconds; 0 for what is empty, 0, or cannot be read.
 double parse_duration(std::string_view name, std::string_view value, Settings& settings) {
   struct Unit {
@@ -74,8 +84,8 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
 std::string known_variables() {
   std::string names =
       "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, "
-      "STRETTO_STATS, "
-      "STRETTO_STRICT, STRETTO_TABLE, STRETTO_TOPOLOGY, STRETTO_TRACE, STRETTO_WATCHDOG";
+      "STRETTO_STATS, STRETTO_STRICT, STRETTO_SUMMARY, STRETTO_TABLE, STRETTO_TOPOLOGY, STRETTO_TRACE, "
+      "STRETTO_WATCHDOG";
   for (const Collective collective : collectives) names += ", " + variable_of(collective);
   return names;
 }
@@ -100,6 +110,8 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
     settings.watchdog_seconds = parse_duration(name, value, settings);
   } else if (name == "STRETTO_STATS") {
     settings.statistics_file = value;
+  } else if (name == "STRETTO_SUMMARY") {
+    settings.summary = parse_summary(name, value, settings);
   } else if (name == "STRETTO_TRACE") {
     settings.trace_folder = value;
   } else if (name == "STRETTO_TABLE") {

@@ -16,6 +16,14 @@ struct Complaint {
   std::string instead;  // what is done all the same, unless the user asked for strict
 };
 
+/// What a line at the end of the job counts (STRETTO_SUMMARY).
+enum class Summary {
+  none,
+  all,
+  /// Only calls that are looked at anyway: shorter ones keep their short path.
+  large,
+};
+
 /// What the environment says. Rank 0's is the one that counts: it reads, the others are sent `text` and parse
 /// it.
 struct Settings {
@@ -32,7 +40,8 @@ struct Settings {
   /// After so long, a collective that has not ended is told of; 0: never.
   double watchdog_seconds = 0;
   std::string statistics_file;  // empty: none
-  std::string trace_folder;     // empty: none
+  Summary summary = Summary::none;
+  std::string trace_folder;  // empty: none
   /// `none`, or the file of a tuning table; empty: the one at the default place (select/table_file.hpp).
   std::string table_file;
   /// Instead of what MPI says about nodes; empty: none. Of MPI_COMM_WORLD.

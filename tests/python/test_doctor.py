@@ -89,6 +89,8 @@ def test_installs() -> None:
         ("STRETTO_STATS", "/nowhere/calls.json", Verdict.BAD),
         ("STRETTO_STATS", "/dev/null/calls.json", Verdict.BAD),
         ("STRETTO_STATS", "", Verdict.GOOD),
+        ("STRETTO_SUMMARY", "large", Verdict.GOOD),
+        ("STRETTO_SUMMARY", "small", Verdict.BAD),
         ("STRETTO_TRACE", "/tmp", Verdict.GOOD),
         ("STRETTO_TRACE", "/tmp/no such folder", Verdict.BAD),
         ("STRETTO_TRACE", "/dev/null", Verdict.BAD),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -42,6 +43,28 @@ def test_statistics(mpi: Runner, tmp_path: Path) -> None:
     assert report["ranks"] == 2
     assert report["nodes"] == 1
     assert {(call["bytes_from"], call["bytes_below"]) for call in report["calls"]} == {(32, 64), (2048, 4096)}
+
+
+@pytest.mark.parametrize(("value", "small"), [("1", ""), ("large", " (small ones are not counted)")])
+def test_a_summary(mpi: Runner, value: str, small: str) -> None:
+    ran = mpi.run(STRETTO_ALLREDUCE="ring:segments=4", STRETTO_SUMMARY=value)
+    assert ran.right, ran.output
+    (line,) = ran.lines
+    assert f"on rank 0{small}, 5 by Stretto and " in line
+    name = "Open MPI 4" if mpi.abi == "openmpi" else "MPICH 4"
+    assert f" by {name}" in line
+    assert "allreduce by ring:segments=4 (5 calls, " in line
+    assert re.search(r"; [0-9.e-]+ s of [0-9.e-]+ s in them: ", line)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("1", "on rank 0, 0 by Stretto"), ("large", "no collective was counted on rank 0")]
+)
+def test_a_summary_of_small_calls(mpi: Runner, value: str, text: str) -> None:
+    ran = mpi.run(STRETTO_SUMMARY=value, STRETTO_TABLE="none")
+    assert ran.right, ran.output
+    (line,) = ran.lines
+    assert text in line
 
 
 def test_statistics_that_cannot_be_written(mpi: Runner) -> None:

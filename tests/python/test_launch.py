@@ -136,6 +136,23 @@ def test_specs_that_cannot_be_followed(specs: list[str], message: str) -> None:
         launch.settings({}, specs=specs)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "is_terminal", "environment", "expected"),
+    [
+        (None, True, {}, "large"),
+        (None, False, {}, None),
+        (None, True, {"STRETTO_SUMMARY": "0"}, None),
+        (True, False, {}, "1"),
+        (False, True, {"STRETTO_SUMMARY": "1"}, "0"),
+    ],
+)
+def test_a_summary_is_for_terminals(
+    wanted: bool | None, is_terminal: bool, environment: dict[str, str], expected: str | None
+) -> None:
+    setting = launch.summary_setting(wanted, environment, is_terminal=is_terminal)
+    assert setting.get("STRETTO_SUMMARY") == expected
+
+
 def test_mpi4py_takes_the_mpi_of_the_launcher() -> None:
     launcher = mpi.identify("mpirun.openmpi")
     assert launcher is not None

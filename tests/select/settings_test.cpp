@@ -28,6 +28,14 @@ TEST(Settings, AutoAndEmptyLeaveTheChoiceToTheRule) {
   EXPECT_FALSE(parse_settings("STRETTO_ALLREDUCE=\n").forced_for(Collective::allreduce).has_value());
 }
 
+TEST(Settings, ASummaryIsOfAllCallsOrOfLargeOnes) {
+  EXPECT_EQ(parse_settings("").summary, Summary::none);
+  EXPECT_EQ(parse_settings("STRETTO_SUMMARY=0\n").summary, Summary::none);
+  EXPECT_EQ(parse_settings("STRETTO_SUMMARY=1\n").summary, Summary::all);
+  EXPECT_EQ(parse_settings("STRETTO_SUMMARY=large\n").summary, Summary::large);
+  EXPECT_EQ(parse_settings("STRETTO_SUMMARY=yes\n").complaints.size(), 1U);
+}
+
 TEST(Settings, ASpecThatCannotBeReadIsTheLibrarysOwn) {
   const Settings settings = parse_settings("STRETTO_ALLREDUCE=rnig\n");
   ASSERT_EQ(settings.complaints.size(), 1U);
