@@ -22,7 +22,7 @@ from stretto.bench_options import (
 from stretto.bench_table import notes, results_table
 from stretto.bench_targets import find_target, link_bound, measure
 from stretto.console import console_for
-from stretto.errors import StrettoError
+from stretto.errors import StrettoError, WrongResultError
 from stretto.interruption import INTERRUPTIONS, signal_of
 from stretto.lab import DEFAULT_NAME
 from stretto.machine_load import LoadWatch
@@ -179,4 +179,4 @@ def _report(outcome: Outcome, emulated: bool, outputs: Outputs) -> None:
             f"{series.label} at {format_bytes(series.bytes)}{' in place' if series.in_place else ''}"
             for series in wrong
         ]
-        raise StrettoError(f"WRONG RESULTS of {', '.join(what)}")
+        raise WrongResultError(f"WRONG RESULTS of {', '.join(what)}")

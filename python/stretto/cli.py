@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,26 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Fast MPI collectives under unmodified programs.",
+    epilog="Exit status: 0 all is well; 1 what was checked is wrong; 2 it could not be done, as one line "
+    "says; 128 + N ended by signal N. run, profile and lab run: that of the launcher.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"stretto {metadata.version('stretto')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and end."),
+    ] = False,
+) -> None:
+    """What stands before the name of a command."""
 
 
 @app.command(cls=ProgramCommand)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,12 +16,14 @@ from rich.table import Table
 from stretto import _core
 from stretto.console import console_for
 from stretto.errors import StrettoError
+from stretto.json_files import file_text
 from stretto.measured import Measured, read_measured
 from stretto.model import Call, Model, candidates, link_seconds, load_machine
 from stretto.recipes import check_collective
 from stretto.topologies import parse_topology, topology_text
 from stretto.units import format_bytes, format_seconds, parse_bytes, three_digits
 
+FORMAT = "stretto-explanation"
 _PARTS = ("latency", "wire", "reduction", "overhead", "waiting")
 
 
@@ -67,6 +70,9 @@ def explain(
         typer.Option(help="What stretto bench or study wrote as JSON, to set beside it.", metavar="FILE"),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many candidates to show.")] = 12,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON in place of the table, of all candidates.")
+    ] = False,
 ) -> None:
     """Say which way a call takes and why, what was expected, what was measured, and how far the bound is."""
     check_collective(collective)
@@ -75,7 +81,25 @@ def explain(
     model = Model(load_machine(machine))
     in_force = _in_force(call, table, mpi)
     ranked = _rank(call, model, in_force.spec, read_measured(measured or []))
-    _print(call, model, in_force, ranked, top)
+    if as_json:
+        print(_json(call, model, in_force, ranked), end="")
+    else:
+        _print(call, model, in_force, ranked, top)
+
+
+def _json(call: Call, model: Model, in_force: InForce, ranked: list[Candidate]) -> str:
+    bound = link_seconds(call, model.machine)
+    content = {
+        "collective": call.collective,
+        "bytes": call.bytes,
+        "topology": call.topology,
+        "machine": model.machine.name,
+        "in_force": asdict(in_force),
+        "bound": bound or None,
+        "candidates": [asdict(one) for one in ranked],
+        "verdict": _verdict(in_force.spec, ranked),
+    }
+    return file_text(FORMAT, sys.argv, call.topology, content)
 
 
 def _in_force(call: Call, table: Path | None, family: str) -> InForce:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ class ProgramCommand(TyperCommand):
             at = args.index("--")
             ctx.meta[_KEY] = args[at + 1 :]
             args = args[:at]
-        elif self.program_needed and "--help" not in args:
+        elif self.program_needed and not {"-h", "--help"} & set(args):
             raise StrettoError(f"there is no -- before the program; write: {ctx.command_path} -- PROGRAM")
         return super().parse_args(ctx, args)
 
@@ -51,7 +52,7 @@ def program_of(context: typer.Context) -> list[str]:
 
 
 class OneLineErrors(TyperGroup):
-    """Shows what went wrong as one line and ends with status 2."""
+    """Shows what went wrong as one line, and ends with the status that docs/variables.md names."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options before the command's name."""
@@ -72,7 +73,9 @@ def _one_line() -> Iterator[None]:
         typer.echo(f"stretto: {error}", err=True)
         for line in getattr(error, "exports", []):
             typer.echo(line)
-        raise typer.Exit(2) from None
+        raise typer.Exit(error.status) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(128 + signal.SIGINT) from None
     except Exception as error:
         # Typer's own errors of usage; older versions take the class from click, newer ones have their own.
         if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from stretto import paths
 from stretto.cli import app
-from stretto.errors import StrettoError
+from stretto.errors import StrettoError, WrongResultError
 
 COMMANDS = ["run", "lib", "config", "doctor", "lab", "bench", "algorithms", "verify", "show"]
 
@@ -34,6 +35,39 @@ def test_every_command_has_help(name: str) -> None:
     shown = CliRunner().invoke(app, [*name.split(), "--help"])
     assert shown.exit_code == 0
     assert f"stretto {name}" in shown.output or f"root {name}" in shown.output
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS, "lab run", "profile", "simulate", "explain"])
+def test_the_short_form_of_help(name: str) -> None:
+    short, long = (CliRunner().invoke(app, [*name.split(), option]) for option in ("-h", "--help"))
+    assert (short.exit_code, short.output) == (0, long.output)
+    assert "Usage" in short.output
+
+
+def test_the_version() -> None:
+    shown = CliRunner().invoke(app, ["--version"])
+    assert (shown.exit_code, shown.output) == (0, f"stretto {metadata.version('stretto')}\n")
+
+
+def test_the_help_tells_of_exit_statuses() -> None:
+    assert "Exit status: 0 all is well" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (StrettoError("no"), 2, "stretto: no\n"),
+        (WrongResultError("no"), 1, "stretto: no\n"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_exit_statuses(error: BaseException, status: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_abi: str) -> Path:
+        raise error
+
+    monkeypatch.setattr(paths, "library", fail)
+    ended = CliRunner().invoke(app, ["lib", "openmpi"])
+    assert (ended.exit_code, ended.stderr) == (status, said)
 
 
 @pytest.mark.parametrize("name", ["lab up", "lab run", "lab down", "bench", "tune", "calibrate", "train"])

@@ -61,6 +61,20 @@ def test_the_rule_is_in_force_without_a_table(monkeypatch: pytest.MonkeyPatch) -
     assert "the busiest node's link needs" in output
 
 
+def test_what_programs_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRETTO_TABLE", "none")
+    content = json.loads(explain("--bytes", "16MiB", "--nodes", "8", "--json"))
+    assert (content["format"], content["version"]) == ("stretto-explanation", 1)
+    assert (content["collective"], content["bytes"]) == ("allreduce", 16 << 20)
+    assert content["in_force"]["spec"] == _core.choose("allreduce", 16 << 20, _core.Topology(WHERE))
+    assert content["in_force"]["reason"] == "the built-in rule; no table"
+    times = [one["predicted"] for one in content["candidates"]]
+    assert times == sorted(times)
+    assert 0 < content["bound"] <= times[0]
+    assert sum(content["candidates"][0]["parts"].values()) == pytest.approx(times[0])
+    assert content["verdict"]
+
+
 def test_a_table_is_in_force(tmp_path: Path) -> None:
     table = tmp_path / "table.json"
     rows = [{"from": 0, "spec": "native"}, {"from": "1MiB", "spec": "ring:segments=16", "gain": 1.9}]
