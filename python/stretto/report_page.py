@@ -11,7 +11,7 @@ import html
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
@@ -63,6 +63,21 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     filters: Sequence[int] = ()
+
+
+def without_empty_columns(table: Table) -> Table:
+    """The table without columns in which no row has anything."""
+    kept = [
+        index
+        for index in range(len(table.columns))
+        if not table.rows or any(row[index].text or row[index].detail for row in table.rows)
+    ]
+    return replace(
+        table,
+        columns=[table.columns[index] for index in kept],
+        rows=[[row[index] for index in kept] for row in table.rows],
+        filters=[kept.index(index) for index in table.filters if index in kept],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +155,15 @@ def render(title: str, subtitle: str, sections: Sequence[Section], inputs: Seque
 
     from stretto import _core  # noqa: PLC0415  the command line starts without the compiled module
 
+    for section in sections:
+        section.items = [
+            without_empty_columns(item) if isinstance(item, Table) else item for item in section.items
+        ]
     parts = files(stretto) / "page"
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     template = environment.from_string((parts / "report.html.jinja").read_text(encoding="utf-8"))
     charts = {
-        item.id: {"data": item.chart, "layout": item.layout}
+        item.id: {"data": item.chart, "layout": item.layout, "height": item.height}
         for section in sections
         for item in section.items
         if isinstance(item, Chart)

@@ -166,4 +166,4 @@ def parse_study(content: dict[str, Any], file: Path) -> Study:
 def parse_bench(content: dict[str, Any], file: Path) -> Study:
     """The one run of `stretto bench --json`, as a study."""
     run = validate(_Run, content, file).study_run()
-    return Study(f"`{file.name}`, by stretto bench", [run], [], run.date, run.run.stretto)
+    return Study(f"{file.name}, by stretto bench", [run], [], run.date, run.run.stretto)

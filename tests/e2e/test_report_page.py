@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,71 @@ def test_nothing_is_wider_than_a_narrow_window(browser: Chrome) -> None:
         WebDriverWait(browser, SECONDS).until(lambda _: browser.execute_script(script))
     finally:
         browser.set_window_size(size["width"], size["height"])
+
+
+@pytest.fixture
+def phone(browser: Chrome) -> Iterator[Chrome]:
+    """The page as on a phone; the charts have been drawn anew for it."""
+    metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    script = """return [...document.querySelectorAll('.js-plotly-plot')].every(
+        (one) => one.querySelector('svg.main-svg').clientWidth === one.clientWidth
+            && one.layout.dragmode === false)"""
+    WebDriverWait(browser, SECONDS).until(lambda _: browser.execute_script(script))
+    yield browser
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def boxes(browser: Chrome, chart: str, selector: str) -> list[dict[str, float]]:
+    found: list[dict[str, float]] = browser.execute_script(
+        """return [...document.querySelectorAll(`[data-chart="${arguments[0]}"] ${arguments[1]}`)].map(
+            (one) => one.getBoundingClientRect().toJSON()).filter((one) => one.width > 0);""",
+        chart,
+        selector,
+    )
+    return found
+
+
+def test_no_legend_covers_a_plot_on_a_phone(phone: Chrome) -> None:
+    for chart in TRACES:
+        plots_of_it = boxes(phone, chart, ".nsewdrag")
+        (place,) = boxes(phone, chart, ".main-svg:first-child")
+        for plot in plots_of_it:
+            assert plot["width"] >= 140 / len(plots_of_it), chart
+            for legend in boxes(phone, chart, ".legend"):
+                assert plot["height"] >= 120, chart
+                assert legend["top"] >= plot["bottom"], chart
+                assert legend["bottom"] <= place["bottom"] + 1, chart
+                assert legend["right"] <= place["right"] + 1, chart
+
+
+def test_a_map_scrolls_on_a_phone_and_says_so(phone: Chrome) -> None:
+    for chart, is_map in (("guidelines-1", True), ("choices-1", True), ("machine-1", False)):
+        box = phone.find_element(By.CSS_SELECTOR, f'.chart-scroll:has([data-chart="{chart}"])')
+        width, shown = phone.execute_script(
+            "return [arguments[0].scrollWidth, arguments[0].clientWidth]", box
+        )
+        assert (width > shown) == is_map
+        hint = box.find_element(By.XPATH, "following-sibling::*[1]")
+        assert hint.text == ("Scroll the chart: there is more to the right" if is_map else "")
+
+
+def test_a_table_says_what_of_it_is_out_of_sight(phone: Chrome) -> None:
+    figure = phone.find_element(By.ID, "gains-table")
+    box = figure.find_element(By.CLASS_NAME, "scroll")
+    hint = figure.find_element(By.CLASS_NAME, "hint")
+
+    def tells(expected: str) -> None:
+        WebDriverWait(phone, SECONDS).until(lambda _: re.fullmatch(expected, hint.text))
+
+    tells(r"Scroll the table: \d+ more rows below, \d+ more columns to the right")
+    phone.execute_script("arguments[0].scrollTop = 1e6", box)
+    tells(r"Scroll the table: \d+ more columns to the right")
+    phone.execute_script("arguments[0].scrollLeft = 1e6", box)
+    tells("")
+    phone.execute_script("arguments[0].scrollTo(0, 0)", box)
+
+
+def test_nothing_is_wider_than_a_phone(phone: Chrome) -> None:
+    script = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert phone.execute_script(script)

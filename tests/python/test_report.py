@@ -17,7 +17,7 @@ from stretto.predictions import Prediction, median_error, worst
 from stretto.report import page_sections, page_text
 from stretto.report_choices import algorithm_of, choices
 from stretto.report_inputs import Inputs, Shape, TableFile, TableRow, read_inputs
-from stretto.report_page import Cell, Chart, Column, Section, Table, log_axis, render
+from stretto.report_page import Cell, Chart, Column, Section, Table, log_axis, render, without_empty_columns
 
 KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics")
 SECTIONS = ["throughput", "gains", "choices", "theory", "guidelines", "machine", "run"]
@@ -343,6 +343,26 @@ def test_a_logarithmic_axis_has_ticks_on_both_sides(values: list[float]) -> None
     assert ticks == sorted(ticks)
     assert ticks[0] < min(values)
     assert ticks[-1] >= max(values)
+
+
+def test_a_column_without_anything_is_left_out() -> None:
+    columns = [Column("name"), Column("remark"), Column("n", True)]
+    rows = [[Cell("a"), Cell(""), Cell("2", 2.0)], [Cell("b"), Cell(""), Cell("", detail="none")]]
+    table = without_empty_columns(Table("t", "", "", columns, rows, filters=(0, 1, 2)))
+    assert [column.title for column in table.columns] == ["name", "n"]
+    assert [[cell.text for cell in row] for row in table.rows] == [["a", "2"], ["b", ""]]
+    assert table.filters == [0, 1]
+    empty = Table("t", "", "", columns, [])
+    assert without_empty_columns(empty).columns == columns
+
+
+def test_no_text_is_marked_up_for_another_format(inputs: Inputs, samples: Path, tmp_path: Path) -> None:
+    runs = json.loads((samples / "study.json").read_text())["runs"]
+    (tmp_path / "run.json").write_text(json.dumps(runs[0]))
+    for found in (inputs, read_inputs([tmp_path / "run.json"])):
+        shown = page_text(found)
+        page = shown[: shown.index("<script>")]
+        assert "`" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
 
 
 def test_a_page_of_one_table() -> None:

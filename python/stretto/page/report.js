@@ -10,9 +10,64 @@
     plotlyServerURL: "",
     modeBarButtonsToRemove: ["select2d", "lasso2d"],
   };
-  for (const place of document.querySelectorAll("[data-chart]")) {
-    const { data, layout } = charts[place.dataset.chart];
-    Plotly.newPlot(place, data, layout, config);
+  // A phone has no room for a legend beside the plot, so it stands below, and the chart gets longer by it. A
+  // map keeps its width, and its figure scrolls.
+  const narrow = window.matchMedia("(max-width: 700px)");
+  const LEGEND_ROW = 21;
+  const NARROW_PLOT = 340;
+  const BELOW_AXIS = 78;
+
+  function fitted(place, { data, layout, height }) {
+    const isMap = data.some((trace) => trace.type === "heatmap");
+    place.style.minWidth = narrow.matches && isMap ? "600px" : "";
+    const hint = place.parentElement.nextElementSibling;
+    hint.hidden = !(narrow.matches && isMap);
+    place.style.height = `${height}px`;
+    if (!narrow.matches) return layout;
+    const small = { ...layout, dragmode: false };
+    const named = data.filter((trace) => trace.name && trace.showlegend !== false);
+    if (isMap || named.length < 2) return small;
+    const groups = new Set(named.filter((trace) => trace.legendgrouptitle).map((trace) => trace.legendgroup));
+    const plot = data.some((trace) => trace.type === "bar") ? height : NARROW_PLOT;
+    place.style.height = `${plot + LEGEND_ROW * (named.length + groups.size) + 20}px`;
+    const y = -BELOW_AXIS / (plot - layout.margin.t - BELOW_AXIS);
+    const legend = { ...layout.legend, x: 0, xanchor: "left", y, yanchor: "top" };
+    return { ...small, legend, margin: { ...layout.margin, l: 50, r: 10 } };
+  }
+
+  function draw() {
+    for (const place of document.querySelectorAll("[data-chart]")) {
+      const chart = charts[place.dataset.chart];
+      // Plotly writes into a layout that it is given.
+      const layout = structuredClone(fitted(place, chart));
+      Plotly.react(place, chart.data, layout, config);
+    }
+  }
+  draw();
+  narrow.addEventListener("change", draw);
+
+  // Says what of a table is out of sight, and where.
+  function makeHint(box) {
+    const hint = document.createElement("p");
+    hint.className = "hint";
+    box.after(hint);
+    const tell = () => {
+      const { bottom, right } = box.getBoundingClientRect();
+      const rows = [...box.querySelectorAll("tbody tr")].filter((row) => !row.hidden);
+      const below = rows.filter((row) => row.getBoundingClientRect().bottom > bottom + 1).length;
+      const heads = [...box.querySelectorAll("th")];
+      const beside = heads.filter((head) => head.getBoundingClientRect().right > right + 1).length;
+      const more = (count, what, where) => `${count} more ${what}${count === 1 ? "" : "s"} ${where}`;
+      const parts = [];
+      if (below) parts.push(more(below, "row", "below"));
+      if (beside) parts.push(more(beside, "column", "to the right"));
+      hint.textContent = parts.length ? `Scroll the table: ${parts.join(", ")}` : "";
+      hint.hidden = !parts.length;
+    };
+    box.addEventListener("scroll", tell, { passive: true });
+    new ResizeObserver(tell).observe(box);
+    new ResizeObserver(tell).observe(box.firstElementChild);
+    tell();
   }
 
   const textOf = (row, column) => row.cells[column].textContent.trim();
@@ -79,5 +134,6 @@
     makeSortable(table);
     const place = table.closest("figure").querySelector(".filters");
     if (table.tBodies[0].rows.length > 1) makeFilterable(table, place);
+    makeHint(table.parentElement);
   }
 })();
