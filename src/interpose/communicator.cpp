@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -23,13 +24,26 @@ struct Attachment {
   std::shared_ptr<Communicator> state;
 };
 
-/// Such as 8@1f3a77c2: the ranks, and a sum over them.
-std::string make_label(const std::vector<int>& ranks_in_world) {
+/// A sum over the ranks.
+std::uint32_t sum_of(const std::vector<int>& ranks_in_world) {
   std::uint32_t sum = 2166136261U;  // FNV-1a
   for (const int rank : ranks_in_world) sum = (sum ^ static_cast<std::uint32_t>(rank)) * 16777619U;
+  return sum;
+}
+
+/// Such as 8@1f3a77c2: the ranks, and a sum over them.
+std::string make_label(const std::vector<int>& ranks_in_world) {
   std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%zu@%08x", ranks_in_world.size(), sum);
+  std::snprintf(text.data(), text.size(), "%zu@%08x", ranks_in_world.size(), sum_of(ranks_in_world));
   return text.data();
+}
+
+CommunicatorId make_id(const std::vector<int>& ranks_in_world) {
+  static std::mutex mutex;
+  static auto& known = make_immortal<std::map<std::uint64_t, std::uint64_t>>();
+  const std::uint64_t group = (std::uint64_t{ranks_in_world.size()} << 32) | sum_of(ranks_in_world);
+  const std::lock_guard lock(mutex);
+  return {group, known[group]++};
 }
 
 std::mutex registry_mutex;
@@ -108,6 +122,7 @@ void Communicator::find_topology(int ranks) {
     table_shape_ = session.table->find_shape(topology_.nodes, topology_.min_ppn, topology_.max_ppn);
   }
   label_ = make_label(in_world);
+  id_ = make_id(in_world);
   ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
 }
 

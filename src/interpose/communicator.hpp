@@ -13,6 +13,7 @@
 #include "engine/spin_lock.hpp"
 #include "interpose/call_traits.hpp"
 #include "interpose/online.hpp"
+#include "interpose/roll_call.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"
 #include "select/table.hpp"
@@ -38,6 +39,9 @@ class Communicator {
   [[nodiscard]] int rank() const { return rank_; }
   /// Of the communicator's ranks, which rank of MPI_COMM_WORLD each is.
   [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
+
+  /// Unless it is left to the library.
+  [[nodiscard]] CommunicatorId id() const { return id_; }
 
   [[nodiscard]] Online& online() { return online_; }
 
@@ -93,6 +97,7 @@ class Communicator {
   Peers ranks_in_world_;
   Online online_;
   std::string label_;
+  CommunicatorId id_;
   std::uint64_t sequence_ = 0;
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<Channel> persistent_channel_;

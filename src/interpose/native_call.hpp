@@ -18,6 +18,8 @@ class ToldCall final : public Watched {
   ToldCall(const LibraryCall& call, Face face);
   ~ToldCall() override;
   bool try_describe(std::string& text) override;
+  [[nodiscard]] const Communicator& communicator() const override { return *call_.state; }
+  [[nodiscard]] std::uint64_t number() const override { return call_.sequence; }
 
  private:
   const LibraryCall& call_;

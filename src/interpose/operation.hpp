@@ -53,6 +53,8 @@ class Operation final : public Watched {
   bool has_been_seen() { return has_been_seen_.exchange(true, std::memory_order_relaxed); }
 
   bool try_describe(std::string& text) override;
+  [[nodiscard]] const Communicator& communicator() const override { return *state_; }
+  [[nodiscard]] std::uint64_t number() const override { return sequence_; }
   /// Where it stands, and for whom it waits; false: not to be found out just now.
   bool try_tell_standing(std::string& text);
 
@@ -97,6 +99,8 @@ class AwaitedCall final : public Watched {
   }
   ~AwaitedCall() override { unwatch(*this); }
   bool try_describe(std::string& text) override;
+  [[nodiscard]] const Communicator& communicator() const override { return state_; }
+  [[nodiscard]] std::uint64_t number() const override { return state_.sequence(); }
 
  private:
   const Communicator& state_;

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "engine/immortal.hpp"
 #include "interpose/clock.hpp"
+#include "interpose/communicator.hpp"
+#include "interpose/roll_call.hpp"
 #include "interpose/session.hpp"
 #include "progress/thread.hpp"
 
@@ -18,42 +21,96 @@ namespace stretto {
 namespace {
 
 struct Entry {
+  CallId id;
   double since = 0;
+  double asked_at = 0;  // 0: nobody was asked yet
   bool is_told = false;
 };
 
 auto& mutex = make_immortal<std::mutex>();
-auto& wake_up = make_immortal<std::condition_variable>();
 auto& thread = make_immortal<HelperThread>();
+auto& roll_call = make_immortal<RollCall>();
 bool stopping = false;
 std::map<Watched*, Entry>& calls() {
   static auto& all = make_immortal<std::map<Watched*, Entry>>();
   return all;
 }
+/// Of each communicator, how many calls this rank has begun.
+std::map<CommunicatorId, std::uint64_t>& begun() {
+  static auto& all = make_immortal<std::map<CommunicatorId, std::uint64_t>>();
+  return all;
+}
+
+/// All ranks ask all others, but of many only some do.
+constexpr std::size_t most_asking_ranks = 1024;
+constexpr int always_asking_ranks = 4;
 
 bool is_on() {
   return session.settings.watchdog_seconds > 0;
 }
 
-void look() {
-  const double limit = session.settings.watchdog_seconds;
+bool is_overdue(const Entry& entry) {
+  return !entry.is_told && seconds_now() - entry.since >= session.settings.watchdog_seconds;
+}
+
+/// So long a rank may take to answer.
+double patience() {
+  return std::clamp(session.settings.watchdog_seconds / 2, 0.2, 2.0);
+}
+
+void ask() {
+  std::map<CallId, std::vector<int>> questions;
+  {
+    const std::lock_guard lock(mutex);
+    for (auto& [call, entry] : calls()) {
+      const Communicator& state = call->communicator();
+      if (!is_overdue(entry) || state.native_only()) continue;
+      if (state.ranks_in_world().size() > most_asking_ranks && state.rank() >= always_asking_ranks) continue;
+      if (entry.asked_at == 0) entry.asked_at = seconds_now();
+      questions.try_emplace(entry.id, state.ranks_in_world());
+    }
+  }
+  // To find an address may take long, and the program's calls must not wait for it.
+  for (const auto& [call, ranks] : questions) roll_call.ask(call, ranks);
+}
+
+void tell() {
+  const std::lock_guard lock(mutex);
   for (auto& [call, entry] : calls()) {
-    const double waited = seconds_now() - entry.since;
+    if (!is_overdue(entry)) continue;
+    const bool is_asked = entry.asked_at > 0;
+    if (is_asked && !roll_call.all_have_answered(entry.id) && seconds_now() - entry.asked_at < patience()) {
+      continue;
+    }
+    // A look may come while another thread is at the call; the next one may not.
     std::string text;
-    if (entry.is_told || waited < limit || !call->try_describe(text)) continue;
+    if (!call->try_describe(text)) continue;
     entry.is_told = true;
+    const std::string others = is_asked ? roll_call.conclude(entry.id) : "";
     std::array<char, 32> seconds{};
-    std::snprintf(seconds.data(), seconds.size(), "%.1f", waited);
-    complain("rank " + std::to_string(session.world_rank) + " after " + seconds.data() + " s: " + text);
+    std::snprintf(seconds.data(), seconds.size(), "%.1f", seconds_now() - entry.since);
+    complain("rank " + std::to_string(session.world_rank) + " after " + seconds.data() + " s: " + text +
+             (others.empty() ? "" : " (" + others + ")"));
   }
 }
 
+std::uint64_t calls_begun(const CommunicatorId& communicator) {
+  const std::lock_guard lock(mutex);
+  const auto found = begun().find(communicator);
+  return found == begun().end() ? 0 : found->second;
+}
+
 void run() {
-  // A look may come while another thread is at the call; the next one may not.
-  const auto tick =
-      std::chrono::duration<double>(std::clamp(session.settings.watchdog_seconds / 8, 1e-3, 0.2));
-  std::unique_lock lock(mutex);
-  while (!wake_up.wait_for(lock, tick, [] { return stopping; })) look();
+  const double tick = std::clamp(session.settings.watchdog_seconds / 8, 1e-3, 0.2);
+  for (;;) {
+    roll_call.serve(tick, calls_begun);
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping) return;
+    }
+    ask();
+    tell();
+  }
 }
 
 }  // namespace
@@ -61,7 +118,12 @@ void run() {
 void watch(Watched& call) {
   if (!is_on()) return;
   const std::lock_guard lock(mutex);
-  calls()[&call] = {.since = seconds_now()};
+  const Communicator& state = call.communicator();
+  const CallId id{state.id(), call.number()};
+  calls()[&call] = {.id = id, .since = seconds_now()};
+  if (state.native_only()) return;
+  std::uint64_t& count = begun()[id.communicator];
+  count = std::max(count, id.number + 1);
 }
 
 void unwatch(Watched& call) {
@@ -73,6 +135,7 @@ void unwatch(Watched& call) {
 void begin_watchdog() {
   if (!is_on()) return;
   stopping = false;
+  roll_call.open();
   thread.start("stretto-watch", run);
 }
 
@@ -82,8 +145,9 @@ void end_watchdog() {
     const std::lock_guard lock(mutex);
     stopping = true;
   }
-  wake_up.notify_one();
+  roll_call.wake();
   thread.join();
+  roll_call.close();
 }
 
 }  // namespace stretto

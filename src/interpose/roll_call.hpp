@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who has made a call, and who has not: the watchdogs of all ranks ask each other by UDP. A rank that
+// computes, or is in MPI at any thread level, answers all the same, since nothing of it goes through MPI.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace stretto {
+
+/// A communicator, in the same way on all of its ranks.
+struct CommunicatorId {
+  /// Made of its ranks in MPI_COMM_WORLD.
+  std::uint64_t group = 0;
+  /// Among those of the same ranks, in the order of their first calls.
+  std::uint64_t ordinal = 0;
+
+  friend auto operator<=>(const CommunicatorId&, const CommunicatorId&) = default;
+};
+
+struct CallId {
+  CommunicatorId communicator;
+  /// From 0 on.
+  std::uint64_t number = 0;
+
+  friend auto operator<=>(const CallId&, const CallId&) = default;
+};
+
+/// All but open() is for one thread.
+class RollCall {
+ public:
+  /// Collective over MPI_COMM_WORLD. Where a rank can open no socket, nobody hears of it.
+  void open();
+  void close();
+
+  /// Asks all of these ranks of MPI_COMM_WORLD but this one; again those that have not answered yet.
+  void ask(const CallId& call, const std::vector<int>& ranks);
+
+  /// Waits for so long, or until something comes, or wake(). Then answers what has come; `calls_of` says how
+  /// many calls of a communicator this rank has begun.
+  template <typename CallsOf>
+  void serve(double seconds, const CallsOf& calls_of) {
+    wait(seconds);
+    while (std::optional<Question> question = receive()) {
+      answer(*question, calls_of(question->call.communicator));
+    }
+  }
+  /// From any thread.
+  void wake() const;
+
+  [[nodiscard]] bool all_have_answered(const CallId& call) const;
+  /// What is known of the ranks that were asked, and no more of interest; empty: nothing.
+  std::string conclude(const CallId& call);
+
+ private:
+  struct Question {
+    CallId call;
+    int rank = 0;
+  };
+  struct Address {
+    char host[254];
+    std::uint16_t port;  // 0: none
+    std::uint64_t job;
+  };
+  struct Inquiry {
+    std::set<int> unanswered;
+    std::set<int> missing;
+  };
+
+  void wait(double seconds) const;
+  /// The next question; answers to own ones are noted on the way.
+  std::optional<Question> receive();
+  void answer(const Question& question, std::uint64_t calls) const;
+  void send(int rank, std::uint32_t kind, const CallId& call, std::uint64_t calls) const;
+  [[nodiscard]] std::uint32_t address_of(int rank) const;
+
+  int socket_ = -1;
+  int wake_up_ = -1;
+  /// A number that only this job knows.
+  std::uint64_t job_ = 0;
+  std::vector<Address> addresses_;
+  mutable std::map<std::string, std::uint32_t> resolved_;
+  std::map<CallId, Inquiry> inquiries_;
+};
+
+}  // namespace stretto
