@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "engine/immortal.hpp"
 
@@ -175,6 +176,35 @@ void Channel::end(const Ticket& ticket) {
                                   [&](const Taken& taken) { return taken.first == ticket.first; });
   if (found != taken_.end()) found->ended = true;
   while (!taken_.empty() && taken_.front().ended) taken_.pop_front();
+}
+
+namespace {
+
+std::mutex letting_open;
+std::vector<std::shared_ptr<Channel>>& opening_channels() {
+  static auto& all = make_immortal<std::vector<std::shared_ptr<Channel>>>();
+  return all;
+}
+
+/// Whether any is left.
+bool look_at_opening_channels() {
+  std::erase_if(opening_channels(),
+                [](const auto& channel) { return channel->progress() != Channel::State::opening; });
+  return !opening_channels().empty();
+}
+
+}  // namespace
+
+void let_open(std::shared_ptr<Channel> channel) {
+  if (!channel || channel->progress() != Channel::State::opening) return;
+  const std::lock_guard lock(letting_open);
+  look_at_opening_channels();
+  opening_channels().push_back(std::move(channel));
+}
+
+void wait_for_opening_channels() {
+  const std::lock_guard lock(letting_open);
+  while (look_at_opening_channels()) std::this_thread::yield();
 }
 
 bool Channel::has_fresh(std::size_t width) {

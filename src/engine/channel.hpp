@@ -15,6 +15,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -136,5 +137,11 @@ class Channel {
   };
   std::deque<Taken> taken_;  // the oldest has not ended
 };
+
+/// Keeps a channel that nobody needs any more until its ranks have agreed on it: so long the library writes
+/// to it, and only then is it known what to release.
+void let_open(std::shared_ptr<Channel> channel);
+/// All ranks have begun to agree on all of them. To be called before the pool is closed.
+void wait_for_opening_channels();
 
 }  // namespace stretto

@@ -31,8 +31,9 @@ class Observer {
 
 /// The one object behind the three faces of a collective: the blocking call starts it and makes progress
 /// until it has ended, the non-blocking one starts it, the persistent one keeps it and starts it again and
-/// again. It carries out one call at a time. After an error it must not be used again, and be destroyed only
-/// when MPI no longer moves its messages: best never.
+/// again. It carries out one call at a time. After an error it goes on until all of its messages have ended,
+/// so that no other rank waits for one in vain. If it gave up before that, it must not be used again, and be
+/// destroyed only when MPI no longer moves its messages: best never.
 class Execution {
  public:
   Execution() = default;
@@ -47,11 +48,20 @@ class Execution {
   /// Posts the first messages. Throws std::bad_alloc, before anything is posted.
   virtual void start(const Call& call, int first_tag) = 0;
 
+  /// Starts a call that has failed on this rank already: other ranks learn of it as far as they can, and no
+  /// memory of the call is touched. Throws std::bad_alloc, before anything is posted.
+  virtual void start_failed(const Call& call, int first_tag, int error) = 0;
+
   /// Takes the call as far as it gets without waiting; whether anything happened.
   virtual bool progress() = 0;
 
   /// Also after an error.
   [[nodiscard]] virtual bool ended() const = 0;
+
+  /// Ends it at once, where the job ends by its error.
+  virtual void give_up() {}
+  /// Whether it ended before its messages had: MPI may still move them.
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
 
   /// Of segments that are under way.
   [[nodiscard]] virtual std::vector<Standing> standings() const { return {}; }
@@ -63,7 +73,9 @@ class Execution {
   void check(int code) {
     if (code != MPI_SUCCESS && error_ == MPI_SUCCESS) error_ = code;
   }
+  void forget_error() { error_ = MPI_SUCCESS; }
   Observer* observer_ = nullptr;  // nullptr: nobody looks
+  bool gave_up_ = false;
 
  private:
   int error_ = MPI_SUCCESS;

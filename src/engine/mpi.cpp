@@ -117,6 +117,7 @@ std::string load_mpi() {
   mpi.datatype_null = MPI_DATATYPE_NULL;
   mpi.op_null = MPI_OP_NULL;
   mpi.errors_return = MPI_ERRORS_RETURN;
+  mpi.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
   return {};
 }
 

@@ -43,12 +43,18 @@ void NativeExecution::start(const Call& call, int /*first_tag*/) {
   start_error_ = start_segments(call);
 }
 
+void NativeExecution::start_failed(const Call& /*call*/, int /*first_tag*/, int error) {
+  check(error);
+  under_way_ = false;
+}
+
 bool NativeExecution::progress() {
   int done = 0;
   const int error =
       mpi.Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
   if (error == MPI_SUCCESS && done == 0) return false;
   check(start_error_ != MPI_SUCCESS ? start_error_ : error);
+  gave_up_ = this->error() != MPI_SUCCESS;
   under_way_ = false;
   free_types();
   packed_ = {};

@@ -25,6 +25,8 @@ class NativeExecution final : public Execution {
 
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 0; }
   void start(const Call& call, int first_tag) override;
+  /// The library knows of no call, so ranks that call it wait for this one.
+  void start_failed(const Call& call, int first_tag, int error) override;
   bool progress() override;
   [[nodiscard]] bool ended() const override { return !under_way_; }
 

@@ -19,6 +19,12 @@ constexpr std::size_t most_kept_requests = 8192;
 /// half the time that it takes to start a kept one; on MPICH there is no difference. (Two ranks on one node.)
 constexpr std::size_t least_kept_bytes = 512;
 
+int class_of(int code) {
+  int result = code;
+  mpi.Error_class(code, &result);
+  return result;
+}
+
 }  // namespace
 
 ScheduleExecution::ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule,
@@ -49,7 +55,27 @@ void ScheduleExecution::start(const Call& call, int first_tag) {
   first_tag_ = first_tag;
   segment_count_ = segments_of(call);
   in_flight_ = tags(call);
+  reserve_places();
   reserve_memory();
+  has_memory_ = true;
+  forget_error();
+  begin_walks();
+}
+
+void ScheduleExecution::start_failed(const Call& call, int first_tag, int error) {
+  call_ = call;
+  first_tag_ = first_tag;
+  segment_count_ = segments_of(call);
+  in_flight_ = tags(call);
+  reserve_places();
+  has_memory_ = false;
+  output_ = nullptr;
+  forget_error();
+  check(error);
+  begin_walks();
+}
+
+void ScheduleExecution::begin_walks() {
   busy_flights_ = in_flight_;
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     begin_segment(flight, flight.index);
@@ -59,9 +85,15 @@ void ScheduleExecution::start(const Call& call, int first_tag) {
 }
 
 void ScheduleExecution::end() {
-  if (output_ != nullptr && error() == MPI_SUCCESS) {
+  if (output_ != nullptr && !has_failed()) {
     check(call_.element.copy(output_, call_.output, call_.output_holds.count));
   }
+  release_memory();
+}
+
+void ScheduleExecution::give_up() {
+  if (ended()) return;
+  gave_up_ = true;
   release_memory();
 }
 
@@ -70,7 +102,7 @@ BlockCut ScheduleExecution::cut(std::size_t segment) const {
   return {Partition(call_.count, segment_count_).run(segment), static_cast<std::size_t>(schedule_.blocks())};
 }
 
-void ScheduleExecution::reserve_memory() {
+void ScheduleExecution::reserve_places() {
   while (flights_.size() < in_flight_) {
     flights_.emplace_back();
     flights_.back().index = flights_.size() - 1;
@@ -81,7 +113,11 @@ void ScheduleExecution::reserve_memory() {
     requests_.resize(in_flight_ * width_, mpi.request_null);
     transfers_.resize(requests_.size());
     completed_.resize(requests_.size());
+    statuses_.resize(requests_.size());
   }
+}
+
+void ScheduleExecution::reserve_memory() {
   // The first segment is the longest, block by block.
   const BlockCut longest = cut(0);
   const Element& element = call_.element;
@@ -115,17 +151,16 @@ void ScheduleExecution::reserve_memory() {
 }
 
 void ScheduleExecution::release_memory() {
-  const bool failed = error() != MPI_SUCCESS;
-  if (keep_ == Keep::requests && !failed) return;
+  if (keep_ == Keep::requests && !gave_up_) return;
   for (Flight& flight : flights_) {
-    if (failed) {
+    if (gave_up_) {
       flight.landing.abandon();
       flight.scratch.abandon();
     }
     flight.landing = {};
     flight.scratch = {};
   }
-  if (failed) apart_.abandon();
+  if (gave_up_) apart_.abandon();
   apart_ = {};
 }
 
@@ -174,7 +209,7 @@ void ScheduleExecution::place_scratch(Flight& flight) {
 /// Takes a flight as far as it gets without waiting: through the rounds of its segment, and into its next
 /// segments.
 void ScheduleExecution::walk(Flight& flight) {
-  while (error() == MPI_SUCCESS) {
+  for (;;) {
     if (flight.round == schedule_.rounds()) {
       if (observer_ != nullptr) observer_->segment_ends(flight.index);
       if (flight.segment + in_flight_ >= segment_count_) {
@@ -216,53 +251,90 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
 
   Transfer& transfer = transfers_[flight.first_slot + slot];
   transfer = {.action = &action, .count = count};
+  // A receive that is too short for its message ends all the same, and so does the send.
+  const bool is_empty = sends ? has_failed() : !has_memory_;
   void* buffer = nullptr;
-  if (action.kind == Kind::recv_reduce) {
+  if (is_empty) {
+    buffer = nullptr;
+  } else if (action.kind == Kind::recv_reduce) {
     buffer = call_.element.place(flight.landing.data() + flight.landing_used, count);
     flight.landing_used += round_up(call_.element.span(count));
     transfer.landing = static_cast<std::byte*>(buffer);
   } else {
     buffer = address(flight, sends ? action.left : action.into);
   }
-  const Posting posting{buffer, static_cast<int>(count), peer_of(action),
-                        first_tag_ + static_cast<int>(flight.index)};
+  Posting posting{buffer, is_empty ? 0 : static_cast<int>(count), peer_of(action),
+                  first_tag_ + static_cast<int>(flight.index)};
   MPI_Request& request = requests_[flight.first_slot + slot];
-  if (kept_.empty() || count * static_cast<std::size_t>(call_.element.size) < least_kept_bytes) {
-    post_once(posting, sends, &request);
+  const bool is_short = count * static_cast<std::size_t>(call_.element.size) < least_kept_bytes;
+  int code = MPI_SUCCESS;
+  if (is_empty || kept_.empty() || is_short) {
+    code = post_once(posting, sends, &request);
   } else {
     const auto number = static_cast<std::size_t>(&action - schedule_.actions().data());
-    MPI_Request& kept = kept_[flight.segment * schedule_.actions().size() + number];
-    if (kept == mpi.request_null) set_up(posting, sends, &kept);
-    request = kept;
-    check(mpi.Start(&request));
+    transfer.kept = &kept_[flight.segment * schedule_.actions().size() + number];
+    code = post_kept(posting, sends, transfer.kept, &request);
+  }
+  if (code != MPI_SUCCESS) {
+    // The partner's message still needs one of ours.
+    check(code);
+    transfer.kept = nullptr;
+    posting.buffer = nullptr;
+    posting.count = 0;
+    if (post_once(posting, sends, &request) != MPI_SUCCESS) {
+      request = mpi.request_null;
+      return;
+    }
   }
   ++flight.posted;
 }
 
-void ScheduleExecution::post_once(const Posting& posting, bool sends, MPI_Request* request) {
+/// Returns an MPI error code.
+int ScheduleExecution::post_once(const Posting& posting, bool sends, MPI_Request* request) {
   const auto& [buffer, count, peer, tag] = posting;
-  MPI_Datatype datatype = call_.element.datatype;
-  check(sends ? mpi.Isend(buffer, count, datatype, peer, tag, comm_, request)
-              : mpi.Irecv(buffer, count, datatype, peer, tag, comm_, request));
+  MPI_Datatype datatype = count == 0 ? MPI_Datatype{MPI_BYTE} : call_.element.datatype;
+  return sends ? mpi.Isend(buffer, count, datatype, peer, tag, comm_, request)
+               : mpi.Irecv(buffer, count, datatype, peer, tag, comm_, request);
 }
 
-void ScheduleExecution::set_up(const Posting& posting, bool sends, MPI_Request* request) {
+int ScheduleExecution::post_kept(const Posting& posting, bool sends, MPI_Request* kept,
+                                 MPI_Request* request) {
   const auto& [buffer, count, peer, tag] = posting;
   MPI_Datatype datatype = call_.element.datatype;
-  check(sends ? mpi.Send_init(buffer, count, datatype, peer, tag, comm_, request)
-              : mpi.Recv_init(buffer, count, datatype, peer, tag, comm_, request));
+  if (*kept == mpi.request_null) {
+    const int code = sends ? mpi.Send_init(buffer, count, datatype, peer, tag, comm_, kept)
+                           : mpi.Recv_init(buffer, count, datatype, peer, tag, comm_, kept);
+    if (code != MPI_SUCCESS) return code;
+  }
+  *request = *kept;
+  return mpi.Start(request);
 }
 
 bool ScheduleExecution::progress() {
   if (ended()) return false;
   int done = 0;
-  check(mpi.Testsome(static_cast<int>(in_flight_ * width_), requests_.data(), &done, completed_.data(),
-                     MPI_STATUSES_IGNORE));
+  const int code = mpi.Testsome(static_cast<int>(in_flight_ * width_), requests_.data(), &done,
+                                completed_.data(), statuses_.data());
   if (done == MPI_UNDEFINED) done = 0;
-  for (int i = 0; i < done && error() == MPI_SUCCESS; ++i) {
+  const bool tells_errors = code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS;
+  if (code != MPI_SUCCESS && !tells_errors) {
+    check(code);
+    give_up();
+    return true;
+  }
+  for (int i = 0; i < done; ++i) {
+    const MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
     const auto slot = static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]);
+    const Transfer& transfer = transfers_[slot];
+    if (tells_errors && status.MPI_ERROR != MPI_SUCCESS) {
+      check(status.MPI_ERROR);
+      // Open MPI frees one that failed.
+      if (transfer.kept != nullptr && requests_[slot] == mpi.request_null) *transfer.kept = mpi.request_null;
+    } else if (transfer.action->receives()) {
+      check_length(transfer, status);
+    }
     requests_[slot] = mpi.request_null;  // a kept one stays as it is
-    finish(flights_[slot / width_], transfers_[slot]);
+    finish(flights_[slot / width_], transfer);
   }
   if (ended()) end();
   return done > 0;
@@ -283,9 +355,17 @@ std::vector<Standing> ScheduleExecution::standings() const {
   return all;
 }
 
+/// What is too long is the library's to tell.
+void ScheduleExecution::check_length(const Transfer& transfer, const MPI_Status& status) {
+  if (has_failed()) return;
+  int arrived = 0;
+  mpi.Get_count(&status, call_.element.datatype, &arrived);
+  if (arrived != static_cast<int>(transfer.count)) check(MPI_ERR_OTHER);
+}
+
 void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {
   const Action& action = *transfer.action;
-  if (action.kind == Kind::recv_reduce) {
+  if (action.kind == Kind::recv_reduce && !has_failed()) {
     check(call_.element.reduce_arrived(address(flight, action.into), transfer.landing,
                                        action.arriving == Side::left, address(flight, action.with()),
                                        transfer.count));
@@ -297,6 +377,7 @@ void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {
 }
 
 void ScheduleExecution::compute(const Flight& flight, const Action& action) {
+  if (has_failed()) return;
   const std::size_t count = elements_in(flight, action.into);
   std::byte* into = address(flight, action.into);
   if (action.kind == Kind::copy) {

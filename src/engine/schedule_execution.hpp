@@ -28,6 +28,12 @@ enum class Keep : std::uint8_t {
 /// reduced and passed on at once, so that the gaps of one segment are filled by the others. Made once for a
 /// communicator and a schedule, started any number of times; a start after the first of its size allocates
 /// nothing.
+///
+/// A rank on which something fails walks on through its schedule, so that its partners get as many messages
+/// as they wait for and can send theirs. What it sends from then on has no elements, which no other message
+/// has: whoever gets such a one, or one that is too short, has failed as well. (The ranks of an erroneous
+/// call may have messages of different lengths. Where they cut them into different numbers of messages, some
+/// may still wait for ever.)
 class ScheduleExecution final : public Execution {
  public:
   /// `comm` is Stretto's own and returns errors. A schedule that sends runs of the caller's blocks must not
@@ -39,8 +45,10 @@ class ScheduleExecution final : public Execution {
   /// One for each segment in flight.
   [[nodiscard]] std::size_t tags(const Call& call) const override;
   void start(const Call& call, int first_tag) override;
+  void start_failed(const Call& call, int first_tag, int error) override;
   bool progress() override;
-  [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || error() != MPI_SUCCESS; }
+  [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || gave_up_; }
+  void give_up() override;
   [[nodiscard]] std::vector<Standing> standings() const override;
 
  private:
@@ -56,6 +64,7 @@ class ScheduleExecution final : public Execution {
     const Action* action = nullptr;
     std::byte* landing = nullptr;  // of a recv_reduce
     std::size_t count = 0;
+    MPI_Request* kept = nullptr;  // if it is one of these
   };
   /// A place for one segment in flight. Flight f of w carries the segments f, f + w, f + 2w, … one after the
   /// other, so its tag serves them all: messages of one pair and tag match in order.
@@ -72,20 +81,24 @@ class ScheduleExecution final : public Execution {
     std::size_t landing_used = 0;
   };
 
+  void reserve_places();
   void reserve_memory();
   void release_memory();
+  void begin_walks();
   void end();
   void begin_segment(Flight& flight, std::size_t segment);
   void walk(Flight& flight);
   void end_round(Flight& flight);
   void post_round(Flight& flight);
   void post(Flight& flight, const Action& action, std::size_t slot);
-  void post_once(const Posting& posting, bool sends, MPI_Request* request);
-  void set_up(const Posting& posting, bool sends, MPI_Request* request);
+  int post_once(const Posting& posting, bool sends, MPI_Request* request);
+  int post_kept(const Posting& posting, bool sends, MPI_Request* kept, MPI_Request* request);
+  void check_length(const Transfer& transfer, const MPI_Status& status);
   void finish(Flight& flight, const Transfer& transfer);
   void compute(const Flight& flight, const Action& action);
   void place_scratch(Flight& flight);
 
+  [[nodiscard]] bool has_failed() const { return error() != MPI_SUCCESS; }
   [[nodiscard]] std::size_t segments_of(const Call& call) const;
   [[nodiscard]] BlockCut cut(std::size_t segment) const;
   [[nodiscard]] std::size_t landing_elements(const BlockCut& longest) const;
@@ -106,6 +119,7 @@ class ScheduleExecution final : public Execution {
   void* output_ = nullptr;  // as the program gave it, if the result is made apart from it
   PooledBuffer apart_;
   int first_tag_ = 0;
+  bool has_memory_ = true;  // false: of a call that failed before it began, nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t busy_flights_ = 0;
@@ -114,7 +128,8 @@ class ScheduleExecution final : public Execution {
   std::vector<MPI_Request> requests_;  // width_ of each flight
   std::vector<Transfer> transfers_;    // beside requests_
   std::vector<int> completed_;
-  std::vector<MPI_Request> kept_;  // of each segment and action, to be started again and again
+  std::vector<MPI_Status> statuses_;  // beside completed_
+  std::vector<MPI_Request> kept_;     // of each segment and action, to be started again and again
 };
 
 }  // namespace stretto

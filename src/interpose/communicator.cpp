@@ -14,6 +14,7 @@
 #include "engine/native_execution.hpp"
 #include "interpose/entry.hpp"
 #include "interpose/progress.hpp"
+#include "interpose/returned_errors.hpp"
 #include "interpose/session.hpp"
 
 namespace stretto {
@@ -71,12 +72,18 @@ int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
 }
 
 #ifdef STRETTO_ABI_MPICH
+constexpr bool must_outlive_agreement = false;
+
 /// As in MPICH's handle layout; what is no communicator is for the library to complain about.
 bool may_be_communicator(MPI_Comm comm) {
   const auto bits = static_cast<unsigned>(comm);
   return comm != MPI_COMM_NULL && (bits >> 30) != 0 && ((bits >> 26) & 0xf) == 0x1;
 }
 #else
+/// Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the
+/// library's is under way on it, as the agreement on tags is. MPICH keeps what it needs.
+constexpr bool must_outlive_agreement = true;
+
 bool may_be_communicator(MPI_Comm comm) {
   return comm != nullptr && comm != mpi.comm_null;
 }
@@ -124,6 +131,13 @@ void Communicator::find_topology(int ranks) {
   label_ = make_label(in_world);
   id_ = make_id(in_world);
   ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
+}
+
+Communicator::~Communicator() {
+  online_.conclude(*this);
+  // A communicator may be freed before its ranks have agreed.
+  let_open(std::move(channel_));
+  let_open(std::move(persistent_channel_));
 }
 
 const std::shared_ptr<Channel>& Communicator::channel() {
@@ -188,6 +202,26 @@ void Communicator::call_error_handler(int error) const {
   mpi.Comm_call_errhandler(is_freed_ ? mpi.comm_world : users_, error);
 }
 
+MPI_Errhandler Communicator::error_handler() const {
+  MPI_Errhandler handler{};
+  mpi.Comm_get_errhandler(is_freed_ ? mpi.comm_world : users_, &handler);
+  MPI_Errhandler reference = handler;
+  mpi.Errhandler_free(&reference);
+  return handler;
+}
+
+bool Communicator::ends_job_on_error() const {
+  return error_handler() == mpi.errors_are_fatal;
+}
+
+bool Communicator::wants_returned_errors() const {
+#ifdef STRETTO_ABI_MPICH
+  return stretto::wants_returned_errors(error_handler());
+#else
+  return false;
+#endif
+}
+
 namespace {
 
 /// nullptr if it has none yet.
@@ -235,7 +269,7 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
 
 void wait_until_opened(MPI_Comm comm) {
   const bool may_be_opening = has_outstanding() || !session.settings.trace_folder.empty();
-  if (!session.active || !may_be_opening) return;
+  if (!must_outlive_agreement || !session.active || !may_be_opening) return;
   if (const std::shared_ptr<Communicator> state = known_communicator(comm)) {
     wait_until([&] { return !state->is_opening(); });
   }
@@ -259,6 +293,7 @@ void free_all_communicators() {
     all.swap(registry());
   }
   for (Attachment* attachment : all) delete attachment;
+  wait_for_opening_channels();
   mpi.Comm_free_keyval(&session.keyval);
 }
 

@@ -28,7 +28,7 @@ class Communicator {
   explicit Communicator(MPI_Comm users);
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  ~Communicator() { online_.conclude(*this); }
+  ~Communicator();
 
   /// Every collective of it goes to the library: an intercommunicator, a single rank, ranks of another world,
   /// or no tags left. The same on all of its ranks.
@@ -66,6 +66,9 @@ class Communicator {
   void give_back(const CallTraits& traits, const Spec& spec, std::unique_ptr<Execution> execution);
 
   void call_error_handler(int error) const;
+  /// By the handler of its errors.
+  [[nodiscard]] bool ends_job_on_error() const;
+  [[nodiscard]] bool wants_returned_errors() const;
   /// The program has freed it.
   void forget_handle() { is_freed_ = true; }
 
@@ -85,6 +88,8 @@ class Communicator {
   /// program may broadcast from every root.)
   static constexpr std::size_t most_idle = 16;
 
+  /// Which handler it has is told by its address, so none is kept.
+  [[nodiscard]] MPI_Errhandler error_handler() const;
   static Key key_of(const CallTraits& traits, const Spec& spec);
   void find_topology(int ranks);
 
@@ -111,9 +116,8 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state);
 
 void make_communicator_keyval();
 
-/// Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the
-/// library's is under way on it, as the agreement on tags is. Other ranks come here too, having called the
-/// collective.
+/// To be called before a communicator is freed: waits until its ranks have agreed on tags where the library
+/// cannot free it sooner. (Other ranks come here too, having called the collective.)
 void wait_until_opened(MPI_Comm comm);
 
 void free_all_communicators();

@@ -33,8 +33,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
 Operation::~Operation() {
   if (!ended()) unwatch(*this);
   if (face_ == Face::persistent && channel_) channel_->end(ticket_);
-  // What failed may still have messages under way.
-  if (error_ != MPI_SUCCESS) static_cast<void>(execution_.release());
+  if (execution_ && execution_->gave_up()) static_cast<void>(execution_.release());
 }
 
 void Operation::start() {
@@ -72,19 +71,38 @@ bool Operation::may_begin() {
 
 void Operation::begin() {
   has_begun_ = true;
+  wants_returned_errors_ = !spec_.is_native() && state_->wants_returned_errors();
+  const int first_tag = channel_ ? channel_->tag(ticket_) : 0;
+  int error = MPI_SUCCESS;
   try {
-    if (const int error = message_.begin(); error != MPI_SUCCESS) return end(error);
-    Call call = message_.call;
-    staging_.stage(call);
-    execution_->observe(trace_.get());
-    execution_->start(call, channel_ ? channel_->tag(ticket_) : 0);
+    error = message_.begin();
+    if (error == MPI_SUCCESS) {
+      Call call = message_.call;
+      staging_.stage(call);
+      execution_->observe(trace_.get());
+      execution_->start(call, first_tag);
+    }
   } catch (const std::bad_alloc&) {
-    return end(MPI_ERR_NO_MEM);
-  } catch (const std::exception& error) {
-    complain(error.what());
-    return end(MPI_ERR_OTHER);
+    error = MPI_ERR_NO_MEM;
+  } catch (const std::exception& failure) {
+    complain(failure.what());
+    error = MPI_ERR_OTHER;
   }
+  if (error != MPI_SUCCESS) {
+    // Other ranks wait for messages of this one.
+    try {
+      execution_->start_failed(message_.call, first_tag, error);
+    } catch (const std::bad_alloc&) {
+      return end(error);
+    }
+  }
+  look_at_error();
   if (execution_->ended()) finish();
+}
+
+/// Where the job ends by an error, it does so before any other rank gets to know of it.
+void Operation::look_at_error() {
+  if (execution_->error() != MPI_SUCCESS && state_->ends_job_on_error()) execution_->give_up();
 }
 
 bool Operation::progress() {
@@ -97,7 +115,9 @@ bool Operation::progress() {
     return has_begun_ || ended();
   }
   try {
+    const ReturnedErrors returned(wants_returned_errors_);
     const bool any = execution_->progress();
+    look_at_error();
     if (execution_->ended()) finish();
     return any;
   } catch (const std::bad_alloc&) {
@@ -122,13 +142,13 @@ void Operation::finish() {
 
 void Operation::end(int error) {
   error_ = error;
-  if (error != MPI_SUCCESS) {
+  if (execution_->gave_up()) {
     message_.abandon();
     staging_.abandon();
   }
   execution_->observe(nullptr);
   if (face_ != Face::persistent) {
-    if (error == MPI_SUCCESS) state_->give_back(traits_, spec_, std::move(execution_));
+    if (!execution_->gave_up()) state_->give_back(traits_, spec_, std::move(execution_));
     if (channel_) channel_->end(ticket_);
   }
   if (!traits_.is_own) {

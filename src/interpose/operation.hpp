@@ -15,6 +15,7 @@
 #include "interpose/communicator.hpp"
 #include "interpose/device.hpp"
 #include "interpose/message.hpp"
+#include "interpose/returned_errors.hpp"
 #include "interpose/trace.hpp"
 #include "interpose/watchdog.hpp"
 
@@ -61,6 +62,7 @@ class Operation final : public Watched {
  private:
   bool may_begin();
   void begin();
+  void look_at_error();
   void finish();
   void end(int error);
   [[nodiscard]] std::string in_world(const std::vector<int>& ranks) const;
@@ -83,6 +85,7 @@ class Operation final : public Watched {
   DeviceStaging staging_;
   FloatControl control_;  // of the thread that started it
   bool has_begun_ = false;
+  bool wants_returned_errors_ = false;
   int error_ = MPI_SUCCESS;
   std::atomic<bool> ended_{true};
   std::atomic<bool> has_been_seen_{false};

@@ -51,8 +51,8 @@ int receive(void* buffer, int count, MPI_Datatype datatype, int from, int tag, M
 }
 
 /// In virtual time a look costs something (smpi/test) and changes nothing: who looks may as well wait.
-int wait_for_one(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* /*statuses*/) {
-  MPI_Status status;
+int wait_for_one(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  MPI_Status& status = *statuses;
   status.MPI_SOURCE = MPI_ANY_SOURCE;  // stays so when a send has ended
   const int code = PMPI_Waitany(count, requests, indices, &status);
   *done = indices[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
@@ -68,6 +68,8 @@ std::string load_mpi() {
   mpi.Isend = send;
   mpi.Irecv = receive;
   mpi.Testsome = wait_for_one;
+  mpi.Error_class = PMPI_Error_class;
+  mpi.Get_count = PMPI_Get_count;
   mpi.Request_free = PMPI_Request_free;
   mpi.Sendrecv = PMPI_Sendrecv;
   mpi.Reduce_local = PMPI_Reduce_local;
