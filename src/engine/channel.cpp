@@ -2,6 +2,7 @@
 #include "engine/channel.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -34,10 +35,12 @@ std::string ChannelPool::open() {
       found != 0) {
     most_tag = *attribute;
   }
+  if (const char* most = std::getenv("_STRETTO_MOST_TAG")) most_tag = std::min(most_tag, std::atoi(most));
   mpi.Allreduce(MPI_IN_PLACE, &most_tag, 1, MPI_INT, MPI_MIN, mpi.comm_world);
+  tags_ = tags_for(most_tag, ranks_);
   // Rank r owns the channels 1 + r, 1 + r + ranks, …
   next_ = 1 + rank_;
-  end_ = static_cast<int>((static_cast<std::int64_t>(most_tag) + 1) / tags);
+  end_ = static_cast<int>((static_cast<std::int64_t>(most_tag) + 1) / tags_);
   sent_to_.assign(static_cast<std::size_t>(ranks_), 0);
   is_open_ = true;
   return {};
@@ -47,7 +50,9 @@ void ChannelPool::close() {
   const std::lock_guard lock(mutex_);
   is_open_ = false;
   int expected = 0;
-  mpi.Reduce_scatter_block(sent_to_.data(), &expected, 1, MPI_INT, MPI_SUM, comm_);
+  if (mpi.Reduce_scatter_block(sent_to_.data(), &expected, 1, MPI_INT, MPI_SUM, comm_) != MPI_SUCCESS) {
+    expected = 0;  // a rank is gone
+  }
   // Looked for, as MPICH 5.0.2 over UCX matches no receive from anybody.
   while (taken_in_ < expected) {
     take_in_releases();
@@ -56,6 +61,17 @@ void ChannelPool::close() {
   for (Sent& sent : sent_) mpi.Waitall(1, &sent.request, MPI_STATUSES_IGNORE);
   sent_.clear();
   mpi.Comm_free(&comm_);
+}
+
+int ChannelPool::tags_for(int most_tag, int ranks) {
+  constexpr int most = 256;
+  constexpr int least = 16;
+  constexpr std::int64_t enough = std::int64_t{1} << 17;  // Open MPI has half as many communicators
+  constexpr std::int64_t enough_for_a_rank = 64;
+  const std::int64_t wanted = std::max(enough, enough_for_a_rank * ranks);
+  int tags = most;
+  while (tags > least && (static_cast<std::int64_t>(most_tag) + 1) / tags < wanted) tags /= 2;
+  return tags;
 }
 
 ChannelPool::Offer ChannelPool::offer() {
@@ -123,13 +139,14 @@ void ChannelPool::count_release(int channel) {
 }
 
 Channel::Channel(MPI_Comm users, int ranks) : ranks_(ranks), offered_(channel_pool().offer()) {
-  if (mpi.Iallreduce(&offered_, &agreed_, 1, MPI_2INT, MPI_MAXLOC, users, &request_) != MPI_SUCCESS) {
-    state_ = State::refused;
-  }
+  error_ = mpi.Iallreduce(&offered_, &agreed_, 1, MPI_2INT, MPI_MAXLOC, users, &request_);
+  if (error_ == MPI_SUCCESS) return;
+  channel_pool().settle(offered_, ChannelPool::none, ranks_);
+  state_ = State::refused;
 }
 
 Channel::~Channel() {
-  if (state_ == State::open) channel_pool().release(channel_);
+  if (state_ == State::open && !is_spoilt_) channel_pool().release(channel_);
 }
 
 Channel::State Channel::progress() {
@@ -139,6 +156,7 @@ Channel::State Channel::progress() {
   int done = 0;
   const int error = mpi.Test(&request_, &done, MPI_STATUS_IGNORE);
   if (error == MPI_SUCCESS && done == 0) return state_;
+  error_ = error;
   if (error == MPI_SUCCESS) channel_ = agreed_.channel;
   channel_pool().settle(offered_, channel_, ranks_);
   return state_ = channel_ == ChannelPool::none ? State::refused : State::open;
@@ -146,8 +164,9 @@ Channel::State Channel::progress() {
 
 /// The tags of a call lie side by side.
 std::uint64_t Channel::first_for(std::size_t width) const {
-  const std::uint64_t in_round = next_ % ChannelPool::tags;
-  return in_round + width <= ChannelPool::tags ? next_ : next_ - in_round + ChannelPool::tags;
+  const auto tags = static_cast<std::uint64_t>(channel_pool().tags());
+  const std::uint64_t in_round = next_ % tags;
+  return in_round + width <= tags ? next_ : next_ - in_round + tags;
 }
 
 Channel::Ticket Channel::take(std::size_t width) {
@@ -161,7 +180,8 @@ Channel::Ticket Channel::take(std::size_t width) {
 }
 
 bool Channel::is_free(const Ticket& ticket) const {
-  return ticket.first + ticket.width <= taken_.front().first + ChannelPool::tags;
+  return ticket.first + ticket.width <=
+         taken_.front().first + static_cast<std::uint64_t>(channel_pool().tags());
 }
 
 bool Channel::may_begin(Ticket& ticket) {
@@ -209,7 +229,7 @@ void wait_for_opening_channels() {
 
 bool Channel::has_fresh(std::size_t width) {
   const std::lock_guard guard(lock_);
-  return first_for(width) + width <= ChannelPool::tags;
+  return first_for(width) + width <= static_cast<std::uint64_t>(channel_pool().tags());
 }
 
 }  // namespace stretto

@@ -29,8 +29,9 @@ namespace stretto {
 /// come to the same one.
 class ChannelPool {
  public:
-  /// Tags of a channel.
-  static constexpr int tags = 256;
+  /// Tags of a channel, on all ranks alike once it is open: fewer where tags are few for so many ranks.
+  [[nodiscard]] int tags() const { return tags_; }
+  static int tags_for(int most_tag, int ranks);
 
   /// Collective over MPI_COMM_WORLD. Returns one line that says why there can be none, on all ranks alike, or
   /// an empty one.
@@ -70,6 +71,7 @@ class ChannelPool {
 
   std::mutex mutex_;
   MPI_Comm comm_{};
+  int tags_ = 1;
   int rank_ = 0;
   int ranks_ = 1;
   int next_ = 0;  // own, and never given away
@@ -100,6 +102,12 @@ class Channel {
 
   /// Looks whether the ranks have agreed; `refused`, on all of them, if none had a channel left.
   State progress();
+  /// Whether that may be: this rank had none. Where any rank had one, none is refused.
+  [[nodiscard]] bool may_be_refused() const { return offered_.channel == ChannelPool::none; }
+  /// Of the agreement.
+  [[nodiscard]] int error() const { return error_; }
+  /// Messages of it may never end: nobody else gets it.
+  void spoil() { is_spoilt_ = true; }
 
   /// Tags for one call. Thread-safe, but the order of calls is the caller's to keep.
   struct Ticket {
@@ -111,7 +119,8 @@ class Channel {
   /// Whether no earlier call has these tags any more.
   [[nodiscard]] bool may_begin(Ticket& ticket);
   [[nodiscard]] int tag(const Ticket& ticket) const {
-    return channel_ * ChannelPool::tags + static_cast<int>(ticket.first % ChannelPool::tags);
+    return channel_ * channel_pool().tags() +
+           static_cast<int>(ticket.first % static_cast<std::uint64_t>(channel_pool().tags()));
   }
   void end(const Ticket& ticket);
   /// When it is open: of all open ones, on all ranks alike.
@@ -129,6 +138,8 @@ class Channel {
   ChannelPool::Offer agreed_;
   MPI_Request request_{};
   std::atomic<State> state_{State::opening};
+  std::atomic<bool> is_spoilt_{false};
+  int error_ = MPI_SUCCESS;
   int channel_ = ChannelPool::none;
   std::uint64_t next_ = 0;
   struct Taken {

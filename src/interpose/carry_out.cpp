@@ -119,9 +119,14 @@ bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Fa
   if (!session.settings.trace_folder.empty()) state.channel();
   if (spec.is_native()) return true;
   if (face == Face::blocking) return wait_for_channel(state, state.channel(), traits, spec);
+  // A refusal must be known on all ranks in the same call, from which on the library's own are used. It is
+  // rare, and where it may be, this is the case on all ranks or there is none.
+  if (face == Face::non_blocking) {
+    return !state.channel()->may_be_refused() || wait_for_channel(state, state.channel(), traits, spec);
+  }
   // To make a persistent collective may wait for other ranks (MPI 4.1, section 6.13).
-  return face == Face::non_blocking ||
-         wait_for_channel(state, state.channel_with_fresh(spec.pipelining.in_flight()), traits, spec);
+  const std::size_t tags = Communicator::pipelining_of(spec).in_flight();
+  return wait_for_channel(state, state.channel_with_fresh(tags), traits, spec);
 }
 
 bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel, const CallTraits& traits,
@@ -132,6 +137,8 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
   wait_until([&] { return (now = channel->progress()) != Channel::State::opening; });
   if (now == Channel::State::open) return true;
   state.refuse_channel();
+  // What kept the ranks from agreeing is what the library's own call will tell.
+  if (channel->error() != MPI_SUCCESS) return false;
   complain_once_on_rank_0(
       "the MPI library has no tag left for the collectives of another communicator; the library's own are "
       "used on it");

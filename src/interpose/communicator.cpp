@@ -184,10 +184,32 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
     }
   }
   const Recipe& recipe = spec.recipe;
-  return std::make_unique<ScheduleExecution>(channel_pool().comm(), ranks_in_world_,
-                                             build(recipe, topology_, key.root, rank_),
-                                             recipe.algorithm->stays_whole() ? Pipelining{} : spec.pipelining,
-                                             persistent ? Keep::requests : Keep::nothing);
+  return std::make_unique<ScheduleExecution>(
+      channel_pool().comm(), ranks_in_world_, build(recipe, topology_, key.root, rank_),
+      recipe.algorithm->stays_whole() ? Pipelining{} : pipelining_of(spec),
+      persistent ? Keep::requests : Keep::nothing);
+}
+
+Pipelining Communicator::pipelining_of(const Spec& spec) {
+  Pipelining pipelining = spec.pipelining;
+  pipelining.window = std::min(static_cast<int>(pipelining.in_flight()), channel_pool().tags());
+  return pipelining;
+}
+
+bool Communicator::is_revoked() const {
+#ifdef STRETTO_ABI_OPENMPI
+  // Null where there is no fault tolerance, or it is off.
+  using IsRevoked = int(MPI_Comm, int*);
+  static auto* const ask = [] {
+    const auto* enabled = static_cast<const bool*>(mpi_symbol("ompi_ftmpi_enabled"));
+    const bool may_be = enabled != nullptr && *enabled;
+    return may_be ? reinterpret_cast<IsRevoked*>(mpi_symbol("PMPIX_Comm_is_revoked")) : nullptr;
+  }();
+  int revoked = 0;
+  return ask != nullptr && !is_freed_ && ask(users_, &revoked) == MPI_SUCCESS && revoked != 0;
+#else
+  return false;
+#endif
 }
 
 void Communicator::give_back(const CallTraits& traits, const Spec& spec,

@@ -63,11 +63,16 @@ class Communicator {
   /// What carries out a call by a spec that is not the library's blocking call; to be given back when it is
   /// idle.
   std::unique_ptr<Execution> lease(const CallTraits& traits, const Spec& spec, bool persistent);
+  /// Of a call by `spec`: no more segments are in flight than a channel has tags.
+  static Pipelining pipelining_of(const Spec& spec);
   void give_back(const CallTraits& traits, const Spec& spec, std::unique_ptr<Execution> execution);
 
   void call_error_handler(int error) const;
   /// By the handler of its errors.
   [[nodiscard]] bool ends_job_on_error() const;
+  /// Any rank may revoke it (fault tolerance of Open MPI 5): calls that are under way on it end then.
+  [[nodiscard]] bool is_revoked() const;
+  static constexpr int error_if_revoked = 77;  // MPI_ERR_REVOKED, which Open MPI 4 does not declare
   [[nodiscard]] bool wants_returned_errors() const;
   /// The program has freed it.
   void forget_handle() { is_freed_ = true; }

@@ -141,6 +141,9 @@ std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, c
     run(operation);
     return nullptr;
   }
+  if (state->channel()->may_be_refused() && !wait_for_channel(*state, state->channel(), traits, spec)) {
+    return nullptr;
+  }
   using Own = OwnOperation<Comparison>;
   const auto make = [&] { return Comparison(own, state, sequence); };
   auto kept = std::make_shared<Own>(make, ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null},

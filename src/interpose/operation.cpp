@@ -25,7 +25,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
   if (tags == 0) return;
   const bool is_persistent = face == Face::persistent;
   // The persistent one was asked for before, by the number that does not depend on the message.
-  const std::size_t reserved = is_persistent ? spec_.pipelining.in_flight() : tags;
+  const std::size_t reserved = is_persistent ? Communicator::pipelining_of(spec_).in_flight() : tags;
   channel_ = is_persistent ? state_->channel_with_fresh(reserved) : state_->channel();
   ticket_ = channel_->take(reserved);
 }
@@ -52,6 +52,11 @@ void Operation::start() {
 
 /// Whether its tags are its own. The library's own calls need none, and must be made in the order of calls.
 bool Operation::may_begin() {
+  // What the library carries out ends by itself.
+  if (channel_ && state_->is_revoked()) {
+    end(Communicator::error_if_revoked);
+    return false;
+  }
   if (after_ && !after_->ended()) return false;
   if (!channel_) return true;
   switch (channel_->progress()) {
@@ -62,10 +67,8 @@ bool Operation::may_begin() {
     case Channel::State::refused:
       break;
   }
-  complain_once_on_rank_0(
-      "the MPI library has no tag left for the collectives of another communicator; a call that was under "
-      "way fails, others are the library's own");
-  end(MPI_ERR_INTERN);
+  // The ranks could not agree. (prepare() has waited where they may have agreed on none.)
+  end(channel_->error() != MPI_SUCCESS ? channel_->error() : MPI_ERR_INTERN);
   return false;
 }
 
@@ -118,7 +121,12 @@ bool Operation::progress() {
     const ReturnedErrors returned(wants_returned_errors_);
     const bool any = execution_->progress();
     look_at_error();
-    if (execution_->ended()) finish();
+    if (execution_->ended()) {
+      finish();
+    } else if (!any && channel_ && state_->is_revoked()) {
+      execution_->give_up();
+      end(Communicator::error_if_revoked);
+    }
     return any;
   } catch (const std::bad_alloc&) {
     end(MPI_ERR_NO_MEM);
@@ -143,6 +151,7 @@ void Operation::finish() {
 void Operation::end(int error) {
   error_ = error;
   if (execution_->gave_up()) {
+    if (channel_) channel_->spoil();
     message_.abandon();
     staging_.abandon();
   }
