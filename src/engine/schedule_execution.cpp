@@ -290,7 +290,7 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
 }
 
 /// Returns an MPI error code.
-int ScheduleExecution::post_once(const Posting& posting, bool sends, MPI_Request* request) {
+int ScheduleExecution::post_once(const Posting& posting, bool sends, MPI_Request* request) const {
   const auto& [buffer, count, peer, tag] = posting;
   MPI_Datatype datatype = count == 0 ? MPI_Datatype{MPI_BYTE} : call_.element.datatype;
   return sends ? mpi.Isend(buffer, count, datatype, peer, tag, comm_, request)
@@ -298,7 +298,7 @@ int ScheduleExecution::post_once(const Posting& posting, bool sends, MPI_Request
 }
 
 int ScheduleExecution::post_kept(const Posting& posting, bool sends, MPI_Request* kept,
-                                 MPI_Request* request) {
+                                 MPI_Request* request) const {
   const auto& [buffer, count, peer, tag] = posting;
   MPI_Datatype datatype = call_.element.datatype;
   if (*kept == mpi.request_null) {

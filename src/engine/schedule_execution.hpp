@@ -91,8 +91,9 @@ class ScheduleExecution final : public Execution {
   void end_round(Flight& flight);
   void post_round(Flight& flight);
   void post(Flight& flight, const Action& action, std::size_t slot);
-  int post_once(const Posting& posting, bool sends, MPI_Request* request);
-  int post_kept(const Posting& posting, bool sends, MPI_Request* kept, MPI_Request* request);
+  [[nodiscard]] int post_once(const Posting& posting, bool sends, MPI_Request* request) const;
+  [[nodiscard]] int post_kept(const Posting& posting, bool sends, MPI_Request* kept,
+                              MPI_Request* request) const;
   void check_length(const Transfer& transfer, const MPI_Status& status);
   void finish(Flight& flight, const Transfer& transfer);
   void compute(const Flight& flight, const Action& action);

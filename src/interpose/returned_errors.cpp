@@ -42,10 +42,6 @@ ReturnedErrors::~ReturnedErrors() {
   mpi.Comm_set_errhandler(mpi.comm_world, of_program);
   mpi.Errhandler_free(&of_program);
 }
-#else
-ReturnedErrors::ReturnedErrors(bool wanted) : wanted_(wanted) {}
-
-ReturnedErrors::~ReturnedErrors() = default;
 #endif
 
 }  // namespace stretto

@@ -8,10 +8,13 @@
 
 namespace stretto {
 
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_ABI_OPENMPI
+struct ReturnedErrors {
+  explicit ReturnedErrors(bool /*wanted*/) {}
+};
+#else
 /// Whether a call whose errors are for `handler` must test its messages under ReturnedErrors.
 bool wants_returned_errors(MPI_Errhandler handler);
-#endif
 
 /// As long as one lives that was wanted, errors of requests are returned, in all threads.
 class ReturnedErrors {
@@ -24,5 +27,6 @@ class ReturnedErrors {
  private:
   bool wanted_;
 };
+#endif
 
 }  // namespace stretto
