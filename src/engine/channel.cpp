@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 #include <utility>
+#include <vector>
 
 #include "engine/immortal.hpp"
+#include "engine/patience.hpp"
 
 namespace stretto {
 
@@ -15,19 +16,7 @@ ChannelPool& channel_pool() {
   return pool;
 }
 
-std::string ChannelPool::open() {
-  mpi.Comm_rank(mpi.comm_world, &rank_);
-  mpi.Comm_size(mpi.comm_world, &ranks_);
-  MPI_Group group{};
-  mpi.Comm_group(mpi.comm_world, &group);
-  comm_ = mpi.comm_null;
-  int made = mpi.Comm_create(mpi.comm_world, group, &comm_) == MPI_SUCCESS && comm_ != mpi.comm_null ? 1 : 0;
-  mpi.Group_free(&group);
-  int made_everywhere = 0;
-  mpi.Allreduce(&made, &made_everywhere, 1, MPI_INT, MPI_MIN, mpi.comm_world);
-  if (made_everywhere == 0) return "the MPI library could not make a communicator for Stretto";
-  mpi.Comm_set_errhandler(comm_, mpi.errors_return);
-
+int ChannelPool::find_most_tag() {
   int most_tag = 32767;
   int* attribute = nullptr;
   int found = 0;
@@ -36,7 +25,21 @@ std::string ChannelPool::open() {
     most_tag = *attribute;
   }
   if (const char* most = std::getenv("_STRETTO_MOST_TAG")) most_tag = std::min(most_tag, std::atoi(most));
-  mpi.Allreduce(MPI_IN_PLACE, &most_tag, 1, MPI_INT, MPI_MIN, mpi.comm_world);
+  return most_tag;
+}
+
+std::string ChannelPool::open(int most_tag) {
+  mpi.Comm_rank(mpi.comm_world, &rank_);
+  mpi.Comm_size(mpi.comm_world, &ranks_);
+  MPI_Group group{};
+  mpi.Comm_group(mpi.comm_world, &group);
+  comm_ = mpi.comm_null;
+  const int error = mpi.Comm_create(mpi.comm_world, group, &comm_);
+  mpi.Group_free(&group);
+  if (error != MPI_SUCCESS || comm_ == mpi.comm_null) {
+    return "the MPI library could not make a communicator for Stretto";
+  }
+  mpi.Comm_set_errhandler(comm_, mpi.errors_return);
   tags_ = tags_for(most_tag, ranks_);
   // Rank r owns the channels 1 + r, 1 + r + ranks, …
   next_ = 1 + rank_;
@@ -49,17 +52,20 @@ std::string ChannelPool::open() {
 void ChannelPool::close() {
   const std::lock_guard lock(mutex_);
   is_open_ = false;
+  // Not blocking: a library that spins while it waits takes long where ranks outnumber cores.
   int expected = 0;
-  if (mpi.Reduce_scatter_block(sent_to_.data(), &expected, 1, MPI_INT, MPI_SUM, comm_) != MPI_SUCCESS) {
-    expected = 0;  // a rank is gone
-  }
+  const std::vector<int> one_each(sent_to_.size(), 1);
+  MPI_Request request = mpi.request_null;
+  mpi.Ireduce_scatter(sent_to_.data(), &expected, one_each.data(), MPI_INT, MPI_SUM, comm_, &request);
+  int known = 0;
+  Patience patience;
   // Looked for, as MPICH 5.0.2 over UCX matches no receive from anybody.
-  while (taken_in_ < expected) {
+  while (known == 0 || taken_in_ < expected || !sent_.empty()) {
+    if (known == 0) mpi.Test(&request, &known, MPI_STATUS_IGNORE);
     take_in_releases();
-    std::this_thread::yield();
+    remove_sent();
+    patience.fruitless();
   }
-  for (Sent& sent : sent_) mpi.Waitall(1, &sent.request, MPI_STATUSES_IGNORE);
-  sent_.clear();
   mpi.Comm_free(&comm_);
 }
 
@@ -107,14 +113,18 @@ void ChannelPool::release(int channel) {
     count_release(channel);
     return;
   }
+  remove_sent();
+  Sent& sent = sent_.emplace_back(Sent{channel, mpi.request_null});
+  mpi.Isend(&sent.channel, 1, MPI_INT, owner, release_tag, comm_, &sent.request);
+  ++sent_to_[static_cast<std::size_t>(owner)];
+}
+
+void ChannelPool::remove_sent() {
   sent_.remove_if([](Sent& sent) {
     int done = 0;
     mpi.Test(&sent.request, &done, MPI_STATUS_IGNORE);
     return done != 0;
   });
-  Sent& sent = sent_.emplace_back(Sent{channel, mpi.request_null});
-  mpi.Isend(&sent.channel, 1, MPI_INT, owner, release_tag, comm_, &sent.request);
-  ++sent_to_[static_cast<std::size_t>(owner)];
 }
 
 void ChannelPool::take_in_releases() {

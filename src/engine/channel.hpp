@@ -33,9 +33,12 @@ class ChannelPool {
   [[nodiscard]] int tags() const { return tags_; }
   static int tags_for(int most_tag, int ranks);
 
-  /// Collective over MPI_COMM_WORLD. Returns one line that says why there can be none, on all ranks alike, or
-  /// an empty one.
-  std::string open();
+  /// The highest tag that the library gives this rank.
+  static int find_most_tag();
+
+  /// Collective over MPI_COMM_WORLD; `most_tag` is the same on all ranks. Returns one line that says why
+  /// there can be none, or an empty one; on all ranks alike, as what MPI_Comm_create lacks is agreed upon.
+  std::string open(int most_tag);
   /// Collective over MPI_COMM_WORLD: takes in the last releases.
   void close();
 
@@ -67,6 +70,7 @@ class ChannelPool {
     MPI_Request request;
   };
   void take_in_releases();
+  void remove_sent();
   void count_release(int channel);
 
   std::mutex mutex_;

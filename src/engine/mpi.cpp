@@ -105,10 +105,9 @@ std::string load_mpi() {
   STRETTO_MPI_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND
 #ifdef STRETTO_ABI_MPICH
-  mpi.Type_get_contents_c =
-      reinterpret_cast<decltype(mpi.Type_get_contents_c)>(mpi_symbol("PMPI_Type_get_contents_c"));
-  mpi.Type_get_envelope_c =
-      reinterpret_cast<decltype(mpi.Type_get_envelope_c)>(mpi_symbol("PMPI_Type_get_envelope_c"));
+#define STRETTO_FIND(name) mpi.name = reinterpret_cast<decltype(mpi.name)>(mpi_symbol("PMPI_" #name));
+  STRETTO_MPI_4_FUNCTIONS(STRETTO_FIND)
+#undef STRETTO_FIND
 #endif
   mpi.comm_world = MPI_COMM_WORLD;
   mpi.comm_self = MPI_COMM_SELF;

@@ -42,29 +42,31 @@ namespace stretto {
 
 // clang-format off
 #define STRETTO_MPI_FUNCTIONS(X)                                                                             \
-  X(Abort) X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Comm_call_errhandler) X(Comm_create)               \
-  X(Comm_create_group) X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr)               \
-  X(Comm_get_errhandler) X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size)     \
-  X(Comm_split_type) X(Comm_test_inter) X(Errhandler_free) X(Error_class) X(Error_string) X(Finalized)       \
-  X(Get_count) X(Get_library_version) X(Group_free) X(Group_incl) X(Group_translate_ranks) X(Iallgather)     \
-  X(Iallreduce) X(Ialltoallv) X(Ibarrier) X(Ibcast) X(Igather) X(Improbe) X(Imrecv) X(Info_create)           \
-  X(Info_free) X(Info_set) X(Initialized) X(Iprobe) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Irsend)         \
-  X(Iscatter) X(Isend) X(Issend) X(Op_commutative) X(Op_create) X(Op_free) X(Pack) X(Query_thread) X(Recv)   \
-  X(Recv_init) X(Reduce) X(Reduce_local) X(Reduce_scatter_block) X(Request_free) X(Request_get_status)       \
-  X(Send) X(Send_init) X(Sendrecv) X(Start) X(Startall) X(Test) X(Testall) X(Testany) X(Testsome)            \
-  X(Type_commit) X(Type_contiguous) X(Type_create_resized) X(Type_create_struct) X(Type_free)                \
+  X(Abort) X(Allreduce) X(Bcast) X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group)       \
+  X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler)             \
+  X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type)         \
+  X(Comm_test_inter) X(Errhandler_free) X(Error_class) X(Error_string) X(Finalized) X(Get_count)             \
+  X(Get_library_version) X(Get_processor_name) X(Group_free) X(Group_incl) X(Group_translate_ranks)          \
+  X(Iallgather) X(Iallreduce) X(Ialltoallv) X(Ibarrier) X(Ibcast) X(Igather) X(Improbe) X(Imrecv)            \
+  X(Initialized) X(Iprobe) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Irsend) X(Iscatter) X(Isend) X(Issend)   \
+  X(Op_commutative) X(Op_create) X(Op_free) X(Pack) X(Query_thread) X(Recv) X(Recv_init) X(Reduce)           \
+  X(Reduce_local) X(Request_free) X(Request_get_status) X(Send) X(Send_init) X(Sendrecv) X(Start)            \
+  X(Startall) X(Test) X(Testall) X(Testany) X(Testsome) X(Type_commit) X(Type_contiguous)                    \
+  X(Type_create_resized) X(Type_create_struct) X(Type_free)                                                  \
   X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_size)          \
   X(Type_size_x) X(Unpack) X(Waitall)
 // clang-format on
+
+#ifdef STRETTO_ABI_MPICH
+#define STRETTO_MPI_4_FUNCTIONS(X) X(Precv_init) X(Pready) X(Psend_init) X(Type_get_envelope_c)
+#endif
 
 /// The functions and the most used handles of the MPI library in this process.
 struct MpiLibrary {
 #define STRETTO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
   STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
 #ifdef STRETTO_ABI_MPICH
-  // nullptr where the library is older than MPI 4.
-  STRETTO_DECLARE(Type_get_contents_c)
-  STRETTO_DECLARE(Type_get_envelope_c)
+  STRETTO_MPI_4_FUNCTIONS(STRETTO_DECLARE)  // nullptr where the library is older
 #endif
 #undef STRETTO_DECLARE
   MPI_Comm comm_world{};

@@ -1,80 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/find_topology.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "interpose/session.hpp"
+#include "select/cpu_domains.hpp"
 
 namespace stretto {
 namespace {
 
-/// For each rank of MPI_COMM_WORLD the lowest one that is in its part of a split; the same label on all ranks
-/// of a part. Frees the communicator.
-std::vector<int> label_parts(MPI_Comm part, int ranks) {
-  int label = session.world_rank;
-  if (part != mpi.comm_null) {
-    // Ordered by world rank, so that rank 0 of the part has the lowest.
-    mpi.Bcast(&label, 1, MPI_INT, 0, part);
-    mpi.Comm_free(&part);
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t sum = 14695981039346656037U;  // FNV-1a
+  for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+  return sum;
+}
+
+/// Machines may share a name (localhost), and what runs on one machine under several names is several nodes
+/// (containers).
+std::string name_of_node() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+  int length = 0;
+  mpi.Get_processor_name(name.data(), &length);
+  std::string boot;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::getline(file, boot);
+  return name.data() + (" " + boot);
+}
+
+Topology from_facts(const std::vector<RankFacts>& of_rank) {
+  std::unordered_map<std::uint64_t, int> number_of;
+  std::vector<int> nodes;
+  nodes.reserve(of_rank.size());
+  for (const RankFacts& rank : of_rank) {
+    nodes.push_back(number_of.try_emplace(rank.node, static_cast<int>(number_of.size())).first->second);
   }
-  std::vector<int> labels(static_cast<std::size_t>(ranks));
-  mpi.Allgather(&label, 1, MPI_INT, labels.data(), 1, MPI_INT, mpi.comm_world);
-  return labels;
-}
-
-MPI_Comm split(int kind, MPI_Info info) {
-  MPI_Comm part = mpi.comm_null;
-  const int error = mpi.Comm_split_type(mpi.comm_world, kind, session.world_rank, info, &part);
-  return error == MPI_SUCCESS ? part : mpi.comm_null;
-}
-
-enum class Domain { socket, numa };
-
-/// Ranks by socket or NUMA domain, as the library knows from hwloc where a rank is bound: by Open MPI's own
-/// split types, or by MPI 4's hardware-guided split. Labels that are equal on all ranks of a node if it does
-/// not say.
-std::vector<int> label_domains(Domain domain, const std::vector<int>& nodes) {
-  const int ranks = static_cast<int>(nodes.size());
-  MPI_Comm part = mpi.comm_null;
-#if defined(STRETTO_ABI_OPENMPI)
-  part = split(domain == Domain::socket ? OMPI_COMM_TYPE_SOCKET : OMPI_COMM_TYPE_NUMA, MPI_INFO_NULL);
-#elif defined(MPI_COMM_TYPE_HW_GUIDED)
-  MPI_Info info{};
-  mpi.Info_create(&info);
-  mpi.Info_set(info, "mpi_hw_resource_type",
-               domain == Domain::socket ? "hwloc://Package" : "hwloc://NUMANode");
-  part = split(MPI_COMM_TYPE_HW_GUIDED, info);
-  mpi.Info_free(&info);
-#endif
-  int known = part == mpi.comm_null ? 0 : 1;
-  int known_everywhere = 0;
-  std::vector<int> labels = label_parts(part, ranks);
-  mpi.Allreduce(&known, &known_everywhere, 1, MPI_INT, MPI_MIN, mpi.comm_world);
-  return known_everywhere != 0 ? labels : nodes;
-}
-
-Topology ask_mpi(int ranks) {
-  const std::vector<int> nodes = label_parts(split(MPI_COMM_TYPE_SHARED, MPI_INFO_NULL), ranks);
   Topology topology = Topology::from_labels(nodes);
   if (topology.max_ppn <= 2) return topology;  // domains would tell nothing
-  return Topology::from_labels(nodes, label_domains(Domain::socket, nodes),
-                               label_domains(Domain::numa, nodes));
+  // Where some rank is not bound, a node counts as one domain.
+  const auto labels = [&](std::int32_t RankFacts::*domain) {
+    std::vector<int> all;
+    all.reserve(of_rank.size());
+    for (const RankFacts& rank : of_rank) all.push_back(rank.*domain);
+    const bool known = std::find(all.begin(), all.end(), CpuDomains::unknown) == all.end();
+    return known ? all : std::vector<int>{};
+  };
+  return Topology::from_labels(nodes, labels(&RankFacts::socket), labels(&RankFacts::numa));
 }
 
 }  // namespace
 
-Topology find_topology(const Settings& settings) {
-  int ranks = 1;
-  mpi.Comm_size(mpi.comm_world, &ranks);
-  if (!settings.topology) return ask_mpi(ranks);
+void find_own_place(RankFacts& own) {
+  own.node = hash(name_of_node());
+  const CpuDomains domains = find_domains(allowed_cpus());
+  own.socket = domains.socket;
+  own.numa = domains.numa;
+}
+
+Topology find_topology(const Settings& settings, const std::vector<RankFacts>& of_rank) {
+  const auto ranks = static_cast<int>(of_rank.size());
+  if (!settings.topology) return from_facts(of_rank);
   if (settings.topology->ranks() == ranks) return *settings.topology;
   complain_once_on_rank_0(
       "STRETTO_TOPOLOGY has " + std::to_string(settings.topology->ranks()) +
       " rank(s), but MPI_COMM_WORLD has " + std::to_string(ranks) + "; " +
-      (settings.strict ? "the job ends (STRETTO_STRICT)" : "what MPI says about nodes is used"));
+      (settings.strict ? "the job ends (STRETTO_STRICT)" : "what ranks find about nodes is used"));
   if (settings.strict) mpi.Abort(mpi.comm_world, EXIT_FAILURE);
-  return ask_mpi(ranks);
+  return from_facts(of_rank);
 }
 
 }  // namespace stretto

@@ -101,7 +101,7 @@ int initialize() {
         "MPI was initialized without MPI_THREAD_MULTIPLE, which works that end while the program computes "
         "need; ask for it by MPI_Init_thread, or let Stretto initialize MPI");
   }
-  begin_session(Background::own);
+  begin_session(Background::own, AllCome::surely);
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
   make_group_types();
   return 0;

@@ -25,6 +25,7 @@
 #include "interpose/progress.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/shared_settings.hpp"
+#include "interpose/start_exchange.hpp"
 #include "interpose/statistics.hpp"
 #include "interpose/trace.hpp"
 #include "interpose/watchdog.hpp"
@@ -83,11 +84,31 @@ void remark_on_launcher() {
   if (other && !other->empty()) complain(*other);
 }
 
-/// Of all ranks.
-Background agree_on_background(Background background) {
-  int worst = static_cast<int>(background);
-  mpi.Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, mpi.comm_world);
-  return static_cast<Background>(worst);
+/// By this rank's own environment.
+double start_limit() {
+  const char* value = std::getenv("STRETTO_START_LIMIT");
+  return parse_settings(std::string("STRETTO_START_LIMIT=") + (value == nullptr ? "" : value))
+      .start_limit_seconds;
+}
+
+RankFacts find_own_facts(Background background) {
+  RankFacts own;
+  find_own_place(own);
+  own.most_tag = ChannelPool::find_most_tag();
+  own.background = static_cast<std::int32_t>(background);
+  return own;
+}
+
+/// The least and the most that any rank has.
+std::int32_t least(const StartFacts& facts, std::int32_t RankFacts::*what) {
+  std::int32_t found = facts.of_rank.front().*what;
+  for (const RankFacts& rank : facts.of_rank) found = std::min(found, rank.*what);
+  return found;
+}
+std::int32_t most(const StartFacts& facts, std::int32_t RankFacts::*what) {
+  std::int32_t found = facts.of_rank.front().*what;
+  for (const RankFacts& rank : facts.of_rank) found = std::max(found, rank.*what);
+  return found;
 }
 
 }  // namespace
@@ -111,7 +132,7 @@ void Session::force(Collective collective, Forced what) {
   }
 }
 
-void begin_session(Background background) {
+void begin_session(Background background, AllCome all_come) {
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
     const char* strict = std::getenv("STRETTO_STRICT");
@@ -125,9 +146,14 @@ void begin_session(Background background) {
     return;
   }
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
-  session.settings = share_settings();
   session.library = library_version();
-  if (!session.settings.disabled) share_table(session.settings, session.library);
+  StartFacts facts;
+  const double limit = all_come == AllCome::surely ? 0 : start_limit();
+  if (!exchange_facts(
+          find_own_facts(background), [] { return read_shared_settings(session.library); }, limit, facts)) {
+    return;
+  }
+  session.settings = take_shared_settings(facts.text, session.library);
   const bool writes = session.world_rank == 0 && !session.settings.disabled;
   if (writes) check_statistics_file(session.settings);
   for (const Complaint& complaint : session.settings.complaints) {
@@ -137,15 +163,15 @@ void begin_session(Background background) {
   if (session.settings.strict && !session.settings.complaints.empty()) end_job(session.world_rank == 0);
   if (session.settings.disabled) return;
   remark_on_launcher();
-  if (const std::string error = channel_pool().open(); !error.empty()) {
+  if (const std::string error = channel_pool().open(least(facts, &RankFacts::most_tag)); !error.empty()) {
     complain_once_on_rank_0(error + "; every call goes to it");
     return;
   }
 
   load_predefined_handles();
-  session.background = agree_on_background(background);
+  session.background = static_cast<Background>(most(facts, &RankFacts::background));
   session.non_blocking = session.background == Background::own;
-  session.topology = find_topology(session.settings);
+  session.topology = find_topology(session.settings, facts.of_rank);
   remark_on_shape(session.topology);
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();

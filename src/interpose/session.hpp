@@ -99,8 +99,13 @@ struct Session {
 
 extern Session session;
 
-/// Called when MPI_Init has succeeded, with what is possible on this rank. Collective over MPI_COMM_WORLD.
-void begin_session(Background background);
+/// Whether all ranks of MPI_COMM_WORLD begin the session: `surely`, at any time, where a program calls for
+/// it; `perhaps` in MPI_Init, as there may be ranks without the preload.
+enum class AllCome { surely, perhaps };
+
+/// Called when MPI_Init has succeeded, with what is possible on this rank. Collective over MPI_COMM_WORLD;
+/// where some rank does not come, there is no session on any.
+void begin_session(Background background, AllCome all_come);
 
 /// Called before MPI_Finalize: writes statistics and frees what is ours.
 void end_session();

@@ -49,7 +49,9 @@ STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* prov
   if (next.was_looked_at()) return initialize(next, argc, argv, required, provided);
   const int result = next.goes_to_tool() ? next(argc, argv, required, provided)
                                          : initialize(next, argc, argv, required, provided);
-  if (result == MPI_SUCCESS) begin_session(settle_background(plan_background(required), given_level));
+  if (result == MPI_SUCCESS) {
+    begin_session(settle_background(plan_background(required), given_level), AllCome::perhaps);
+  }
   return result;
 })
 
@@ -61,7 +63,7 @@ STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* prov
     const int result =                                                                                    \
         raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv);        \
     if (result == MPI_SUCCESS && !next.was_looked_at()) {                                                 \
-      begin_session(settle_background(planned, given_level));                                             \
+      begin_session(settle_background(planned, given_level), AllCome::perhaps);                           \
     }                                                                                                     \
     return result;                                                                                        \
   })

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "interpose/session.hpp"
@@ -13,40 +15,21 @@
 namespace stretto {
 namespace {
 
-/// Rank 0's text, on all ranks.
-void share(std::string& text) {
-  int length = static_cast<int>(text.size());
-  mpi.Bcast(&length, 1, MPI_INT, 0, mpi.comm_world);
-  text.resize(static_cast<std::size_t>(length));
-  if (length > 0) mpi.Bcast(text.data(), length, MPI_CHAR, 0, mpi.comm_world);
+/// A text behind others, and out again.
+void append(std::string& all, const std::string& text) {
+  all += std::to_string(text.size()) + ':' + text;
 }
 
-TableFile share_table_file(const Settings& settings, const std::string& library) {
-  TableFile file;
-  if (session.world_rank == 0) {
-    const auto name = parse_library_name(library);
-    file = read_table_file(settings.table_file, name ? name->family : "");
-  }
-  // A job that learns may make it.
-  if (settings.online && file.is_missing) file.path.clear();
-  share(file.path);
-  if (file.path.empty()) return file;
-  share(file.error);
-  share(file.text);
-  return file;
+std::string take(std::string_view& all) {
+  std::size_t size = 0;
+  const auto [colon, status] = std::from_chars(all.data(), all.data() + all.size(), size);
+  all.remove_prefix(static_cast<std::size_t>(colon - all.data()) + 1);
+  std::string text(all.substr(0, size));
+  all.remove_prefix(size);
+  return text;
 }
 
-}  // namespace
-
-Settings share_settings() {
-  std::string text;
-  if (session.world_rank == 0) text = settings_text(environ);
-  share(text);
-  return parse_settings(text);
-}
-
-void share_table(Settings& settings, const std::string& library) {
-  TableFile file = share_table_file(settings, library);
+void take_table(TableFile file, Settings& settings, const std::string& library) {
   if (file.path.empty()) return;
   const std::string name = (settings.table_file.empty() ? "" : "STRETTO_TABLE=") + file.path;
   const auto refuse = [&](const std::string& error) {
@@ -63,6 +46,34 @@ void share_table(Settings& settings, const std::string& library) {
   } catch (const FormatError& error) {
     refuse(error.what());
   }
+}
+
+}  // namespace
+
+std::string read_shared_settings(const std::string& library) {
+  const std::string text = settings_text(environ);
+  const Settings settings = parse_settings(text);
+  TableFile file;
+  if (!settings.disabled) {
+    const auto name = parse_library_name(library);
+    file = read_table_file(settings.table_file, name ? name->family : "");
+    // A job that learns may make it.
+    if (settings.online && file.is_missing) file.path.clear();
+  }
+  std::string all;
+  for (const std::string& part : {text, file.path, file.error, file.text}) append(all, part);
+  return all;
+}
+
+Settings take_shared_settings(const std::string& text, const std::string& library) {
+  std::string_view rest = text;
+  Settings settings = parse_settings(take(rest));
+  TableFile file;
+  file.path = take(rest);
+  file.error = take(rest);
+  file.text = take(rest);
+  take_table(std::move(file), settings, library);
+  return settings;
 }
 
 }  // namespace stretto

@@ -77,14 +77,15 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
     settings.topology = parse_topology(value);
   } catch (const TopologyError& error) {
     settings.complaints.push_back(
-        {std::string(topology_variable), error.what(), "what MPI says about nodes is used"});
+        {std::string(topology_variable), error.what(), "what ranks find about nodes is used"});
   }
 }
 
 std::string known_variables() {
   std::string names =
       "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, "
-      "STRETTO_STATS, STRETTO_STRICT, STRETTO_SUMMARY, STRETTO_TABLE, STRETTO_TOPOLOGY, STRETTO_TRACE, "
+      "STRETTO_START_LIMIT, STRETTO_STATS, STRETTO_STRICT, STRETTO_SUMMARY, STRETTO_TABLE, STRETTO_TOPOLOGY, "
+      "STRETTO_TRACE, "
       "STRETTO_WATCHDOG";
   for (const Collective collective : collectives) names += ", " + variable_of(collective);
   return names;
@@ -106,6 +107,8 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
     settings.online = parse_switch(name, value, settings);
   } else if (name == "STRETTO_CHECK") {
     settings.check = parse_switch(name, value, settings);
+  } else if (name == "STRETTO_START_LIMIT") {
+    if (!value.empty()) settings.start_limit_seconds = parse_duration(name, value, settings);
   } else if (name == "STRETTO_WATCHDOG") {
     settings.watchdog_seconds = parse_duration(name, value, settings);
   } else if (name == "STRETTO_STATS") {

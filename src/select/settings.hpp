@@ -39,12 +39,15 @@ struct Settings {
   bool check = false;
   /// After so long, a collective that has not ended is told of; 0: never.
   double watchdog_seconds = 0;
+  /// For so long a rank waits in MPI_Init for the others to show that they run with Stretto; 0: for ever.
+  /// Each goes by its own environment, as rank 0's comes after that.
+  double start_limit_seconds = 30;
   std::string statistics_file;  // empty: none
   Summary summary = Summary::none;
   std::string trace_folder;  // empty: none
   /// `none`, or the file of a tuning table; empty: the one at the default place (select/table_file.hpp).
   std::string table_file;
-  /// Instead of what MPI says about nodes; empty: none. Of MPI_COMM_WORLD.
+  /// Instead of what ranks find about nodes; empty: none. Of MPI_COMM_WORLD.
   std::optional<Topology> topology;
   /// For each collective; empty: the built-in rule.
   std::array<std::optional<Spec>, collectives.size()> forced;

@@ -34,7 +34,7 @@ struct Site {
   std::vector<Level> levels;  // the nearest first; those that there are
 };
 
-/// Collective over MPI_COMM_WORLD: asks MPI, as Stretto itself does (find_topology.hpp).
+/// Collective over MPI_COMM_WORLD: asks MPI, whose own algorithms go by that.
 Site find_site();
 
 /// Ranks of two nodes far from each other in the order of nodes, from the first half and from the second:

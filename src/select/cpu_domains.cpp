@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/cpu_domains.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+namespace stretto {
+namespace {
+
+constexpr int most_cpus = 1 << 16;
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// The first of `domain` if all of `cpus` are in it.
+int label_of(const std::vector<int>& domain, const std::vector<int>& cpus) {
+  const bool has_all = std::all_of(cpus.begin(), cpus.end(), [&](int cpu) {
+    return std::find(domain.begin(), domain.end(), cpu) != domain.end();
+  });
+  return has_all && !domain.empty() ? *std::min_element(domain.begin(), domain.end()) : CpuDomains::unknown;
+}
+
+/// The NUMA domain of a processor, by its number; empty if the kernel knows of none.
+std::string name_of_numa(const std::string& cpu_folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(cpu_folder, error)) {
+    std::string name = entry.path().filename().string();
+    constexpr std::string_view stem = "node";
+    if (name.starts_with(stem) && name.find_first_not_of("0123456789", stem.size()) == std::string::npos) {
+      return name;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<int> parse_cpu_list(const std::string& text) {
+  std::vector<int> cpus;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    int first = 0;
+    auto [rest, status] = std::from_chars(at, end, first);
+    if (status != std::errc{}) return {};
+    int last = first;
+    if (rest != end && *rest == '-') {
+      const auto [after, is_number] = std::from_chars(rest + 1, end, last);
+      if (is_number != std::errc{}) return {};
+      rest = after;
+    }
+    if (first < 0 || last < first || last >= most_cpus) return {};
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    if (rest != end && *rest != ',') return {};
+    at = rest == end ? end : rest + 1;
+  }
+  return cpus;
+}
+
+CpuDomains find_domains(const std::vector<int>& cpus, const std::string& folder) {
+  CpuDomains found;
+  if (cpus.empty()) return found;
+  const std::string cpu_folder = folder + "/cpu/cpu" + std::to_string(cpus.front());
+  std::string socket = first_line(cpu_folder + "/topology/package_cpus_list");
+  if (socket.empty()) socket = first_line(cpu_folder + "/topology/core_siblings_list");  // before Linux 5.3
+  found.socket = label_of(parse_cpu_list(socket), cpus);
+  if (const std::string numa = name_of_numa(cpu_folder); !numa.empty()) {
+    found.numa = label_of(parse_cpu_list(first_line(folder + "/node/" + numa + "/cpulist")), cpus);
+  }
+  return found;
+}
+
+std::vector<int> allowed_cpus() {
+  for (int most = CPU_SETSIZE; most <= most_cpus; most *= 4) {
+    std::vector<cpu_set_t> set(CPU_ALLOC_SIZE(most) / sizeof(cpu_set_t));
+    const std::size_t bytes = set.size() * sizeof(cpu_set_t);
+    if (sched_getaffinity(0, bytes, set.data()) != 0) continue;
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < most; ++cpu) {
+      if (CPU_ISSET_S(cpu, bytes, set.data())) cpus.push_back(cpu);
+    }
+    return cpus;
+  }
+  return {};
+}
+
+}  // namespace stretto

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, in callbacks in which all of MPI may still
+// be used: a program (or a library in it) makes its last collectives there, blocking, non-blocking and
+// persistent, of which some were begun before. An attribute that was set last is deleted first.
+#include <array>
+#include <cstdio>
+#include <vector>
+
+#include "check.hpp"
+
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+#if MPI_VERSION < 4
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#endif
+
+namespace {
+
+constexpr int count = 1000;
+
+struct Reduction {
+  std::vector<int> input = std::vector<int>(count);
+  std::vector<int> output = std::vector<int>(count);
+  MPI_Request request = MPI_REQUEST_NULL;
+
+  void fill(int round) {
+    for (int i = 0; i < count; ++i) input[static_cast<std::size_t>(i)] = round + i + world_rank();
+    std::fill(output.begin(), output.end(), -1);
+  }
+  void check(int round) const {
+    const int ranks = size_of(MPI_COMM_WORLD);
+    for (int i = 0; i < count; ++i) {
+      CHECK(output[static_cast<std::size_t>(i)] == ranks * (round + i) + ranks * (ranks - 1) / 2);
+    }
+  }
+  void start_new(int round) {
+    fill(round);
+    MPI_Iallreduce(input.data(), output.data(), count, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  }
+};
+
+Reduction persistent;
+Reduction begun_before;
+std::vector<int> order;
+
+int delete_first_set(MPI_Comm /*comm*/, int /*keyval*/, void* /*value*/, void* /*extra*/) {
+  order.push_back(1);
+  persistent.fill(2);
+  MPI_Start(&persistent.request);
+  int done = 0;
+  while (done == 0) MPI_Test(&persistent.request, &done, MPI_STATUS_IGNORE);
+  persistent.check(2);
+  MPI_Request_free(&persistent.request);
+  CHECK(persistent.request == MPI_REQUEST_NULL);
+  CHECK(order == std::vector<int>({2, 1}));
+  if (world_rank() == 0) std::puts("right");
+  return MPI_SUCCESS;
+}
+
+int delete_second_set(MPI_Comm /*comm*/, int /*keyval*/, void* /*value*/, void* /*extra*/) {
+  order.push_back(2);
+  int done = 0;
+  while (done == 0) MPI_Test(&begun_before.request, &done, MPI_STATUS_IGNORE);
+  CHECK(begun_before.request == MPI_REQUEST_NULL);
+  begun_before.check(5);
+
+  Reduction blocking;
+  blocking.fill(3);
+  MPI_Allreduce(blocking.input.data(), blocking.output.data(), count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  blocking.check(3);
+  std::array<Reduction, 3> several;
+  for (Reduction& one : several) one.start_new(4);
+  for (Reduction& one : several) {
+    MPI_Wait(&one.request, MPI_STATUS_IGNORE);
+    one.check(4);
+  }
+  CHECK(choice(MPI_COMM_WORLD, count * sizeof(int)) == forced_spec());
+  return MPI_SUCCESS;
+}
+
+void set_attribute(MPI_Comm_delete_attr_function* callback) {
+  int keyval = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, callback, &keyval, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+  MPI_Comm_free_keyval(&keyval);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  set_attribute(&delete_first_set);
+  set_attribute(&delete_second_set);
+  MPI_Allreduce_init(persistent.input.data(), persistent.output.data(), count, MPI_INT, MPI_SUM,
+                     MPI_COMM_WORLD, MPI_INFO_NULL, &persistent.request);
+  persistent.fill(1);
+  MPI_Start(&persistent.request);
+  MPI_Wait(&persistent.request, MPI_STATUS_IGNORE);
+  persistent.check(1);
+  begun_before.start_new(5);
+  MPI_Finalize();
+}
