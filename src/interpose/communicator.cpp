@@ -53,13 +53,6 @@ std::set<Attachment*>& registry() {
   return all;
 }
 
-/// MPI_Comm_dup copies no state: a duplicate starts with none. (Our own function, as MPI_COMM_NULL_COPY_FN is
-/// a symbol of the MPI library in Open MPI.)
-int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
-  *flag = 0;
-  return MPI_SUCCESS;
-}
-
 int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
   auto* attachment = static_cast<Attachment*>(value);
   {
@@ -302,6 +295,11 @@ STRETTO_TAKE_OVER(Comm_free, (void* comm), {
   if (handle != nullptr && !next.was_looked_at()) wait_until_opened(*handle);
   return next(comm);
 })
+
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
 
 void make_communicator_keyval() {
   mpi.Comm_create_keyval(&copy_nothing, &detach, &session.keyval, nullptr);

@@ -119,6 +119,10 @@ class Communicator {
 /// code, of which the library has told the program's handler already.
 int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state);
 
+/// For our attributes: a duplicate of a communicator starts with none. (MPI_COMM_NULL_COPY_FN is a symbol of
+/// the MPI library in Open MPI.)
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag);
+
 void make_communicator_keyval();
 
 /// To be called before a communicator is freed: waits until its ranks have agreed on tags where the library

@@ -76,7 +76,6 @@ void end_mpi(int status, void* process) {
              "; all ranks end");
     end_job(true, status != 0 ? status : EXIT_FAILURE);
   }
-  end_session();
   free_group_types();
   find_entry<int()>("MPI_Finalize")();
 }

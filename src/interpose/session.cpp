@@ -111,6 +111,42 @@ std::int32_t most(const StartFacts& facts, std::int32_t RankFacts::*what) {
   return found;
 }
 
+/// Frees what is ours, after the last call of the program, and writes what is kept until the end.
+void end_session() {
+  if (!session.active) return;
+  drain_outstanding();
+  session.active = false;
+  end_watchdog();
+  if (const std::string error = end_trace(); !error.empty()) complain(error);
+  if (!session.settings.statistics_file.empty() && session.world_rank == 0) {
+    const std::string error = write_statistics(session.settings.statistics_file);
+    if (!error.empty()) complain(error);
+  }
+  if (session.settings.summary != Summary::none && session.world_rank == 0) complain(summary_text());
+  free_requests();
+  free_left_handles();
+  free_all_communicators();
+  if (session.world_rank == 0) {
+    if (const std::string error = save_learned(); !error.empty()) complain(error);
+  }
+  channel_pool().close();
+  mpi.Group_free(&session.world_group);
+}
+
+/// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, the last one first. In callbacks of
+/// theirs a program may use all of MPI. Ours is set in MPI_Init, before any of the program's, so it comes
+/// last.
+void end_with_mpi() {
+  const auto end = [](MPI_Comm, int, void*, void*) -> int {
+    end_session();
+    return MPI_SUCCESS;
+  };
+  int keyval = 0;
+  mpi.Comm_create_keyval(&copy_nothing, end, &keyval, nullptr);
+  mpi.Comm_set_attr(mpi.comm_self, keyval, &session);
+  mpi.Comm_free_keyval(&keyval);  // goes with the attribute
+}
+
 }  // namespace
 
 std::size_t Session::choice_floor(Collective collective, Face face) const {
@@ -186,28 +222,8 @@ void begin_session(Background background, AllCome all_come) {
   begin_online();
   begin_trace();
   begin_watchdog();
+  end_with_mpi();
   session.active = true;
-}
-
-void end_session() {
-  if (!session.active) return;
-  drain_outstanding();
-  session.active = false;
-  end_watchdog();
-  if (const std::string error = end_trace(); !error.empty()) complain(error);
-  if (!session.settings.statistics_file.empty() && session.world_rank == 0) {
-    const std::string error = write_statistics(session.settings.statistics_file);
-    if (!error.empty()) complain(error);
-  }
-  if (session.settings.summary != Summary::none && session.world_rank == 0) complain(summary_text());
-  free_requests();
-  free_left_handles();
-  free_all_communicators();
-  if (session.world_rank == 0) {
-    if (const std::string error = save_learned(); !error.empty()) complain(error);
-  }
-  channel_pool().close();
-  mpi.Group_free(&session.world_group);
 }
 
 void end_job(bool has_spoken, int status) {

@@ -104,11 +104,8 @@ extern Session session;
 enum class AllCome { surely, perhaps };
 
 /// Called when MPI_Init has succeeded, with what is possible on this rank. Collective over MPI_COMM_WORLD;
-/// where some rank does not come, there is no session on any.
+/// where some rank does not come, there is no session on any. It ends in MPI_Finalize.
 void begin_session(Background background, AllCome all_come);
-
-/// Called before MPI_Finalize: writes statistics and frees what is ours.
-void end_session();
 
 /// Ends the job when one rank, of those that call this, has said why. None returns.
 [[noreturn]] void end_job(bool has_spoken, int status = EXIT_FAILURE);

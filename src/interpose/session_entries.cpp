@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a session begins and ends, and what the program hears of threads.
+// Where a session begins, and what the program hears of threads.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -74,11 +74,6 @@ STRETTO_TAKE_OVER(Query_thread, (int* provided), {
   const int result = next(provided);
   if (provided != nullptr) *provided = std::min(*provided, asked_level.load());
   return result;
-})
-
-STRETTO_TAKE_OVER(Finalize, (), {
-  if (!next.was_looked_at()) end_session();
-  return next();
 })
 
 }  // namespace stretto
