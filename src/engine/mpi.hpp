@@ -42,7 +42,8 @@ namespace stretto {
 
 // clang-format off
 #define STRETTO_MPI_FUNCTIONS(X)                                                                             \
-  X(Abort) X(Allreduce) X(Bcast) X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_group)       \
+  X(Abort) X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Comm_call_errhandler) X(Comm_create)               \
+  X(Comm_create_group)                                                                                       \
   X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler)             \
   X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type)         \
   X(Comm_test_inter) X(Errhandler_free) X(Error_class) X(Error_string) X(Finalized) X(Get_count)             \
@@ -58,7 +59,8 @@ namespace stretto {
 // clang-format on
 
 #ifdef STRETTO_ABI_MPICH
-#define STRETTO_MPI_4_FUNCTIONS(X) X(Precv_init) X(Pready) X(Psend_init) X(Type_get_envelope_c)
+#define STRETTO_MPI_4_FUNCTIONS(X) \
+  X(Precv_init) X(Pready) X(Psend_init) X(Type_get_contents_c) X(Type_get_envelope_c)
 #endif
 
 /// The functions and the most used handles of the MPI library in this process.
