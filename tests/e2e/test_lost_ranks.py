@@ -152,7 +152,8 @@ class Loser:
         line = self.ranks.line(RANKS, program)
         environment = {**os.environ, **self.ranks.install.environment()}
         if settings is not None:
-            line = launch.command(line, {**environment, **settings})
+            # Otherwise non-blocking calls by the program's own operation would be the MPI library's.
+            line = launch.command(line, {**environment, "STRETTO_PROGRESS_THREAD": "1", **settings})
         process = subprocess.Popen(
             line,
             env=environment,

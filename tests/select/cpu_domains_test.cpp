@@ -2,6 +2,7 @@
 #include "select/cpu_domains.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -25,8 +26,8 @@ TEST(CpuDomains, ReadsLists) {
 class Machine : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "/cpu_domains";
-    std::filesystem::remove_all(folder_);
+    // Tests run side by side, each in a process of its own.
+    folder_ = testing::TempDir() + "/cpu_domains." + std::to_string(getpid());
     for (int cpu = 0; cpu < 8; ++cpu) {
       const std::string name = folder_ + "/cpu/cpu" + std::to_string(cpu);
       write(name + "/topology", cpu < 6 ? "package_cpus_list" : "core_siblings_list",
