@@ -123,8 +123,9 @@ using Word = RawHandle;
     return next arguments;                                   \
   })
 
-#define STRETTO_MAKES_PERSISTENT(function, parameters, arguments, last)        \
+#define STRETTO_MAKES(function, parameters, arguments, last, before)           \
   STRETTO_TAKE_OVER_FUNCTION(function, parameters, {                           \
+    before;                                                                    \
     const WaitingElsewhere elsewhere;                                          \
     const int result = next arguments;                                         \
     if (result == MPI_SUCCESS && session.active) {                             \
@@ -132,22 +133,15 @@ using Word = RawHandle;
     }                                                                          \
     return result;                                                             \
   })
+#define STRETTO_MAKES_PERSISTENT(function, parameters, arguments, last) \
+  STRETTO_MAKES(function, parameters, arguments, last, )
+#define STRETTO_MAKES_REDUCTION(function, parameters, arguments, last) \
+  STRETTO_MAKES(function, parameters, arguments, last, note_background_reduction(a4))
 
 #define STRETTO_REDUCES(function, parameters, arguments, last) \
   STRETTO_TAKE_OVER_FUNCTION(function, parameters, {           \
     note_background_reduction(a4);                             \
     return next arguments;                                     \
-  })
-
-#define STRETTO_MAKES_REDUCTION(function, parameters, arguments, last)         \
-  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {                           \
-    note_background_reduction(a4);                                             \
-    const WaitingElsewhere elsewhere;                                          \
-    const int result = next arguments;                                         \
-    if (result == MPI_SUCCESS && session.active) {                             \
-      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last)); \
-    }                                                                          \
-    return result;                                                             \
   })
 
 #include "generated_entries.inc"
