@@ -3,12 +3,12 @@
 // computes, or is in MPI at any thread level, answers all the same, since nothing of it goes through MPI.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace stretto {
@@ -20,7 +20,10 @@ struct CommunicatorId {
   /// Among those of the same ranks, in the order of their first calls.
   std::uint64_t ordinal = 0;
 
-  friend auto operator<=>(const CommunicatorId&, const CommunicatorId&) = default;
+  friend bool operator==(const CommunicatorId&, const CommunicatorId&) = default;
+  friend bool operator<(const CommunicatorId& left, const CommunicatorId& right) {
+    return std::tie(left.group, left.ordinal) < std::tie(right.group, right.ordinal);
+  }
 };
 
 struct CallId {
@@ -28,7 +31,10 @@ struct CallId {
   /// From 0 on.
   std::uint64_t number = 0;
 
-  friend auto operator<=>(const CallId&, const CallId&) = default;
+  friend bool operator==(const CallId&, const CallId&) = default;
+  friend bool operator<(const CallId& left, const CallId& right) {
+    return std::tie(left.communicator, left.number) < std::tie(right.communicator, right.number);
+  }
 };
 
 /// All but open() is for one thread.

@@ -164,6 +164,7 @@ std::string summary_text() {
   const std::string small = is_of_all ? "" : " (small ones are not counted)";
   if (calls == 0) return "no collective was counted" + where + small;
   std::vector<std::pair<std::string, Count>> specs;
+  specs.reserve(by_spec.size());
   for (const auto& [key, count] : by_spec) specs.emplace_back(key.first + " by " + key.second, count);
   std::stable_sort(specs.begin(), specs.end(), [](const auto& left, const auto& right) {
     return left.second.seconds > right.second.seconds;
