@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ from stretto.guidelines import check, mockups
 from stretto.guidelines_file import Guidelines, LibraryChecks, write_guidelines
 from stretto.results import Run, Series
 from stretto.study_file import Study, StudyRun, write_study
+
+# A shell that runs the tests in the background has them ignore interrupts. Programs that they start would
+# inherit that, and tests that interrupt them would wait in vain.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ALLREDUCE = COLLECTIVES["allreduce"]
 SIZES = [4 << 10, 64 << 10, 1 << 20, 16 << 20]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,8 +73,6 @@ def _one_line() -> Iterator[None]:
         for line in getattr(error, "exports", []):
             typer.echo(line)
         raise typer.Exit(error.status) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(128 + signal.SIGINT) from None
     except Exception as error:
         # Typer's own errors of usage; older versions take the class from click, newer ones have their own.
         if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":

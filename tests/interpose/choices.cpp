@@ -84,7 +84,8 @@ int main(int argc, char** argv) {
 
   Sum left(8000);
   MPI_Op op{};
-  MPI_Op_create(&take_left, 0, &op);
+  // Looked up: of a program below MPI_THREAD_MULTIPLE that refers to it, calls in the background are native.
+  reinterpret_cast<decltype(&MPI_Op_create)>(dlsym(RTLD_DEFAULT, "MPI_Op_create"))(&take_left, 0, &op);
   MPI_Allreduce(left.input.data(), left.output.data(), left.count(), MPI_INT, op, MPI_COMM_WORLD);
   CHECK(left.is(0));
   MPI_Op_free(&op);

@@ -15,6 +15,8 @@ from stretto.paths import library
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = ROOT / "tests" / "interpose"
 SECONDS = 100
+# Open MPI's C++ bindings make every program refer to MPI_Op_create.
+CXX_FLAGS = ["-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Runner:
         out = self.folder / ("".join([Path(source).stem, *flags]).replace("/", "_") + ".exe")
         compiler = "mpicc" if source.endswith(".c") else "mpicxx"
         if not out.exists():
-            standard = [] if source.endswith(".c") else ["-std=c++20", "-I", str(ROOT / "src")]
+            standard = [] if source.endswith(".c") else [*CXX_FLAGS, "-I", str(ROOT / "src")]
             argv = [f"{compiler}.{self.abi}", *standard, str(PROGRAMS / source), "-o", str(out), *flags]
             subprocess.run(argv, check=True, capture_output=True)
         return out

@@ -58,7 +58,7 @@ def test_the_help_tells_of_exit_statuses() -> None:
     [
         (StrettoError("no"), 2, "stretto: no\n"),
         (WrongResultError("no"), 1, "stretto: no\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "stretto: ended by SIGINT\n"),
     ],
 )
 def test_exit_statuses(error: BaseException, status: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
