@@ -20,9 +20,8 @@ WITHOUT = 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in %s) unset LD_PRELOAD;; esac
 def run_without(mpi: Runner, ranks: int, missing: list[int], **settings: str) -> Ran:
     program = str(mpi.compiled("partly.c"))
     shell = WITHOUT % "|".join(map(str, missing))
-    return mpi.run(
-        ["sh", "-c", shell, program], ranks=ranks, STRETTO_START_LIMIT="2s", STRETTO_BCAST="chain", **settings
-    )
+    given = {"STRETTO_START_LIMIT": "2s", "STRETTO_BCAST": "chain", **settings}
+    return mpi.run(["sh", "-c", shell, program], ranks=ranks, more=given)
 
 
 @pytest.mark.parametrize(
