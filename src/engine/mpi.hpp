@@ -51,7 +51,7 @@ namespace stretto {
   X(Iallgather) X(Iallreduce) X(Ialltoallv) X(Ibarrier) X(Ibcast) X(Igather) X(Improbe) X(Imrecv)            \
   X(Initialized) X(Iprobe) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Irsend) X(Iscatter) X(Isend) X(Issend)   \
   X(Op_commutative) X(Op_create) X(Op_free) X(Pack) X(Query_thread) X(Recv) X(Recv_init) X(Reduce)           \
-  X(Reduce_local) X(Request_free) X(Request_get_status) X(Send) X(Send_init) X(Sendrecv) X(Start)            \
+  X(Reduce_local) X(Request_free) X(Send) X(Send_init) X(Sendrecv) X(Start)            \
   X(Startall) X(Test) X(Testall) X(Testany) X(Testsome) X(Type_commit) X(Type_contiguous)                    \
   X(Type_create_resized) X(Type_create_struct) X(Type_free)                                                  \
   X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent) X(Type_size)          \

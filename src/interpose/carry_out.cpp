@@ -72,8 +72,7 @@ void remark_on_background() {
   if (session.non_blocking) {
     complain_once_on_rank_0(
         "non-blocking reductions by an operation of the program's are left to the MPI library: no other "
-        "thread may "
-        "run it; set STRETTO_PROGRESS_THREAD=1 if any thread may");
+        "thread may run it; set STRETTO_PROGRESS_THREAD=1 if any thread may");
   } else {
     complain_once_on_rank_0(std::string("non-blocking calls are left to the MPI library: ") +
                             reason_of(session.background));

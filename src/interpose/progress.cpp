@@ -2,7 +2,6 @@
 #include "interpose/progress.hpp"
 
 #include <atomic>
-#include <bit>
 #include <mutex>
 #include <string>
 #include <system_error>

@@ -77,9 +77,7 @@ void remark_on_shape(const Topology& job) {
       (used.empty() ? "the built-in rule is used" : "what it says of " + used + " is used"));
 }
 
-void remark_on_launcher() {
-  int ranks = 1;
-  mpi.Comm_size(mpi.comm_world, &ranks);
+void remark_on_launcher(int ranks) {
   const std::optional<std::string> other = find_other_launcher(ranks);
   if (other && !other->empty()) complain(*other);
 }
@@ -97,18 +95,6 @@ RankFacts find_own_facts(Background background) {
   own.most_tag = ChannelPool::find_most_tag();
   own.background = static_cast<std::int32_t>(background);
   return own;
-}
-
-/// The least and the most that any rank has.
-std::int32_t least(const StartFacts& facts, std::int32_t RankFacts::*what) {
-  std::int32_t found = facts.of_rank.front().*what;
-  for (const RankFacts& rank : facts.of_rank) found = std::min(found, rank.*what);
-  return found;
-}
-std::int32_t most(const StartFacts& facts, std::int32_t RankFacts::*what) {
-  std::int32_t found = facts.of_rank.front().*what;
-  for (const RankFacts& rank : facts.of_rank) found = std::max(found, rank.*what);
-  return found;
 }
 
 /// Frees what is ours, after the last call of the program, and writes what is kept until the end.
@@ -198,14 +184,16 @@ void begin_session(Background background, AllCome all_come) {
   }
   if (session.settings.strict && !session.settings.complaints.empty()) end_job(session.world_rank == 0);
   if (session.settings.disabled) return;
-  remark_on_launcher();
-  if (const std::string error = channel_pool().open(least(facts, &RankFacts::most_tag)); !error.empty()) {
+  remark_on_launcher(static_cast<int>(facts.of_rank.size()));
+  const int most_tag = std::ranges::min(facts.of_rank, {}, &RankFacts::most_tag).most_tag;
+  if (const std::string error = channel_pool().open(most_tag); !error.empty()) {
     complain_once_on_rank_0(error + "; every call goes to it");
     return;
   }
 
   load_predefined_handles();
-  session.background = static_cast<Background>(most(facts, &RankFacts::background));
+  session.background =
+      static_cast<Background>(std::ranges::max(facts.of_rank, {}, &RankFacts::background).background);
   session.non_blocking = session.background == Background::own;
   session.topology = find_topology(session.settings, facts.of_rank);
   remark_on_shape(session.topology);
