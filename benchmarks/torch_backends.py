@@ -17,17 +17,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import torch
 import torch.distributed as dist
 from rich.table import Table
 
 import stretto.torch  # noqa: F401  registers the backend
-from stretto.bench_collectives import COLLECTIVES, LinkBound
-from stretto.console import console_for
-from stretto.files import write_atomically
-from stretto.json_files import file_text
-from stretto.statistics import Estimate, estimate_median, speedup
-from stretto.units import format_bytes, format_seconds, parse_rate, parse_sizes, three_digits
+import torch
+from stretto.spec.collectives import COLLECTIVES, LinkBound
+from stretto.support.console import console_for
+from stretto.support.estimates import Estimate, estimate_median, speedup
+from stretto.support.files import write_atomically
+from stretto.support.json_files import file_text
+from stretto.support.units import format_bytes, format_seconds, parse_rate, parse_sizes, three_digits
 
 BACKENDS = ("stretto", "gloo")
 TYPES = (torch.float32, torch.bfloat16)

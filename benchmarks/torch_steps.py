@@ -17,17 +17,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-import torch
 import torch.distributed as dist
 from rich.table import Table
 from torch.nn.parallel import DistributedDataParallel
 from torch_backends import BACKENDS, groups_of, seconds_of_slowest, with_interval
 
-from stretto.architectures import ARCHITECTURES
-from stretto.console import console_for
-from stretto.files import write_atomically
-from stretto.json_files import file_text
-from stretto.statistics import estimate_median, speedup
+import torch
+from stretto.spec.architectures import ARCHITECTURES
+from stretto.support.console import console_for
+from stretto.support.estimates import estimate_median, speedup
+from stretto.support.files import write_atomically
+from stretto.support.json_files import file_text
 from stretto.workers import torch_network
 from stretto.workers.images import Source, find_source
 

@@ -22,7 +22,7 @@ from mpi4py import MPI  # noqa: E402  after what it reads
 from numpy.typing import NDArray  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
-from stretto.units import parse_bytes  # noqa: E402
+from stretto.support.units import parse_bytes  # noqa: E402
 from stretto.workers.switch import force_allreduce  # noqa: E402
 
 WIDTH = 192

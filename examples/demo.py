@@ -22,11 +22,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from stretto import launch, mpi
-from stretto.errors import StrettoError
-from stretto.interruption import INTERRUPTIONS, exit_status_of, signals_as_exceptions
-from stretto.lab import Lab, check_machine
-from stretto.mpi import Flavor, Install
+from stretto.launch import mpi
+from stretto.launch import run as launch
+from stretto.launch.lab import Lab, check_machine
+from stretto.launch.mpi import Flavor, Install
+from stretto.support.errors import StrettoError
+from stretto.support.interruption import INTERRUPTIONS, exit_status_of, signals_as_exceptions
 
 LAB = "stretto-demo"
 RATE = "200mbit"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import time
 
-import torch
 import torch.distributed as dist
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -18,6 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 # The backend "stretto"; and, for every backend, the variables that init_process_group looks for.
 import stretto.torch  # noqa: F401
+import torch
 
 
 def train(steps: int, batch: int, width: int, seed: int) -> tuple[float, float]:

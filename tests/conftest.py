@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from stretto.bench_collectives import COLLECTIVES, LinkBound
-from stretto.guidelines import check, mockups
-from stretto.guidelines_file import Guidelines, LibraryChecks, write_guidelines
-from stretto.results import Run, Series
-from stretto.study_file import Study, StudyRun, write_study
+from stretto.results.runs import Run, Series
+from stretto.spec.collectives import COLLECTIVES, LinkBound
+from stretto.study.file import Study, StudyRun, write_study
+from stretto.study.guidelines import check, mockups
+from stretto.study.guidelines_file import Guidelines, LibraryChecks, write_guidelines
 
 # A shell that runs the tests in the background has them ignore interrupts. Programs that they start would
 # inherit that, and tests that interrupt them would wait in vain.

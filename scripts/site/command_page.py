@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from stretto.cli import app
+from stretto.cli.main import app
 
 # Typer's classes of commands and parameters are its own or click's, by its version: hence Any.
 

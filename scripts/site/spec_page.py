@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stretto import _core
-from stretto.algorithm_table import order_text, pattern_text, usual_text
+from stretto.show.algorithms import order_text, pattern_text, usual_text
 
 _INTRODUCTION = """# Specs
 

@@ -10,7 +10,7 @@ namespace stretto {
 
 /// The sizes, in bytes, at which the built-in rule (rule.cpp) turns. scripts/derive-rule writes the figures:
 /// those with which, by the schedule walker, the rule loses least against the best spec on the machines that
-/// are committed in python/stretto/machines (docs/models.md).
+/// are committed in python/stretto/model/machines (docs/models.md).
 struct RuleConstants {
   /// What pipelined schedules of blocking calls send at a time. Short enough that every library sends it
   /// eagerly, long enough that the cost of a message is small against its time.

@@ -17,8 +17,9 @@ import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
-from stretto import launch, mpi
-from stretto.mpi import Install
+from stretto.launch import mpi
+from stretto.launch import run as launch
+from stretto.launch.mpi import Install
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stretto import launch
+from stretto.launch import run as launch
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from stretto import _core
-from stretto.trace import join
-from stretto.trace_files import read_folder
+from stretto.trace.analysis import join
+from stretto.trace.files import read_folder
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks

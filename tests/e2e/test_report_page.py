@@ -17,8 +17,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
-from stretto.report import page_text
-from stretto.report_inputs import read_inputs
+from stretto.cli.report import page_text
+from stretto.report.inputs import read_inputs
 
 KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics")
 # Each chart with its traces.

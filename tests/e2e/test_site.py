@@ -19,8 +19,8 @@ from selenium.webdriver.support.wait import WebDriverWait
 from typer.testing import CliRunner
 
 from stretto import _core
-from stretto.cli import app
-from stretto.launch import TOOL_VARIABLES
+from stretto.cli.main import app
+from stretto.launch.run import TOOL_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import torch
 import torch.distributed as dist
 
 import stretto.torch  # noqa: F401  registers the backend
+import torch
 
 SHORT = (torch.float16, torch.bfloat16)
 FLOATS = (torch.float32, torch.float64, *SHORT)

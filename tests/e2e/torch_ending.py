@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import torch
 import torch.distributed as dist
 
 import stretto.torch  # noqa: F401  registers the backend
+import torch
 
 
 def daemon() -> None:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import torch
 import torch.distributed as dist
 from sklearn.datasets import load_digits
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
 import stretto.torch  # noqa: F401  registers the backend
+import torch
 
 # By its own name DistributedDataParallel lets the hook for bfloat16 have GPUs only.
 HOOKS = {

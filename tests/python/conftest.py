@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stretto.paths import library
+from stretto.support.paths import library
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = ROOT / "tests" / "interpose"

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import sys
 
-from stretto.errors import StrettoError
-from stretto.launched import find_launch
+from stretto.launch.environment import find_launch
+from stretto.support.errors import StrettoError
 
 try:
     import torch.distributed

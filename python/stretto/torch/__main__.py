@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from stretto.errors import StrettoError
+from stretto.support.errors import StrettoError
 from stretto.torch.building import built_extension
 
 try:

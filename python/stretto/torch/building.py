@@ -13,11 +13,10 @@ import sysconfig
 from pathlib import Path
 
 import torch
-
-from stretto import paths
-from stretto.errors import StrettoError
-from stretto.files import cache_folder
-from stretto.heartbeat import lines_now_and_then
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+from stretto.support.files import cache_folder
+from stretto.support.heartbeat import lines_now_and_then
 
 _SOURCES = Path(__file__).parent / "source"
 _NAME = "stretto_torch"

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from stretto.errors import StrettoError
-from stretto.mpi import find_library_below
+from stretto.launch.mpi import find_library_below
+from stretto.support.errors import StrettoError
 
 HOW_TO_START = (
     "this process was not started by an MPI launcher, so it has no other ranks; start the program by one: "

@@ -16,9 +16,9 @@ from typing import Any
 
 import torch.distributed
 
-from stretto import paths
-from stretto.errors import StrettoError
-from stretto.launched import find_launch
+from stretto.launch.environment import find_launch
+from stretto.support import paths
+from stretto.support.errors import StrettoError
 from stretto.torch.building import built_extension
 from stretto.torch.loading import HOW_TO_START, load_mpi
 from stretto.torch.rendezvous import set_environment

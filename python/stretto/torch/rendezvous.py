@@ -12,7 +12,7 @@ from collections.abc import MutableMapping
 from contextlib import suppress
 from typing import Any
 
-from stretto.errors import StrettoError
+from stretto.support.errors import StrettoError
 
 _SIOCGIFADDR = 0x8915
 _SECONDS_TO_CONNECT = 3.0

@@ -1,2 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured trainings: what `stretto train` runs, keeps and shows."""
+"""Measures training steps by several specs, in one job."""
+
+__all__ = [
+    "file",
+    "job",
+    "lines",
+    "memory",
+    "output",
+    "result",
+]

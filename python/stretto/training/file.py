@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stretto.errors import StrettoError
-from stretto.json_files import Number, Part, Seconds, read_json, validate
-from stretto.simulation import SELECTORS
+from stretto.simulate.jobs import SELECTORS
+from stretto.support.errors import StrettoError
+from stretto.support.json_files import Number, Part, Seconds, read_json, validate
 
 FORMAT = "stretto-training"
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stretto import workers
-from stretto.bench_targets import Target, measuring_environment
-from stretto.errors import StrettoError
-from stretto.program_output import ProgramOutput
-from stretto.results import EndedError, parse_event
+from stretto.bench.targets import Target, measuring_environment
+from stretto.launch.output import ProgramOutput
+from stretto.results.runs import EndedError, parse_event
+from stretto.support.errors import StrettoError
 from stretto.training.result import Line, Training
 from stretto.workers.options import Options
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from stretto.errors import StrettoError
-from stretto.launch import check_spec
-from stretto.study_specs import AUTO, STRETTO, label_of
-from stretto.units import split_list
+from stretto.launch.run import check_spec
+from stretto.study.specs import AUTO, STRETTO, label_of
+from stretto.support.errors import StrettoError
+from stretto.support.units import split_list
 
 USUAL = f"{AUTO},ring,native:segments=1,native:segments=4,{STRETTO}"
 """Pipelined paper, Fig. 9: BL(AUTO), BL(RNG), NBL and NBLx4; and Stretto's own choice."""

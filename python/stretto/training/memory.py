@@ -6,11 +6,11 @@ An estimate from below: what parameters and images need at least. What passes ma
 
 from __future__ import annotations
 
-from stretto.architectures import Architecture, Layer, Residual, Shape, shape_after
-from stretto.errors import StrettoError
-from stretto.networks import NETWORKS
-from stretto.smpi import free_memory
-from stretto.units import format_bytes
+from stretto.simulate.smpi import free_memory
+from stretto.spec.architectures import Architecture, Layer, Residual, Shape, shape_after
+from stretto.spec.networks import NETWORKS
+from stretto.support.errors import StrettoError
+from stretto.support.units import format_bytes
 
 _FLOAT = 4
 _COPIES = 3

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from stretto.files import save_figure
-from stretto.plots import COLOURS
-from stretto.statistics import Estimate
-from stretto.study_specs import AUTO
+from stretto.plots.runs import COLOURS
+from stretto.study.specs import AUTO
+from stretto.support.estimates import Estimate
+from stretto.support.files import save_figure
+from stretto.support.units import format_rate, format_seconds, three_digits
 from stretto.training.result import Line, Training
-from stretto.units import format_rate, format_seconds, three_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

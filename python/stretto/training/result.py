@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stretto.files import write_atomically
-from stretto.json_files import file_text
-from stretto.machine_load import Load
-from stretto.statistics import Estimate, estimate_median, speedup
-from stretto.study_specs import AUTO
+from stretto.study.specs import AUTO
+from stretto.support.estimates import Estimate, estimate_median, speedup
+from stretto.support.files import write_atomically
+from stretto.support.json_files import file_text
+from stretto.support.machine_load import Load
 from stretto.training.file import FORMAT
 from stretto.training.lines import label
 

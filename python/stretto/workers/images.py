@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stretto.architectures import Architecture
+from stretto.spec.architectures import Architecture
 
 Images = NDArray[np.float32]
 """Batch, rows, columns and channels."""

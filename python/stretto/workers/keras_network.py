@@ -8,7 +8,16 @@ from typing import Any
 
 from tensorflow import keras
 
-from stretto.architectures import Architecture, Average, Convolution, Dense, Flatten, Layer, MaxPool, Residual
+from stretto.spec.architectures import (
+    Architecture,
+    Average,
+    Convolution,
+    Dense,
+    Flatten,
+    Layer,
+    MaxPool,
+    Residual,
+)
 
 Tensor = Any
 

@@ -10,8 +10,8 @@ import sys
 from dataclasses import replace
 from typing import NoReturn
 
-from stretto.architectures import ARCHITECTURES
-from stretto.launched import find_launch
+from stretto.launch.environment import find_launch
+from stretto.spec.architectures import ARCHITECTURES
 from stretto.workers import loop, switch
 from stretto.workers.cores import share_of_cores
 from stretto.workers.images import DataError, find_source

@@ -9,17 +9,17 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-import torch
 import torch.distributed as dist
-from torch import Tensor, nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
 import stretto.torch  # noqa: F401  tells the ranks of the job, and brings the backend
-from stretto.architectures import Architecture
+import torch
+from stretto.spec.architectures import Architecture
 from stretto.workers import torch_network
 from stretto.workers.images import Images, Labels
 from stretto.workers.options import Options
+from torch import Tensor, nn
 
 _MOMENTUM = 0.9
 _TIMEOUT = datetime.timedelta(minutes=10)

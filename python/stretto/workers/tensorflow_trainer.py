@@ -13,7 +13,7 @@ import horovod  # noqa: E402  after what it reads
 import horovod.tensorflow as hvd  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
-from stretto.architectures import Architecture  # noqa: E402
+from stretto.spec.architectures import Architecture  # noqa: E402
 from stretto.workers import keras_network  # noqa: E402
 from stretto.workers.images import Images, Labels  # noqa: E402
 from stretto.workers.options import Options  # noqa: E402

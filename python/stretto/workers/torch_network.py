@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
-
-from stretto.architectures import (
+from stretto.spec.architectures import (
     Architecture,
     Average,
     Convolution,
@@ -20,6 +18,7 @@ from stretto.architectures import (
     Shape,
     shape_after,
 )
+from torch import Tensor, nn
 
 
 class Sum(nn.Module):

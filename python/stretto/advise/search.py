@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fastest spec of a call on a machine by the schedule walker, and what libraries would take there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from stretto._core import algorithms, misfit
+from stretto.model.walker import Call, Model, link_seconds
+from stretto.simulate.library_choices import LIBRARIES, LibraryChoice, library_choice
+from stretto.spec.native import NATIVE
+from stretto.spec.topologies import parse_topology
+from stretto.support.units import parse_bytes
+
+_SEGMENTS = (4, 16)
+_LEAST_SEGMENT = 4 << 10
+_SEGMENT_BYTES = ("64KiB", "256KiB", "1MiB", "4MiB")
+_MOST_SEGMENTS = 512
+# Segments overlap what one core does one after another: its messages up and down, and its reductions.
+_MOST_BY_SEGMENTS = 3.0
+# Between its latency and its bytes a recipe grows ever faster; segments take something off.
+_CERTAIN = 0.8
+_AS_GOOD = 1.02
+_CANDIDATES = 10
+# Beside the usual parts of composed algorithms.
+_MORE_PARTS = {
+    "allreduce": (
+        "smp(ring)", "smp(rabenseifner)", "multilane(rabenseifner)", "multilane(recursive_doubling)",
+        "reduce_broadcast(chain,chain)",
+    ),
+    "bcast": ("smp(chain)", "smp(scatter_allgather)"),
+    "reduce": ("smp(chain)", "smp(rabenseifner)"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OfLibrary:
+    """What a library would take for a call."""
+
+    library: str
+    choice: LibraryChoice
+    seconds: float
+
+    @property
+    def is_textbook(self) -> bool:
+        """No spec of ours does what it takes: the best of the textbook's algorithms stands for it."""
+        return self.choice.spec is None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """For one size."""
+
+    bytes: int
+    spec: str
+    """The fastest; `native` if no library of all is slower than ours."""
+    seconds: float
+    """Of the spec; of `native`, what the fastest library takes."""
+    bound: float | None
+    """Seconds that the links of the nodes and one latency take at least; None on one node."""
+    libraries: tuple[OfLibrary, ...]
+    candidates: tuple[str, ...] = ()
+    """The fastest by the walker, the best first."""
+    by_simulation: bool = False
+    """Walker and simulation disagree here, and these are the figures of the latter."""
+
+    def gain(self, one: OfLibrary) -> float:
+        """How many times faster than the library. Where that is faster, it is left to itself."""
+        return 1.0 if self.spec == NATIVE else max(1.0, one.seconds / self.seconds)
+
+    def spec_for(self, one: OfLibrary) -> str:
+        """What to take under that library."""
+        return self.spec if self.gain(one) > 1.0 else NATIVE
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What a recipe, cut or not, took at the last size at which it was asked."""
+
+    bytes: int
+    seconds: float
+    slope: float
+    """1: it grows with the bytes; 0: not at all."""
+
+    @classmethod
+    def of(cls, size: int, seconds: float, last: _Before | None) -> _Before:
+        """With the slope since the last time."""
+        if last is None or size <= last.bytes:
+            return cls(size, seconds, 0.0)
+        slope = math.log(seconds / last.seconds) / math.log(size / last.bytes)
+        return cls(size, seconds, min(1.0, max(0.0, slope)))
+
+
+class Search:
+    """Of one collective on one topology; asked for sizes in ascending order,"""
+
+    def __init__(self, model: Model, collective: str, topology: str) -> None:
+        self._model = model
+        self._collective = collective
+        self._topology = topology
+        where = parse_topology(topology)
+        self._ranks, self._ppn = where.ranks, where.max_ppn
+        usual = [one.usual for one in algorithms() if one.collective == collective]
+        recipes = [*usual, *_MORE_PARTS.get(collective, ())]
+        fitting = [one for one in recipes if not misfit(collective, one, where)]
+        self._recipes = list(dict.fromkeys(fitting))
+        self._before: dict[str, _Before] = {}
+        self._last = ""
+
+    def advise(self, size: int) -> Advice:
+        """The fastest, and what libraries take."""
+        call = Call(self._collective, size, self._topology)
+        times: dict[str, float] = {}
+        least = float("inf")
+        at_least = {one: self._at_least(one, size) for one in self._recipes}
+        for recipe in sorted(self._recipes, key=at_least.__getitem__):
+            if at_least[recipe] > least:
+                break  # and all that come after
+            found = self._times(recipe, call, least)
+            time = min(found.values())
+            self._before[recipe] = _Before.of(size, time, self._before.get(recipe))
+            times |= found
+            least = min(least, time)
+        best = self._steady(times)
+        libraries = tuple(self._of_library(one, call) for one in LIBRARIES)
+        limit = bound(call, self._model)
+        candidates = tuple(sorted(times, key=times.__getitem__)[:_CANDIDATES])
+        return Advice(size, *best_of(best, times[best], libraries), limit, libraries, candidates)
+
+    def _times(self, recipe: str, call: Call, to_beat: float) -> dict[str, float]:
+        """Of the recipe whole, and in segments where that may help."""
+        times = {recipe: self._model.predict(call, recipe).seconds}
+        if times[recipe] < _MOST_BY_SEGMENTS * to_beat or "chain" in recipe:
+            for spec in _cut(recipe, call.bytes):
+                times[spec] = self._model.predict(call, spec).seconds
+        return times
+
+    def _steady(self, times: dict[str, float]) -> str:
+        """The fastest, or what was taken for less bytes if that is as good."""
+        best = min(times, key=times.__getitem__)
+        if times.get(self._last, float("inf")) > _AS_GOOD * times[best]:
+            self._last = best
+        return self._last
+
+    def _at_least(self, recipe: str, size: int) -> float:
+        """With more bytes it is no faster; and what has grown with them goes on to do so."""
+        before = self._before.get(recipe)
+        if before is None:
+            return 0.0
+        return before.seconds * max(1.0, _CERTAIN * math.pow(size / before.bytes, before.slope))
+
+    def _of_library(self, library: str, call: Call) -> OfLibrary:
+        choice = library_choice(library, self._collective, self._ranks, self._ppn, call.bytes)
+        return OfLibrary(library, choice, library_seconds(self._model, call, choice))
+
+
+def best_of(spec: str, seconds: float, libraries: Sequence[OfLibrary]) -> tuple[str, float]:
+    """The spec, where it is faster than any library; else `native`, and what the fastest of them takes."""
+    if seconds < max(one.seconds for one in libraries):
+        return spec, seconds
+    return NATIVE, min(one.seconds for one in libraries)
+
+
+def library_seconds(model: Model, call: Call, choice: LibraryChoice) -> float:
+    """By its steps or the spec that does so, without our engine's overhead; else the textbook's best."""
+    if choice.steps:
+        where = parse_topology(call.topology)
+        inside, among = f"nodes=1,ppn={where.max_ppn}", f"nodes={where.nodes},ppn=1"
+        calls = [
+            (Call(step.collective, call.bytes, among if step.among_leaders else inside), step.spec)
+            for step in choice.steps
+        ]
+        return sum(model.predict(one, spec, engine=False).seconds for one, spec in calls)
+    if choice.spec is None or not model.fits(call, choice.spec):
+        return model.predict(call, NATIVE).seconds
+    return model.predict(call, choice.spec, engine=False).seconds
+
+
+def bound(call: Call, model: Model) -> float | None:
+    """No algorithm takes less than the bytes on the busiest link, and the latency of a message."""
+    links = link_seconds(call, model.machine)
+    if links is None:
+        return None
+    return links + min(one.latency for one in model.machine.protocols("network"))
+
+
+def search(
+    model: Model,
+    collective: str,
+    topology: str,
+    sizes: Sequence[int],
+    progress: Callable[[float], None] | None = None,
+) -> list[Advice]:
+    """For each size; `progress` is told which part is done."""
+    searching = Search(model, collective, topology)
+    found = []
+    for at, size in enumerate(sorted(sizes)):
+        found.append(searching.advise(size))
+        if progress:
+            progress((at + 1) / len(sizes))
+    return found
+
+
+def _cut(recipe: str, size: int) -> list[str]:
+    """In segments, as far as they are worth one."""
+    fixed = [f"{recipe}:segments={count}" for count in _SEGMENTS if size >= count * _LEAST_SEGMENT]
+    sized = [
+        f"{recipe}:segment_bytes={text}"
+        for text in _SEGMENT_BYTES
+        if _SEGMENTS[-1] < size / parse_bytes(text) <= _MOST_SEGMENTS
+    ]
+    return [*fixed, *sized]

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures collectives in one job: the targets, the measuring program, tables and files."""
+
+__all__ = [
+    "files",
+    "job",
+    "options",
+    "table",
+    "targets",
+]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job of the measuring program that answers one request after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from stretto.bench.targets import OPEN_MPI_CHOICE, Target, check_library, measuring_environment
+from stretto.launch.jobs import Process
+from stretto.launch.output import ProgramOutput
+from stretto.results.runs import EndedError, RefusedError, Run, parse_event, read_events
+from stretto.support import paths
+
+# A launcher may take long on a large machine.
+_START_SECONDS = 300.0
+# After the last request; then it is stopped, as MPICH 4.0.2 now and then never ends.
+_END_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a job says of itself when it begins."""
+
+    library: str
+    """As MPI_Get_library_version begins."""
+    ranks: int
+    nodes: int
+    ppn: list[int]
+    """Ranks of each node."""
+    algorithms: dict[str, dict[str, list[str]]]
+    """The library's own, by collective and form."""
+    by_launch: bool
+    """Whether these can only be chosen when a job is started."""
+    stretto: str
+
+    def names_of(self, collective: str, form: str) -> list[str]:
+        """The library's own algorithms for a collective in a form."""
+        return self.algorithms.get(collective, {}).get(form, [])
+
+
+class MeasuringJob:
+    """One job, as long as the block of `measuring_job` lasts."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._output = ProgramOutput(process)
+        for line in self._lines(_START_SECONDS):
+            event = parse_event(line)
+            kind = event.pop("event", None)
+            if kind == "error":
+                raise RefusedError(f"the measuring program failed: {event['message']}")
+            if kind == "ready":
+                self.ready = Ready(**event)
+                return
+
+    def ask(self, words: Sequence[str], patience: float, progress: Callable[[float, float], None]) -> Run:
+        """What one request gives, in the words of the measuring program's command line.
+
+        Raises RefusedError where it cannot be measured, and EndedError where the job has ended, or says
+        nothing for `patience` seconds.
+        """
+        self._write(" ".join(words))
+        return read_events(self._lines(patience), progress)
+
+    def end(self) -> None:
+        """Let it end by itself; that it is through with the block ends it otherwise."""
+        with contextlib.suppress(EndedError, subprocess.TimeoutExpired):
+            self._write("end")
+            self._process.wait(_END_SECONDS)
+
+    def _write(self, line: str) -> None:
+        if self._process.stdin is None:
+            raise RuntimeError("a job that serves has its standard input piped")
+        try:
+            self._process.stdin.write(f"{line}\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise EndedError("the job has ended; see what the launcher said above") from None
+
+    def _lines(self, patience: float) -> Iterator[str]:
+        yield from self._output.lines(patience)
+        raise EndedError("the job has ended; see what the launcher said above")
+
+
+@contextlib.contextmanager
+def measuring_job(
+    target: Target, forms: Sequence[str], element: str, variables: Mapping[str, str] | None = None
+) -> Iterator[MeasuringJob]:
+    """Start a job that measures calls in these forms. None of it outlives the block."""
+    program = [str(paths.bench_program(target.abi)), "--serve", "yes"]
+    program += ["--forms", ",".join(forms), "--type", element]
+    # Whatever tables there are, they are not for what is measured here.
+    environment = {"STRETTO_TABLE": "none"} | (OPEN_MPI_CHOICE if target.abi == "openmpi" else {})
+    with (
+        measuring_environment(environment | dict(variables or {})),
+        target.start(program, stdin=subprocess.PIPE) as process,
+    ):
+        try:
+            job = MeasuringJob(process)
+            check_library(job.ready.library, target)
+            yield job
+            job.end()
+        finally:
+            if process.stdin is not None:
+                with contextlib.suppress(OSError):
+                    process.stdin.close()

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a benchmark runs: on this machine, on the lab, or by a launcher that the user gives."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from stretto.launch import jobs, lab_jobs, mpi
+from stretto.launch import library_settings as export
+from stretto.launch import run as launch
+from stretto.launch.jobs import Process
+from stretto.launch.lab import Lab
+from stretto.results.runs import Run, read_events
+from stretto.spec.collectives import COLLECTIVES, LinkBound
+from stretto.spec.native import NATIVE
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+from stretto.support.units import parse_rate
+
+# These would change what is measured behind the back of --specs.
+_CHOICE_VARIABLES = (
+    *dict.fromkeys(f"STRETTO_{one.algorithms.upper()}" for one in COLLECTIVES.values()),
+    "STRETTO_DISABLE",
+    "STRETTO_ONLINE",
+    "STRETTO_REPRODUCIBLE",
+    "STRETTO_TOPOLOGY",
+)
+# After its last result a program may take this long to end. MPICH 4.0.2 now and then never ends.
+_END_SECONDS = 20
+
+# Without it Open MPI 4 heeds no choice among its own algorithms (src/bench/library_algorithms.cpp).
+OPEN_MPI_CHOICE = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+
+
+class Starter(Protocol):
+    """Starts a program, output piped; none of it outlives the block."""
+
+    def __call__(
+        self, program: list[str], stdin: int = subprocess.DEVNULL
+    ) -> AbstractContextManager[Process]:
+        """`stdin`: as for subprocess; only rank 0 reads it."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where to measure."""
+
+    abi: str
+    start: Starter
+    rate: float | None = None
+    """Bytes per second of the lab's links."""
+    flavor: mpi.Flavor | None = None
+    """The MPI that must answer, where one was asked for."""
+
+
+def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
+    """Ranks on this machine, by the MPI of that name; with Stretto preloaded into them if asked for."""
+    install = mpi.find_install(name)
+    command = [str(install.launcher.path), "-np", str(ranks)]
+    if install.flavor.abi == "openmpi":
+        command.append("--oversubscribe")
+        if os.geteuid() == 0:
+            command.append("--allow-run-as-root")
+    environment = install.environment()
+    if install.flavor.abi == "openmpi" and "LD_LIBRARY_PATH" in environment:
+        command += ["-x", "LD_LIBRARY_PATH"]
+
+    def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
+        return jobs.start(_full([*command, *program], preloaded), environment, stdin=stdin)
+
+    return Target(install.flavor.abi, start, flavor=install.flavor)
+
+
+def _full(command: list[str], preloaded: bool, mpi_name: str | None = None) -> list[str]:
+    if not preloaded:
+        return command
+    # AUTO is the library as it is, whatever a table would tell it.
+    return launch.command(command, os.environ, tell_library=False, mpi_name=mpi_name)
+
+
+def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = False) -> Target:
+    """The launcher and the options that the user gave."""
+    if name is not None:
+        abi = mpi.find_flavor(name).abi
+    else:
+        its = launch.find_start(launcher_line, os.environ)
+        if its.launcher is None:
+            raise StrettoError(
+                f"{its.program}: which MPI this starts is not known; say so, e.g. --mpi openmpi"
+            )
+        abi = its.launcher.flavor.abi
+
+    def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
+        return jobs.start(_full([*launcher_line, *program], preloaded, name), stdin=stdin)
+
+    return Target(abi, start)
+
+
+def lab_target(
+    lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int | None, *, preloaded: bool = False
+) -> Target:
+    """The emulated cluster that is up."""
+    lab = Lab(lab_name)
+    rate = parse_rate(lab.require().rate)
+    install = mpi.find_install(mpi_name)
+
+    def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
+        # Open MPI hands the environment to no other node.
+        variables = launch.settings(os.environ)
+        job = lab_jobs.Job(
+            program, ppn=ppn, np=ranks, provider=provider, stretto=preloaded, variables=variables
+        )
+        return lab_jobs.start(lab, install, job, stdin=stdin, stdout=subprocess.PIPE)
+
+    return Target(install.flavor.abi, start, rate, install.flavor)
+
+
+def find_target(
+    launcher_line: list[str],
+    mpi_name: str | None,
+    ranks: int | None,
+    lab_name: str | None,
+    provider: str,
+    ppn: int,
+    *,
+    preloaded: bool = False,
+) -> Target:
+    """What the options of a command mean; `lab_name`: None for no lab."""
+    if lab_name is not None:
+        return lab_target(lab_name, mpi_name or "openmpi", provider, ppn, ranks, preloaded=preloaded)
+    if launcher_line:
+        return own_target(launcher_line, mpi_name, preloaded=preloaded)
+    return local_target(mpi_name or "openmpi", ranks or 2, preloaded=preloaded)
+
+
+def link_bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
+    """What the links allow where the run was: by the rate that is known of them, in bytes per second."""
+    if run.nodes < 2:
+        return None
+    if rate is not None:
+        return LinkBound(rate, run.collective, run.ppn)
+    return LinkBound.for_lab(target.rate, run.collective, run.ppn) if target.rate is not None else None
+
+
+def measure(
+    target: Target,
+    arguments: list[str],
+    progress: Callable[[float, float], None],
+    into: Run | None = None,
+) -> Run:
+    """Run the measuring program there and read its results, into a run that is given if there is one."""
+    run, status = observe(target, arguments, lambda lines: read_events(lines, progress, into))
+    if status not in (0, None) and all(series.correct for series in run.series):
+        raise StrettoError(f"the launcher ended with status {status}, though all results are right")
+    return run
+
+
+class Findings(Protocol):
+    """What the measuring program reports, of whatever kind."""
+
+    library: str
+    """How the MPI library names itself."""
+
+
+_Findings = TypeVar("_Findings", bound=Findings)
+
+
+def _may_take_by_name(arguments: Iterable[str]) -> bool:
+    """Whether an algorithm of Open MPI's own is asked for, or may be by a tuning table."""
+    words = [word for argument in arguments for word in argument.split(",")]
+    if any(word.startswith(f"{NATIVE}(") for word in words):
+        return True
+    table = export.table_in_force("openmpi", os.environ) if "auto" in words else None
+    return table is not None and table.is_file()
+
+
+def observe(
+    target: Target,
+    arguments: list[str],
+    read: Callable[[Iterable[str]], _Findings],
+    most_seconds: float | None = None,
+) -> tuple[_Findings, int | None]:
+    """Run the measuring program there, with `read` for what it prints.
+
+    Returns what that found, and the launcher's exit status; None if it did not end by itself after all was
+    read. A run that is not through after `most_seconds` is ended: a launcher may not see that a rank is lost.
+    """
+    program = [str(paths.bench_program(target.abi)), *arguments]
+    variables = OPEN_MPI_CHOICE if target.abi == "openmpi" and _may_take_by_name(arguments) else {}
+    with (
+        measuring_environment(variables),
+        target.start(program) as process,
+        _ended_after(most_seconds, process) as is_late,
+    ):
+        if process.stdout is None:
+            raise RuntimeError("a target must pipe its output")
+        try:
+            found = read(process.stdout)
+        except StrettoError:
+            if not is_late():
+                raise
+            raise StrettoError(
+                f"the measuring program was not through after {most_seconds:.0f} s, so it was ended: "
+                "a rank may be lost, or hang"
+            ) from None
+        check_library(found.library, target)
+        try:
+            return found, process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            print("stretto: all results are in, but the MPI library did not end: stopped it", file=sys.stderr)
+            return found, None
+
+
+@contextmanager
+def _ended_after(seconds: float | None, process: Process) -> Iterator[Callable[[], bool]]:
+    """Ends the process if the block takes longer; what it gives says whether that came to be."""
+    late = threading.Event()
+    if seconds is None:
+        yield late.is_set
+        return
+
+    def end() -> None:
+        late.set()
+        process.terminate()
+
+    timer = threading.Timer(seconds, end)
+    timer.start()
+    try:
+        yield late.is_set
+    finally:
+        timer.cancel()
+
+
+def check_library(library: str, target: Target) -> None:
+    """Refuse figures of one library under the name of another: Debian's may be found first."""
+    if target.flavor is not None and not target.flavor.made(library):
+        raise StrettoError(
+            f"asked for {target.flavor.label}, but the measuring program found {library}; "
+            f"its folder needs the library under the name that {paths.bench_program(target.abi).name} "
+            "was linked to (make build makes such links in .mpi/)"
+        )
+
+
+@contextmanager
+def measuring_environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Our environment as a measuring program is to find it: no choice but that of its specs."""
+    changes: dict[str, str | None] = dict.fromkeys(_CHOICE_VARIABLES) | dict(variables)
+    before = {name: os.environ.get(name) for name in changes}
+    _set_environment(changes)
+    try:
+        yield
+    finally:
+        _set_environment(before)
+
+
+def _set_environment(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

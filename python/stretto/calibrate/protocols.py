@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The protocols of messages between two ranks: latency and bandwidth by size, as many pieces as show.
+
+The time of a message is latency + bytes / bandwidth piece by piece. One border is known beforehand: from
+where on the library makes a sender wait for the receive, which was searched for by itself. All others are
+found by the fit. A piece may begin with a jump, since another protocol may take another way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from stretto.calibrate.limits import Bucket
+from stretto.model.machine_file import Protocol
+from stretto.support.piecewise import line_costs, split, weighted_lines
+from stretto.support.robust import Array, Typical, spread
+
+_FLOOR = 0.02
+"""Relative error below which no piece is begun: real times bend, and models need no more."""
+_LEAST_SIZES = 3
+_MOST_PIECES = 5
+"""On each side of the border that is known."""
+_PARAMETERS = 3
+"""Of a piece: latency, bandwidth, and where it begins."""
+_MOST_BANDWIDTH = 1e15
+_WITHIN_BUCKET = 0.9
+"""Messages that a link lets pass at once: what frames have beside their payload counts too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolFit:
+    """One piece."""
+
+    protocol: Protocol
+    latency_error: float
+    bandwidth_error: float
+    misfit: float
+    """Median relative deviation of the times from it."""
+    sizes: tuple[int, int]
+    """The smallest and the largest message that it was fitted to."""
+    direction_errors: dict[str, float] = field(default_factory=dict)
+    """Of duplex and exchange, where they were measured."""
+
+
+def fit_protocols(
+    sizes: list[int], times: list[Typical], synchronous_from: int | None, bucket: Bucket | None = None
+) -> list[ProtocolFit]:
+    """The pieces through the times of messages of ascending sizes (bytes), the first from 0.
+
+    `synchronous_from`: from so many bytes on messages wait for their receive; None: none do. With a bucket,
+    only messages that a link lets pass at once tell about the level.
+    """
+    if bucket is not None:
+        kept = [i for i, size in enumerate(sizes) if size <= _WITHIN_BUCKET * bucket.burst]
+        if len(kept) >= _LEAST_SIZES:
+            sizes, times = [sizes[i] for i in kept], [times[i] for i in kept]
+    border = len(sizes) if synchronous_from is None else int(np.searchsorted(sizes, synchronous_from))
+    sides = [(0, border, False), (border, len(sizes), True)]
+    pieces: list[ProtocolFit] = []
+    for begin, end, synchronous in sides:
+        if end - begin >= _LEAST_SIZES:
+            pieces += _fit_side(sizes[begin:end], times[begin:end], synchronous)
+    if not pieces:
+        pieces = _fit_side(sizes, times, synchronous=synchronous_from == 1)
+    pieces = _with_border(pieces, synchronous_from)
+    return [replace(pieces[0], protocol=replace(pieces[0].protocol, begin=0)), *pieces[1:]]
+
+
+def _with_border(pieces: list[ProtocolFit], synchronous_from: int | None) -> list[ProtocolFit]:
+    """What begins at the known border begins just there; a side with too few sizes is as its neighbour."""
+    if synchronous_from is None:
+        return pieces
+    before = [one for one in pieces if not one.protocol.synchronous]
+    after = [one for one in pieces if one.protocol.synchronous]
+    if not after:
+        after = [replace(before[-1], protocol=replace(before[-1].protocol, synchronous=True))]
+    if not before and synchronous_from > 1:
+        before = [replace(after[0], protocol=replace(after[0].protocol, synchronous=False))]
+    after[0] = replace(after[0], protocol=replace(after[0].protocol, begin=synchronous_from))
+    return [*before, *after]
+
+
+def _fit_side(sizes: list[int], times: list[Typical], synchronous: bool) -> list[ProtocolFit]:
+    x: Array = np.asarray(sizes, dtype=float)
+    y: Array = np.asarray([time.value for time in times])
+    errors: Array = np.asarray([time.error for time in times])
+    judged = np.hypot(errors, _FLOOR * y)
+    costs = line_costs(x, y, judged, lambda i, j: j - i + 1 >= min(_LEAST_SIZES, len(sizes)))
+    penalty = _PARAMETERS * math.log(len(sizes))
+    runs = split(costs, penalty, _MOST_PIECES)
+    replicates: Array = np.asarray([time.replicates for time in times]).T
+    pieces = [
+        _fit_piece(x[i : j + 1], y[i : j + 1], errors[i : j + 1], replicates[:, i : j + 1], synchronous)
+        for i, j in runs
+    ]
+    borders = [_border(one, other) for one, other in pairwise(pieces)]
+    return [
+        replace(piece, protocol=replace(piece.protocol, begin=begin))
+        for piece, begin in zip(pieces, [sizes[0], *borders], strict=True)
+    ]
+
+
+def _border(one: ProtocolFit, other: ProtocolFit) -> int:
+    """Where two pieces meet, if that is between the sizes around the border; else in the middle of these."""
+    low, high = one.sizes[1] + 1, other.sizes[0]
+    slope = 1 / one.protocol.bandwidth - 1 / other.protocol.bandwidth
+    if slope != 0:
+        meeting = (other.protocol.latency - one.protocol.latency) / slope
+        if low <= meeting <= high:
+            return round(meeting)
+    return max(low, round(math.sqrt(low * high)))
+
+
+def _fit_piece(x: Array, y: Array, errors: Array, replicates: Array, synchronous: bool) -> ProtocolFit:
+    from scipy.optimize import least_squares  # noqa: PLC0415  slow to load, and only this needs it
+
+    judged = np.hypot(errors, _FLOOR * y)
+    # In units in which both parameters are about 1.
+    scale_y, scale_x = float(np.median(y)), float(np.max(x))
+
+    def residuals(parameters: Array) -> Array:
+        result: Array = (scale_y * (parameters[0] + parameters[1] * x / scale_x) - y) / judged
+        return result
+
+    slowest = scale_x / scale_y / _MOST_BANDWIDTH
+    a, b = weighted_lines(x, y[None, :], 1 / judged[None, :] ** 2)
+    start = [max(a[0] / scale_y, 1e-12), max(b[0] * scale_x / scale_y, 2 * slowest)]
+    found = least_squares(residuals, start, loss="soft_l1", bounds=([0, slowest], [np.inf, np.inf]))
+    latency, slope = float(found.x[0] * scale_y), float(found.x[1] * scale_y / scale_x)
+    if latency < 1e-6 * scale_y:
+        latency = 0.0
+    lines = latency + slope * x
+
+    weights = 1 / judged**2 / np.sqrt(1 + residuals(found.x) ** 2)
+    latencies, slopes = weighted_lines(
+        x, replicates, np.broadcast_to(weights, replicates.shape), bounded=False
+    )
+    # Where the line does not fit as well as the samples agree, its parameters are not known as well.
+    strain = np.minimum(((y - lines) / errors) ** 2, 9.0)
+    widened = math.sqrt(max(1.0, float(np.sum(strain)) / max(1, len(x) - 2)))
+    bandwidth = 1 / slope
+    return ProtocolFit(
+        Protocol(int(x[0]), latency, bandwidth, synchronous),
+        float(spread(latencies)) * widened,
+        float(spread(slopes)) * widened * bandwidth**2,
+        float(np.median(np.abs(y / lines - 1))),
+        (int(x[0]), int(x[-1])),
+    )
+
+
+def predict(pieces: list[ProtocolFit], sizes: Array, bucket: Bucket | None = None) -> Array:
+    """Seconds of single messages of these sizes (bytes)."""
+    begins = [one.protocol.begin for one in pieces]
+    at = np.searchsorted(begins, sizes, side="right") - 1
+    latencies = np.asarray([one.protocol.latency for one in pieces])[at]
+    bandwidths = np.asarray([one.protocol.bandwidth for one in pieces])[at]
+    if bucket is None:
+        return np.asarray(latencies + sizes / bandwidths)
+    beyond = np.maximum(sizes - bucket.burst, 0)
+    return np.asarray(latencies + (sizes - beyond) / bandwidths + beyond / bucket.bandwidth)

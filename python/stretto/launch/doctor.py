@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""stretto doctor: what of the set-up is there, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from importlib import metadata, util
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stretto.launch import lab, mpi
+from stretto.launch import run as launch
+from stretto.launch.mpi import Flavor, Install
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+
+_ASK_MPI4PY = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Get_library_version())
+"""
+
+
+class Verdict(Enum):
+    """How a check came out."""
+
+    GOOD = "ok"
+    ABSENT = "-"  # not there, and not needed by everybody
+    BAD = "wrong"
+
+
+_STYLES = {Verdict.GOOD: "green", Verdict.ABSENT: "dim", Verdict.BAD: "bold red"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report."""
+
+    verdict: Verdict
+    what: str
+    detail: str
+
+
+def check_core() -> Finding:
+    """The compiled module that holds the schedules."""
+    try:
+        from stretto import _core  # noqa: PLC0415  its absence is one of the findings
+    except ImportError as error:
+        detail = f"{error}; install Stretto again: pip install . (needs a C++20 compiler, only then)"
+        return Finding(Verdict.BAD, "stretto._core", detail)
+    return Finding(Verdict.GOOD, "stretto._core", f"version {_core.version()}")
+
+
+def check_installs(installs: Sequence[Install]) -> Iterator[Finding]:
+    """The MPI libraries."""
+    found = {install.flavor: install.launcher for install in installs}
+    for flavor in Flavor:
+        if flavor in found:
+            launcher = found[flavor]
+            yield Finding(Verdict.GOOD, flavor.label, f"{launcher.version}, {launcher.path}")
+        else:
+            yield Finding(Verdict.ABSENT, flavor.label, f"not found; get it with: {mpi.HOW_TO_GET[flavor]}")
+
+
+def check_library(abi: str) -> Finding:
+    """One shared object: there, loadable in the way that it is used, and bringing no MPI library along."""
+    what = f"libstretto-{abi}.so"
+    library = paths.find_library(abi)
+    if library is None:
+        detail = f"not in {paths.library_folders()[0]}; install mpicc of that MPI, then Stretto again"
+        return Finding(Verdict.ABSENT, what, detail)
+    # The dynamic loader ignores a preload that it cannot load; what is in the process tells.
+    show = subprocess.run(
+        [sys.executable, "-S", "-c", "print(open('/proc/self/maps').read())"],
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+    )
+    loaded = {Path(line.split()[-1]).name for line in show.stdout.splitlines() if "/" in line}
+    if show.returncode != 0 or library.resolve().name not in loaded:
+        said = " ".join(show.stderr.split()) or f"exit status {show.returncode}"
+        return Finding(Verdict.BAD, what, f"{library} cannot be preloaded: {said}")
+    brought = sorted(name for name in loaded if name.startswith(("libmpi.", "libmpich.", "libmpi_abi.")))
+    if brought:
+        return Finding(
+            Verdict.BAD, what, f"{library} brings {', '.join(brought)} along; it must bring no MPI"
+        )
+    return Finding(Verdict.GOOD, what, str(library))
+
+
+def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
+    """Whether mpi4py takes the MPI of each launcher."""
+    if util.find_spec("mpi4py") is None:
+        yield Finding(
+            Verdict.ABSENT, "mpi4py", "not installed for this Python; get it with: pip install mpi4py"
+        )
+        return
+    version = metadata.version("mpi4py")
+    for install in installs:
+        environment = {
+            **os.environ,
+            **install.environment(),
+            **launch.mpi4py_settings(install.launcher, os.environ),
+        }
+        answer = subprocess.run(
+            [sys.executable, "-c", _ASK_MPI4PY], env=environment, capture_output=True, text=True
+        )
+        what = f"mpi4py on {install.flavor.label}"
+        said = " ".join((answer.stdout if answer.returncode == 0 else answer.stderr).split())
+        if answer.returncode == 0 and _is_library(install.flavor, said):
+            yield Finding(Verdict.GOOD, what, f"mpi4py {version}")
+        else:
+            detail = f"mpi4py {version} takes another MPI or none ({_shortened(said)})"
+            how = f"build it: MPICC={_compiler(install)} pip install --no-binary mpi4py mpi4py"
+            yield Finding(Verdict.ABSENT, what, f"{detail}; {how}")
+
+
+def _is_library(flavor: Flavor, text: str) -> bool:
+    starts = {Flavor.OPENMPI4: "Open MPI v4", Flavor.OPENMPI5: "Open MPI v5", Flavor.INTELMPI: "Intel(R) MPI"}
+    if flavor in starts:
+        return text.startswith(starts[flavor])
+    major = "5." if flavor is Flavor.MPICH5 else "4."
+    return text.startswith("MPICH Version:") and text.split()[2].startswith(major)
+
+
+def _compiler(install: Install) -> str:
+    path = install.launcher.path
+    if install.launcher.prefix == Path("/usr"):
+        return f"mpicc.{install.flavor.abi}"
+    return str(path.with_name("mpicc"))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 100 else f"...{text[-97:]}"
+
+
+def check_frameworks() -> Iterator[Finding]:
+    """What trains under this Python; nothing is imported, which would take seconds."""
+    how = "pip install torch, for stretto.torch and `stretto train --framework pytorch`"
+    torch = _version("torch")
+    compiler = (os.environ.get("CXX") or "g++").split()[0]
+    if torch is None:
+        yield Finding(Verdict.ABSENT, "PyTorch", f"not installed for this Python; get it with: {how}")
+    elif shutil.which(compiler) is None:
+        detail = f"{torch}, but no {compiler}, which builds stretto.torch; install it, or name another by CXX"
+        yield Finding(Verdict.ABSENT, "PyTorch", detail)
+    else:
+        yield Finding(Verdict.GOOD, "PyTorch", f"{torch}; stretto.torch is built by {compiler}")
+    missing = [name for name in ("tensorflow", "horovod") if util.find_spec(name) is None]
+    if missing:
+        detail = (
+            f"no {' and no '.join(missing)} for this Python; any other can be named by `stretto train "
+            "--python`, and `make frameworks` in a clone of Stretto makes one in .frameworks/tensorflow"
+        )
+        yield Finding(Verdict.ABSENT, "Horovod", detail)
+    else:
+        versions = f"{_version('horovod')}, TensorFlow {_version('tensorflow') or _version('tensorflow-cpu')}"
+        yield Finding(Verdict.GOOD, "Horovod", versions)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def check_lab() -> Finding:
+    """What the emulated cluster needs."""
+    try:
+        lab.check_machine()
+    except StrettoError as error:
+        return Finding(Verdict.ABSENT, "lab", str(error))
+    return Finding(Verdict.GOOD, "lab", "root, ip and tc are there")
+
+
+def check_simgrid() -> Finding:
+    """What simulations need."""
+    what = "simulation"
+    launcher, program = shutil.which("smpirun"), paths.find_simulate_program()
+    package = "install SimGrid (Debian, Ubuntu: libsimgrid-dev)"
+    if launcher is None:
+        return Finding(Verdict.ABSENT, what, f"no smpirun; {package}, and Stretto again")
+    if program is None:
+        detail = (
+            f"{launcher}, but no stretto-simulate.so: Stretto was built without it; install Stretto again"
+        )
+        return Finding(Verdict.ABSENT, what, detail)
+    return Finding(Verdict.GOOD, what, f"{launcher}, {program}")
+
+
+def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """The settings in the environment, and what the library will say about them."""
+    try:
+        from stretto import _core  # noqa: PLC0415  without it there is more to mend than a setting
+    except ImportError:
+        return
+    for name, value in sorted(environment.items()):
+        if not name.startswith("STRETTO_") or name in launch.TOOL_VARIABLES:
+            continue
+        if name in _FOLDER_OF and value:
+            wrong = _wrong_folder(_FOLDER_OF[name](Path(value).absolute()))
+        elif name == "STRETTO_TABLE" and value not in ("", "none"):
+            wrong = _read_table(Path(value))[1]
+        else:
+            wrong = "; ".join(_core.complaints(name, value))
+        yield Finding(Verdict.BAD if wrong else Verdict.GOOD, f"{name}={value}", wrong)
+
+
+# Where the library writes what a variable names.
+_FOLDER_OF: dict[str, Callable[[Path], Path]] = {
+    "STRETTO_STATS": lambda file: file.parent,
+    "STRETTO_TRACE": lambda folder: folder,
+}
+
+
+def _wrong_folder(folder: Path) -> str:
+    good = folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+    return "" if good else f"{folder} is no folder that can be written to"
+
+
+def _read_table(file: Path) -> tuple[str, str]:
+    """What a tuning table is of, and what is wrong with it; one of them is empty."""
+    from stretto import _core  # noqa: PLC0415  whoever calls has it
+
+    if not file.is_file():  # a pipe might never end
+        return "", "there is no such file"
+    try:
+        table = _core.read_table(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        return "", f"cannot be read: {error.strerror}"
+    except ValueError as error:
+        return "", str(error)
+    shapes = ", ".join(f"{shape.nodes} x {shape.ppn}" for shape in table.shapes)
+    return f"of {table.mpi}, for nodes x ppn of {shapes or 'nothing'}", ""
+
+
+def check_tables() -> Iterator[Finding]:
+    """The tuning tables at their default places."""
+    try:
+        from stretto import _core  # noqa: PLC0415  as above
+    except ImportError:
+        return
+    for family in ("openmpi", "mpich", "intelmpi"):
+        path = _core.default_table_path(family)
+        if path and Path(path).exists():
+            found, wrong = _read_table(Path(path))
+            yield Finding(Verdict.BAD if wrong else Verdict.GOOD, path, wrong or found)
+
+
+def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]]:
+    """All findings, and under which MPI's launchers programs can be run; none where something is wrong."""
+    installs = mpi.installs()
+    libraries = {abi: check_library(abi) for abi in paths.ABIS}
+    findings = [
+        check_core(),
+        *check_installs(installs),
+        *libraries.values(),
+        *check_mpi4py(installs),
+        *check_frameworks(),
+        check_lab(),
+        check_simgrid(),
+        *check_variables(environment),
+        *check_tables(),
+    ]
+    served = [one.flavor for one in installs if libraries[one.flavor.abi].verdict is Verdict.GOOD]
+    if not served:
+        detail = "no MPI library is found together with the shared object for it"
+        findings.append(Finding(Verdict.BAD, "stretto run", detail))
+    return findings, [] if any(finding.verdict is Verdict.BAD for finding in findings) else served
+
+
+def doctor() -> bool:
+    """Print the report. True when the main job works."""
+    findings, served = examine(os.environ)
+    table = Table(box=None, pad_edge=False)
+    for title in ("", "what", "finding"):
+        table.add_column(title, overflow="fold")
+    for finding in findings:
+        style = _STYLES[finding.verdict]
+        table.add_row(Text(finding.verdict.value, style), Text(finding.what), Text(finding.detail))
+    # Into a file or a pipe, lines stay whole.
+    console = Console() if sys.stdout.isatty() else Console(width=shutil.get_terminal_size((240, 24)).columns)
+    console.print(table)
+    console.print(_conclusion(served), soft_wrap=True)
+    return bool(served)
+
+
+def _conclusion(served: Sequence[Flavor]) -> str:
+    if not served:
+        return "Stretto is not ready: see what is wrong above"
+    ready = f"Stretto is ready for {', '.join(flavor.label for flavor in served)}: stretto run -- mpirun ..."
+    missing = [flavor.label for flavor in Flavor if flavor not in served]
+    if not missing:
+        return ready
+    how = "where one is installed elsewhere, name its folder: STRETTO_MPI_PREFIXES=FOLDER"
+    return f"{ready}\nNot for {', '.join(missing)}: see above; {how}"

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting programs of which nothing is left when the block ends, nor when our process is killed.
+
+Every command that starts a launcher does it here: `job_guard.py` stands between, and ends the job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from stretto.launch import job_guard
+from stretto.support.errors import StrettoError
+from stretto.support.interruption import signals_held
+
+Process = subprocess.Popen[str]
+
+# A launcher that is asked to end may take this long to end its ranks.
+GRACE_SECONDS = 5.0
+# Beyond its grace the guard takes this long at most to end and remove what is left.
+_GUARD_SECONDS = 30.0
+
+
+@contextlib.contextmanager
+def start(
+    command: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    *,
+    stdin: int | None = subprocess.DEVNULL,
+    stdout: int | None = subprocess.PIPE,
+    stderr: int | None = None,
+    cwd: Path | None = None,
+    sweeps: bool = True,
+    folders: Sequence[Path] = (),
+    grace_seconds: float | None = None,
+) -> Iterator[Process]:
+    """Run a launcher, with these variables beside ours.
+
+    What the block does not wait for is ended with it: the launcher is asked once, and killed after the grace.
+    terminate() asks it at once. The status is the launcher's; one that a signal ended has 128 and its number.
+    `sweeps`: what still runs when the launcher has ended by itself is ended, too. `folders` are removed if we
+    are killed.
+    """
+    grace = GRACE_SECONDS if grace_seconds is None else grace_seconds
+    whole = os.environ | dict(environment or {})
+    if shutil.which(command[0], path=whole.get("PATH")) is None:
+        there = "No such file or directory" if not Path(command[0]).exists() else "Permission denied"
+        raise StrettoError(f"{command[0]} could not be started: {there}")
+    reader, writer = os.pipe()
+    try:
+        control = os.fdopen(writer, "wb")
+        guard = [sys.executable, "-I", "-S", job_guard.__file__, str(reader), str(grace)]
+        guard += ["sweep" if sweeps else "leave", *map(str, folders), "--", *command]
+        process = subprocess.Popen(
+            guard,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            env=whole,
+            pass_fds=(reader,),
+            encoding="utf-8",
+            errors="replace",
+        )
+    finally:
+        os.close(reader)
+    try:
+        yield process
+    finally:
+        with signals_held():
+            control.close()
+            _wait_for(process, grace)
+
+
+def end_with_parent() -> None:
+    """Called in a child: it is killed when the thread that made it is gone."""
+    prctl = job_guard.find_prctl()
+    prctl(job_guard.SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _wait_for(process: Process, grace_seconds: float) -> None:
+    try:
+        process.wait(grace_seconds + _GUARD_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An emulated cluster on one machine: network namespaces as nodes, with links of limited rate between them.
+
+Every node is a namespace with one link into a bridge; the bridge lies in a namespace of its own, so that
+nothing appears among the machine's own interfaces and deleting the namespaces deletes everything. The names
+of all namespaces are written down before the first one is made, so whatever interrupts `up`, the next `up`
+or `down` knows what to take away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from stretto.support.errors import StrettoError
+from stretto.support.interruption import signals_as_exceptions, signals_held
+
+STATE = Path("/run/stretto/lab")
+NAMESPACES = Path("/run/netns")
+DEFAULT_NAME = "stretto"
+INTERFACE = "eth0"
+MOST_NODES = 250
+
+_NAME = re.compile(r"stretto(-[a-z0-9]+)*")
+_RATE = re.compile(r"\d+(\.\d+)?[kmgt]?bit")
+
+# Plays ssh for the launchers: [-OPTION...] HOST COMMAND...
+_REMOTE_SHELL = """\
+#!/bin/sh
+while :; do
+  case "$1" in
+    -*) shift ;;
+    *) break ;;
+  esac
+done
+node=$1
+shift
+exec {enter} "$node" sh -c "$*"
+"""
+
+# Starts a program in a node: NODE PROGRAM... The mounts are seen in there only, since `ip netns exec` gives
+# its program a mount namespace of its own. Without shared memory of its own, UCX takes two nodes for one.
+_ENTER = """\
+#!/bin/sh
+node=$1
+shift
+exec ip netns exec "$node" unshare --uts --ipc sh -c '
+  hostname "$1" && mount --bind {hosts} /etc/hosts && mount -t tmpfs shm /dev/shm && shift && exec "$@"
+' enter "$node" "$@"
+"""
+
+
+@dataclass(frozen=True)
+class State:
+    """What is written down about a lab."""
+
+    name: str
+    nodes: int
+    rate: str
+    complete: bool  # False while it is being made: what exists of it is to be taken away
+    owner: int | None = None  # the process with which a temporary lab ends
+
+    @property
+    def hosts(self) -> list[str]:
+        """The names of the nodes, which are also those of their namespaces."""
+        return [f"{self.name}-n{node}" for node in range(self.nodes)]
+
+    @property
+    def bridge(self) -> str:
+        """The namespace that holds the bridge."""
+        return f"{self.name}-bridge"
+
+    @property
+    def namespaces(self) -> list[str]:
+        """Everything that the lab makes."""
+        return [self.bridge, *self.hosts]
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody is left who would take it down."""
+        return not self.complete or (self.owner is not None and not Path(f"/proc/{self.owner}").exists())
+
+
+def check_machine() -> None:
+    """The lab needs root and three tools; say so before anything is done."""
+    if os.geteuid() != 0:
+        raise StrettoError("the lab makes network namespaces, which only root may; run it as root (sudo)")
+    packages = {
+        "ip": "iproute2",
+        "tc": "iproute2",
+        "unshare": "util-linux",
+        "mount": "mount",
+        "hostname": "hostname",
+    }
+    missing = [tool for tool in packages if shutil.which(tool) is None]
+    if missing:
+        wanted = " ".join(dict.fromkeys(packages[tool] for tool in missing))
+        raise StrettoError(f"the lab needs {' and '.join(missing)}; get them with: apt-get install {wanted}")
+
+
+def _run(argv: Sequence[str], lock: int, lines: Sequence[str] | None = None) -> None:
+    """Run a tool to its end, whatever Ctrl-C says meanwhile.
+
+    It inherits the lock: if we are killed, the next `down` waits for this tool before it looks what there is.
+    """
+    done = subprocess.run(
+        argv,
+        input="".join(f"{line}\n" for line in lines) if lines is not None else None,
+        stdin=subprocess.DEVNULL if lines is None else None,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        pass_fds=(lock,),
+    )
+    if done.returncode != 0:
+        said = " ".join((done.stderr + done.stdout).split()) or f"exit status {done.returncode}"
+        raise StrettoError(f"{' '.join(argv)}: {said}")
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[int]:
+    """Only one process at a time makes or takes down labs."""
+    STATE.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (STATE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock.fileno()
+
+
+def namespace_processes(names: Sequence[str]) -> Iterator[int]:
+    """The processes that live in these network namespaces, ourselves left out."""
+    inodes = set()
+    for name in names:
+        with contextlib.suppress(OSError):
+            there = (NAMESPACES / name).stat()
+            inodes.add((there.st_dev, there.st_ino))
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                here = (process / "ns/net").stat()
+                if (here.st_dev, here.st_ino) in inodes:
+                    yield int(process.name)
+
+
+def kill_all(processes: Callable[[], Iterator[int]], grace_seconds: float) -> None:
+    """End what `processes` finds, until it finds nothing: first politely, after the grace by force."""
+    asked_until = time.monotonic() + grace_seconds
+    give_up = asked_until + 10
+    number = signal.SIGTERM
+    while pids := list(processes()):
+        now = time.monotonic()
+        if now > give_up:
+            raise StrettoError(f"processes {pids} of the lab do not end, not even by SIGKILL")
+        if now >= asked_until:
+            number = signal.SIGKILL
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        time.sleep(0.02)
+
+
+class Lab:
+    """One emulated cluster; several of different names may be up at once."""
+
+    def __init__(self, name: str = DEFAULT_NAME) -> None:
+        if not _NAME.fullmatch(name) or len(name) > 40:
+            raise StrettoError(
+                f"a lab cannot be called {name!r}; write stretto, or stretto-WORD in small letters"
+            )
+        self.name = name
+        self.folder = STATE / name
+
+    @property
+    def remote_shell(self) -> Path:
+        """The program that launchers use in place of ssh."""
+        return self.folder / "rsh"
+
+    def state(self) -> State | None:
+        """What is up, or was begun; None where there is nothing."""
+        try:
+            return State(**json.loads((self.folder / "state.json").read_text()))
+        except (FileNotFoundError, PermissionError):
+            return None
+        except (ValueError, TypeError) as error:
+            raise StrettoError(
+                f"{self.folder / 'state.json'} cannot be read ({error}); remove it by hand"
+            ) from None
+
+    def _write(self, state: State) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        new = self.folder / "state.json.new"
+        new.write_text(json.dumps(asdict(state)))
+        new.replace(self.folder / "state.json")
+
+    def require(self) -> State:
+        """The state of a lab that is up."""
+        check_machine()
+        state = self.state()
+        if state is None or not state.complete:
+            others = self.others_text(f"no lab {self.name} is up", self.name)
+            raise StrettoError(others or "no lab is up; begin with: stretto lab up --nodes 8 --rate 200mbit")
+        return state
+
+    @classmethod
+    def others_text(cls, beginning: str, name: str) -> str:
+        """A line that names the labs that are up besides this one; empty if there is none."""
+        up: list[str] = []
+        for other in cls.all():
+            # One whose state cannot be read is told of when it is named.
+            with contextlib.suppress(StrettoError):
+                state = other.state()
+                if other.name != name and state is not None and not state.abandoned:
+                    up.append(other.name)
+        if not up:
+            return ""
+        verb = "is" if len(up) == 1 else "are"
+        return f"{beginning}, but {' and '.join(up)} {verb}: name it by --lab-name {up[0]}"
+
+    def enter(self, node: str, argv: Sequence[str]) -> list[str]:
+        """The command line that runs a program in a node."""
+        return [str(self.folder / "enter"), node, *argv]
+
+    def up(self, nodes: int, rate: str, owner: int | None = None) -> bool:
+        """Make the lab. False when just this one is up already; another one that is up is an error."""
+        check_machine()
+        if not 1 <= nodes <= MOST_NODES:
+            raise StrettoError(f"--nodes {nodes}: a lab has from 1 to {MOST_NODES} nodes")
+        if not _RATE.fullmatch(rate):
+            raise StrettoError(f"--rate {rate}: write a rate as tc does: 200mbit, 1gbit, 500kbit")
+        with signals_as_exceptions(), _locked() as lock:
+            old = self.state()
+            if old is not None and not old.abandoned:
+                if (old.nodes, old.rate) == (nodes, rate) and owner is None:
+                    return False
+                raise StrettoError(
+                    f"a lab of {old.nodes} nodes at {old.rate} is up; take it down first: stretto lab down"
+                    + (f" --name {self.name}" if self.name != DEFAULT_NAME else "")
+                )
+            if old is not None:
+                self._take_down(old, lock)
+            state = State(self.name, nodes, rate, complete=False, owner=owner)
+            self._check_free(state)
+            try:
+                self._write(state)
+                self._make(state, lock)
+                self._write(State(self.name, nodes, rate, complete=True, owner=owner))
+            except BaseException:
+                with signals_held():
+                    self._take_down(state, lock)
+                raise
+        return True
+
+    def down(self) -> bool:
+        """Take the lab away, with all that runs in it. False when there was none."""
+        check_machine()
+        with _locked() as lock, signals_held():
+            state = self.state()
+            if state is None:
+                return False
+            self._take_down(state, lock)
+        return True
+
+    @classmethod
+    @contextlib.contextmanager
+    def temporary(cls, nodes: int, rate: str, name: str = "stretto-temporary") -> Iterator[Lab]:
+        """A lab for the length of a block; if the process is killed, the next `up` or `down` clears it."""
+        lab = cls(name)
+        with signals_as_exceptions():
+            lab.up(nodes, rate, owner=os.getpid())
+            try:
+                yield lab
+            finally:
+                lab.down()
+
+    @staticmethod
+    def all() -> list[Lab]:
+        """Every lab that is written down."""
+        if os.geteuid() != 0 or not STATE.is_dir():
+            return []
+        return [Lab(file.parent.name) for file in sorted(STATE.glob("*/state.json"))]
+
+    def _check_free(self, state: State) -> None:
+        for name in state.namespaces:
+            if (NAMESPACES / name).exists():
+                raise StrettoError(
+                    f"there is a network namespace {name} already that no lab made; if nobody needs it, "
+                    f"remove it: ip netns delete {name}"
+                )
+
+    def _make(self, state: State, lock: int) -> None:
+        self._write_files(state)
+        _run(["ip", "-batch", "-"], lock, [f"netns add {name}" for name in state.namespaces])
+        links = ["link set lo up", "link add br0 type bridge stp_state 0 forward_delay 0"]
+        for node, host in enumerate(state.hosts):
+            links += [
+                f"link add port{node} type veth peer name {INTERFACE} netns {host}",
+                f"link set port{node} addrgenmode none",
+                f"link set port{node} master br0 up",
+            ]
+        _run(["ip", "-n", state.bridge, "-batch", "-"], lock, [*links, "link set br0 addrgenmode none up"])
+        shape = f"root tbf rate {state.rate} burst 256kb latency 50ms"
+        for node, host in enumerate(state.hosts):
+            # Without an IPv6 address of their own the libraries have one way to each node, not two.
+            inside = [
+                "link set lo up",
+                f"link set {INTERFACE} addrgenmode none",
+                f"address add {_address(node)}/24 dev {INTERFACE}",
+                f"link set {INTERFACE} up",
+            ]
+            _run(["ip", "-n", host, "-batch", "-"], lock, inside)
+            _run(["tc", "-n", host, "-batch", "-"], lock, [f"qdisc add dev {INTERFACE} {shape}"])
+        ports = [f"qdisc add dev port{node} {shape}" for node in range(state.nodes)]
+        _run(["tc", "-n", state.bridge, "-batch", "-"], lock, ports)
+
+    def _write_files(self, state: State) -> None:
+        hosts = self.folder / "hosts"
+        lines = [
+            "127.0.0.1 localhost",
+            *(f"{_address(node)} {host}" for node, host in enumerate(state.hosts)),
+        ]
+        hosts.write_text("".join(f"{line}\n" for line in lines))
+        enter = self.folder / "enter"
+        enter.write_text(_ENTER.format(hosts=hosts))
+        self.remote_shell.write_text(_REMOTE_SHELL.format(enter=enter))
+        enter.chmod(0o700)
+        self.remote_shell.chmod(0o700)
+
+    def _take_down(self, state: State, lock: int) -> None:
+        kill_all(lambda: namespace_processes(state.namespaces), grace_seconds=0.5)
+        present = [name for name in state.namespaces if (NAMESPACES / name).exists()]
+        if present:
+            _run(["ip", "-force", "-batch", "-"], lock, [f"netns delete {name}" for name in present])
+        shutil.rmtree(self.folder)
+
+
+def _address(node: int) -> str:
+    return f"10.77.0.{node + 1}"

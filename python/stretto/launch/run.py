@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Putting Stretto under an MPI program by the arguments of its launcher.
+
+The settings reach the ranks only: the launcher and its daemons load no MPI library and need no preload, so
+nothing is put into the environment of the launcher itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stretto.launch import library_settings as export
+from stretto.launch import mpi, wrappers
+from stretto.launch.mpi import Flavor, Launcher
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+from stretto.support.files import check_files
+
+# STRETTO_ variables that are for the command line, not for the ranks.
+TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
+# Those that name files of ranks: a rank may run in another folder than the one where the name was written.
+_FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
+
+
+class UnknownLauncherError(StrettoError):
+    """What does not tell which MPI it starts; carries the shell lines that put Stretto under it by hand."""
+
+    def __init__(self, message: str, exports: list[str]) -> None:
+        super().__init__(message)
+        self.exports = exports
+
+
+def preload(library: Path, existing: str) -> str:
+    """LD_PRELOAD with the library in front of what is preloaded already."""
+    others = [entry for entry in existing.replace(" ", ":").split(":") if entry and entry != str(library)]
+    return ":".join([str(library), *others])
+
+
+def forced(specs: Sequence[str]) -> dict[str, str]:
+    """The variables that force specs: `ring:segments=4` that of allreduce, `bcast/chain` that of bcast."""
+    result: dict[str, str] = {}
+    for text in specs:
+        before, slash, after = text.partition("/")
+        collective, spec = (before, after) if slash else ("allreduce", text)
+        check_spec(collective, spec)
+        variable = f"STRETTO_{collective.upper()}"
+        if variable in result:
+            raise StrettoError(f"--spec {text}: there is one for {collective} already, {result[variable]}")
+        result[variable] = spec
+    return result
+
+
+def check_spec(collective: str, spec: str) -> None:
+    """An error of one line when the spec cannot be read, or there is no such collective."""
+    try:
+        from stretto import _core  # noqa: PLC0415  only this check needs the compiled module
+    except ImportError:
+        return  # the library says the same on rank 0
+    if collective not in _core.collectives():
+        known = ", ".join(_core.collectives())
+        raise StrettoError(f"--spec {collective}/{spec}: there is no such collective; there are {known}")
+    if spec != "auto":
+        try:
+            _core.parse_spec(spec, collective)
+        except ValueError as error:
+            raise StrettoError(str(error)) from None
+
+
+def settings(
+    environment: Mapping[str, str],
+    *,
+    specs: Sequence[str] = (),
+    stats: Path | None = None,
+    strict: bool = False,
+) -> dict[str, str]:
+    """The STRETTO_ variables for every rank: those of the environment, then those of the options."""
+    result = {
+        name: value
+        for name, value in sorted(environment.items())
+        if name.startswith("STRETTO_") and name not in TOOL_VARIABLES
+    }
+    result |= forced(specs)
+    if stats is not None:
+        result["STRETTO_STATS"] = str(stats)
+    for name in _FILES:
+        if result.get(name) and (name, result[name]) != ("STRETTO_TABLE", "none"):
+            result[name] = str(Path(result[name]).absolute())
+    if strict:
+        result["STRETTO_STRICT"] = "1"
+    return result
+
+
+def summary_setting(
+    wanted: bool | None, environment: Mapping[str, str], *, is_terminal: bool
+) -> dict[str, str]:
+    """Whether a job says at its end what it called; `wanted`: None where nobody said."""
+    if wanted is not None:
+        return {"STRETTO_SUMMARY": "1" if wanted else "0"}
+    # What nobody asked for must cost small calls nothing.
+    return {"STRETTO_SUMMARY": "large"} if is_terminal and "STRETTO_SUMMARY" not in environment else {}
+
+
+def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
+    """What makes mpi4py's wheel load the MPI of this launcher instead of the first that it finds.
+
+    MPI4PY_LIBMPI only: with MPI4PY_MPIABI set too, the wheel opens what the loader finds, not that file.
+    """
+    if "MPI4PY_LIBMPI" in environment or "MPI4PY_MPIABI" in environment:
+        return {}
+    libmpi = mpi.find_libmpi(launcher)
+    if libmpi:
+        return {"MPI4PY_LIBMPI": str(libmpi)}
+    # Debian's MPICH has no libmpi.so.12. The wheel then cannot be used, and an error that says so is better
+    # than what it does by itself: take Open MPI, and start every rank as a program of its own.
+    return {"MPI4PY_MPIABI": launcher.flavor.abi}
+
+
+def rank_options(flavor: Flavor, variables: Mapping[str, str]) -> list[str]:
+    """Launcher options that set variables for every rank, on whatever node it is."""
+    options: list[str] = []
+    for name, value in variables.items():
+        options += ["-x", f"{name}={value}"] if flavor.abi == "openmpi" else ["-genv", name, value]
+    return options
+
+
+def rewrite(flavor: Flavor, arguments: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """The launcher's arguments with the variables set for every rank; the user's own stay as they are."""
+    options = rank_options(flavor, variables)
+    result = list(options)
+    for argument in arguments:
+        result.append(argument)
+        # Open MPI's -x counts for one of several programs only; they are separated by a lone colon.
+        if argument == ":" and flavor.abi == "openmpi":
+            result += options
+    return result
+
+
+def _check_no_own_preload(flavor: Flavor, arguments: Sequence[str]) -> None:
+    """Of two settings of LD_PRELOAD one would be lost, and which one hangs on the launcher."""
+    for option, value in itertools.pairwise(arguments):
+        if flavor.abi == "openmpi":
+            clash = option in ("-x", "--x") and value.startswith("LD_PRELOAD=")
+        else:
+            clash = option in ("-genv", "-env") and value == "LD_PRELOAD"
+        if clash:
+            raise StrettoError(
+                f"the launcher's own {option} {value} would clash with Stretto's LD_PRELOAD; set LD_PRELOAD "
+                f"in the environment instead, Stretto keeps what is there"
+            )
+
+
+def _exports(own_settings: Mapping[str, str], existing_preload: str) -> list[str]:
+    """Shell lines that do by hand what Stretto does for the launchers that it knows."""
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in own_settings.items()]
+    users = {"openmpi": "Open MPI", "mpich": "MPICH, Intel MPI or Cray MPICH"}
+    for abi in paths.ABIS:
+        library = paths.find_library(abi)
+        if library:
+            lines.append(f"# where the program uses {users[abi]}:")
+            lines.append(f"export LD_PRELOAD={shlex.quote(preload(library, existing_preload))}")
+    return lines
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a command line starts, behind `env`, `timeout` and such."""
+
+    at: int
+    """Which word of it the program is."""
+    program: str
+    launcher: Launcher | None
+    """None where the program is no launcher that is known."""
+    environment: dict[str, str]
+    """With which the program is started."""
+
+
+def find_start(arguments: Sequence[str], environment: Mapping[str, str]) -> Start:
+    """The launcher, or another program, that a command line starts."""
+    inner = wrappers.look_through(arguments, environment)
+    own = {name: value for name, value in inner.environment.items() if environment.get(name) != value}
+    launcher = mpi.identify(arguments[inner.at], own)
+    return Start(inner.at, arguments[inner.at], launcher, inner.environment)
+
+
+def command(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    specs: Sequence[str] = (),
+    stats: Path | None = None,
+    strict: bool = False,
+    others: Mapping[str, str] | None = None,
+    tell_library: bool = True,
+    mpi_name: str | None = None,
+) -> list[str]:
+    """The command line that runs `arguments` (launcher first) with Stretto under every rank.
+
+    `others`: variables for every rank that are not Stretto's. `tell_library`: also what a tuning table has of
+    its own algorithms. `mpi_name`: the MPI of the ranks, where `arguments` do not begin with its launcher.
+    """
+    if not arguments:
+        raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
+    named = mpi.find_flavor(mpi_name) if mpi_name is not None else None
+    start = find_start(arguments, environment)
+    given = settings(start.environment, specs=specs, stats=stats, strict=strict) | dict(others or {})
+    existing = start.environment.get("LD_PRELOAD", "")
+    if start.launcher is None:
+        if named is None:
+            raise UnknownLauncherError(
+                f"{start.program} is no launcher that Stretto knows (those of Open MPI, MPICH and Intel "
+                f"MPI), so nothing was run; say which MPI its ranks use, by --mpi openmpi or --mpi mpich, or "
+                f"set this for every rank yourself:",
+                _exports(given, existing),
+            )
+        return _by_environment(arguments, start, given, named)
+    flavor = start.launcher.flavor
+    if named is not None and named.abi != flavor.abi:
+        raise StrettoError(f"--mpi {named.value}: {start.program} is the launcher of {flavor.label}")
+    tail = arguments[start.at + 1 :]
+    _check_no_own_preload(flavor, tail)
+    given |= mpi4py_settings(start.launcher, start.environment)
+    if tell_library:
+        given |= export.settings_for_launch(start.launcher, start.environment)
+    given["LD_PRELOAD"] = preload(paths.library(flavor.abi), existing)
+    return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
+
+
+def _by_environment(
+    arguments: Sequence[str], start: Start, variables: Mapping[str, str], flavor: Flavor
+) -> list[str]:
+    """The command line with the variables in the environment of all that it starts.
+
+    In programs that load no MPI (shells, daemons) the library does nothing.
+    """
+    if Path(start.program).name == "srun":
+        _check_srun(arguments[start.at + 1 :], start.environment)
+    variables = dict(variables)
+    if "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
+        variables["MPI4PY_MPIABI"] = flavor.abi
+    variables["LD_PRELOAD"] = preload(paths.library(flavor.abi), start.environment.get("LD_PRELOAD", ""))
+    assignments = [f"{name}={value}" for name, value in variables.items()]
+    # Just before the program, behind a wrapper that may clear the environment.
+    return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]
+
+
+def _check_srun(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Slurm's srun hands the environment on, unless it is told otherwise."""
+    where, value = "", None
+    for name in ("SLURM_EXPORT_ENV", "SRUN_EXPORT_ENV"):
+        if environment.get(name):
+            where, value = f"{name}={environment[name]}", environment[name]
+    for word, following in itertools.pairwise([*arguments, ""]):
+        if word.startswith("--export="):
+            where, value = word, word.partition("=")[2]
+        elif word == "--export":
+            where, value = f"{word} {following}", following
+        elif not word.startswith("-") and shutil.which(word):
+            break  # the program, whose options are its own
+    if value is None or "ALL" in value.split(","):
+        return
+    wanted = "ALL" if value in ("NONE", "NIL") else f"ALL,{value}"
+    raise StrettoError(f"{where} keeps what Stretto sets from the ranks; give srun --export={wanted}")
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    specs: Sequence[str] = (),
+    stats: Path | None = None,
+    strict: bool = False,
+    summary: bool | None = None,
+    mpi_name: str | None = None,
+) -> None:
+    """Become the launcher, with Stretto under its ranks; its exit status is then ours. Does not return."""
+    # Rank 0 writes it at the end; where it runs on another node, its STRETTO_STATS names a file there.
+    check_files([stats])
+    environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())
+    line = command(arguments, environment, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)
+    try:
+        os.execvp(line[0], line)
+    except OSError as error:
+        raise StrettoError(f"{line[0]} could not be started: {error.strerror}") from None

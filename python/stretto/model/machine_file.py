@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a machine file (docs/formats.md), to be written and read.
+
+Seconds, and bytes per second, throughout. The models read such files in C++, which also says what is wrong
+with one; this module is for those that make them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from stretto import _core
+from stretto.support.errors import StrettoError
+from stretto.support.units import parse_bytes
+
+LEVELS = ("socket", "node", "network")
+"""How near two ranks are, the nearest first."""
+LIMITS = ("node", "memory", "fabric")
+"""What messages of several ranks share."""
+_FORMAT = "stretto-machine"
+_VERSION = 1
+_WIDTH = 118
+_DIGITS = 4
+_MOST_DIGITS = 9
+"""Of any number in scientific notation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """How messages of `begin` bytes and more go between two ranks, when nothing else is under way."""
+
+    begin: int
+    latency: float
+    bandwidth: float
+    synchronous: bool = False
+    """The transfer begins when the receive is posted."""
+    duplex: float = 1.0
+    """A rank that sends to one rank and receives from another: 1 at once, 0 one after the other."""
+    exchange: float = 1.0
+    """The same for two ranks that send to each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What messages of several ranks share; None: without limit."""
+
+    bandwidth: float | None = None
+    message_rate: float | None = None
+    """Messages per second."""
+    burst: int = 0
+    """Bytes that an idle link has saved up, and lets pass at the speed of the level."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionRate:
+    """Bytes of an operand that are reduced in a second, of vectors of `begin` bytes and more."""
+
+    begin: int
+    bandwidth: float
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFile:
+    """What the models know of a cluster."""
+
+    name: str
+    levels: dict[str, list[Protocol]]
+    """By level, ascending by `begin`, the first from 0. At least one level."""
+    description: str = ""
+    limits: dict[str, Limit] = field(default_factory=dict)
+    reduction: list[ReductionRate] = field(default_factory=list)
+    engine_message: float = 0.0
+    engine_round: float = 0.0
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def level(self, name: str) -> list[Protocol]:
+        """The protocols of a level; of one that is missing those of the next higher one, else lower one."""
+        at = LEVELS.index(name)
+        for other in (*LEVELS[at:], *reversed(LEVELS[:at])):
+            if self.levels.get(other):
+                return self.levels[other]
+        raise ValueError("a machine without any level")
+
+    def limit(self, name: str) -> Limit:
+        """A limit; one that is missing limits nothing."""
+        return self.limits.get(name, Limit())
+
+
+def protocol_for(protocols: list[Protocol], size: int) -> Protocol:
+    """The one by which messages of so many bytes go."""
+    return [one for one in protocols if one.begin <= size][-1]
+
+
+def reduction_bandwidth(machine: MachineFile, size: int) -> float:
+    """Bytes of an operand per second, of vectors of so many bytes."""
+    rates = [one.bandwidth for one in machine.reduction if one.begin <= size]
+    return rates[-1] if rates else math.inf
+
+
+def file_text(machine: MachineFile) -> str:
+    """The text of the file: a line for each row of figures, and no digits that mean nothing."""
+    return layout(_to_json(machine)) + "\n"
+
+
+def _to_json(machine: MachineFile) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "name": machine.name,
+        "description": machine.description,
+        "levels": {
+            name: [_protocol_json(one) for one in machine.levels[name]]
+            for name in LEVELS
+            if machine.levels.get(name)
+        },
+        "limits": {name: _limit_json(machine.limits[name]) for name in LIMITS if name in machine.limits},
+        **(
+            {
+                "reduction": [
+                    {"from": _size(one.begin), "bandwidth": _rounded(one.bandwidth)}
+                    for one in machine.reduction
+                ]
+            }
+            if machine.reduction
+            else {}
+        ),
+        "engine": {"message": _rounded(machine.engine_message), "round": _rounded(machine.engine_round)},
+        "notes": machine.notes,
+    }
+
+
+def _protocol_json(protocol: Protocol) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "from": _size(protocol.begin),
+        "latency": _rounded(protocol.latency),
+        "bandwidth": _rounded(protocol.bandwidth),
+    }
+    if protocol.synchronous:
+        row["synchronous"] = True
+    for name, value in (("duplex", protocol.duplex), ("exchange", protocol.exchange)):
+        if value < 1:
+            row[name] = round(value, 3)
+    return row
+
+
+def _limit_json(limit: Limit) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    if limit.bandwidth is not None:
+        row["bandwidth"] = _rounded(limit.bandwidth)
+    if limit.message_rate is not None:
+        row["message_rate"] = _rounded(limit.message_rate)
+    if limit.burst:
+        row["burst"] = _size(limit.burst)
+    return row
+
+
+def _rounded(number: float) -> float:
+    return float(f"{number:.{_DIGITS}g}")
+
+
+def _size(size: int) -> int | str:
+    """Whole KiB and MiB as people write them."""
+    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return size
+
+
+def layout(value: Any, indent: int = 0) -> str:
+    """JSON as in docs/formats.md: what fits into a line is on one, numbers and short entries share lines."""
+    line = _inline(value)
+    if not isinstance(value, dict | list) or not value:
+        return line
+    parts = list(value.values() if isinstance(value, dict) else value)
+    is_nested = any(isinstance(one, dict | list) for one in parts)
+    if indent > 0 and not is_nested and indent + len(line) <= _WIDTH:
+        return line
+    texts = [layout(one, indent + 2) for one in parts]
+    if isinstance(value, dict):
+        texts = [
+            f"{json.dumps(key, ensure_ascii=False)}: {text}" for key, text in zip(value, texts, strict=True)
+        ]
+    if indent > 0:
+        texts = _filled(texts, _WIDTH - indent - 2)
+    inner = " " * (indent + 2)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return f"{opening}\n{inner}" + f",\n{inner}".join(texts) + f"\n{' ' * indent}{closing}"
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_inline(key)}: {_inline(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    if isinstance(value, float) and value != 0 and not 1e-3 <= abs(value) < 1e6:
+        digits, exponent = f"{value:.{_MOST_DIGITS}e}".split("e")
+        return f"{digits.rstrip('0').rstrip('.')}e{int(exponent)}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _filled(texts: list[str], width: int) -> list[str]:
+    """As many numbers and short entries on a line as there is room for; what takes lines stands alone."""
+    lines: list[str] = []
+    for text in texts:
+        is_short = text[-1] not in "}]" or text == "[]"
+        room = lines and lines[-1][-1] not in "}]" and len(lines[-1]) + 2 + len(text) < width
+        if is_short and room:
+            lines[-1] += f", {text}"
+        else:
+            lines.append(text)
+    return lines
+
+
+def read_machine_file(text: str) -> MachineFile:
+    """What the text of a machine file says. Raises StrettoError that names what is wrong."""
+    try:
+        _core.Machine(text)
+    except ValueError as error:
+        raise StrettoError(str(error)) from None
+    file = json.loads(text)
+    engine = file.get("engine", {})
+    return MachineFile(
+        name=file["name"],
+        description=file.get("description", ""),
+        levels={name: [_read_protocol(row) for row in rows] for name, rows in file["levels"].items()},
+        limits={name: _read_limit(row) for name, row in file.get("limits", {}).items()},
+        reduction=[
+            ReductionRate(_read_size(row["from"]), row["bandwidth"]) for row in file.get("reduction", [])
+        ],
+        engine_message=engine.get("message", 0.0),
+        engine_round=engine.get("round", 0.0),
+        notes=file.get("notes", {}),
+    )
+
+
+def _read_protocol(row: dict[str, Any]) -> Protocol:
+    return Protocol(
+        _read_size(row["from"]),
+        row["latency"],
+        row["bandwidth"],
+        row.get("synchronous", False),
+        row.get("duplex", 1.0),
+        row.get("exchange", 1.0),
+    )
+
+
+def _read_limit(row: dict[str, Any]) -> Limit:
+    return Limit(row.get("bandwidth"), row.get("message_rate"), _read_size(row.get("burst", 0)))
+
+
+def _read_size(value: int | str) -> int:
+    return parse_bytes(value) if isinstance(value, str) else value

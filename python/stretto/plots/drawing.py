@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drawing reproduced figures with Matplotlib."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stretto.plots.runs import COLOURS, LINESTYLES, MARKERS, label_sizes
+from stretto.reproduce.figure import Axis, Panel, Result, Scale
+from stretto.support.files import save_figure
+from stretto.support.units import format_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+_PANEL_WIDTH = 5.2
+_PANEL_HEIGHT = 3.6
+_FORMULA = "-T"
+"""The papers' suffix for theory."""
+_MOST_MARKERS = 40
+
+
+def draw(title: str, result: Result, file: Path) -> None:
+    """Write the figure as PNG."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only drawing needs it
+
+    columns = min(result.columns, len(result.panels))
+    rows = math.ceil(len(result.panels) / columns)
+    # What belongs together has one colour: a formula (RSA-T) is dotted in that of what it is about.
+    labels = list(dict.fromkeys(label for panel in result.panels for label in panel.curves))
+    plain = [label for label in labels if not _is_formula(label)]
+    # One legend for all, if they share most of it; else each has its own.
+    shared = len(labels) <= max(len(panel.curves) for panel in result.panels) + 2
+    width = max(1.0 + _PANEL_WIDTH * columns, 6.5)
+    figure = Figure(figsize=(width, 1.2 + _PANEL_HEIGHT * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes, panel in zip(grid.flat, result.panels, strict=False):
+        _draw_panel(axes, panel, plain)
+        if not shared:
+            axes.legend(fontsize=7.5, frameon=False)
+    for axes in grid.flat[len(result.panels) :]:
+        axes.set_visible(False)
+    if shared:
+        handles: dict[str, Artist] = {}
+        for axes in grid.flat:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=min(4, len(handles)),
+            frameon=False, fontsize=9,
+        )  # fmt: skip
+    figure.suptitle(title, fontsize=11)
+    save_figure(figure, file, dpi=130)
+
+
+def _is_formula(label: str) -> bool:
+    return label.endswith(_FORMULA)
+
+
+def _draw_panel(axes: Axes, panel: Panel, labels: list[str]) -> None:
+    count = len(panel.curves)
+    for place, (label, curve) in enumerate(panel.curves.items()):
+        index = labels.index(label.removesuffix(_FORMULA))
+        colour = COLOURS[index % len(COLOURS)]
+        if panel.bars:
+            width = 0.8 / count
+            at = [x + (place - (count - 1) / 2) * width for x in range(len(curve))]
+            axes.bar(at, list(curve.values()), width, color=colour, label=label)
+            continue
+        axes.plot(
+            list(curve),
+            list(curve.values()),
+            color=colour,
+            marker="" if _is_formula(label) or len(curve) > _MOST_MARKERS else MARKERS[index % len(MARKERS)],
+            linestyle=":" if _is_formula(label) else LINESTYLES[index // len(COLOURS) % len(LINESTYLES)],
+            markersize=3.5,
+            linewidth=1.4,
+            label=label,
+        )
+    xs = sorted({x for curve in panel.curves.values() for x in curve})
+    axes.set_title(panel.title, fontsize=10)
+    axes.grid(which="major", alpha=0.3)
+    axes.set_axisbelow(True)
+    if panel.bars:
+        words = [panel.ticks.get(x) or _text(x, panel.x) for x in xs]
+        is_long = max(map(len, words)) > 4
+        axes.set_xticks(range(len(xs)), words, rotation=60 if is_long else 0, fontsize=8)
+        axes.set_xlabel(panel.x.label)
+    else:
+        _set_scale(axes, "x", panel.x, xs)
+    _set_scale(axes, "y", panel.y, [])
+
+
+def _set_scale(axes: Axes, which: str, axis: Axis, values: list[float]) -> None:
+    is_x = which == "x"
+    (axes.set_xlabel if is_x else axes.set_ylabel)(axis.label)
+    set_scale = axes.set_xscale if is_x else axes.set_yscale
+    match axis.scale:
+        case Scale.BYTES:
+            set_scale("log", base=2)
+            if is_x:
+                label_sizes(axes, [int(value) for value in values])
+        case Scale.POWERS:
+            set_scale("log", base=2)
+            if is_x:
+                shown = values if len(values) <= 12 else values[:: math.ceil(len(values) / 12)]
+                axes.set_xticks(shown, [f"{value:g}" for value in shown], fontsize=8)
+                axes.minorticks_off()
+        case Scale.LOG:
+            set_scale("log")
+        case Scale.LINEAR:
+            if not is_x:
+                axes.set_ylim(bottom=0)
+
+
+def _text(value: float, axis: Axis) -> str:
+    return format_bytes(int(value)) if axis.scale == Scale.BYTES else f"{value:g}"

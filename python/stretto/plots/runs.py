@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plots of a benchmark run, as the papers draw them: throughput, or overlap, over message size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stretto.results.runs import BLOCKING, Row, Run, Series
+from stretto.spec.collectives import LinkBound
+from stretto.support.estimates import Estimate
+from stretto.support.files import save_figure
+from stretto.support.units import format_bytes, format_rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Wong's palette, made for colour-blind readers, without its yellow, which is too pale for lines on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_NATIVE_COLOUR = "#333333"
+MARKERS = "osD^vP"
+_SPEC_LABELS = {"native": "native (AUTO)", "auto": "Stretto (auto)"}
+LINESTYLES = ("-", "--", "-.")
+_MOST_SIZE_LABELS = 9
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    label: str
+    estimate: Callable[[Row], Estimate | None]
+    unit: float
+
+
+_THROUGHPUT = _Quantity("algorithm bandwidth (MB/s)", lambda row: row.bandwidth, 1e6)
+_HIDDEN = _Quantity("hidden (%)", lambda row: row.overlap.hidden if row.overlap else None, 0.01)
+
+
+def plot_run(run: Run, rows: list[Row], bound: LinkBound | None, file: Path) -> None:
+    """Write what the run measured over message size, in a panel each for out of place and in place."""
+    figure = overlap_figure(run, rows) if run.overlaps else throughput_figure(run, rows, bound)
+    save_figure(figure, file)
+
+
+def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Figure:
+    """Algorithm bandwidth over message size."""
+    figure = _figure(run, rows, _THROUGHPUT, bound)
+    for axes in figure.axes:
+        axes.set_yscale("log")
+        axes.grid(which="minor", axis="y", alpha=0.12)
+    label_bandwidths(figure.axes[0])
+    return figure
+
+
+def overlap_figure(run: Run, rows: list[Row]) -> Figure:
+    """How much was hidden, over message size."""
+    figure = _figure(run, rows, _HIDDEN, None)
+    figure.axes[0].set_ylim(-3, 103)
+    return figure
+
+
+def plot_predictions(
+    title: str, lines: dict[str, list[tuple[int, float]]], bound: list[tuple[int, float]], file: Path
+) -> None:
+    """Write predicted bytes of message per second over message size, a line for each spec."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
+
+    figure = Figure(figsize=(8.4, 5.4), layout="constrained")
+    axes = figure.subplots()
+    for index, (label, points) in enumerate(lines.items()):
+        # Formulas are dotted, in the colours again: what they belong to has a marker.
+        formula = label.endswith("(formula)")
+        styles = ((0, (1, 1)), (0, (1, 4))) if formula else LINESTYLES
+        axes.plot(
+            [size for size, _ in points],
+            [bandwidth / 1e6 for _, bandwidth in points],
+            color=_NATIVE_COLOUR if label == "native" else COLOURS[index % len(COLOURS)],
+            marker="" if formula else "x" if label == "native" else MARKERS[index % len(MARKERS)],
+            linestyle=styles[index // len(COLOURS) % len(styles)],
+            markersize=4,
+            linewidth=1.5,
+            label="native (textbook)" if label == "native" else label,
+        )
+    if bound:
+        axes.plot(
+            [size for size, _ in bound],
+            [bandwidth / 1e6 for _, bandwidth in bound],
+            color="black",
+            linestyle="--",
+            linewidth=1.2,
+            label="bound of the links",
+        )
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.grid(which="major", alpha=0.35)
+    axes.set_xlabel("message size")
+    axes.set_ylabel(_THROUGHPUT.label)
+    label_sizes(axes, sorted({size for points in lines.values() for size, _ in points}))
+    label_bandwidths(axes)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.suptitle(title)
+    save_figure(figure, file)
+
+
+def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> Figure:
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
+
+    places = sorted({row.series.in_place for row in rows})
+    width = 1.2 + 6.0 * len(places)
+    figure = Figure(figsize=(width, 4.8), layout="constrained")
+    panels = figure.subplots(1, len(places), sharey=True, squeeze=False)
+    sizes = sorted({row.series.bytes for row in rows})
+    for axes, in_place in zip(panels[0], places, strict=True):
+        _draw_panel(axes, [row for row in rows if row.series.in_place == in_place], quantity, bound)
+        axes.set_xlabel(f"message size ({run.collective.message})")
+        label_sizes(axes, sizes)
+        if len(places) > 1:
+            axes.set_title("in place" if in_place else "out of place", fontsize=11)
+    panels[0][0].set_ylabel(quantity.label)
+    legend_below(figure, width)
+    figure.suptitle(_title(run, places))
+    return figure
+
+
+def legend_below(figure: Figure, width: float) -> None:
+    """One legend under all panels, of the lines of the first; the figure grows by its height (inches)."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    # A column is as wide as the longest label, at about 0.08 inches a letter, and its line.
+    columns = max(1, int(width / (0.7 + 0.08 * max(map(len, labels)))))
+    rows_needed = -(-len(labels) // columns)
+    figure.set_figheight(4.6 + 0.2 * rows_needed)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=min(columns, len(labels)),
+        frameon=False,
+        fontsize=9,
+    )
+
+
+def _title(run: Run, places: list[bool]) -> str:
+    where = f"{run.ranks} ranks on {run.nodes} nodes" if run.nodes > 1 else f"{run.ranks} ranks on one node"
+    place = ", in place" if places == [True] else ""
+    thread = ", progress thread" if run.progress_thread else ""
+    return f"{run.collective.function} of {run.type}{place}, {run.library}, {where}{thread}"
+
+
+def _label(series: Series) -> str:
+    form = "" if series.form == BLOCKING else f", {series.form}"
+    return f"{_SPEC_LABELS.get(series.spec, series.spec)}{form}"
+
+
+def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> None:
+    forms = list(dict.fromkeys(row.series.form for row in rows))
+    others = list(dict.fromkeys(row.series.spec for row in rows if row.series.spec != "native"))
+    for spec, form in dict.fromkeys((row.series.spec, row.series.form) for row in rows):
+        line = sorted(
+            (row for row in rows if (row.series.spec, row.series.form) == (spec, form)),
+            key=lambda row: row.series.bytes,
+        )
+        sizes = [row.series.bytes for row in line]
+        estimates = [estimate for row in line if (estimate := quantity.estimate(row))]
+        native = spec == "native"
+        index = 0 if native else others.index(spec)
+        colour = _NATIVE_COLOUR if native else COLOURS[index % len(COLOURS)]
+        axes.plot(
+            sizes,
+            [estimate.median / quantity.unit for estimate in estimates],
+            color=colour,
+            marker="x" if native else MARKERS[index % len(MARKERS)],
+            linestyle=LINESTYLES[forms.index(form)] if index < len(COLOURS) else ":",
+            markersize=5,
+            linewidth=1.6,
+            label=_label(line[0].series),
+        )
+        axes.fill_between(
+            sizes,
+            [estimate.low / quantity.unit for estimate in estimates],
+            [estimate.high / quantity.unit for estimate in estimates],
+            color=colour,
+            alpha=0.2,
+            linewidth=0,
+        )
+    if bound:
+        draw_bound(axes, bound, [row.series.bytes for row in rows])
+    axes.set_xscale("log", base=2)
+    axes.grid(which="major", alpha=0.35)
+
+
+def draw_bound(axes: Axes, bound: LinkBound, sizes: list[int]) -> None:
+    """A line where the bound is stated, in MB/s."""
+    stated = bound_line(bound, sizes)
+    if stated:
+        axes.plot(
+            *zip(*((size, limit / 1e6) for size, limit in stated), strict=True),
+            color="black",
+            linestyle="--",
+            linewidth=1.2,
+            label=f"bound of {format_rate(bound.rate)} links",
+        )
+
+
+def bound_line(bound: LinkBound, sizes: Iterable[int]) -> list[tuple[int, float]]:
+    """Sizes and the bound there in bytes per second, at those where it is stated."""
+    limits = [(size, bound.bandwidth(size)) for size in sorted(set(sizes))]
+    stated = [(size, limit) for size, limit in limits if limit]
+    # A single point makes no line: the bound holds for all larger sizes too.
+    return [*stated, (round(stated[-1][0] * 1.3), stated[-1][1])] if stated else []
+
+
+def label_sizes(axes: Axes, sizes: list[int]) -> None:
+    """Sizes along the axis, as many as there is room for."""
+    step = -(-len(sizes) // _MOST_SIZE_LABELS)
+    # Counted from the largest, which matters most.
+    labelled = sizes[::-1][::step]
+    axes.set_xticks(labelled, [format_bytes(size).replace(" ", "\n") for size in labelled])
+    axes.set_xticks([], minor=True)
+
+
+def label_bandwidths(axes: Axes) -> None:
+    """Plain numbers; with a narrow range a decade's ticks alone would leave the axis bare."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
+
+    low, high = axes.get_ylim()
+    decades = high / low
+    narrow = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    subdivisions = narrow if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subdivisions, numticks=30))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times that were measured, from files of `stretto bench --json` and `stretto study`, by what was called."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stretto.launch.mpi import library_name
+from stretto.model.walker import Call
+from stretto.results.file import RunFile
+from stretto.results.runs import BLOCKING, Run
+from stretto.spec.topologies import parse_topology
+from stretto.study.file import FORMAT, parse_study
+from stretto.support.errors import StrettoError
+from stretto.support.json_files import read_json, validate
+
+
+@dataclass(slots=True)
+class Measured:
+    """Median seconds of blocking calls out of place."""
+
+    by_call: dict[Call, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
+    """By call, then by spec. `auto` is Stretto's own choice."""
+    libraries: list[str] = field(default_factory=list)
+
+    def times(self, call: Call) -> dict[str, float]:
+        """Seconds by spec of such a call, whatever its topology was called; empty if there is none."""
+        wanted = parse_topology(call.topology)
+        for other, times in self.by_call.items():
+            if (other.collective, other.bytes) == (call.collective, call.bytes):
+                topology = parse_topology(other.topology)
+                if topology.node_of == wanted.node_of:
+                    return {spec: seconds for spec, seconds in times.items() if spec != "auto"}
+        return {}
+
+    def add(self, run: Run) -> None:
+        """Those of one run. A reduce_scatter_block is a reduce_scatter of equal blocks."""
+        # The measuring program tells how many ranks each node has, and launchers fill one after the other.
+        topology = "ppn=" + "+".join(map(str, run.ppn))
+        self.libraries.append(library_name(run.library))
+        for series in run.series:
+            if series.form == BLOCKING and not series.in_place:
+                call = Call(run.collective.algorithms, series.bytes, topology)
+                self.by_call[call][series.spec] = statistics.median(series.seconds)
+
+
+def read_measured(files: Sequence[Path]) -> Measured:
+    """What the files hold. Raises StrettoError for a file that is none of them."""
+    measured = Measured()
+    for file in files:
+        content = read_json(file)
+        if content.get("format") == FORMAT:
+            for one in parse_study(content, file).runs:
+                measured.add(one.run)
+        elif "results" in content:
+            measured.add(validate(RunFile, content, file).run())
+        else:
+            raise StrettoError(f"{file}: expected what stretto bench --json or stretto study wrote")
+    return measured

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an allreduce of so many bytes takes in the simulation, asked for one size at a time.
+
+Calls are simulated at four sizes an octave (at one where there are many ranks), and what lies between is
+interpolated; what is longer than memory allows is continued in a straight line. So the calls of many
+trainings share simulations, which stretto.simulate.smpi keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from stretto._core import choose
+from stretto.model.walker import Call, Model
+from stretto.simulate.jobs import LABELS, Job, seconds_of
+from stretto.simulate.library_choices import library_choice
+from stretto.simulate.platforms import Platform
+from stretto.simulate.smpi import Progress
+from stretto.spec.topologies import parse_topology
+from stretto.support.errors import StrettoError
+from stretto.support.units import format_bytes
+
+_STEPS_OF_OCTAVE = 4
+_SHORTEST = 16
+_ALL_MESSAGES = 8 << 30
+"""Bytes of the messages of all ranks together: a library's algorithms have copies of them."""
+_FEW_RANKS = 32
+"""Up to which a simulation takes little time."""
+_GUESSED_RATE = 1e9
+
+
+class CallSource(StrEnum):
+    """What says how long calls take."""
+
+    SMPI = "smpi"
+    MODEL = "model"
+    """The schedule walker, which knows what two directions of a connection cost each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where calls are made."""
+
+    platform: Platform
+    nodes: int
+    ppn: int = 1
+    selector: str = "openmpi"
+    """Which library `native` is."""
+    source: CallSource = CallSource.SMPI
+
+    @property
+    def ranks(self) -> int:
+        """All of them."""
+        return self.nodes * self.ppn
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest message that is simulated: a power of two."""
+        return 1 << (_ALL_MESSAGES // self.ranks).bit_length() - 1
+
+    @property
+    def steps(self) -> int:
+        """How many sizes of an octave are simulated."""
+        return _STEPS_OF_OCTAVE if self.ranks <= _FEW_RANKS else 1
+
+
+@dataclass(slots=True)
+class Durations:
+    """Of one spec at one site. What is not known yet is guessed, and remembered until settle()."""
+
+    site: Site
+    spec: str
+    known: dict[int, float] = field(default_factory=dict)
+    wanted: set[int] = field(default_factory=set)
+
+    def seconds(self, size: int) -> float:
+        """Of an allreduce of so many bytes."""
+        low, high = neighbours(size, self.site.longest, self.site.steps)
+        if low == high:
+            return self._at(low)
+        begin, end = self._at(low), self._at(high)
+        return begin + (end - begin) * (size - low) / (high - low)
+
+    def _at(self, size: int) -> float:
+        if size in self.known:
+            return self.known[size]
+        self.wanted.add(size)
+        nearest = min(self.known, key=lambda one: abs(one - size), default=None)
+        rate = nearest / self.known[nearest] if nearest is not None else _GUESSED_RATE
+        return size / rate
+
+    def jobs(self) -> list[Job]:
+        """What is to be simulated for what is wanted."""
+        groups = {_octave(size, self.site.steps) for size in self.wanted}
+        site = self.site
+        return [
+            Job(site.platform, site.nodes, self.spec, sizes, site.ppn, selector=site.selector, data=False)
+            for sizes in sorted(groups)
+        ]
+
+    def walk(self) -> None:
+        """All that is wanted, by the model."""
+        site = self.site
+        if site.platform.machine is None:
+            raise StrettoError(
+                f"--calls model: platform {site.platform.name} has no machine's figures; take --calls smpi"
+            )
+        model = Model(site.platform.machine)
+        self.learn({size: _modelled(model, site, self.spec, size) for size in self.wanted})
+
+    def learn(self, seconds: dict[int, float]) -> None:
+        """What was simulated."""
+        self.known |= seconds
+        self.wanted -= set(seconds)
+
+
+def neighbours(size: int, longest: int, steps: int) -> tuple[int, int]:
+    """The simulated sizes nearest to one, below and above; beyond the longest, those that continue."""
+    if size <= _SHORTEST:
+        return _SHORTEST, _SHORTEST
+    if size > longest:
+        return longest // 2, longest
+    octave = 1 << size.bit_length() - 1
+    step = octave // steps
+    low = size - size % step
+    return (low, low) if low == size else (low, low + step)
+
+
+def _octave(size: int, steps: int) -> tuple[int, ...]:
+    begin = 1 << size.bit_length() - 1
+    return tuple(begin + begin * step // steps for step in range(steps))
+
+
+def settle(durations: Iterable[Durations], progress: Progress | None = None) -> bool:
+    """Simulate all that is wanted, or model it. Returns whether there was anything.
+
+    Raises StrettoError for what SMPI refuses, or the model does not know.
+    """
+    wanting = [one for one in durations if one.wanted]
+    simulated = [one for one in wanting if one.site.source is CallSource.SMPI]
+    for one in wanting:
+        if one not in simulated:
+            one.walk()
+    owners = [(one, job) for one in simulated for job in one.jobs()]
+    for (owner, job), seconds in zip(owners, seconds_of([job for _, job in owners], progress), strict=True):
+        asked = owner.wanted & set(job.sizes)
+        owner.learn(seconds)
+        for size in sorted(asked - set(seconds)):
+            raise StrettoError(
+                f"{owner.spec} on {job.ranks} ranks with {format_bytes(size)}: SMPI's {LABELS[job.selector]} "
+                "refuses so many ranks; take another --selector or number of nodes"
+            )
+    return bool(wanting)
+
+
+def _modelled(model: Model, site: Site, spec: str, size: int) -> float:
+    topology = f"nodes={site.nodes},ppn={site.ppn}"
+    chosen = choose("allreduce", size, parse_topology(topology)) if spec == "auto" else spec
+    is_native = chosen.startswith("native")
+    if is_native:
+        choice = library_choice(site.selector, "allreduce", site.ranks, site.ppn, size)
+        if chosen != "native" or choice.spec is None:
+            raise StrettoError(
+                f"{chosen} with {format_bytes(size)}: the model knows no algorithm for it; take --calls smpi"
+            )
+        chosen = choice.spec
+    return model.predict(Call("allreduce", size, topology), chosen, engine=not is_native).seconds

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be replayed: gradients of a profile or of one of the papers' networks, and when they come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stretto.bench.options import progress_bar
+from stretto.replay.durations import Site
+from stretto.replay.horovod import Gradient, Settings
+from stretto.replay.play import Outcome, Setup, replay
+from stretto.simulate.platforms import load_platform
+from stretto.simulate.smpi import Progress
+from stretto.spec.networks import GRADIENT_BYTES, NETWORKS, Network, gradients
+from stretto.support.errors import StrettoError
+from stretto.support.units import format_seconds
+from stretto.trace.profile_file import load_profile
+
+PASSES = 3
+"""Of forward passes that a step has the arithmetic of."""
+PAPERS_SETTINGS = Settings(fusion=64 << 20, cycle=5e-3)
+"""Of Horovod 0.19 and 0.20, which the papers used."""
+PAPERS_IMAGES = {"alexnet": 330.0, "resnet50": 27.0, "resnet110": 196.0, "vgg11": 58.0}
+"""Images a second by 8 nodes of ALTEC with AUTO, 64 images a worker (CNN-training paper, Table 3)."""
+PAPERS_BATCH, PAPERS_NODES = 64, 8
+_ENOUGH = 1e-5
+_MOST_TRIALS = 12
+_SPEED = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(images/s|[gt]flops|x)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A training without the cluster that it runs on."""
+
+    name: str
+    gradients: tuple[Gradient, ...]
+    note: str
+    """How it is known when gradients come."""
+
+    @property
+    def compute_seconds(self) -> float:
+        """Of a step."""
+        return max(one.ready for one in self.gradients)
+
+    def scaled(self, compute_seconds: float, note: str) -> Source:
+        """The same, computed in another time."""
+        if self.compute_seconds <= 0:
+            raise StrettoError(
+                f"{self.name}: all its gradients are there at once, so they have no times to scale"
+            )
+        factor = compute_seconds / self.compute_seconds
+        moved = tuple(replace(one, ready=factor * one.ready) for one in self.gradients)
+        return Source(self.name, moved, note)
+
+
+def of_network(network: Network, compute_seconds: float, note: str) -> Source:
+    """A network whose steps are computed in that time, each layer in its part of the operations."""
+    row = tuple(
+        Gradient(tensor.name, tensor.parameters * GRADIENT_BYTES, share * compute_seconds)
+        for tensor, share in gradients(network)
+    )
+    return Source(network.name, row, note)
+
+
+def load_source(text: str, batch: int, speed: str | None, platform: str) -> Source:
+    """A network's name, or a profile's file. Raises StrettoError for what is neither, or has no training."""
+    if text in NETWORKS:
+        return _load_network(text, batch, speed, platform)
+    if not Path(text).is_file():
+        raise StrettoError(
+            f"{text}: expected a file that stretto profile wrote, or one of {', '.join(NETWORKS)}"
+        )
+    training = load_profile(Path(text)).training
+    if training is None:
+        raise StrettoError(
+            f"{text}: there is no training in this profile: its program is none of Horovod's, or made fewer "
+            "than three steps"
+        )
+    found = tuple(Gradient(one.name, one.bytes, one.ready) for one in training.gradients)
+    note = (
+        f"gradients as profiled in {training.steps} steps, computed in "
+        f"{format_seconds(training.compute_seconds)} ± {format_seconds(training.uncertainty_seconds)}"
+    )
+    source = Source(Path(text).stem, found, note)
+    if speed is None:
+        return source
+    number, unit = _parse_speed(speed)
+    if unit == "x":
+        return source.scaled(source.compute_seconds / number, f"{note}, here {number:g} times as fast")
+    if unit == "images/s":
+        return source.scaled(
+            batch / number, f"gradients as profiled, computed at {number:g} images/s a worker"
+        )
+    raise StrettoError(
+        f"--compute-speed {speed}: a profile says nothing of operations; give it as 2x or as 41images/s"
+    )
+
+
+def _load_network(name: str, batch: int, speed: str | None, platform: str) -> Source:
+    network = NETWORKS[name]()
+    if speed is None:
+        if platform != "altec":
+            raise StrettoError(
+                f"{name} on {platform}: say how fast a worker computes, as in --compute-speed 300gflops or "
+                "41images/s"
+            )
+        with progress_bar("calibrating") as progress:
+            images = calibrate([name], progress)[name]
+        note = (
+            f"{images:.3g} images/s a worker, by which AUTO gives what the CNN-training paper's Table 3 has"
+        )
+        return of_network(network, batch / images, note)
+    number, unit = _parse_speed(speed)
+    if unit == "x":
+        raise StrettoError(f"--compute-speed {speed}: times of what? {name} wants 300gflops or 41images/s")
+    if unit == "images/s":
+        return of_network(network, batch / number, f"{number:g} images/s a worker")
+    rate = number * (1e9 if unit == "gflops" else 1e12)
+    return of_network(network, batch * PASSES * network.operations / rate, f"{number:g} {unit} a worker")
+
+
+def _parse_speed(text: str) -> tuple[float, str]:
+    match = _SPEED.fullmatch(text)
+    if match is None or float(match[1]) <= 0:
+        raise StrettoError(
+            f"--compute-speed {text}: expected images a second or operations of a worker, as 41images/s or "
+            "300gflops, or times of a profile's, as 2x"
+        )
+    return float(match[1]), match[2].lower()
+
+
+def calibrate(names: Sequence[str], progress: Progress | None = None) -> dict[str, float]:
+    """Images a second that a worker of ALTEC computes, so that AUTO's replay gives Table 3's figure.
+
+    What a step takes longer than its computation hardly depends on that: it is taken off the step that is to
+    come out, until that comes out.
+    """
+    site = Site(load_platform("altec", PAPERS_NODES), PAPERS_NODES)
+    steps = {name: PAPERS_BATCH * PAPERS_NODES / PAPERS_IMAGES[name] for name in names}
+    compute = dict(steps)
+    for _ in range(_MOST_TRIALS):
+        setups = [
+            Setup(
+                of_network(NETWORKS[name](), compute[name], "").gradients,
+                PAPERS_BATCH,
+                site,
+                "native",
+                settings=PAPERS_SETTINGS,
+            )
+            for name in names
+        ]
+        outcomes: dict[str, Outcome] = dict(zip(names, replay(setups, progress), strict=True))
+        off = {name: one.step_seconds - steps[name] for name, one in outcomes.items()}
+        if all(abs(off[name]) <= _ENOUGH * steps[name] for name in names):
+            break
+        compute = {name: compute[name] - off[name] for name in names}
+    return {name: PAPERS_BATCH / compute[name] for name in names}

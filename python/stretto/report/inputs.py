@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto report` reads: any of the files that Stretto writes, known by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from stretto.predict import file as predictions
+from stretto.predict.file import Predictions
+from stretto.study import file as study_file
+from stretto.study import guidelines_file
+from stretto.study.file import Study, parse_bench, parse_study
+from stretto.study.guidelines_file import Guidelines, parse_guidelines
+from stretto.support.errors import StrettoError
+from stretto.support.json_files import Bytes, Number, Part, Rate, Seconds, read_json, validate
+
+
+class TableRow(Part):
+    """What is done from so many bytes on, up to the next row's or to so many."""
+
+    bytes: Annotated[Bytes, Field(alias="from")]
+    to: Bytes | None = None
+    spec: str
+    library: str = ""
+    gain: Number | None = None
+
+
+class Shape(Part):
+    """What a table says for a number of nodes, and ranks on each."""
+
+    nodes: Annotated[int, Field(ge=1)]
+    ppn: Annotated[int, Field(ge=1)]
+    """Of ragged nodes: on the fullest."""
+    min_ppn: int | None = None
+    modelled: bool = False
+    calls: dict[str, list[TableRow]]
+    """By the name of the call: allreduce, iallreduce, allreduce_init, …"""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A tuning table (docs/formats.md)."""
+
+    mpi: str
+    network: str
+    shapes: list[Shape]
+
+
+class _Table(Part):
+    format: Literal["stretto-table"]
+    version: Literal[1]
+    mpi: str
+    network: str = ""
+    shapes: list[dict[str, Any]]
+
+
+class Protocol(Part):
+    """What one message takes from so many bytes on: latency + bytes / bandwidth."""
+
+    bytes: Annotated[Bytes, Field(alias="from")]
+    latency: Annotated[Number, Field(ge=0)]
+    bandwidth: Rate
+    synchronous: bool = False
+
+    def seconds(self, size: int) -> float:
+        """Of a message of so many bytes."""
+        return self.latency + size / self.bandwidth
+
+
+class Point(Part):
+    """One case of a calibration: messages of one size, alone between two ranks."""
+
+    what: Literal["ping-pong"]
+    level: str
+    bytes: Bytes
+    seconds: Annotated[list[list[Seconds]], Field(min_length=1)]
+    """By the pass over all cases in which they were taken."""
+
+    @property
+    def samples(self) -> list[float]:
+        """The seconds of one message, of all passes."""
+        return [second for part in self.seconds for second in part]
+
+
+class _Notes(Part):
+    points: Any = None
+    remarks: list[str] = Field(default_factory=list)
+
+
+class MachineFile(Part):
+    """A machine (docs/formats.md), as far as a report shows it."""
+
+    format: Literal["stretto-machine"]
+    version: Literal[1]
+    name: str
+    description: str = ""
+    levels: dict[Literal["socket", "node", "network"], Annotated[list[Protocol], Field(min_length=1)]]
+    notes: _Notes = Field(default_factory=_Notes)
+
+    def seconds(self, level: Literal["socket", "node", "network"], size: int) -> float:
+        """What one message takes, by the fit."""
+        protocols = [one for one in self.levels[level] if one.bytes <= size]
+        return (protocols or self.levels[level])[-1 if protocols else 0].seconds(size)
+
+
+class Call(Part):
+    """Calls of one kind that a run made."""
+
+    collective: str
+    bytes_from: Bytes
+    bytes_below: Bytes
+    spec: str
+    calls: Annotated[int, Field(ge=0)]
+    bytes: Bytes
+    seconds: Annotated[Number, Field(ge=0)]
+
+
+class StatisticsFile(Part):
+    """What STRETTO_STATS wrote (docs/debugging.md)."""
+
+    stretto: str
+    library: str
+    ranks: int
+    nodes: int
+    measured_on_rank: int
+    calls: list[Call]
+
+
+@dataclass(slots=True)
+class Inputs:
+    """All that was read, each kind with the file's name."""
+
+    studies: list[Study] = field(default_factory=list)
+    guidelines: list[Guidelines] = field(default_factory=list)
+    tables: list[TableFile] = field(default_factory=list)
+    machines: list[tuple[MachineFile, list[Point]]] = field(default_factory=list)
+    statistics: list[tuple[str, StatisticsFile]] = field(default_factory=list)
+    predictions: list[Predictions] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+
+def read_inputs(paths: Sequence[Path]) -> Inputs:
+    """Read files, and of folders what a study left there. Raises StrettoError at the first that is none."""
+    inputs = Inputs()
+    for path in paths:
+        for file in _files_of(path):
+            _read_into(inputs, file)
+    return inputs
+
+
+def _files_of(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = [path / name for name in (study_file.NAME, guidelines_file.NAME) if (path / name).is_file()]
+    if not found:
+        raise StrettoError(f"{path} holds neither {study_file.NAME} nor {guidelines_file.NAME}")
+    return found
+
+
+def _read_into(inputs: Inputs, file: Path) -> None:
+    content = read_json(file)
+    kind = content.get("format")
+    if kind == study_file.FORMAT:
+        inputs.studies.append(parse_study(content, file))
+    elif kind == guidelines_file.FORMAT:
+        inputs.guidelines.append(parse_guidelines(content, file))
+    elif kind == predictions.FORMAT:
+        inputs.predictions.append(validate(Predictions, content, file))
+    elif kind == "stretto-table":
+        inputs.tables.append(_read_table(content, file))
+    elif kind == "stretto-machine":
+        machine = validate(MachineFile, content, file)
+        inputs.machines.append((machine, _read_points(machine)))
+    elif kind is None and "results" in content and "collective" in content:
+        inputs.studies.append(parse_bench(content, file))
+    elif kind is None and "calls" in content and "measured_on_rank" in content:
+        inputs.statistics.append((file.name, validate(StatisticsFile, content, file)))
+    else:
+        raise StrettoError(
+            f"{file}: expected a study or its guidelines, what stretto bench --json wrote, a table, "
+            "a machine, predictions or a statistics file"
+        )
+    inputs.files.append(file.name)
+
+
+_SHAPE_KEYS = ("nodes", "ppn", "min_ppn", "modelled")
+
+
+def _read_table(content: dict[str, Any], file: Path) -> TableFile:
+    found = validate(_Table, content, file)
+    shapes = []
+    for shape in found.shapes:
+        calls = {name: rows for name, rows in shape.items() if name not in _SHAPE_KEYS}
+        known = {name: shape[name] for name in _SHAPE_KEYS if name in shape}
+        shapes.append(validate(Shape, known | {"calls": calls}, file))
+    return TableFile(found.mpi, found.network, shapes)
+
+
+def _read_points(machine: MachineFile) -> list[Point]:
+    """The messages that were measured.
+
+    They stand in the notes, which no program is bound to: what is not of that form is passed over.
+    """
+    points = machine.notes.points
+    found = []
+    for one in points if isinstance(points, list) else []:
+        try:
+            point = Point.model_validate(one)
+        except ValueError:
+            continue
+        if point.samples:
+            found.append(point)
+    return found

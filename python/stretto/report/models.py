@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of a report: theory against reality, and a machine's measured points against its fits."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from stretto.predict.file import Prediction, Predictions, median_error, worst
+from stretto.report.choices import COLOURS
+from stretto.report.inputs import MachineFile, Point
+from stretto.report.page import (
+    Cell,
+    Chart,
+    Column,
+    KeyFigure,
+    Section,
+    Table,
+    chart_text,
+    layout,
+    log_axis,
+    number,
+)
+from stretto.report.study import size_axis
+from stretto.support.units import format_bandwidth, format_bytes, format_seconds
+
+LEVELS = {"socket": "inside a socket", "node": "inside a node", "network": "between nodes"}
+LEVEL_COLOURS = {"socket": "#009E73", "node": "#E69F00", "network": "#0072B2"}
+
+
+def prediction_sections(found: Sequence[Predictions]) -> list[Section]:
+    """Predicted against measured; nothing if no predictions were given."""
+    if not found:
+        return []
+    section = Section(
+        "theory",
+        "Theory against reality",
+        "What the model says that a collective takes, against what it took. On the line both are the same.",
+    )
+    for index, one in enumerate(found):
+        section.items.append(prediction_chart(f"theory-{index + 1}", one))
+        median, far = median_error(one.predictions), worst(one.predictions)
+        section.figures.append(
+            KeyFigure(
+                f"{100 * median:.0f} %",
+                f"median error of the model, {100 * abs(far.error):.0f} % at worst: {one.title}",
+            )
+        )
+    section.items.append(prediction_table("theory-table", found))
+    return [section]
+
+
+def prediction_chart(identity: str, one: Predictions) -> Chart:
+    """A point for each collective by each spec."""
+    names = list(dict.fromkeys(f"{point.collective} {point.spec}" for point in one.predictions))
+    data: list[dict[str, Any]] = []
+    for index, name in enumerate(names):
+        points = [point for point in one.predictions if f"{point.collective} {point.spec}" == name]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": chart_text(name),
+                "x": [point.measured for point in points],
+                "y": [point.predicted for point in points],
+                "text": [_prediction_hover(point) for point in points],
+                "hovertemplate": "%{text}<extra></extra>",
+                "marker": {"size": 8, "color": COLOURS[index % len(COLOURS)], "opacity": 0.85},
+            }
+        )
+    ends = [
+        end([point.measured for point in one.predictions] + [point.predicted for point in one.predictions])
+        for end in (min, max)
+    ]
+    ends = [ends[0] / 1.3, ends[1] * 1.3]
+    for factor, name, dash in (
+        (1.0, "predicted = measured", "solid"),
+        (1.15, "15 % more, less", "dot"),
+        (1 / 1.15, "", "dot"),
+    ):
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": name,
+                "showlegend": bool(name),
+                "x": ends,
+                "y": [factor * end for end in ends],
+                "hoverinfo": "skip",
+                "line": {"color": "#6b7684", "width": 1.2, "dash": dash},
+            }
+        )
+    chart_layout = layout(
+        xaxis=log_axis("measured (s)", ends),
+        yaxis=log_axis("predicted (s)", ends),
+        legend={"font": {"size": 12}},
+    )
+    return Chart(
+        identity,
+        one.title,
+        f"Predictions for the machine {one.machine}, measurements with {one.mpi}. Above the line the model "
+        "is too pessimistic, below it too optimistic; dots mark 15 %.",
+        data,
+        chart_layout,
+        520,
+    )
+
+
+def _prediction_hover(one: Prediction) -> str:
+    return (
+        f"{chart_text(one.collective)} {chart_text(one.spec)}"
+        f"<br>{format_bytes(one.bytes)} on {one.nodes} x {one.ppn}"
+        f"<br>predicted {format_seconds(one.predicted)}, measured {format_seconds(one.measured)}"
+        f"<br>{100 * one.error:+.1f} %"
+    )
+
+
+def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
+    """A line for each prediction."""
+    rows = [
+        [
+            Cell(file.mpi),
+            Cell(one.collective),
+            Cell(one.spec),
+            number(one.bytes, format_bytes(one.bytes)),
+            number(one.nodes * 10**6 + one.ppn, f"{one.nodes} x {one.ppn}"),
+            number(one.predicted, format_seconds(one.predicted)),
+            number(one.measured, format_seconds(one.measured)),
+            number(one.error, f"{100 * one.error:+.1f} %", mark="bad" if abs(one.error) > 0.35 else "number"),
+        ]
+        for file in found
+        for one in file.predictions
+    ]
+    columns = [
+        Column("MPI"),
+        Column("collective"),
+        Column("spec"),
+        Column("size", number=True),
+        Column("nodes x ppn", number=True),
+        Column("predicted", number=True),
+        Column("measured", number=True),
+        Column("error", number=True),
+    ]
+    return Table(identity, "", "Red: off by more than 35 %.", columns, rows, (0, 1, 2, 3, 4))
+
+
+def machine_sections(found: Sequence[tuple[MachineFile, list[Point]]]) -> list[Section]:
+    """Bandwidth of one message over its size, measured and fitted; nothing if no machine was given."""
+    if not found:
+        return []
+    section = Section(
+        "machine",
+        "Machine",
+        "What one message between two ranks takes, alone: the points were measured, the lines are what "
+        "the models use. Where a line jumps, the library changes its protocol.",
+    )
+    for index, (machine, points) in enumerate(found):
+        section.items.append(machine_chart(f"machine-{index + 1}", machine, points))
+        section.items.append(machine_table(f"machine-table-{index + 1}", machine))
+    return [section]
+
+
+def fitted_sizes(machine: MachineFile, level: str, points: Sequence[Point]) -> list[int]:
+    """Where to draw a fit: finely, and on both sides of each change of protocol."""
+    largest = max([point.bytes for point in points] or [64 << 20])
+    starts = [one.bytes for one in machine.levels[level] if 0 < one.bytes <= largest]  # type: ignore[index]
+    grid = [round(2 ** (step / 4)) for step in range(4 * 40) if 2 ** (step / 4) <= largest]
+    return sorted({*grid, *starts, *(start - 1 for start in starts), largest})
+
+
+def machine_chart(identity: str, machine: MachineFile, points: Sequence[Point]) -> Chart:
+    """A line for each level, and its points."""
+    data: list[dict[str, Any]] = []
+    for level in machine.levels:
+        of_level = [point for point in points if point.level == level]
+        colour = LEVEL_COLOURS[level]
+        sizes = fitted_sizes(machine, level, of_level)
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": f"{LEVELS[level]}, fit",
+                "x": sizes,
+                "y": [size / machine.seconds(level, size) / 1e6 for size in sizes],
+                "line": {"color": colour, "width": 2},
+                "text": [
+                    f"{format_bytes(size)}: {format_seconds(machine.seconds(level, size))}" for size in sizes
+                ],
+                "hovertemplate": "fit, %{text}<extra></extra>",
+            }
+        )
+        if of_level:
+            medians = [statistics.median(point.samples) for point in of_level]
+            data.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": f"{LEVELS[level]}, measured",
+                    "x": [point.bytes for point in of_level],
+                    "y": [
+                        max(1, point.bytes) / time / 1e6
+                        for point, time in zip(of_level, medians, strict=True)
+                    ],
+                    "marker": {"color": colour, "size": 7, "symbol": "circle-open"},
+                    "text": [
+                        f"{format_bytes(point.bytes)}: {format_seconds(time)}, {len(point.samples)} samples"
+                        for point, time in zip(of_level, medians, strict=True)
+                    ],
+                    "hovertemplate": "measured, %{text}<extra></extra>",
+                }
+            )
+    ticks = [4**step for step in range(1, 14)]
+    shown = [size for size in ticks if size <= max(max(one["x"]) for one in data)]
+    chart_layout = layout(
+        xaxis=size_axis(shown, "bytes of a message"),
+        yaxis=log_axis("bandwidth (MB/s)", (value for line in data for value in line["y"])),
+    )
+    remarks = " ".join(f"{one.rstrip('.')}." for one in machine.notes.remarks)
+    return Chart(
+        identity,
+        machine.name,
+        f"{machine.description or machine.name}. {remarks}".strip(),
+        data,
+        chart_layout,
+    )
+
+
+def machine_table(identity: str, machine: MachineFile) -> Table:
+    """A line for each protocol of each level."""
+    rows = [
+        [
+            Cell(LEVELS[level]),
+            number(one.bytes, format_bytes(one.bytes)),
+            number(one.latency, format_seconds(one.latency)),
+            number(one.bandwidth, f"{format_bandwidth(one.bandwidth)} MB/s"),
+            Cell("waits for the receiver" if one.synchronous else "eager"),
+        ]
+        for level, protocols in machine.levels.items()
+        for one in protocols
+    ]
+    columns = [
+        Column("level"),
+        Column("from", number=True),
+        Column("latency", number=True),
+        Column("bandwidth", number=True),
+        Column("protocol"),
+    ]
+    return Table(identity, "", "latency + bytes / bandwidth, from so many bytes on.", columns, rows, (0,))

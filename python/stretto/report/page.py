@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One HTML page that holds all that it shows: charts as data with Plotly's JavaScript, tables, text.
+
+All text goes through the template's escaping, and charts' texts through `chart_text`: what comes from files
+is never taken for markup.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import Any
+
+_FONT = "system-ui, sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart of Plotly's: its traces and its layout."""
+
+    id: str
+    title: str
+    caption: str
+    chart: list[dict[str, Any]]
+    layout: dict[str, Any]
+    height: int = 460
+    """Pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; numbers stand to the right."""
+
+    title: str
+    number: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell shows, and by what it is sorted if that is a number."""
+
+    text: str
+    sort: float | None = None
+    detail: str = ""
+    mark: str = ""
+    """A class: number, good or bad; or wide, for long text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that can be sorted by each column, and filtered by some (numbers of columns)."""
+
+    id: str
+    title: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    filters: Sequence[int] = ()
+
+
+def without_empty_columns(table: Table) -> Table:
+    """The table without columns in which no row has anything."""
+    kept = [
+        index
+        for index in range(len(table.columns))
+        if not table.rows or any(row[index].text or row[index].detail for row in table.rows)
+    ]
+    return replace(
+        table,
+        columns=[table.columns[index] for index in kept],
+        rows=[[row[index] for index in kept] for row in table.rows],
+        filters=[kept.index(index) for index in table.filters if index in kept],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One of the figures on top."""
+
+    value: str
+    label: str
+    warning: bool = False
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading with what stands below it."""
+
+    id: str
+    title: str
+    intro: str
+    items: list[Chart | Table] = field(default_factory=list)
+    figures: list[KeyFigure] = field(default_factory=list)
+    """What of it is worth to stand on top of the page."""
+
+
+def number(value: float, text: str, detail: str = "", mark: str = "number") -> Cell:
+    """A cell that is sorted by its value."""
+    return Cell(text, value, detail, mark)
+
+
+def chart_text(text: str) -> str:
+    """Text for a chart, where Plotly would otherwise read tags."""
+    return html.escape(text, quote=False)
+
+
+def layout(**more: Any) -> dict[str, Any]:
+    """What the layouts of all charts have in common; `more` replaces whole parts of it."""
+    common: dict[str, Any] = {
+        "font": {"family": _FONT, "size": 13, "color": "#1c2430"},
+        "paper_bgcolor": "#ffffff",
+        "plot_bgcolor": "#ffffff",
+        "margin": {"l": 70, "r": 20, "t": 34, "b": 60},
+        "hoverlabel": {"font": {"family": _FONT, "size": 13}, "align": "left"},
+        "hovermode": "closest",
+    }
+    return common | more
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis with light lines."""
+    common: dict[str, Any] = {
+        "title": {"text": chart_text(title)},
+        "gridcolor": "#e6eaee",
+        "linecolor": "#9aa5b1",
+        "zeroline": False,
+        "ticks": "outside",
+        "tickcolor": "#9aa5b1",
+        "automargin": True,
+    }
+    return common | more
+
+
+def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
+    """A logarithmic axis with plain numbers at round values, however wide the range is."""
+    positive = [value for value in values if value > 0]
+    low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
+    steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if high < 12 * low else (1, 2, 5) if high < 1000 * low else (1,)
+    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    ticks = [step * 10.0**decade for decade in decades for step in steps]
+    return axis(title, type="log", tickvals=ticks, ticktext=[f"{tick:.6g}" for tick in ticks])
+
+
+def render(title: str, subtitle: str, sections: Sequence[Section], inputs: Sequence[str]) -> str:
+    """The page."""
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  only a report needs it
+    from plotly.offline import get_plotlyjs  # noqa: PLC0415  the same
+
+    from stretto import _core  # noqa: PLC0415  the command line starts without the compiled module
+
+    for section in sections:
+        section.items = [
+            without_empty_columns(item) if isinstance(item, Table) else item for item in section.items
+        ]
+    parts = files("stretto.report") / "template"
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    template = environment.from_string((parts / "report.html.jinja").read_text(encoding="utf-8"))
+    charts = {
+        item.id: {"data": item.chart, "layout": item.layout, "height": item.height}
+        for section in sections
+        for item in section.items
+        if isinstance(item, Chart)
+    }
+    return template.render(
+        title=title,
+        subtitle=subtitle,
+        sections=sections,
+        figures=[figure for section in sections for figure in section.figures],
+        inputs=inputs,
+        version=_core.version(),
+        date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        style=(parts / "report.css").read_text(encoding="utf-8"),
+        script=(parts / "report.js").read_text(encoding="utf-8"),
+        plotly=get_plotlyjs(),
+        # A text that looks like the end of the script must not be one.
+        charts=json.dumps(charts, allow_nan=False).replace("<", "\\u003c"),
+    )

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of a report: what a run called, as STRETTO_STATS counted it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stretto.launch.mpi import library_name
+from stretto.report.choices import COLOURS, NATIVE_COLOUR
+from stretto.report.inputs import Call, StatisticsFile
+from stretto.report.page import (
+    Cell,
+    Chart,
+    Column,
+    KeyFigure,
+    Section,
+    Table,
+    axis,
+    chart_text,
+    layout,
+    number,
+)
+from stretto.support.units import format_bytes, format_nodes, format_seconds
+
+
+def sections(found: Sequence[tuple[str, StatisticsFile]]) -> list[Section]:
+    """Time and calls by collective, size and spec; nothing if no file was given."""
+    if not found:
+        return []
+    section = Section(
+        "run",
+        "What a run called",
+        "Counted by one rank while a program ran (STRETTO_STATS). The time of collectives that are not "
+        "blocking may have been spent computing.",
+    )
+    for index, (name, run) in enumerate(found):
+        section.items.append(time_chart(f"run-{index + 1}", name, run))
+        section.items.append(calls_table(f"run-table-{index + 1}", run))
+        calls = sum(one.calls for one in run.calls)
+        seconds = sum(one.seconds for one in run.calls)
+        section.figures.append(
+            KeyFigure(
+                format_seconds(seconds) if seconds else "0 s",
+                f"in {calls:,} collectives of rank {run.measured_on_rank}: {name}",
+            )
+        )
+    return [section]
+
+
+def size_class(call: Call) -> str:
+    """`64 KiB to below 128 KiB`."""
+    return f"{format_bytes(call.bytes_from)} to below {format_bytes(call.bytes_below)}"
+
+
+def by_spec(run: StatisticsFile) -> dict[str, list[Call]]:
+    """The calls of each spec; the one that took longest comes first."""
+    found: dict[str, list[Call]] = {}
+    for call in run.calls:
+        found.setdefault(call.spec, []).append(call)
+    return dict(sorted(found.items(), key=lambda item: -sum(call.seconds for call in item[1])))
+
+
+def categories(run: StatisticsFile) -> list[tuple[str, int]]:
+    """Collectives and size classes, by name and size."""
+    return sorted({(call.collective, call.bytes_from) for call in run.calls})
+
+
+def category_text(category: tuple[str, int]) -> str:
+    """`allreduce, from 64 KiB`."""
+    return f"{category[0]}, from {format_bytes(category[1])}"
+
+
+def spec_colours(specs: Sequence[str]) -> dict[str, str]:
+    """What is the library's own is grey."""
+    others = [spec for spec in specs if spec != "native"]
+    return {"native": NATIVE_COLOUR} | {spec: COLOURS[i % len(COLOURS)] for i, spec in enumerate(others)}
+
+
+def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
+    """A bar for each collective and size class, in parts by spec."""
+    rows = categories(run)
+    total = sum(call.seconds for call in run.calls) or 1.0
+    specs = by_spec(run)
+    palette = spec_colours(list(specs))
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": chart_text(spec),
+            "y": [chart_text(category_text((call.collective, call.bytes_from))) for call in calls],
+            "x": [call.seconds for call in calls],
+            "marker": {"color": palette[spec]},
+            "text": [
+                f"{chart_text(call.collective)}, {size_class(call)}<br>{chart_text(spec)}"
+                f"<br>{call.calls:,} calls, {format_seconds(call.seconds)}"
+                f" ({100 * call.seconds / total:.1f} %)"
+                for call in calls
+            ],
+            "textposition": "none",
+            "hovertemplate": "%{text}<extra></extra>",
+        }
+        for spec, calls in specs.items()
+    ]
+    chart_layout = layout(
+        barmode="stack",
+        xaxis=axis("seconds"),
+        yaxis=axis(
+            "",
+            type="category",
+            autorange="reversed",
+            categoryorder="array",
+            categoryarray=[chart_text(category_text(row)) for row in rows],
+        ),
+        legend={"traceorder": "normal"},
+    )
+    library = library_name(run.library)
+    where = f"{run.ranks} ranks on {format_nodes(run.nodes)}"
+    caption = (
+        f"{name}: {where}, {library}. Time that rank {run.measured_on_rank} spent in collectives, by "
+        "collective and size; colours are specs, grey is the MPI library's own."
+    )
+    return Chart(identity, name, caption, data, chart_layout, max(260, 110 + 28 * len(rows)))
+
+
+def calls_table(identity: str, run: StatisticsFile) -> Table:
+    """A line for each collective, size class and spec."""
+    total = sum(call.seconds for call in run.calls) or 1.0
+    rows = [
+        [
+            Cell(call.collective),
+            number(call.bytes_from, size_class(call)),
+            Cell(call.spec),
+            number(call.calls, f"{call.calls:,}"),
+            number(call.bytes, f"{call.bytes:,}"),
+            number(call.seconds, format_seconds(call.seconds)),
+            number(call.seconds / total, f"{100 * call.seconds / total:.1f} %"),
+        ]
+        for call in sorted(run.calls, key=lambda one: -one.seconds)
+    ]
+    columns = [
+        Column("collective"),
+        Column("size", number=True),
+        Column("spec"),
+        Column("calls", number=True),
+        Column("bytes", number=True),
+        Column("time", number=True),
+        Column("share", number=True),
+    ]
+    return Table(identity, "", "Shares are of the time in collectives.", columns, rows, (0, 1, 2))

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of a report: throughput over size, and the gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from stretto.plots.runs import bound_line
+from stretto.report.page import (
+    Cell,
+    Chart,
+    Column,
+    KeyFigure,
+    Section,
+    Table,
+    axis,
+    chart_text,
+    layout,
+    log_axis,
+    number,
+)
+from stretto.results.runs import Row
+from stretto.study.analysis import MIDDLE, SizeFigures, gain_of, mean_gains, ranking
+from stretto.study.curves import Curve, best_curve, curves, library_curves
+from stretto.study.file import Study, StudyRun
+from stretto.study.specs import STRETTO, Kind, label_of
+from stretto.support.estimates import Estimate
+from stretto.support.units import format_bandwidth, format_bytes, format_rate, format_seconds, three_digits
+
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "pentagon", "star")
+_GROUPS = {
+    None: (1, "reference", "Reference"),
+    Kind.AUTO: (1, "reference", "Reference"),
+    Kind.STRETTO: (1, "reference", "Reference"),
+    Kind.LIBRARY: (2, "library", "The library's own algorithms"),
+    Kind.PIPELINING: (3, "pipelining", "The library's non-blocking call"),
+    Kind.OWN: (4, "own", "Stretto's algorithms"),
+}
+_MOST_TICKS = 12
+
+
+def sections(studies: Sequence[Study]) -> list[Section]:
+    """Throughput and gains; nothing if no study was given."""
+    shown = [(study, run) for study in studies for run in study.runs if run.sizes]
+    if not shown:
+        return []
+    throughput = Section(
+        "throughput",
+        "Throughput over message size",
+        "How many bytes of message a collective takes care of in a second. AUTO is what the MPI library "
+        "does by itself, BEST the fastest of all that was measured at that size, Stretto what Stretto "
+        "chooses without being told. Click a line in the legend to hide or show it, twice to see it "
+        "alone.",
+    )
+    for index, (study, run) in enumerate(shown):
+        throughput.items.append(throughput_chart(f"throughput-{index + 1}", study, run))
+    for index, together in enumerate(_compared([run for _, run in shown])):
+        throughput.items.append(libraries_chart(f"libraries-{index + 1}", together))
+    gains = Section(
+        "gains",
+        "Gains",
+        "Times faster than AUTO, in pairs that were measured in turns within one run, with 95 % "
+        "confidence intervals. BEST is the best of many, so a little lucky.",
+        [gains_table("gains-table", [run for _, run in shown])],
+    )
+    for index, together in enumerate(_compared([run for _, run in shown])):
+        gains.items.append(ranking_table(f"ranking-{index + 1}", together))
+    throughput.figures = [figure for _, run in shown for figure in _key_figures(run)]
+    return [throughput, gains]
+
+
+def _compared(runs: Sequence[StudyRun]) -> list[list[StudyRun]]:
+    """Runs of the same collective in the same place by several libraries."""
+    groups: dict[tuple[str, tuple[int, ...]], list[StudyRun]] = {}
+    for run in runs:
+        groups.setdefault((run.run.collective.name, tuple(run.run.ppn)), []).append(run)
+    return [group for group in groups.values() if len({run.name for run in group}) > 1]
+
+
+def _key_figures(run: StudyRun) -> list[KeyFigure]:
+    where = f"{run.run.collective.name}, {run.name}, {run.place}"
+    mean = mean_gains(run.sizes).stretto
+    if mean is None:
+        return []
+    middle = f"{format_bytes(MIDDLE[0])} to {format_bytes(MIDDLE[1])}"
+    return [
+        KeyFigure(f"{three_digits(mean)}\u00d7", f"Stretto over AUTO, mean of {middle}: {where}", mean < 1)
+    ]
+
+
+def where_text(study: Study, run: StudyRun) -> str:
+    """On what it was measured."""
+    machine = run.machine
+    cpu = f", {machine.get('cores', '?')} cores of {machine['cpu']}" if "cpu" in machine else ""
+    date = f", {run.date[:10]}" if run.date else ""
+    return f"{study.where}{cpu}{date}"
+
+
+def _repetitions(run: StudyRun) -> str:
+    counts = [len(row.series.seconds) for row in run.rows]
+    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def size_axis(sizes: Iterable[int], title: str) -> dict[str, Any]:
+    """A logarithmic axis of message sizes, with these as ticks as far as there is room."""
+    ascending = sorted(set(sizes))
+    step = -(-len(ascending) // _MOST_TICKS)
+    ticks = ascending[::-1][::step]
+    return axis(title, type="log", tickvals=ticks, ticktext=[format_bytes(size) for size in ticks])
+
+
+def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
+    """A line for each candidate; BEST broad and pale, the bound dashed."""
+    # Who comes last is on top.
+    others = [kind for kind in Kind if kind not in (Kind.AUTO, Kind.STRETTO)]
+    lines = [best_curve(run), *curves(run, others), *curves(run, (Kind.AUTO, Kind.STRETTO))]
+    data = [trace(curve) for curve in lines] + bound_trace(run)
+    caption = (
+        f"{run.title}. Medians of {_repetitions(run)} repetitions, each the slowest rank's, "
+        f"{where_text(study, run)}."
+        + (" Dashed: what the links allow." if bound_trace(run) else "")
+        + (f" Not all was measured: {run.incomplete}." if run.incomplete else "")
+    )
+    sizes = [size.bytes for size in run.sizes]
+    chart_layout = layout(
+        xaxis=size_axis(sizes, f"message size ({run.run.collective.message})"),
+        yaxis=log_axis("algorithm bandwidth (MB/s)", (value for line in data for value in line["y"])),
+        legend={"groupclick": "toggleitem", "font": {"size": 12}, "tracegroupgap": 6},
+    )
+    return Chart(identity, run.title, caption, data, chart_layout, max(460, 130 + 24 * len(data)))
+
+
+def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
+    """AUTO, BEST and Stretto of each library."""
+    first = runs[0]
+    data = []
+    for curve in library_curves(runs):
+        library = next(run.name for run in runs if curve.label.startswith(run.name))
+        group = {"legendgroup": library, "legendgrouptitle": {"text": chart_text(library)}, "legendrank": 1}
+        data.append(trace(curve) | group | {"name": curve.label.removeprefix(f"{library} ")})
+    data += bound_trace(next((run for run in runs if run.bound), first))
+    sizes = {size.bytes for run in runs for size in run.sizes}
+    title = f"{first.run.collective.function} of {first.run.type}, {first.place}: the libraries compared"
+    caption = (
+        "Dashes: AUTO; dots: BEST; a full line: Stretto under that library. The libraries ran one after the "
+        "other, so a small difference between them says nothing."
+    )
+    chart_layout = layout(
+        xaxis=size_axis(sizes, f"message size ({first.run.collective.message})"),
+        yaxis=log_axis("algorithm bandwidth (MB/s)", (value for line in data for value in line["y"])),
+        legend={"groupclick": "toggleitem", "font": {"size": 12}, "tracegroupgap": 6},
+    )
+    return Chart(identity, title, caption, data, chart_layout)
+
+
+def trace(curve: Curve) -> dict[str, Any]:
+    """A line with what there is to know of each of its points."""
+    style = curve.style
+    is_band = curve.kind is None and style.width > 4
+    rank, group, title = _GROUPS[curve.kind]
+    result: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines" if is_band else "lines+markers",
+        "name": chart_text(curve.label),
+        "x": [row.series.bytes for row in curve.rows],
+        "y": [row.bandwidth.median / 1e6 for row in curve.rows],
+        "text": [chart_text(_hover(curve, row)).replace("\n", "<br>") for row in curve.rows],
+        "hovertemplate": "%{text}<extra></extra>",
+        "line": {"color": style.colour, "width": style.width, "dash": style.dash},
+        "opacity": 0.4 if is_band else 1,
+        "legendgroup": group,
+        "legendgrouptitle": {"text": title},
+        "legendrank": rank,
+    }
+    if not is_band:
+        symbol = "x" if curve.kind == Kind.AUTO else _SYMBOLS[style.marker % len(_SYMBOLS)]
+        result["marker"] = {"symbol": symbol, "size": 7}
+    if curve.kind in (Kind.AUTO, Kind.STRETTO):
+        result["error_y"] = {
+            "type": "data",
+            "symmetric": False,
+            "array": [(row.bandwidth.high - row.bandwidth.median) / 1e6 for row in curve.rows],
+            "arrayminus": [(row.bandwidth.median - row.bandwidth.low) / 1e6 for row in curve.rows],
+            "thickness": 1,
+            "width": 3,
+        }
+    return result
+
+
+def _hover(curve: Curve, row: Row) -> str:
+    series = row.series
+    name = curve.label if curve.kind else f"{curve.label}: {label_of(series.spec)}"
+    chosen = f"\nchosen: {series.chosen}" if series.chosen != series.spec else ""
+    gain = gain_of(row)
+    bound = f"\n{100 * row.bound_share:.0f} % of the bound" if row.bound_share is not None else ""
+    return (
+        f"{name}, {format_bytes(series.bytes)}{chosen}"
+        f"\n{format_bandwidth(row.bandwidth.median)} MB/s"
+        f" ({format_bandwidth(row.bandwidth.low)} to {format_bandwidth(row.bandwidth.high)})"
+        f"\n{format_seconds(row.seconds.median)}, {interval_text(gain)} times AUTO's speed{bound}"
+    )
+
+
+def interval_text(estimate: Estimate) -> str:
+    """`1.95 (1.90 to 2.01)`."""
+    return f"{three_digits(estimate.median)} ({three_digits(estimate.low)} to {three_digits(estimate.high)})"
+
+
+def bound_trace(run: StudyRun) -> list[dict[str, Any]]:
+    """A dashed line where the bound is stated; nothing where it is not."""
+    stated = bound_line(run.bound, [size.bytes for size in run.sizes]) if run.bound else []
+    if not run.bound or not stated:
+        return []
+    name = f"bound of {format_rate(run.bound.rate)} links"
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": name,
+            "x": [size for size, _ in stated],
+            "y": [limit / 1e6 for _, limit in stated],
+            "line": {"color": "#000000", "width": 1.5, "dash": "dash"},
+            "hovertemplate": f"{name}: %{{y:.4g}} MB/s<extra></extra>",
+            "legendgroup": "reference",
+            "legendgrouptitle": {"text": "Reference"},
+            "legendrank": 1,
+        }
+    ]
+
+
+def gains_table(identity: str, runs: Sequence[StudyRun]) -> Table:
+    """A line for each size of each run."""
+    columns = [
+        Column("MPI"),
+        Column("collective"),
+        Column("size", number=True),
+        Column("AUTO", number=True),
+        Column("pipelined"),
+        Column("gain", number=True),
+        Column("BEST"),
+        Column("gain", number=True),
+        Column("Stretto"),
+        Column("gain", number=True),
+        Column("of bound", number=True),
+    ]
+    rows = [_gain_cells(run, one) for run in runs for one in run.sizes]
+    caption = (
+        "Click a heading to sort. pipelined: the fastest of the library's non-blocking call, whole or in "
+        "segments (NBL, NBLxK). Green and red: where the whole interval is above 1.03 or below 1/1.03."
+    )
+    return Table(identity, "", caption, columns, rows, (0, 1, 2))
+
+
+def _gain_cells(run: StudyRun, one: SizeFigures) -> list[Cell]:
+    stretto = one.stretto
+    share = stretto.bound_share if stretto else None
+    best = label_of(one.best.series.spec)
+    if one.best.series.spec == STRETTO:
+        best = f"{best} ({one.best.series.chosen})"
+    return [
+        Cell(f"{run.name},", detail=run.place),
+        Cell(run.run.collective.name),
+        number(one.bytes, format_bytes(one.bytes)),
+        _seconds(one.auto.seconds.median),
+        Cell(label_of(one.pipelining.series.spec) if one.pipelining else ""),
+        _gain(one.pipelining),
+        Cell(best, mark="wide"),
+        _gain(one.best),
+        Cell(stretto.series.chosen if stretto else "", mark="wide"),
+        _gain(stretto),
+        Cell("") if share is None else number(share, f"{100 * share:.0f} %"),
+    ]
+
+
+def _seconds(seconds: float) -> Cell:
+    return number(seconds, format_seconds(seconds))
+
+
+def _gain(row: Row | None) -> Cell:
+    if row is None:
+        return Cell("")
+    gain = gain_of(row)
+    mark = "good" if gain.low > 1.03 else "bad" if gain.high < 1 / 1.03 else "number"
+    detail = f"({three_digits(gain.low)} to {three_digits(gain.high)})"
+    return number(gain.median, three_digits(gain.median), detail, mark)
+
+
+def ranking_table(identity: str, runs: Sequence[StudyRun]) -> Table:
+    """Time and place of each library."""
+    rows = []
+    for size in sorted({one.bytes for run in runs for one in run.sizes}):
+        figures = [next((one for one in run.sizes if one.bytes == size), None) for run in runs]
+        by: dict[str, list[Row | None]] = {
+            "AUTO": [one.auto if one else None for one in figures],
+            "BEST": [one.best if one else None for one in figures],
+            "Stretto": [one.stretto if one else None for one in figures],
+        }
+        for name, found in by.items():
+            cells = [number(size, format_bytes(size)), Cell(name)]
+            for place in ranking(found):
+                if place is None:
+                    cells.append(Cell(""))
+                    continue
+                text = f"{format_seconds(place.row.seconds.median)} ({place.rank}.)"
+                mark = "good" if place.rank == 1 else "number"
+                cells.append(number(place.row.seconds.median, text, mark=mark))
+            rows.append(cells)
+    columns = [Column("size", number=True), Column("by"), *(Column(run.name, number=True) for run in runs)]
+    first = runs[0]
+    return Table(
+        identity,
+        f"{first.run.collective.function}, {first.place}: the libraries ranked",
+        "Median times; the place among the libraries stands behind. They ran one after the other, so a small "
+        "difference says nothing.",
+        columns,
+        rows,
+        (0, 1),
+    )

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All figures that can be reproduced, and how they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stretto.reproduce import models, node_aware, pipelined, training, trainings
+from stretto.reproduce.figure import PAPERS, Figure
+from stretto.support.errors import StrettoError
+
+FIGURES: list[Figure] = [
+    *pipelined.FIGURES,
+    *training.FIGURES,
+    *trainings.FIGURES,
+    *node_aware.FIGURES,
+    *models.FIGURES,
+]
+
+
+def find_figures(names: Sequence[str]) -> list[Figure]:
+    """Those that are named: `pipelined/fig4`, `fig4` of every paper that has one, `pipelined` for all of one.
+
+    Raises StrettoError for a name that is none.
+    """
+    found: list[Figure] = []
+    for name in names:
+        matching = [one for one in FIGURES if name in (one.name, one.number, one.paper)]
+        if not matching:
+            numbers = ", ".join(
+                f"{paper}/{{{','.join(one.number for one in FIGURES if one.paper == paper)}}}"
+                for paper in PAPERS
+            )
+            raise StrettoError(f"{name}: no such figure; there are {numbers}")
+        found += [one for one in matching if one not in found]
+    return found

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reproduced figure consists of: panels with the papers' axes, and the paper's claims, each judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from stretto.simulate.jobs import Job, seconds_of
+from stretto.simulate.smpi import Progress
+
+Curve = Mapping[float, float]
+"""y by x."""
+
+
+class Scale(StrEnum):
+    """How an axis is divided."""
+
+    BYTES = "bytes"
+    """Powers of two, labelled as sizes."""
+    POWERS = "powers"
+    """Powers of two, labelled as numbers."""
+    LOG = "log"
+    LINEAR = "linear"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis of a panel."""
+
+    label: str
+    scale: Scale
+
+
+SIZE = Axis("message size", Scale.BYTES)
+THROUGHPUT = Axis("throughput (MB/s)", Scale.LINEAR)
+"""Bytes of the message by time, in 10⁶ a second, as the papers draw it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One chart of a figure."""
+
+    title: str
+    curves: Mapping[str, Curve]
+    """By label. A curve that is a sequence of bars has x from 0."""
+    x: Axis = SIZE
+    y: Axis = THROUGHPUT
+    bars: bool = False
+    ticks: Mapping[float, str] = field(default_factory=dict)
+    """What stands at places of the x axis, if not the numbers."""
+
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    AGREES = "agrees"
+    PARTLY = "partly"
+    DIFFERS = "differs"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a paper reports of a figure, and what came out."""
+
+    reported: str
+    came_out: str
+    verdict: Verdict
+    why: str = ""
+    """Where they do not agree."""
+
+
+def judged(reported: str, came_out: str, holds: bool, *, partly: bool = False, why: str = "") -> Claim:
+    """A claim that holds, or partly, or does not; then `why` is told."""
+    verdict = Verdict.AGREES if holds else Verdict.PARTLY if partly else Verdict.DIFFERS
+    return Claim(reported, came_out, verdict, "" if holds else why)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A figure that came out."""
+
+    panels: Sequence[Panel]
+    claims: Sequence[Claim]
+    columns: int = 2
+    """Panels beside each other."""
+    remark: str = ""
+    """How it was made, below the figure."""
+
+
+@dataclass(slots=True)
+class Bench:
+    """What figures are made with: simulations, with their progress told."""
+
+    quick: bool = False
+    """Fewer sizes and ranks, for CI."""
+    progress: Progress | None = None
+
+    def seconds(self, jobs: Sequence[Job]) -> list[dict[int, float]]:
+        """Seconds of each job, by size."""
+        return seconds_of(jobs, self.progress)
+
+    def sizes(self, first: int, last: int, factor: int = 2) -> tuple[int, ...]:
+        """first, factor times that, … up to last; quickly, by larger steps."""
+        step = factor**4 if self.quick else factor
+        sizes = []
+        size = first
+        while size <= last:
+            sizes.append(size)
+            size *= step
+        return tuple(sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure, or table, of a paper."""
+
+    paper: str
+    """pipelined, training or node-aware; models for what is ours."""
+    number: str
+    """fig5, table1."""
+    title: str
+    make: Callable[[Bench], Result]
+    in_ci: bool = False
+    """Whether the short subset has it."""
+
+    @property
+    def name(self) -> str:
+        """pipelined/fig5."""
+        return f"{self.paper}/{self.number}"
+
+    @property
+    def heading(self) -> str:
+        """What stands above the picture."""
+        of_paper = self.paper in ("pipelined", "training", "node-aware")
+        return f"{self.title} ({self.paper} paper, {self.number})" if of_paper else self.title
+
+
+PAPERS = {
+    "pipelined": "Castelló, Quintana-Ortí, Duato: Accelerating distributed deep neural network training with "
+    "pipelined MPI allreduce (2021)",
+    "training": "Castelló, Catalán, Dolz, Quintana-Ortí, Duato: Analyzing the impact of the MPI allreduce in "
+    "distributed training of convolutional neural networks (2023)",
+    "node-aware": "Bienz, Olson, Gropp: Node-aware improvements to allreduce (2019)",
+    "models": "Not from the papers: the models against each other",
+}
+
+
+def throughput(seconds: Mapping[int, float]) -> dict[float, float]:
+    """MB/s by size."""
+    return {size: size / time / 1e6 for size, time in seconds.items()}

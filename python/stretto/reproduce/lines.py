@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures of all papers do with simulated times: curves over message size, gains, ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from stretto.reproduce.figure import Bench, Panel, throughput
+from stretto.simulate.jobs import Job
+from stretto.simulate.platforms import Platform
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+RDB, RSA, RNG, BIN = "recursive_doubling", "rabenseifner", "ring", "reduce_broadcast"
+
+Seconds = Mapping[int, float]
+Lines = Mapping[str, Seconds]
+
+
+def simulate_lines(
+    bench: Bench,
+    platform: Platform,
+    nodes: int,
+    specs: Mapping[str, str],
+    sizes: Sequence[int],
+    *,
+    ppn: int = 1,
+    collective: str = "allreduce",
+    selector: str = "openmpi",
+) -> dict[str, dict[int, float]]:
+    """Seconds by label and size, of specs by label."""
+    jobs = [
+        Job(platform, nodes, spec, tuple(sizes), ppn, collective, selector, data=False)
+        for spec in specs.values()
+    ]
+    return dict(zip(specs, bench.seconds(jobs), strict=True))
+
+
+def size_panel(title: str, lines: Lines) -> Panel:
+    """Throughput over message size."""
+    return Panel(title, {label: throughput(seconds) for label, seconds in lines.items()})
+
+
+def speedups(lines: Lines, slow: str, fast: str, first: int, last: int = GIB) -> list[float]:
+    """How many times faster, at all sizes from `first` to `last`."""
+    return [seconds / lines[fast][size] for size, seconds in lines[slow].items() if first <= size <= last]
+
+
+def range_text(values: Sequence[float], unit: str = "x") -> str:
+    """`1.05-1.31 x`."""
+    low, high = min(values), max(values)
+    text = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}-{high:.2f}"
+    return f"{text} {unit}".strip()
+
+
+def large_size(sizes: Sequence[int], least: int = 64 * MIB) -> int:
+    """From where on messages are large: some of them, also where there are few sizes."""
+    return min(least, max(sizes))

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The papers' formulas, the schedule walker and the simulation side by side: how far they are apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from stretto.reproduce.figure import Axis, Bench, Figure, Panel, Result, Scale, judged
+from stretto.simulate.model_comparison import TOLERATED, all_cases, compare, unexplained
+
+_QUICK_RANKS = (7, 8)
+_SHARE = Axis("calls (%)", Scale.LINEAR)
+_OFF = Axis("difference from SMPI (%)", Scale.LINEAR)
+
+
+def _spread(offs: list[float]) -> dict[float, float]:
+    """Differences in per cent, ascending, over the part of the calls that have no larger one."""
+    ordered = sorted(100 * abs(one) for one in offs)
+    return {100 * (index + 1) / len(ordered): one for index, one in enumerate(ordered)}
+
+
+def side_by_side(bench: Bench) -> Result:
+    """All algorithms on 7 to 32 ranks."""
+    cases = all_cases(ranks=_QUICK_RANKS, shapes=()) if bench.quick else all_cases()
+    rows = compare(cases, bench.progress)
+    walker: dict[str, list[float]] = defaultdict(list)
+    formulas: list[float] = []
+    for row in rows:
+        walker[row.case.collective].append(row.walker_off)
+        if row.formula_off is not None:
+            formulas.append(row.formula_off)
+    over = [row for row in rows if abs(row.walker_off) > TOLERATED]
+    near = sum(abs(row.walker_off) <= 0.05 for row in rows) / len(rows)
+    return Result(
+        [
+            Panel("the walker", {name: _spread(offs) for name, offs in walker.items()}, _SHARE, _OFF),
+            Panel("the papers' formulas", {"allreduce": _spread(formulas)}, _SHARE, _OFF),
+        ],
+        [
+            judged(
+                "the schedule walker and SMPI are no more than 20 % apart, or it is known why",
+                f"{len(rows)} calls, {100 * near:.0f} % of them within 5 %; {len(over)} over 20 %, "
+                f"{len(unexplained(rows))} of them without a reason",
+                not unexplained(rows),
+            )
+        ],
+        remark="Algorithm by algorithm in models.md.",
+    )
+
+
+FIGURES = [Figure("models", "side-by-side", "Three models of one cluster", side_by_side, in_ci=True)]

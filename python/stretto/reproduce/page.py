@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/reproduction.md, from what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stretto.reproduce.figure import PAPERS, Figure, Result, Verdict
+
+_HEAD = """# The papers' figures, reproduced
+
+Written by `stretto reproduce --all --page docs/reproduction.md`, which also draws each figure
+(`results/reproduction/`). Nothing here is measured: collectives are simulated (SimGrid's SMPI,
+[simulation.md](simulation.md)) or modelled ([models.md](models.md)) on the papers' clusters. A figure that
+does not come out is a finding, and stands here as one.
+
+"""
+
+
+def page_text(results: Sequence[tuple[Figure, Result]]) -> str:
+    """The page, in Markdown."""
+    claims = [claim for _, result in results for claim in result.claims]
+    counts = {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in Verdict}
+    lines = [
+        _HEAD + f"Of {len(claims)} claims in {len(results)} figures {counts[Verdict.AGREES]} agree, "
+        f"{counts[Verdict.PARTLY]} partly, and {counts[Verdict.DIFFERS]} differ.\n"
+    ]
+    for paper, title in PAPERS.items():
+        of_paper = [(figure, result) for figure, result in results if figure.paper == paper]
+        if not of_paper:
+            continue
+        lines.append(
+            f"## {title}\n\n| figure | the paper reports | came out | | why |\n"
+            "| --- | --- | --- | --- | --- |"
+        )
+        for figure, result in of_paper:
+            name = f"`{figure.name}` {figure.title}"
+            for claim in result.claims:
+                cells = (name, claim.reported, claim.came_out, _verdict(claim.verdict), claim.why)
+                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+                name = ""
+            if result.remark:
+                lines.append(f"| | *{result.remark}* | | | |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verdict(verdict: Verdict) -> str:
+    return verdict.value if verdict == Verdict.AGREES else f"**{verdict.value}**"

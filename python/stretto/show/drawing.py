@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Space-time diagrams of schedules: as text for a terminal, as a picture in a file."""
+
+from __future__ import annotations
+
+import colorsys
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from stretto.show.timeline import Blocks, Local, Message, Timeline
+from stretto.support.files import save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_TERMINAL_COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red", "bright_cyan", "bright_yellow")
+
+
+def draw_text(timeline: Timeline, rank_order: bool = False) -> Table:
+    """Time goes down, a column each rank, node by node; colours tell blocks apart."""
+    cells = [[Text() for _ in range(timeline.ranks)] for _ in range(timeline.steps)]
+    for message in timeline.messages:
+        arrow = "⇒" if _stands_out(timeline, message) else "→"
+        departure = f"{arrow}{message.receiver} {_name(message.sent)}"
+        _append(cells[message.step][message.sender], departure, message.sent)
+    for message in timeline.messages:
+        arrow = "⇐" if _stands_out(timeline, message) else "←"
+        arrival = f"{arrow}{message.sender} {_arrival(message, rank_order)}"
+        _append(cells[message.step][message.receiver], arrival, message.into)
+    for action in timeline.locals:
+        _append(cells[action.step][action.rank], _local_label(action), action.into)
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(_under_node(timeline, "step"), justify="right", style="dim")
+    is_first = _first_of_nodes(timeline)
+    for rank in timeline.by_node:
+        if rank in is_first and timeline.tells_nodes:
+            table.add_column("│\n│", style="dim")
+        node = f"node {timeline.node_of[rank]}" if rank in is_first else ""
+        table.add_column(_under_node(timeline, f"rank {rank}", node), no_wrap=True)
+    for step, row in enumerate(cells):
+        bar = "\n".join("│" * max(1 + cell.plain.count("\n") for cell in row))
+        drawn: list[str | Text] = [str(step)]
+        for rank in timeline.by_node:
+            if rank in is_first and timeline.tells_nodes:
+                drawn.append(bar)
+            drawn.append(row[rank])
+        table.add_row(*drawn, end_section=True)
+    return table
+
+
+def text_legend(timeline: Timeline, rank_order: bool) -> str:
+    """How to read the cells of draw_text."""
+    reduces = "←1 +b5 reduces it with what it has"
+    if rank_order:
+        reduces = "←1 b5=recv+own reduces, what arrives on the left; ←1 b5=own+recv on the right"
+    nodes = "⇒ and ⇐ are messages between nodes; " if timeline.tells_nodes else ""
+    return (
+        f"→2 b5 sends block 5 to rank 2; ←1 b5 receives block 5 from rank 1; {reduces}; {nodes}"
+        "in5 is block 5 of the input, s0 a block of scratch memory"
+    )
+
+
+def _stands_out(timeline: Timeline, message: Message) -> bool:
+    return timeline.tells_nodes and timeline.crosses(message)
+
+
+def _first_of_nodes(timeline: Timeline) -> set[int]:
+    """The lowest rank of each node."""
+    return {timeline.node_of.index(node) for node in set(timeline.node_of)}
+
+
+def _under_node(timeline: Timeline, title: str, node: str = "") -> str:
+    return f"{node}\n{title}" if timeline.tells_nodes else title
+
+
+def _append(cell: Text, words: str, blocks: Blocks) -> None:
+    if cell:
+        cell.append("\n")
+    cell.append(words, style=_TERMINAL_COLOURS[blocks.first % len(_TERMINAL_COLOURS)])
+
+
+def _name(blocks: Blocks) -> str:
+    return ("s" if blocks.scratch else "b") + blocks.numbers
+
+
+def _operand_name(blocks: Blocks) -> str:
+    return f"in{blocks.numbers}" if blocks.buffer == "input" else _name(blocks)
+
+
+def _arrival(message: Message, rank_order: bool) -> str:
+    into = _name(message.into)
+    if not message.reduces:
+        return into
+    return f"{into}={_operands(message)}" if rank_order else f"+{into}"
+
+
+def _operands(message: Message) -> str:
+    return "recv+own" if message.arrives_left else "own+recv"
+
+
+def _local_label(action: Local) -> str:
+    into, left = _name(action.into), _operand_name(action.left)
+    return f"{into}={left}" if action.right is None else f"{into}={left}+{_operand_name(action.right)}"
+
+
+_LANE_INCHES = 0.75
+_NODE_GAP = 0.45  # lanes
+_ARROW = (0.08, 0.9)  # where in its step a message begins and ends
+# Where on an arrow a label may stand: in lanes from the sender or receiver, or as a share of the arrow.
+_LANES_OFF = (0.32, 0.5)
+_SHARES = (0.5, 0.35, 0.65, 0.25, 0.75)
+
+
+def draw_file(timeline: Timeline, title: str, caption: str, file: Path, rank_order: bool = False) -> None:
+    """Ranks are lanes, nodes bands, time goes to the right; the file's suffix says the format."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only pictures need it
+
+    picture = _Picture(timeline)
+    # Titles and captions must fit as well.
+    words = max(map(len, [title, *caption.split("\n")]))
+    width = max(1.6 + picture.step_inches * max(1, timeline.steps), 1.2 + 0.075 * words)
+    height = 1.9 + _LANE_INCHES * (picture.bottom + 1)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    _draw_lanes(axes, picture)
+    for action in timeline.locals:
+        _draw_local(axes, picture, action)
+    # What crosses the network lies on top, but finds room for its labels first.
+    order = sorted(timeline.messages, key=lambda message: not timeline.crosses(message))
+    before: Counter[tuple[int, int, int]] = Counter()
+    for message in order:
+        way = (message.step, message.sender, message.receiver)
+        # Several messages of a pair go side by side.
+        _draw_message(axes, picture, message, rank_order, aside=0.14 * before[way])
+        before[way] += 1
+    axes.set_title(title, fontsize=12)
+    axes.set_xlabel(f"step\n{_picture_legend(timeline)}\n{caption}", fontsize=10)
+    save_figure(figure, file, dpi=min(130, int(30000 / max(width, height))))
+
+
+def _picture_legend(timeline: Timeline) -> str:
+    words = ["number: blocks sent"] if timeline.blocks > 1 else []
+    if any(message.reduces for message in timeline.messages):
+        words += ["⊕ what arrives is reduced", "• what arrives is kept"]
+    words += ["bold: between nodes", "thin: within a node"] if timeline.tells_nodes else []
+    return "     ".join(words)
+
+
+@dataclass(slots=True)
+class _Box:
+    """A rectangle in inches."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def overlap(self, other: _Box) -> float:
+        """The area that both cover."""
+        width = (self.width + other.width) / 2 - abs(self.x - other.x)
+        height = (self.height + other.height) / 2 - abs(self.y - other.y)
+        return max(0.0, width) * max(0.0, height)
+
+
+@dataclass(slots=True)
+class _Picture:
+    """Where everything is drawn, and what is taken already."""
+
+    timeline: Timeline
+    step_inches: float = 0.0
+    lane: dict[int, float] = field(default_factory=dict)
+    taken: dict[int, list[_Box]] = field(default_factory=dict)  # by step
+
+    def __post_init__(self) -> None:
+        # Long schedules get narrower steps, but labels must still fit.
+        self.step_inches = min(1.7, max(0.7, 80 / max(1, self.timeline.steps)))
+        y = 0.0
+        before = None
+        for rank in self.timeline.by_node:
+            node = self.timeline.node_of[rank]
+            if before is not None:
+                y += 1 + (_NODE_GAP if self.timeline.tells_nodes and node != before else 0)
+            self.lane[rank] = y
+            before = node
+        self.taken = {step: [] for step in range(self.timeline.steps)}
+        for message in self.timeline.messages:
+            self.take(
+                message.step, _Box(_ARROW[1] * self.step_inches, self._inches(message.receiver), 0.14, 0.14)
+            )
+
+    @property
+    def bottom(self) -> float:
+        """The last lane."""
+        return max(self.lane.values(), default=0.0)
+
+    def _inches(self, rank: int) -> float:
+        return self.lane[rank] * _LANE_INCHES
+
+    def take(self, step: int, box: _Box) -> None:
+        """Leaves no room for another label there."""
+        self.taken[step].append(box)
+
+    def place_label(self, message: Message, text: str) -> float:
+        """The share of the arrow at which its label overlaps least with others, the first best."""
+        begin, end = self._inches(message.sender), self._inches(message.receiver)
+        lanes = abs(end - begin) / _LANE_INCHES
+        several = (
+            sum(one.step == message.step and one.sender == message.sender for one in self.timeline.messages)
+            > 1
+        )
+        near = [off / lanes for off in _LANES_OFF if off < lanes]
+        # Where a rank sends several messages at once, they are apart at their receivers only.
+        sides = [[1 - at for at in near], near] if several else [near, [1 - at for at in near]]
+        candidates = [*sides[0], *sides[1], *_SHARES]
+
+        def box(at: float) -> _Box:
+            x = (_ARROW[0] + at * (_ARROW[1] - _ARROW[0])) * self.step_inches
+            return _Box(x, begin + at * (end - begin), 0.09 * len(text) + 0.05, 0.19)
+
+        best = min(candidates, key=lambda at: sum(map(box(at).overlap, self.taken[message.step])))
+        self.take(message.step, box(best))
+        return best
+
+
+def _colour(timeline: Timeline, blocks: Blocks, weight: float = 1.0) -> tuple[float, float, float]:
+    """The colour of the blocks; a small weight makes it pale."""
+    if timeline.blocks == 1:
+        colour = (0.10, 0.33, 0.70)
+    else:
+        hue = blocks.first / timeline.blocks
+        # Yellows and greens are bright by themselves.
+        colour = colorsys.hls_to_rgb(hue, 0.34 if 0.1 < hue < 0.55 else 0.45, 0.85)
+    red, green, blue = (weight * one + 1 - weight for one in colour)
+    return red, green, blue
+
+
+def _draw_lanes(axes: Axes, picture: _Picture) -> None:
+    timeline = picture.timeline
+    for rank in range(timeline.ranks):
+        axes.axhline(picture.lane[rank], color="0.72", linewidth=1, zorder=0.5)
+    for step in range(timeline.steps + 1):
+        axes.axvline(step, color="0.85", linewidth=0.8, linestyle=":", zorder=0.4)
+    if timeline.tells_nodes:
+        _draw_nodes(axes, picture)
+    axes.set_xlim(-0.05, max(1, timeline.steps) + 0.05)
+    axes.set_ylim(picture.bottom + 0.6, -0.6)
+    ranks = timeline.by_node
+    axes.set_yticks([picture.lane[rank] for rank in ranks], [f"rank {rank}" for rank in ranks])
+    steps = range(timeline.steps)
+    axes.set_xticks([step + 0.5 for step in steps], [str(step) for step in steps])
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _draw_nodes(axes: Axes, picture: _Picture) -> None:
+    nodes = [picture.timeline.node_of[rank] for rank in picture.timeline.by_node]
+    lanes = [picture.lane[rank] for rank in picture.timeline.by_node]
+    borders = [0, *(i + 1 for i, (one, other) in enumerate(pairwise(nodes)) if one != other), len(nodes)]
+    for begin, end in pairwise(borders):
+        first, last = lanes[begin], lanes[end - 1]
+        axes.axhspan(first - 0.55, last + 0.55, facecolor="0.945", edgecolor="none", zorder=0.1)
+        axes.annotate(
+            f"node {nodes[begin]}", (0, (first + last) / 2), (-58, 0),
+            xycoords=("axes fraction", "data"), textcoords="offset points",
+            rotation=90, ha="center", va="center", fontsize=10, fontweight="bold", color="0.3",
+        )  # fmt: skip
+
+
+def _draw_message(
+    axes: Axes, picture: _Picture, message: Message, rank_order: bool, aside: float = 0.0
+) -> None:
+    timeline = picture.timeline
+    strong = timeline.crosses(message)
+    colour = _colour(timeline, message.sent, 1.0 if strong else 0.55)
+    begin, end = message.step + _ARROW[0], message.step + _ARROW[1]
+    start_y, end_y = (picture.lane[rank] + aside for rank in (message.sender, message.receiver))
+    line_width = 0.9 if not strong else 2.0 if timeline.tells_nodes else 1.5
+    arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": line_width, "shrinkA": 0, "shrinkB": 5}
+    above = 3 if strong else 2
+    axes.annotate("", xy=(end, end_y), xytext=(begin, start_y), arrowprops=arrow, zorder=above)
+    label = ("s" if message.sent.scratch else "") + message.sent.numbers
+    if timeline.blocks > 1:
+        at = picture.place_label(message, label)
+        axes.text(
+            begin + at * (end - begin), start_y + at * (end_y - start_y), label,
+            color=_colour(timeline, message.sent, 1.0 if strong else 0.75),
+            fontsize=9 if strong else 8, fontweight="bold" if strong else "normal", ha="center", va="center",
+            bbox={"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
+            zorder=4,
+        )  # fmt: skip
+    filled = not message.reduces
+    axes.plot(
+        end, end_y, "o",
+        markersize=5 if filled else 10, color="0.25", markerfacecolor="0.25" if filled else "white", zorder=5,
+    )  # fmt: skip
+    if message.reduces:
+        axes.plot(end, end_y, "+", markersize=7, color="0.25", markeredgewidth=1.4, zorder=6)
+        if rank_order:
+            clear_side = 13 if start_y > end_y else -13
+            axes.annotate(
+                _operands(message), (end, end_y), (0, clear_side), textcoords="offset points",
+                ha="center", va="center", fontsize=7, color="0.25",
+            )  # fmt: skip
+
+
+def _draw_local(axes: Axes, picture: _Picture, action: Local) -> None:
+    label = _local_label(action)
+    # Several at once stand one below the other.
+    y = picture.lane[action.rank]
+    box = _Box(0.5 * picture.step_inches, y * _LANE_INCHES, 0.08 * len(label) + 0.1, 0.2)
+    while any(box.overlap(other) > 0 for other in picture.taken[action.step] if other.height == box.height):
+        box.y += box.height
+    picture.take(action.step, box)
+    axes.text(
+        action.step + 0.5, box.y / _LANE_INCHES, label,
+        color=_colour(picture.timeline, action.into), fontsize=8, ha="center", va="center",
+        bbox={"boxstyle": "square,pad=0.2", "facecolor": "white", "edgecolor": "0.5"}, zorder=4,
+    )  # fmt: skip

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collectives and messages in virtual time, as what programs ask for (stretto.simulate.smpi runs them)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stretto.simulate.platforms import Platform
+from stretto.simulate.smpi import Progress, Task, run_tasks
+from stretto.spec.native import library_name
+from stretto.support.errors import StrettoError
+from stretto.support.units import format_bytes
+
+SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich2": "mvapich2", "intelmpi": "impi"}
+"""The libraries that `native` imitates, and what SMPI calls them."""
+LABELS = {"openmpi": "Open MPI", "mpich": "MPICH", "mvapich2": "MVAPICH2", "intelmpi": "Intel MPI"}
+"""The same as people write them."""
+_REAL_BYTES = 1 << 30
+"""All buffers of a job together, up to which its messages hold data and its results are checked."""
+_BUFFERS = 4
+"""Of the longest message, on each rank: input, output, what arrives, and what a library has of its own."""
+_RANK_BYTES = 1 << 20
+"""What a rank takes beside its messages: its stack, its schedule, its requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Calls of one collective by one spec, on one cluster."""
+
+    platform: Platform
+    nodes: int
+    spec: str
+    sizes: tuple[int, ...]
+    ppn: int = 1
+    collective: str = "allreduce"
+    selector: str = "openmpi"
+    """Which library `native` is."""
+    in_place: str = "no"
+    root: int = 0
+    type: str = "float"
+    arithmetic: bool = True
+    """Whether reductions take time."""
+    data: bool | None = None
+    """Whether messages hold data and results are checked; None: if that takes little memory."""
+    in_a_row: int = 1
+    """So many calls, one after the other without a barrier; their time is of all. With data, not in place."""
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of the job."""
+        return self.nodes * self.ppn
+
+    @property
+    def is_native(self) -> bool:
+        """Whether it is SMPI's own."""
+        return self.spec == "native" or library_name(self.spec) is not None
+
+    def task(self) -> Task:
+        """How the measuring program is told."""
+        if self.selector not in SELECTORS:
+            raise StrettoError(f"--selector {self.selector}: expected one of {', '.join(SELECTORS)}")
+        algorithm = library_name(self.spec)
+        longest = max(self.sizes)
+        has_data = self.ranks * longest * _BUFFERS <= _REAL_BYTES if self.data is None else self.data
+        # Without data, ranks have their buffers in common, but a library's algorithms make one each.
+        may_be_native = self.is_native or self.spec == "auto"
+        buffers = _BUFFERS * self.ranks if has_data else 2 + (self.ranks if may_be_native else 0)
+        settings: tuple[str, ...] = ()
+        if algorithm is not None:
+            settings = (f"smpi/{self.collective}:{algorithm}",)
+        elif may_be_native:
+            settings = (f"smpi/coll-selector:{SELECTORS[self.selector]}",)
+        return Task(
+            self.platform,
+            self.nodes,
+            self.ppn,
+            (
+                "--collective", self.collective,
+                "--specs", "native" if self.is_native else self.spec,
+                "--sizes", ",".join(map(str, self.sizes)),
+                "--in-place", self.in_place,
+                "--root", str(self.root),
+                "--type", self.type,
+                "--data", "yes" if has_data else "no",
+                "--arithmetic", "yes" if self.arithmetic else "no",
+                *(("--in-a-row", str(self.in_a_row)) if self.in_a_row > 1 else ()),
+            ),
+            settings,
+            longest * buffers + _RANK_BYTES * self.ranks,
+            f"{self.spec} on {self.ranks} ranks with {format_bytes(longest)}",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One call in virtual time, of all ranks at once."""
+
+    bytes: int
+    in_place: bool
+    chosen: str
+    """What `auto` stood for; else the spec."""
+    seconds: float
+    correct: bool | None
+    """On all ranks; None: there were no data to check. Some of SMPI's own algorithms are wrong (3.32:
+    reduce_scatter of unequal blocks, Intel MPI's bcast): their times are used all the same."""
+
+
+def simulate(jobs: Sequence[Job], progress: Progress | None = None) -> list[list[Point]]:
+    """The points of each job, by size and place.
+
+    What SMPI's imitation of a library refuses is left out: some take algorithms that are not made for so many
+    ranks. Raises StrettoError before anything starts for a job that cannot be, later for one that fails or
+    that gives a wrong result.
+    """
+    results = []
+    for job, events in zip(jobs, run_tasks([job.task() for job in jobs], progress), strict=True):
+        points = [
+            Point(one["bytes"], one["in_place"], one["chosen"], one["seconds"], one["correct"])
+            for one in events
+            if one["event"] == "result"
+        ]
+        for point in points:
+            if point.correct is False and not job.is_native:
+                raise StrettoError(
+                    f"WRONG RESULT of {job.spec} at {format_bytes(point.bytes)} in the simulation"
+                )
+        results.append(points)
+    return results
+
+
+def seconds_of(jobs: Sequence[Job], progress: Progress | None = None) -> list[dict[int, float]]:
+    """Seconds of each job by the sizes that were asked for, but those that SMPI refuses (see simulate()).
+
+    Messages are cut to whole elements and equal blocks; of several that become the same, one was simulated.
+    """
+    return [
+        {size: nearest.seconds for size in job.sizes if (nearest := _nearest(points, size)) is not None}
+        for job, points in zip(jobs, simulate(jobs, progress), strict=True)
+    ]
+
+
+def _nearest(points: Sequence[Point], size: int) -> Point | None:
+    """What a size was cut to: less than a block of each rank smaller, or one block of each."""
+    best = min(points, key=lambda point: abs(point.bytes - size), default=None)
+    return best if best is not None and (best.bytes >= size or 2 * best.bytes > size) else None
+
+
+def ping_pong(platform: Platform, sizes: Sequence[int], *, on_node: bool = False) -> dict[int, float]:
+    """Half the time of a message there and back, between two nodes or two ranks of one, by size."""
+    nodes, ppn = (1, 2) if on_node else (2, 1)
+    arguments = ("--ping-pong", "yes", "--sizes", ",".join(map(str, sizes)))
+    task = Task(platform, nodes, ppn, arguments, memory=2 * max(sizes), label="the ping-pong")
+    return {one["bytes"]: one["seconds"] for one in run_tasks([task])[0] if one["event"] == "message"}

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which algorithm an MPI library takes by itself, as SimGrid's SMPI imitates it, and which spec does so.
+
+SMPI has the selectors of four libraries. What they take is in library_tables.py, under SMPI's names; here is
+which of our specs sends the same messages. Some have no such twin.
+"""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from stretto._core import collectives
+from stretto.simulate.jobs import SELECTORS
+from stretto.simulate.library_tables import TABLES
+from stretto.support.errors import StrettoError
+from stretto.support.units import parse_bytes
+
+LIBRARIES = tuple(SELECTORS)
+"""openmpi, mpich, mvapich2, intelmpi"""
+_ELEMENT = 4
+"""Bytes; equal blocks are cut to whole elements."""
+_BY_BLOCK = ("mvapich2", "intelmpi")
+"""Whose allgather goes by the bytes of a rank's block, not of the whole message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Of an algorithm that knows of nodes."""
+
+    among_leaders: bool
+    """Of the nodes; else inside each node."""
+    collective: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryChoice:
+    """What a library takes for a call."""
+
+    algorithm: str
+    """As SMPI calls it."""
+    spec: str | None
+    """Which of ours does the same; None: none does."""
+    exact: bool
+    """It sends the same messages; else it comes near."""
+    steps: tuple[Step, ...] = ()
+    """If there are any: what it does one after another, which is nearer than the spec."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    library: str
+    collective: str
+    ranks: int
+    ppn: int
+
+    @property
+    def is_power_of_two(self) -> bool:
+        return self.ranks & (self.ranks - 1) == 0
+
+    @property
+    def has_many_leaders(self) -> bool:
+        """So that MVAPICH2 scatters among them; it goes by its rows of 16 ranks a node too."""
+        return self.ranks > 16 and (self.ranks // self.ppn > 8 or self.ppn >= 16)
+
+
+def library_choice(library: str, collective: str, ranks: int, ppn: int, nbytes: int) -> LibraryChoice:
+    """What the library takes for a call of so many bytes, with an operation of the program, as float.
+
+    Exact at sizes that are powers of two; a library may turn anywhere between two of them.
+    """
+    if library not in LIBRARIES:
+        raise StrettoError(f"{library!r} is no library that is known: expected one of {', '.join(LIBRARIES)}")
+    if collective not in collectives():
+        raise StrettoError(f"{collective!r}: nothing is known of how libraries carry it out")
+    if ranks < 2 or ppn < 1 or ranks % ppn:
+        raise StrettoError(f"{ranks} ranks, {ppn} a node: expected two ranks or more on equal nodes")
+    shape = _Shape(library, collective, ranks, ppn)
+    algorithm = _algorithm(shape, nbytes)
+    spec, exact = _twin(shape, algorithm, nbytes)
+    return LibraryChoice(algorithm, spec, exact, _steps(shape, algorithm, nbytes))
+
+
+def _algorithm(shape: _Shape, nbytes: int) -> str:
+    size = nbytes
+    if shape.collective == "allgather" and shape.library != "mpich":
+        block = max(1, nbytes // _ELEMENT // shape.ranks) * _ELEMENT
+        size = block if shape.library in _BY_BLOCK else block * shape.ranks
+    starts, algorithms = _rules(shape)
+    return algorithms[bisect_right(starts, size) - 1]
+
+
+@functools.cache
+def _rules(shape: _Shape) -> tuple[list[int], list[str]]:
+    """From how many bytes on which algorithm."""
+    library, collective = shape.library, shape.collective
+    if (library, collective) == ("mpich", "allgather"):
+        text = "rdb 512KiB:ring" if shape.is_power_of_two else "bruck 128KiB:ring"
+    else:
+        # A library has its tables by ppn, and takes the next lower where it has none of this.
+        if (library, collective) == ("intelmpi", "reduce"):
+            library = "mvapich2"
+        ppn_of_rows = shape.ppn
+        if (library, collective) == ("mvapich2", "bcast") and shape.has_many_leaders:
+            ppn_of_rows = 1
+        rows = _tables()[library, collective]
+        by_ranks = rows[max(ppn for ppn in rows if ppn <= ppn_of_rows)]
+        text = by_ranks[max((ranks for ranks in by_ranks if ranks <= shape.ranks), default=min(by_ranks))]
+    first, *others = text.split()
+    pairs = [(0, first)] + [(parse_bytes(begin), name) for begin, name in (one.split(":") for one in others)]
+    return [begin for begin, _ in pairs], [name for _, name in pairs]
+
+
+@functools.cache
+def _tables() -> dict[tuple[str, str], dict[int, dict[int, str]]]:
+    result: dict[tuple[str, str], dict[int, dict[int, str]]] = {}
+    for line in TABLES.strip().replace("\n    ", " ").splitlines():
+        library, collective, ppn, ranks, text = line.split(maxsplit=4)
+        result.setdefault((library, collective), {}).setdefault(int(ppn), {})[int(ranks)] = text
+    return result
+
+
+# By collective and SMPI's name: a spec, `~` before it if it only comes near. What is not here has no twin.
+_TWINS = {
+    "allreduce": {
+        "rdb": "recursive_doubling",
+        "rab_rdb": "rabenseifner",
+        "mvapich2_rs": "rabenseifner",
+        # SMPI's own takes up to twice as long, and none but powers of two; Intel's is Rabenseifner's.
+        "rab1": "~rabenseifner",
+        "lr": "ring",
+        "ompi_ring_segmented": "ring",
+        "smp_binomial": "reduce_broadcast(binomial,binomial)",
+    },
+    "bcast": {
+        "binomial_tree": "binomial",
+        "mvapich2_knomial_intra_node": "knomial:radix=4",
+        "NTSL": "chain:segment_bytes=8KiB",
+        "ompi_pipeline": "~chain:segment_bytes=128KiB",
+        "scatter_rdb_allgather": "~scatter_recursive_doubling",
+        "scatter_LR_allgather": "~scatter_allgather",
+    },
+    "reduce": {
+        "binomial": "binomial",
+        "ompi_binomial": "~binomial",
+        "ompi_basic_linear": "linear",
+        "ompi_pipeline": "~chain:segment_bytes=32KiB",
+        "scatter_gather": "rabenseifner",
+        "mvapich2_knomial": "~knomial:radix=4",
+    },
+    "reduce_scatter": {
+        "ompi_basic_recursivehalving": "recursive_halving",
+        "mpich_pair": "pairwise",
+        "ompi_ring": "ring",
+    },
+    "allgather": {
+        "bruck": "bruck",
+        "rdb": "~recursive_doubling",
+        "ring": "ring",
+        "pair": "linear",
+        "ompi_neighborexchange": "neighbor_exchange",
+    },
+}
+# Binary trees in segments of some KiB: while the message is one segment they are near to binomial ones.
+_BINARY_TREES = {("bcast", "NTSB"): 4 << 10, ("reduce", "ompi_binary"): 4 << 10}
+_RINGS = (("allreduce", "lr"), ("allreduce", "ompi_ring_segmented"))
+_TWO_LEVEL_SHORT = 4 << 10
+"""Below, MPICH's allreduce inside a node is by recursive doubling."""
+_MPICH_SHORT = 2 << 10
+"""Below, its reduce is a binomial tree."""
+
+
+def _twin(shape: _Shape, algorithm: str, nbytes: int) -> tuple[str | None, bool]:
+    """The spec, and whether it is exact."""
+    key = (shape.collective, algorithm)
+    if algorithm == "mvapich2":
+        other = library_choice("mvapich2", shape.collective, shape.ranks, shape.ppn, nbytes)
+        return other.spec, other.exact
+    if algorithm == "redbcast":
+        return _reduce_and_broadcast(shape, nbytes), False
+    if key in _BINARY_TREES:
+        return ("binomial", False) if nbytes <= _BINARY_TREES[key] else (None, False)
+    if algorithm in ("mvapich2_two_level", "SMP_binomial"):
+        return _two_levels(shape, nbytes)
+    _, slash, name = algorithm.rpartition("/")
+    spec = _TWINS[shape.collective].get(name)
+    if spec is None:
+        return None, False
+    exact = not spec.startswith("~")
+    elements = nbytes // _ELEMENT
+    if key == ("allgather", "rdb"):
+        exact = shape.is_power_of_two
+    elif key == ("allgather", "ring") and shape.ppn > 1:
+        # SMPI's has no neighbours: each block goes straight to all.
+        return "linear", False
+    elif key in _RINGS:
+        if elements < shape.ranks:
+            return "recursive_doubling", False
+        # What is left where the message has no equal blocks goes extra.
+        exact = elements % shape.ranks == 0
+    elif shape.collective == "reduce_scatter" and elements < shape.ranks:
+        exact = False
+    spec = spec.removeprefix("~")
+    return (_by_leaders(shape, spec) if slash else spec), exact
+
+
+def _two_levels(shape: _Shape, nbytes: int) -> tuple[str, bool]:
+    """Of those that know of nodes. Inside a node they take other algorithms than our smp, or none apart."""
+    alone = shape.ppn == 1
+    if shape.collective == "bcast":
+        return _by_leaders(shape, "binomial"), True
+    if shape.collective == "allreduce":
+        return _by_leaders(shape, "recursive_doubling"), alone
+    if shape.library == "mpich":
+        short = nbytes < _MPICH_SHORT
+        return ("binomial" if short else "rabenseifner"), alone or short
+    spec = "knomial:radix=4" if shape.ranks >= 4 else "binomial"
+    return (spec if alone else f"smp({spec})"), alone and shape.ranks in (4, 8, 16)
+
+
+def _steps(shape: _Shape, algorithm: str, nbytes: int) -> tuple[Step, ...]:
+    """Of an allreduce: inside the nodes it is one too, or MVAPICH2's reduce, and a broadcast after it."""
+    if (shape.collective, algorithm) != ("allreduce", "mvapich2_two_level") or shape.ppn == 1:
+        return ()
+    among = Step(True, "allreduce", "recursive_doubling")
+    if shape.library == "mvapich2":
+        tree = "knomial:radix=4"
+        return Step(False, "reduce", tree), among, Step(False, "bcast", tree)
+    inside = "recursive_doubling" if nbytes < _TWO_LEVEL_SHORT else "rabenseifner"
+    return Step(False, "allreduce", inside), among, Step(False, "bcast", "binomial")
+
+
+def _by_leaders(shape: _Shape, spec: str) -> str:
+    return spec if shape.ppn == 1 else f"smp({spec})"
+
+
+def _reduce_and_broadcast(shape: _Shape, nbytes: int) -> str:
+    """The library's own choices for both, whole messages."""
+    specs = []
+    for collective in ("reduce", "bcast"):
+        spec = library_choice(shape.library, collective, shape.ranks, shape.ppn, nbytes).spec
+        specs.append("binomial" if spec is None or "segment" in spec else spec)
+    return f"reduce_broadcast({','.join(specs)})"

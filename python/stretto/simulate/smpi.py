@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running programs under SimGrid's SMPI: on all cores, and none twice.
+
+What a run says depends on nothing but its content, so it is kept under a hash of all that goes into it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from stretto.launch import jobs
+from stretto.results.runs import parse_event
+from stretto.simulate.platforms import Platform
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+from stretto.support.files import cache_folder, write_atomically
+
+PACKAGE = "libsimgrid-dev"
+"""What Debian calls SimGrid with SMPI."""
+_SETTINGS = (
+    # Only what the program charges takes time.
+    "smpi/simulate-computation:no",
+    "smpi/test:0",
+    "smpi/iprobe:0",
+    "smpi/wtime:0",
+    # Ranks are coroutines of one process that share its globals, for which the program is written.
+    "smpi/privatization:no",
+    "contexts/stack-size:1024",
+)
+_PRECISIONS = ("1e-7", "1e-9", "1e-6", "1e-8")
+"""Of SimGrid's sharing of links, to be tried in this order: by rounding, some calls end in a message without
+a part of its links (with the usual 1e-5 more often), and SimGrid gives up."""
+_ENVIRONMENT = {
+    # SMPI's algorithms allocate whole messages: small pages would make most of the time go into faults.
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
+_SHARE_OF_MEMORY = 0.8
+_GIB = 1 << 30
+_USUAL_MEMORY = 8 * _GIB
+"""Where the system does not tell how much is free."""
+
+Event = dict[str, Any]
+Progress = Callable[[float, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run of the measuring program in virtual time."""
+
+    platform: Platform
+    nodes: int
+    ppn: int
+    """Ranks fill one node after the other."""
+    arguments: tuple[str, ...]
+    settings: tuple[str, ...] = ()
+    """SimGrid's, as `smpi/coll-selector:ompi`."""
+    memory: int = 0
+    """Bytes that it takes, as an upper bound."""
+    label: str = ""
+    """What it is, for an error."""
+
+    @property
+    def hosts(self) -> list[str]:
+        """Of each rank."""
+        return [host for host in self.platform.hosts[: self.nodes] for _ in range(self.ppn)]
+
+
+def find_smpirun() -> str | None:
+    """The launcher of simulations."""
+    return shutil.which("smpirun")
+
+
+def check_tasks(tasks: Sequence[Task]) -> None:
+    """Say before anything starts what could not work."""
+    if find_smpirun() is None:
+        raise StrettoError(
+            "smpirun was not found: SimGrid is not installed; install it (Debian, Ubuntu: "
+            f"{PACKAGE}) and Stretto again"
+        )
+    available = _memory()
+    for task in tasks:
+        hosts = len(task.platform.hosts)
+        if task.nodes > hosts:
+            raise StrettoError(
+                f"{task.nodes} nodes were asked for, but the platform {task.platform.name} has {hosts} hosts"
+            )
+        if task.memory > available:
+            raise StrettoError(
+                f"{task.label} would take {task.memory / _GIB:.1f} GiB of memory, and "
+                f"{available / _GIB:.1f} GiB can be had; take fewer ranks or shorter messages"
+            )
+
+
+def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[list[Event]]:
+    """The events of each. Raises StrettoError for one that cannot be or fails."""
+    check_tasks(tasks)
+    turns = _Turns(_memory())
+    running = _Running()
+    done = 0
+    lock = threading.Lock()
+
+    def run(task: Task) -> list[Event]:
+        nonlocal done
+        file = cache_folder() / "simulations" / f"{_fingerprint(task)}.json"
+        events = _read(file)
+        if events is None:
+            with turns.of(task.memory):
+                events = _launch(task, running)
+            _keep(file, events)
+        with lock:
+            done += 1
+            if progress:
+                progress(done, len(tasks))
+        return events
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        futures = [pool.submit(run, task) for task in tasks]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except BaseException:
+            running.end()
+            raise
+        finally:
+            for future in futures:
+                future.cancel()
+        # Of several failures the first is told; what was cancelled comes after one.
+        return [future.result() for future in sorted(futures, key=lambda one: one.cancelled())]
+
+
+class _Running:
+    """The simulations that are under way."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[jobs.Process] = set()
+        self._ended = False
+
+    @contextmanager
+    def with_(self, process: jobs.Process) -> Iterator[None]:
+        with self._lock:
+            self._processes.add(process)
+            if self._ended:
+                process.terminate()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._processes.discard(process)
+
+    def end(self) -> None:
+        """End them, and what begins from now on."""
+        with self._lock:
+            self._ended = True
+            for process in self._processes:
+                process.terminate()
+
+
+class _Turns:
+    """Lets in as many as memory allows."""
+
+    def __init__(self, available: int) -> None:
+        self._available = available
+        self._taken = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def of(self, memory: int) -> Iterator[None]:
+        with self._changed:
+            self._changed.wait_for(lambda: self._taken + memory <= self._available or self._taken == 0)
+            self._taken += memory
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken -= memory
+                self._changed.notify_all()
+
+
+def _memory() -> int:
+    """Bytes that may be used."""
+    return int(free_memory() * _SHARE_OF_MEMORY)
+
+
+def free_memory() -> int:
+    """Bytes that this machine can give."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return _USUAL_MEMORY
+    free = [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
+    return free[0] if free else _USUAL_MEMORY
+
+
+@cache
+def _program() -> tuple[Path, str]:
+    """The measuring program, and a hash of it and of the library that simulates."""
+    program = paths.simulate_program()
+    library = subprocess.run(["ldd", str(program)], capture_output=True, text=True).stdout
+    simgrid = [line.split()[2] for line in library.splitlines() if "libsimgrid" in line and "=> /" in line]
+    digest = hashlib.sha256(program.read_bytes())
+    for path in simgrid:
+        digest.update(str(Path(path).resolve()).encode())
+    return program, digest.hexdigest()
+
+
+def _fingerprint(task: Task) -> str:
+    _, program = _program()
+    content = [program, task.platform.xml, task.hosts, task.arguments, task.settings, _SETTINGS, _PRECISIONS]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _read(file: Path) -> list[Event] | None:
+    try:
+        events = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return events if isinstance(events, list) else None
+
+
+def _keep(file: Path, events: list[Event]) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json.dumps(events))
+    except (OSError, StrettoError):
+        return  # it is computed again
+
+
+def _launch(task: Task, running: _Running) -> list[Event]:
+    said = ""
+    for precision in _PRECISIONS:
+        ended = _run(task, precision, running)
+        events = [event for line in ended.stdout.splitlines() if (event := parse_event(line))]
+        for event in events:
+            if event["event"] == "error":
+                raise StrettoError(f"{task.label}: {event['message']}")
+        if events and events[-1]["event"] == "end":
+            return events
+        lines = [line for line in ended.stderr.splitlines() if "CRITICAL" in line or "rror" in line]
+        said = f"exit status {ended.returncode}: {lines[0].strip() if lines else 'it said nothing'}"
+        if "rounding" not in said and "Impossible" not in said:
+            break
+    raise StrettoError(f"{task.label}: the simulation failed ({said})")
+
+
+def _run(task: Task, precision: str, running: _Running) -> subprocess.CompletedProcess[str]:
+    program, _ = _program()
+    with tempfile.TemporaryDirectory(prefix="stretto-") as name:
+        folder = Path(name)
+        (folder / "platform.xml").write_text(task.platform.xml, encoding="utf-8")
+        (folder / "hosts").write_text("\n".join(task.hosts) + "\n", encoding="utf-8")
+        settings = (*_SETTINGS, f"maxmin/precision:{precision}", *task.settings)
+        command = [
+            find_smpirun() or "smpirun",
+            "-np", str(len(task.hosts)),
+            "-hostfile", "hosts",
+            "-platform", "platform.xml",
+            *(f"--cfg={one}" for one in settings),
+            "--log=root.thresh:critical",
+            str(program),
+            *task.arguments,
+        ]  # fmt: skip
+        with (
+            jobs.start(
+                command, _ENVIRONMENT, stderr=subprocess.PIPE, cwd=folder, folders=[folder]
+            ) as process,
+            running.with_(process),
+        ):
+            out, said = process.communicate()
+        return subprocess.CompletedProcess(command, process.returncode, out, said)

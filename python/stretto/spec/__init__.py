@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked for: collectives, specs, topologies, and the networks that are trained."""
+
+__all__ = [
+    "architectures",
+    "collectives",
+    "native",
+    "networks",
+    "recipes",
+    "topologies",
+]

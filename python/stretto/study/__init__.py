@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares all ways to carry out a collective, and checks performance guidelines."""
+
+__all__ = [
+    "analysis",
+    "curves",
+    "figures",
+    "file",
+    "guidelines",
+    "guidelines_file",
+    "guidelines_table",
+    "runs",
+    "specs",
+    "table",
+]

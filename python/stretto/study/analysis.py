@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study says: at each size AUTO, BEST and Stretto, and how much is gained.
+
+AUTO is the library's own choice, BEST the fastest candidate at each size (Castelló et al. 2023, section 4).
+Gains are the medians of ratios that were taken in pairs within one run, and by these a candidate is the
+fastest: what disturbs AUTO and a candidate alike does not count.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from stretto.results.runs import BLOCKING, Row
+from stretto.study.specs import AUTO, Kind, kind_of
+from stretto.support.estimates import Estimate
+
+# The sizes over which the gain is averaged, in bytes: those of distributed training.
+MIDDLE = (256 << 10, 16 << 20)
+# Where ranks have equal blocks, messages are cut to whole ones: a little less is still that size.
+_CUT = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class SizeFigures:
+    """One message size of one run."""
+
+    bytes: int
+    auto: Row
+    best: Row
+    """The candidate with the largest gain: AUTO itself where none gains."""
+    stretto: Row | None
+    library: Row | None
+    """The fastest of the library's own algorithms; None if it was told to use none."""
+    pipelining: Row | None
+    """The fastest of its non-blocking calls, whole or in segments."""
+
+    @property
+    def in_middle(self) -> bool:
+        """Whether it counts for the mean gain."""
+        return MIDDLE[0] * _CUT <= self.bytes <= MIDDLE[1]
+
+
+def gain_of(row: Row) -> Estimate:
+    """Times faster than AUTO, paired by repetition."""
+    if row.speedup is None:
+        raise ValueError(f"{row.series.spec}: AUTO was not measured beside it")
+    return row.speedup
+
+
+def plain(rows: Iterable[Row]) -> list[Row]:
+    """The rows that a study compares: blocking calls of the collective itself, out of place, beside AUTO."""
+    return [
+        row
+        for row in rows
+        if row.speedup is not None
+        and row.series.form == BLOCKING
+        and not row.series.in_place
+        and not row.series.mockup
+    ]
+
+
+def by_size(rows: Iterable[Row]) -> list[SizeFigures]:
+    """The figures of each size, in ascending order."""
+    sizes: dict[int, list[Row]] = {}
+    for row in plain(rows):
+        sizes.setdefault(row.series.bytes, []).append(row)
+    figures = []
+    for size, found in sorted(sizes.items()):
+        auto = _fastest(found, Kind.AUTO)
+        if auto is None:
+            continue
+        figures.append(
+            SizeFigures(
+                size,
+                auto,
+                max((row for row in found if not _is_auto_again(row)), key=_median_gain),
+                _fastest(found, Kind.STRETTO),
+                _fastest(found, Kind.LIBRARY),
+                _fastest(found, Kind.PIPELINING),
+            )
+        )
+    return figures
+
+
+def _fastest(rows: Iterable[Row], kind: Kind) -> Row | None:
+    of_kind = [row for row in rows if kind_of(row.series.spec) == kind]
+    return max(of_kind, key=_median_gain, default=None)
+
+
+def _is_auto_again(row: Row) -> bool:
+    """Stretto left it to the library: the same call, so that a difference is noise."""
+    return row.series.spec != AUTO and row.series.chosen == AUTO
+
+
+def _median_gain(row: Row) -> float:
+    return gain_of(row).median
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Geometric means of the gains over AUTO at the sizes of MIDDLE; None where there are none."""
+
+    best: float | None
+    stretto: float | None
+    library: float | None
+    pipelining: float | None
+
+
+def mean_gains(figures: Sequence[SizeFigures]) -> Means:
+    """Over the sizes from 256 KiB to 16 MiB."""
+    middle = [one for one in figures if one.in_middle]
+    return Means(
+        _mean(one.best for one in middle),
+        _mean(one.stretto for one in middle),
+        _mean(one.library for one in middle),
+        _mean(one.pipelining for one in middle),
+    )
+
+
+def _mean(rows: Iterable[Row | None]) -> float | None:
+    gains = [gain_of(row).median for row in rows if row is not None]
+    return statistics.geometric_mean(gains) if gains else None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One library at one size."""
+
+    row: Row
+    rank: int
+    """1 is the fastest."""
+    ratio: float
+    """How many times as long as the fastest takes."""
+
+
+def ranking(rows: Sequence[Row | None]) -> list[Place | None]:
+    """The places of several libraries at one size, in the order in which they are given.
+
+    They ran one after the other, not in turns, so that a small difference says nothing.
+    """
+    times = sorted(row.seconds.median for row in rows if row is not None)
+    return [
+        Place(row, 1 + times.index(row.seconds.median), row.seconds.median / times[0]) if row else None
+        for row in rows
+    ]

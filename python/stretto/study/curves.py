@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of a study's figures, the same for paper and page: what each shows, and how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from stretto.results.runs import Row
+from stretto.study.analysis import plain
+from stretto.study.file import StudyRun
+from stretto.study.specs import Kind, kind_of, label_of
+
+# Colours that stay apart for colour-blind readers, by what a line is: warm ones for the library's own
+# algorithms, greens for its non-blocking calls, blues and violets for Stretto's. Markers tell apart, too.
+_COLOURS = {
+    Kind.AUTO: ("#222222",),
+    Kind.STRETTO: ("#0072B2",),
+    Kind.LIBRARY: ("#D55E00", "#CC79A7", "#B8860B", "#882255", "#E08D60", "#8C4A2F", "#AA4499", "#999933"),
+    Kind.PIPELINING: ("#117733", "#1B9E77", "#66A61E", "#99C5A5"),
+    Kind.OWN: ("#56B4E9", "#332288", "#9B59B6", "#20808D", "#C77CFF", "#7F8FA6", "#1F4E79", "#B07AA1"),
+}
+BEST_COLOUR = "#E69F00"
+_DASHES = ("solid", "dash", "dot", "dashdot")
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a line is drawn."""
+
+    colour: str
+    dash: str
+    """solid, dash, dot or dashdot."""
+    marker: int
+    """A number that differs between lines of one kind, from 0."""
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One candidate over all sizes; the rows in ascending order of size."""
+
+    label: str
+    kind: Kind | None
+    """None: BEST, which is another candidate at each size."""
+    rows: list[Row]
+    style: Style
+
+
+def curves(run: StudyRun, kinds: Iterable[Kind]) -> list[Curve]:
+    """A line for each candidate of these kinds, AUTO first."""
+    wanted = list(kinds)
+    lines: dict[str, list[Row]] = {}
+    for row in plain(run.rows):
+        lines.setdefault(row.series.spec, []).append(row)
+    result: list[Curve] = []
+    counts = dict.fromkeys(Kind, 0)
+    for spec in sorted(lines, key=lambda spec: list(Kind).index(kind_of(spec))):
+        kind = kind_of(spec)
+        number = counts[kind]
+        counts[kind] += 1
+        if kind in wanted:
+            rows = sorted(lines[spec], key=lambda row: row.series.bytes)
+            result.append(Curve(label_of(spec), kind, rows, _style(kind, number)))
+    return result
+
+
+def best_curve(run: StudyRun, label: str = "BEST") -> Curve:
+    """The fastest candidate at each size, drawn broad and pale so that the one that it is shows through."""
+    return Curve(label, None, [one.best for one in run.sizes], Style(BEST_COLOUR, "solid", 0, 8.0))
+
+
+def _style(kind: Kind, number: int) -> Style:
+    colours = _COLOURS[kind]
+    strong = kind in (Kind.AUTO, Kind.STRETTO)
+    dash = _DASHES[number // len(colours) % len(_DASHES)]
+    return Style(colours[number % len(colours)], dash, number, 2.4 if strong else 1.5)
+
+
+_LIBRARY_COLOURS = ("#0072B2", "#D55E00", "#117733", "#CC79A7", "#B8860B")
+
+
+def library_curves(runs: Sequence[StudyRun]) -> list[Curve]:
+    """AUTO, BEST and Stretto of each library, a colour each."""
+    result = []
+    for number, run in enumerate(runs):
+        colour = _LIBRARY_COLOURS[number % len(_LIBRARY_COLOURS)]
+        for kind, name, dash in (
+            (Kind.AUTO, "AUTO", "dash"),
+            (None, "BEST", "dot"),
+            (Kind.STRETTO, "Stretto", "solid"),
+        ):
+            rows = [
+                row
+                for size in run.sizes
+                if (row := {Kind.AUTO: size.auto, None: size.best, Kind.STRETTO: size.stretto}[kind])
+            ]
+            if rows:
+                width = 2.4 if kind is Kind.STRETTO else 1.6
+                result.append(Curve(f"{run.name} {name}", kind, rows, Style(colour, dash, number, width)))
+    return result

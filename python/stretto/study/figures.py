@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study's figures as PNG, in the papers' manner: throughput over message size, a line each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stretto.plots.runs import draw_bound, label_bandwidths, label_sizes, legend_below
+from stretto.results.runs import Run
+from stretto.study.analysis import gain_of
+from stretto.study.curves import Curve, best_curve, curves, library_curves
+from stretto.study.file import StudyRun
+from stretto.study.specs import Kind, label_of, without_parameters
+from stretto.support.files import save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKERS = "osD^vPX*"
+_LINESTYLES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+_WIDTH = 8.2
+
+
+def write_figures(runs: Sequence[StudyRun], folder: Path) -> list[Path]:
+    """Write all figures of a study; the files."""
+    files = []
+    for name, figure in figures(runs):
+        file = folder / f"{name}.png"
+        save_figure(figure, file)
+        files.append(file)
+    return files
+
+
+def figures(runs: Sequence[StudyRun]) -> Iterator[tuple[str, Figure]]:
+    """Names without ending, and figures; after each other, as each needs much memory."""
+    shown = [run for run in runs if run.sizes]
+    for run in shown:
+        name = f"{run.run.collective.name}-{file_name(run.name)}"
+        library = curves(run, (Kind.AUTO, Kind.LIBRARY))
+        if len(library) > 1:
+            yield f"{name}-library", _figure(run, "its own algorithms", library)
+        pipelining = curves(run, (Kind.AUTO, Kind.PIPELINING, Kind.STRETTO))
+        if any(curve.kind == Kind.PIPELINING for curve in pipelining):
+            yield f"{name}-pipelining", _figure(run, "non-blocking and pipelined", pipelining)
+        best = [best_curve(run), *curves(run, (Kind.AUTO, Kind.STRETTO, Kind.OWN))]
+        yield f"{name}-stretto", _figure(run, "AUTO, BEST and Stretto", best)
+    for collective in dict.fromkeys(run.run.collective.name for run in shown):
+        together = [run for run in shown if run.run.collective.name == collective]
+        if len(together) > 1:
+            yield f"{collective}-libraries", _libraries_figure(together)
+
+
+def file_name(name: str) -> str:
+    """`open-mpi-4.1.4`."""
+    return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
+
+
+def _figure(run: StudyRun, what: str, lines: Sequence[Curve]) -> Figure:
+    figure, axes = _empty(f"{run.title}: {what}", run.run)
+    for curve in lines:
+        _draw(axes, curve)
+    if any(curve.kind is None for curve in lines):
+        _name_best(axes, run)
+    _finish(figure, axes, [run])
+    return figure
+
+
+def _libraries_figure(runs: Sequence[StudyRun]) -> Figure:
+    first = runs[0].run
+    title = f"{first.collective.function} of {first.type}, {runs[0].place}: the libraries compared"
+    figure, axes = _empty(title, first)
+    for curve in library_curves(runs):
+        _draw(axes, curve)
+    _finish(figure, axes, runs)
+    return figure
+
+
+def _empty(title: str, run: Run) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
+
+    figure = Figure(figsize=(_WIDTH, 4.8), layout="constrained")
+    axes = figure.subplots()
+    figure.suptitle(title, fontsize=11)
+    axes.set_xlabel(f"message size ({run.collective.message})")
+    axes.set_ylabel("algorithm bandwidth (MB/s)")
+    return figure, axes
+
+
+def _draw(axes: Axes, curve: Curve) -> None:
+    sizes = [row.series.bytes for row in curve.rows]
+    best = curve.kind is None and curve.style.width > 4
+    axes.plot(
+        sizes,
+        [row.bandwidth.median / 1e6 for row in curve.rows],
+        color=curve.style.colour,
+        linestyle=_LINESTYLES[curve.style.dash],
+        linewidth=curve.style.width,
+        marker=None if best else _marker(curve),
+        markersize=4.5,
+        alpha=0.4 if best else 1,
+        solid_capstyle="round",
+        zorder=1.5 if best else 3 if curve.kind in (Kind.AUTO, Kind.STRETTO) else 2,
+        label=curve.label,
+    )
+    if not best:
+        axes.fill_between(
+            sizes,
+            [row.bandwidth.low / 1e6 for row in curve.rows],
+            [row.bandwidth.high / 1e6 for row in curve.rows],
+            color=curve.style.colour,
+            alpha=0.1,
+            linewidth=0,
+        )
+
+
+def _marker(curve: Curve) -> str:
+    return "x" if curve.label == "AUTO" else _MARKERS[curve.style.marker % len(_MARKERS)]
+
+
+def _name_best(axes: Axes, run: StudyRun) -> None:
+    """Which candidate BEST is, where that changes."""
+    before = ""
+    for size in run.sizes:
+        label = label_of(size.best.series.spec)
+        if label != before and gain_of(size.best).median > 1:
+            axes.annotate(
+                without_parameters(label),
+                (size.bytes, size.best.bandwidth.median / 1e6),
+                xytext=(0, 9),
+                textcoords="offset points",
+                ha="right" if size is run.sizes[-1] else "center",
+                fontsize=7,
+                color="#7a5500",
+            )
+        before = label
+
+
+def _finish(figure: Figure, axes: Axes, runs: Sequence[StudyRun]) -> None:
+    sizes = sorted({size.bytes for run in runs for size in run.sizes})
+    bound = next((run.bound for run in runs if run.bound), None)
+    if bound:
+        draw_bound(axes, bound, sizes)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.grid(which="major", alpha=0.35)
+    axes.grid(which="minor", axis="y", alpha=0.12)
+    label_sizes(axes, sizes)
+    label_bandwidths(axes)
+    legend_below(figure, _WIDTH)

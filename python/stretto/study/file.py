@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`study.json`: the runs of a study with all their samples.
+
+    {"format": "stretto-study", "version": 1, "date": …, "stretto": …, "command": […],
+     "where": "a line that says on what it was measured",
+     "runs": [{… what `stretto bench --json` writes of one run (results.to_json) …,
+               "incomplete": "why it ended early, or nothing"}, …],
+     "failed": [{"mpi": "mpich5", "error": "…"}, …],
+     "summary": [{"mpi": …, "collective": …, "sizes": [{"bytes": …, "auto": …, "best": …, …}, …],
+                  "mean_gains": {…}}, …]}
+
+The summary is for people; what reads the file draws all figures anew from the samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from stretto.launch.mpi import library_name
+from stretto.results.file import RunFile
+from stretto.results.runs import Row, Run, summarize, to_json
+from stretto.spec.collectives import LinkBound
+from stretto.study.analysis import SizeFigures, by_size, gain_of, mean_gains
+from stretto.support.files import write_atomically
+from stretto.support.json_files import Part, file_text, validate
+from stretto.support.units import format_nodes
+
+FORMAT = "stretto-study"
+NAME = "study.json"
+
+
+@dataclass(slots=True)
+class StudyRun:
+    """One collective by one MPI library."""
+
+    run: Run
+    bound: LinkBound | None
+    incomplete: str = ""
+    """Why it ended early."""
+    machine: dict[str, Any] = field(default_factory=dict)
+    """What results.describe_machine said where it was measured."""
+    date: str = ""
+    rows: list[Row] = field(init=False)
+    sizes: list[SizeFigures] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rows = summarize(self.run, self.bound)
+        self.sizes = by_size(self.rows)
+
+    @property
+    def name(self) -> str:
+        """The library with its version."""
+        return library_name(self.run.library)
+
+    @property
+    def place(self) -> str:
+        """`8 ranks on 8 nodes`."""
+        return f"{self.run.ranks} ranks on {format_nodes(self.run.nodes)}"
+
+    @property
+    def title(self) -> str:
+        """What was measured, by what, where."""
+        return f"{self.run.collective.function} of {self.run.type}, {self.name}, {self.place}"
+
+
+@dataclass(slots=True)
+class Study:
+    """What was measured, and where."""
+
+    where: str
+    runs: list[StudyRun] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    """The name of an MPI with which it did not work, and why."""
+    date: str = ""
+    stretto: str = ""
+
+
+class _Run(RunFile):
+    incomplete: str = ""
+
+    def study_run(self) -> StudyRun:
+        return StudyRun(self.run(), self.bound(), self.incomplete, self.machine, self.date)
+
+
+class _Failure(Part):
+    mpi: str
+    error: str
+
+
+class _File(Part):
+    format: Literal["stretto-study"]
+    version: Literal[1]
+    date: str = ""
+    stretto: str = ""
+    where: str
+    runs: list[_Run]
+    failed: list[_Failure] = Field(default_factory=list)
+
+
+def _size_json(one: SizeFigures) -> dict[str, Any]:
+    def row_json(row: Row | None) -> dict[str, Any] | None:
+        if row is None:
+            return None
+        return {
+            "spec": row.series.spec,
+            "chosen": row.series.chosen,
+            "seconds": row.seconds.median,
+            "gain": gain_of(row).median,
+        }
+
+    return {
+        "bytes": one.bytes,
+        "auto": row_json(one.auto),
+        "best": row_json(one.best),
+        "stretto": row_json(one.stretto),
+        "library": row_json(one.library),
+        "pipelining": row_json(one.pipelining),
+    }
+
+
+def study_text(study: Study, command: list[str]) -> str:
+    """The file's content."""
+    content = {
+        "stretto": next((one.run.stretto for one in study.runs), ""),
+        "failed": [{"mpi": mpi, "error": error} for mpi, error in study.failed],
+        "summary": [
+            {
+                "mpi": one.name,
+                "collective": one.run.collective.name,
+                "sizes": [_size_json(size) for size in one.sizes],
+                "mean_gains": asdict(mean_gains(one.sizes)),
+            }
+            for one in study.runs
+        ],
+        "runs": [
+            {"incomplete": one.incomplete, **to_json(one.run, one.rows, one.bound, command)}
+            for one in study.runs
+        ],
+    }
+    return file_text(FORMAT, command, study.where, content)
+
+
+def write_study(study: Study, folder: Path, command: list[str]) -> Path:
+    """Write or replace the folder's study.json."""
+    file = folder / NAME
+    write_atomically(file, study_text(study, command))
+    return file
+
+
+def parse_study(content: dict[str, Any], file: Path) -> Study:
+    """The study in the object that was read from the file."""
+    found = validate(_File, content, file)
+    return Study(
+        found.where,
+        [one.study_run() for one in found.runs],
+        [(one.mpi, one.error) for one in found.failed],
+        found.date,
+        found.stretto,
+    )
+
+
+def parse_bench(content: dict[str, Any], file: Path) -> Study:
+    """The one run of `stretto bench --json`, as a study."""
+    run = validate(_Run, content, file).study_run()
+    return Study(f"{file.name}, by stretto bench", [run], [], run.date, run.run.stretto)

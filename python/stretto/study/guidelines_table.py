@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto study --guidelines` prints: guidelines by size, for the library and for Stretto."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from stretto.study.guidelines import TOLERANCE, Check, sizes_of, violations
+from stretto.study.guidelines_file import Guidelines, LibraryChecks
+from stretto.study.specs import AUTO, STRETTO
+from stretto.support.units import format_bytes, three_digits
+
+_NAMES = {AUTO: "the library", STRETTO: "Stretto"}
+
+
+def tables(library: LibraryChecks) -> Iterator[Table]:
+    """One for what the library does by itself, one for Stretto."""
+    for spec, name in _NAMES.items():
+        checks = [one for one in library.checks if one.spec == spec]
+        if checks:
+            yield _table(f"{library.title}: {name}", checks)
+
+
+def _table(title: str, checks: Sequence[Check]) -> Table:
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, title=escape(title))
+    table.title_justify = "left"
+    table.add_column("guideline", no_wrap=True)
+    sizes = sizes_of(checks)
+    for size in sizes:
+        table.add_column(format_bytes(size), justify="right", no_wrap=True)
+    found = {(one.guideline, one.bytes): one for one in checks}
+    collective = ""
+    for guideline in dict.fromkeys(one.guideline for one in checks):
+        if collective not in ("", guideline.collective):
+            table.add_section()
+        collective = guideline.collective
+        table.add_row(guideline.text, *(_cell(found.get((guideline, size))) for size in sizes))
+    return table
+
+
+def _cell(check: Check | None) -> str:
+    if check is None:
+        return ""
+    ratio = three_digits(check.ratio.median)
+    return f"[bold red]{ratio} ![/]" if check.violated else f"{ratio}  "
+
+
+def notes(found: Guidelines) -> Iterator[str]:
+    """Lines to print below the tables, with Stretto's violations one by one."""
+    yield (
+        "time of the left side by that of the right one, measured in turns in one run: to be 1 or less; "
+        f"!: violated, as the whole 95 % interval is above {TOLERANCE}"
+    )
+    yield "copies that a program would need between the calls of a right side are not counted"
+    for library in found.libraries:
+        counts = {spec: len(violations(library.checks, spec)) for spec in _NAMES}
+        each = len(library.checks) // len(_NAMES)
+        yield f"{library.title}: violations of {each}: " + ", ".join(
+            f"{_NAMES[spec]} {count}" for spec, count in counts.items()
+        )
+        for one in violations(library.checks, STRETTO):
+            yield f"  Stretto, {format_bytes(one.bytes)}: {one.text}"

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every other room uses: errors, units, files, the console, medians and fits."""
+
+__all__ = [
+    "console",
+    "errors",
+    "estimates",
+    "files",
+    "heartbeat",
+    "interruption",
+    "json_files",
+    "machine_load",
+    "paths",
+    "piecewise",
+    "robust",
+    "units",
+]

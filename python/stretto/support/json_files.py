@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of JSON. What others wrote and is not as expected is an error of one line, with file and place."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AllowInfNan, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from stretto.support.errors import StrettoError
+from stretto.support.units import parse_bytes
+
+
+class Part(BaseModel):
+    """An object in a file. Keys that are not known are passed over: a newer version may write more."""
+
+    model_config = ConfigDict(frozen=True, strict=True)
+
+
+def _bytes(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_bytes(value)
+    except StrettoError as error:
+        raise ValueError(str(error)) from None
+
+
+Bytes = Annotated[int, BeforeValidator(_bytes), Field(ge=0)]
+"""A number of bytes: an integer, or a text such as `64KiB`."""
+Number = Annotated[float, AllowInfNan(allow_inf_nan=False)]
+Seconds = Annotated[Number, Field(gt=0)]
+Rate = Annotated[Number, Field(gt=0)]
+"""Bytes per second."""
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def file_text(format_name: str, command: Sequence[str], where: str, content: Mapping[str, Any]) -> str:
+    """A file of results: what it is, and by which command it came about where, before its content."""
+    head = {
+        "format": format_name,
+        "version": 1,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": list(command),
+        "where": where,
+    }
+    return json.dumps(head | dict(content), indent=1) + "\n"
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in a file of JSON."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"), parse_constant=lambda _: math.nan)
+    except OSError as error:
+        raise StrettoError(f"{file} could not be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise StrettoError(f"{file} is no JSON: expected one of the files that Stretto writes") from None
+    if not isinstance(content, dict):
+        raise StrettoError(f"{file} holds no JSON object: expected one of the files that Stretto writes")
+    return content
+
+
+def validate(model: type[Model], content: object, file: Path) -> Model:
+    """What the object in the file says, in the form of `model`."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = "/".join(str(step) for step in first["loc"]) or "the file"
+        raise StrettoError(f"{file}: {where}: {' '.join(first['msg'].split())}") from None

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the shared objects of the installed package lie, and what other builds need of them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import stretto
+from stretto.support.errors import StrettoError
+
+ABIS = ("openmpi", "mpich")
+
+
+def library_folders() -> list[Path]:
+    """Folders that may hold the shared objects; STRETTO_LIB_DIR names that of a build not installed."""
+    chosen = os.environ.get("STRETTO_LIB_DIR")
+    if chosen:
+        return [Path(chosen)]
+    # An editable install spreads the package over two folders; __path__ names both.
+    return [Path(folder) / "lib" for folder in stretto.__path__]
+
+
+def _find(name: str) -> Path | None:
+    for folder in library_folders():
+        if (folder / name).is_file():
+            return (folder / name).absolute()
+    return None
+
+
+def find_library(abi: str) -> Path | None:
+    """The shared object to preload for one binary interface, or None where this install has none."""
+    return _find(f"libstretto-{abi}.so")
+
+
+def _require(name: str) -> Path:
+    found = _find(name)
+    if found is None:
+        raise StrettoError(
+            f"{library_folders()[0] / name} does not exist: Stretto was built without that MPI; install its "
+            f"mpicc and install Stretto again, or set STRETTO_LIB_DIR to the folder that has it"
+        )
+    return found
+
+
+def library(abi: str) -> Path:
+    """As find_library, but its absence is an error that says what to do."""
+    if abi not in ABIS:
+        raise StrettoError(f"no binary interface is called {abi!r}; there are {' and '.join(ABIS)}")
+    return _require(f"libstretto-{abi}.so")
+
+
+def bench_program(abi: str) -> Path:
+    """The measuring program for one binary interface."""
+    return _require(f"stretto-bench-{abi}")
+
+
+def find_simulate_program() -> Path | None:
+    """The measuring program in virtual time, or None where Stretto was built without SimGrid."""
+    return _find("stretto-simulate.so")
+
+
+def simulate_program() -> Path:
+    """As find_simulate_program, but its absence is an error that says what to do."""
+    found = find_simulate_program()
+    if found is None:
+        raise StrettoError(
+            f"{library_folders()[0] / 'stretto-simulate.so'} does not exist: Stretto was built without "
+            "SimGrid; install it (Debian, Ubuntu: libsimgrid-dev) and Stretto again"
+        )
+    return found
+
+
+def _package_folder(name: str) -> Path:
+    """A folder of the installed package, which a build that is not installed lacks."""
+    for folder in stretto.__path__:
+        if (Path(folder) / name).is_dir():
+            return (Path(folder) / name).absolute()
+    raise StrettoError(
+        f"{Path(stretto.__path__[0]) / name} does not exist: Stretto was built without any MPI; install an "
+        f"mpicc and install Stretto again"
+    )
+
+
+def cmake_folder() -> Path:
+    """What CMake's find_package takes as Stretto_DIR."""
+    return _package_folder("lib/cmake/Stretto")
+
+
+def pkgconfig_folder() -> Path:
+    """What belongs into PKG_CONFIG_PATH."""
+    return _package_folder("lib/pkgconfig")
+
+
+def compile_flags() -> list[str]:
+    """What a compiler needs to find stretto/stretto.h."""
+    return [f"-I{_package_folder('include')}"]
+
+
+def link_flags(abi: str) -> list[str]:
+    """What a linker needs before the MPI library, whose functions must come second."""
+    folder = library(abi).parent
+    # As in cmake/stretto.pc.in.
+    return [f"-L{folder}", f"-Wl,--no-as-needed,-lstretto-{abi}", f"-Wl,-rpath,{folder}"]

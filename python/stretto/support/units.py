@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes, rates and times as people write and read them."""
+
+from __future__ import annotations
+
+import re
+
+from stretto.support.errors import StrettoError
+
+_BYTE_UNITS = {
+    "": 1, "b": 1,
+    "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30,
+    "kb": 10**3, "mb": 10**6, "gb": 10**9,
+}  # fmt: skip
+_RATE_UNITS = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
+_SECONDS_UNITS = {"h": 3600.0, "min": 60.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+def _split(text: str) -> tuple[str, str] | None:
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", text)
+    return (match[1], match[2].lower()) if match else None
+
+
+def split_list(text: str) -> list[str]:
+    """The parts between commas. Those in parentheses are of a part: `ring,smp(ring,chain)` has two."""
+    parts = [""]
+    depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def parse_bytes(text: str) -> int:
+    """`4096`, `64KiB`, `1.5MiB`, `2MB` (powers of 1000) as a number of bytes."""
+    parts = _split(text)
+    factor = _BYTE_UNITS.get(parts[1]) if parts else None
+    if parts is None or factor is None:
+        raise StrettoError(
+            f"{text!r} is no size: expected a number of bytes, or one with B, KiB, MiB, GiB, KB, MB or GB"
+        )
+    size = float(parts[0]) * factor
+    if size != int(size):
+        raise StrettoError(f"{text!r} is no whole number of bytes")
+    return int(size)
+
+
+def parse_sizes(text: str) -> list[int]:
+    """A list of sizes, separated by commas, in ascending order and each once.
+
+    `A..B` stands for A, 2A, 4A, ... up to B, and `A..B:F` for A, FA, F²A, ...: `1KiB..64MiB:4,100MB`.
+    """
+    sizes: set[int] = set()
+    for part in text.split(","):
+        first, dots, rest = part.partition("..")
+        if not dots:
+            sizes.add(parse_bytes(part))
+            continue
+        last, colon, factor_text = rest.partition(":")
+        if colon and not re.fullmatch(r"\s*[0-9]+\s*", factor_text):
+            raise StrettoError(f"{part!r}: the factor after ':' must be a whole number, e.g. 1KiB..64MiB:4")
+        factor = int(factor_text) if colon else 2
+        low, high = parse_bytes(first), parse_bytes(last)
+        if low < 1 or high < low or factor < 2:
+            raise StrettoError(f"{part!r}: expected A..B or A..B:F with 1 <= A <= B and F >= 2")
+        while low <= high:
+            sizes.add(low)
+            low *= factor
+    return sorted(sizes)
+
+
+def format_bytes(size: int) -> str:
+    """The shortest exact text: `64 KiB`, `1.5 MiB`, `1000 B`."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        number = f"{size / factor:.4g}"
+        if size >= factor and len(number) <= 4 and float(number) * factor == size:
+            return f"{number} {unit}"
+    return f"{size} B"
+
+
+def parse_rate(text: str) -> float:
+    """A link rate as tc writes it (`200mbit`, `1gbit`) in bytes per second."""
+    parts = _split(text)
+    factor = _RATE_UNITS.get(parts[1]) if parts else None
+    if parts is None or factor is None or float(parts[0]) <= 0:
+        raise StrettoError(f"{text!r} is no link rate: expected one as tc writes it, e.g. 200mbit")
+    return float(parts[0]) * factor / 8
+
+
+def format_rate(bytes_per_second: float) -> str:
+    """A link rate as tc writes it."""
+    bits = bytes_per_second * 8
+    for unit in ("tbit", "gbit", "mbit", "kbit"):
+        if bits >= _RATE_UNITS[unit]:
+            return f"{bits / _RATE_UNITS[unit]:g}{unit}"
+    return f"{bits:g}bit"
+
+
+def parse_seconds(text: str) -> float:
+    """`1ms`, `250us`, `0.5s`, `5m` (or `5min`), `1h` as seconds."""
+    parts = _split(text)
+    factor = _SECONDS_UNITS.get(parts[1]) if parts else None
+    if parts is None or factor is None or float(parts[0]) <= 0:
+        raise StrettoError(f"{text!r} is no time: expected one with h, m, s, ms or us, e.g. 1ms")
+    return float(parts[0]) * factor
+
+
+def format_seconds(seconds: float) -> str:
+    """`1 ms`, `250 µs`."""
+    factor, unit = seconds_unit(seconds)
+    return f"{seconds / factor:.4g} {unit}"
+
+
+def seconds_unit(seconds: float) -> tuple[float, str]:
+    """The unit that suits a time, and how many seconds it is."""
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        # What would be rounded up to 1000 of a unit is 1.00 of the next.
+        if seconds >= 0.9995 * factor:
+            return factor, unit
+    return 1e-9, "ns"
+
+
+def three_digits(number: float) -> str:
+    """Rounded to three digits, but not beyond whole numbers and hundredths."""
+    if number >= 99.95:
+        return f"{number:.0f}"
+    return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
+
+
+def format_bandwidth(bytes_per_second: float) -> str:
+    """Three digits of megabytes (10⁶ bytes) per second, without the unit."""
+    return three_digits(bytes_per_second / 1e6)
+
+
+def format_nodes(nodes: int) -> str:
+    """`one node`, `8 nodes`."""
+    return "one node" if nodes == 1 else f"{nodes} nodes"
+
+
+def parse_ranks(text: str) -> range:
+    """`8` or `1..64` as the numbers of ranks that are meant."""
+    match = re.fullmatch(r"\s*([0-9]+)\s*(?:\.\.\s*([0-9]+)\s*)?", text)
+    if not match:
+        raise StrettoError(f"--ranks {text}: expected a number or a range, e.g. 8 or 1..64")
+    first, last = int(match[1]), int(match[2] or match[1])
+    if first < 1 or last < first:
+        raise StrettoError(f"--ranks {text}: expected a range A..B with 1 <= A <= B")
+    return range(first, last + 1)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the traces of all ranks tell: which collectives were slow, which ranks came late, and what that cost.
+
+The time from the first rank's arrival to the last one's end falls into two parts: until the last rank has
+arrived (`wait`), which no algorithm can shorten, and from there on (`work`). All times are in microseconds on
+rank 0's clock. The clock of another rank is known but for its clock error, so of two ranks one is later only
+if it is later by more than the clock errors of both.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from stretto.support.errors import StrettoError
+
+BLOCKING = "blocking"
+# Of these no rank can have its result before every rank has begun.
+_NEED_ALL = frozenset({"allreduce", "allgather", "barrier"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One rank's part in a collective."""
+
+    rank: int
+    clock_error: float
+    begin: float
+    end: float
+    name: str
+    spec: str
+    form: str
+    bytes: int
+    communicator: str
+    ranks: int
+    sequence: int
+
+    def is_later_than(self, other: Call) -> bool:
+        """Whether it began later, beyond doubt."""
+        return self.begin - other.begin > self.clock_error + other.clock_error
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One collective: the calls of its ranks, in the order of their arrival."""
+
+    calls: tuple[Call, ...]
+
+    @classmethod
+    def of(cls, calls: Iterable[Call]) -> Collective:
+        """The collective to which the calls belong."""
+        return cls(tuple(sorted(calls, key=lambda call: (call.begin, call.rank))))
+
+    @property
+    def last(self) -> Call:
+        """The call of the rank that arrived last."""
+        return self.calls[-1]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every rank's call is known."""
+        return len(self.calls) == self.last.ranks
+
+    @property
+    def begin(self) -> float:
+        """When the first rank arrived."""
+        return self.calls[0].begin
+
+    @property
+    def end(self) -> float:
+        """When the last rank was through."""
+        return max(call.end for call in self.calls)
+
+    @property
+    def wait(self) -> float:
+        """From the first arrival to the last."""
+        return self.last.begin - self.begin
+
+    @property
+    def work(self) -> float:
+        """From the last arrival to the last end."""
+        return self.end - self.last.begin
+
+    @property
+    def total(self) -> float:
+        """From the first arrival to the last end."""
+        return self.end - self.begin
+
+    @property
+    def wait_share(self) -> float:
+        """The part of the total that is wait."""
+        return self.wait / self.total if self.total > 0 else 0.0
+
+    @property
+    def lateness(self) -> float:
+        """How much later than the median rank the last one arrived."""
+        return self.last.begin - statistics.median(call.begin for call in self.calls)
+
+    @property
+    def late(self) -> Call | None:
+        """The last call, where it is later than each other one beyond doubt."""
+        others = self.calls[:-1]
+        return self.last if others and all(map(self.last.is_later_than, others)) else None
+
+    def waiting(self, call: Call) -> float:
+        """How long a rank waited for the last one. A broadcast's root may be through before that comes."""
+        waits = self.last.is_later_than(call) and call.end > self.last.begin
+        return self.last.begin - call.begin if waits else 0.0
+
+    @property
+    def waited(self) -> float:
+        """How long all ranks together waited for the last."""
+        return sum(map(self.waiting, self.calls))
+
+    @property
+    def waited_alone(self) -> float:
+        """The part of `waited` in which only one was missing: what is gained if it comes with the others."""
+        if self.late is None:
+            return 0.0
+        before = self.calls[-2].begin
+        return (self.last.begin - before) * sum(self.waiting(call) > 0 for call in self.calls)
+
+    @property
+    def contradicts_clocks(self) -> bool:
+        """Whether a rank had its result before another began, which cannot be."""
+        last = self.last
+        if last.name not in _NEED_ALL or (last.bytes == 0 and last.name != "barrier"):
+            return False
+        if last.form != BLOCKING and last.spec == "native":
+            return False  # what the library carries out in the background is seen to begin only
+        return any(last.begin - call.end > last.clock_error + call.clock_error for call in self.calls)
+
+
+def join(calls: Iterable[Call]) -> list[Collective]:
+    """The collectives to which the calls of all ranks belong, in the order in which they began."""
+    groups: dict[tuple[str, int], list[Call]] = defaultdict(list)
+    for call in calls:
+        groups[call.communicator, call.sequence].append(call)
+    collectives = [Collective.of(group) for group in groups.values()]
+    collectives.sort(key=lambda one: (one.begin, one.last.communicator, one.last.sequence))
+    for collective in collectives:
+        _check(collective)
+    return collectives
+
+
+def _check(collective: Collective) -> None:
+    calls = sorted(collective.calls, key=lambda call: call.rank)
+    first = calls[0]
+    what = f"collective {first.sequence} of communicator {first.communicator}"
+    then = "the traces are not of one job; empty the folder and run the job again"
+    for call in calls:
+        if (call.name, call.ranks) != (first.name, first.ranks):
+            raise StrettoError(
+                f"{what} is {first.name} of {first.ranks} ranks on rank {first.rank}, "
+                f"but {call.name} of {call.ranks} on rank {call.rank}: {then}"
+            )
+    if len(calls) > first.ranks:
+        raise StrettoError(f"{what} has {first.ranks} ranks, but {len(calls)} calls: {then}")
+
+
+def slowest(collectives: Sequence[Collective], count: int) -> list[Collective]:
+    """Those with most work, the slowest first."""
+    return sorted(collectives, key=lambda one: (-one.work, one.last.communicator, one.last.sequence))[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """How often a rank was late, and what that cost the others."""
+
+    rank: int | None
+    """None stands for collectives whose last ranks arrived so close together that none can be named."""
+    collectives: int
+    """How many it took part in."""
+    times: int
+    waited: float
+    waited_alone: float
+    worst: Collective
+    """The one where the others waited longest."""
+
+
+def late_ranks(collectives: Sequence[Collective]) -> list[Late]:
+    """Whoever was late, longest waited for first."""
+    taken_part: dict[int | None, int] = defaultdict(int)
+    late: dict[int | None, list[Collective]] = defaultdict(list)
+    for collective in collectives:
+        for call in collective.calls:
+            taken_part[call.rank] += 1
+        if collective.waited > 0:
+            late[collective.late.rank if collective.late else None].append(collective)
+    taken_part[None] = len(collectives)
+    found = [
+        Late(
+            rank,
+            taken_part[rank],
+            len(own),
+            sum(one.waited for one in own),
+            sum(one.waited_alone for one in own),
+            max(own, key=lambda one: one.waited),
+        )
+        for rank, own in late.items()
+    ]
+    return sorted(found, key=lambda one: (-one.waited, -1 if one.rank is None else one.rank))
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What all collectives come to."""
+
+    collectives: int
+    incomplete: int
+    """Of how many some ranks left no trace."""
+    overlapping: int
+    """How many are not blocking, so that their time may have cost the program nothing."""
+    contradictions: int
+    """How many show that the clocks are further apart than the clock errors say."""
+    inside: dict[int, float]
+    """How long each rank was in collectives; where they overlap, time counts once."""
+    waiting: dict[int, float]
+    """How much of that it waited for late ranks."""
+
+    @property
+    def waiting_share(self) -> float:
+        """The part of all ranks' time in collectives that is waiting for late ranks."""
+        inside = sum(self.inside.values())
+        return sum(self.waiting.values()) / inside if inside > 0 else 0.0
+
+
+def sum_up(collectives: Sequence[Collective], ranks: Iterable[int]) -> Totals:
+    """The totals of the ranks that left a trace."""
+    inside: dict[int, list[tuple[float, float]]] = {rank: [] for rank in sorted(ranks)}
+    waiting: dict[int, list[tuple[float, float]]] = {rank: [] for rank in inside}
+    for collective in collectives:
+        for call in collective.calls:
+            inside[call.rank].append((call.begin, call.end))
+            waiting[call.rank].append((call.begin, call.begin + collective.waiting(call)))
+    return Totals(
+        len(collectives),
+        sum(not one.complete for one in collectives),
+        sum(one.last.form != BLOCKING for one in collectives),
+        sum(one.contradicts_clocks for one in collectives),
+        {rank: covered(intervals) for rank, intervals in inside.items()},
+        {rank: covered(intervals) for rank, intervals in waiting.items()},
+    )
+
+
+def covered(intervals: Iterable[tuple[float, float]]) -> float:
+    """How long it is that at least one of the intervals lasts."""
+    length = 0.0
+    until = float("-inf")
+    for begin, end in sorted(intervals):
+        if end > until:
+            length += end - max(begin, until)
+            until = end
+    return length

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the timeline that Horovod's rank 0 writes (HOROVOD_TIMELINE, with HOROVOD_TIMELINE_MARK_CYCLES=1).
+
+It is a list of Chrome's trace events that a killed job does not close; each tensor is a process of its own.
+When the background thread finds that all workers have a tensor, its NEGOTIATE_ALLREDUCE ends; then ALLREDUCE
+begins, and within it MPI_ALLREDUCE, at once for all tensors of a message. Of ALLREDUCE's end type and shape
+are told.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stretto.support.errors import StrettoError
+
+_NEGOTIATION, _WHOLE = "NEGOTIATE_ALLREDUCE", "ALLREDUCE"
+_CYCLE = "CYCLE_START"
+_MICROSECOND = 1e-6
+_FEWEST_STEPS = 3
+"""The first tells no beginning, and one is no median."""
+_ELEMENT = re.compile(r"[a-z]*?(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One allreduce of a tensor, in seconds."""
+
+    after: float
+    """At the last look before, not all workers had it."""
+    by: float
+    """At this look all had."""
+    end: float
+
+    @property
+    def ready(self) -> float:
+        """When all workers had it, as well as is known: between two looks."""
+        return (self.after + self.by) / 2
+
+
+@dataclass(slots=True)
+class Timeline:
+    """All allreduces of a job."""
+
+    tensors: dict[str, list[Seen]] = field(default_factory=lambda: defaultdict(list))
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Bytes by tensor."""
+    messages: list[list[str]] = field(default_factory=list)
+    """Tensors that were merged into one allreduce."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyGradient:
+    """What all steps together tell of a gradient."""
+
+    name: str
+    bytes: int
+    ready: float
+    """Seconds from the beginning of a step, the median of all steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A training, as its timeline shows it. A step begins when the gradients before have been summed."""
+
+    count: int
+    seconds: float
+    """The median."""
+    uncertainty: float
+    """Half of the time between two looks, the median over gradients and steps."""
+    gradients: list[ReadyGradient]
+    """In the order in which they come."""
+    messages: dict[int, float]
+    """How many of so many bytes there are in a step."""
+
+
+def read_timeline(file: Path) -> Timeline:
+    """All that is in it. Raises StrettoError for a file that is none."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise StrettoError(f"{file} could not be read: {error.strerror}") from None
+    events = _parse(text)
+    if events is None:
+        raise StrettoError(f"{file} is no timeline of Horovod's: expected a list of trace events")
+    return _interpret(events)
+
+
+def _parse(text: str) -> list[dict[str, Any]] | None:
+    text = text.strip()
+    whole = text.rfind("}") + 1
+    for candidate in (text, text[:whole] + "]"):
+        try:
+            events = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        return events if isinstance(events, list) and all(isinstance(one, dict) for one in events) else None
+    return None
+
+
+@dataclass(slots=True)
+class _Open:
+    """What has begun of a tensor and not ended."""
+
+    names: list[str] = field(default_factory=list)
+    agreed: float | None = None
+
+
+def _interpret(events: Sequence[dict[str, Any]]) -> Timeline:
+    names = {
+        one["pid"]: one["args"]["name"]
+        for one in events
+        if one.get("name") == "process_name" and "name" in one.get("args", {})
+    }
+    looks = sorted(_time(one) for one in events if one.get("name") == _CYCLE)
+    timeline = Timeline()
+    open_: dict[int, _Open] = defaultdict(_Open)
+    message: list[str] = []
+    for event in events:
+        tensor = names.get(event.get("pid", -1))
+        if tensor is None:
+            continue
+        state = open_[event["pid"]]
+        if event.get("ph") == "B":
+            state.names.append(event["name"])
+            if _is_message(event["name"]):
+                message.append(tensor)
+        elif event.get("ph") == "E" and state.names:
+            name = state.names.pop()
+            if _is_message(name) and message:
+                timeline.messages.append(message)
+                message = []
+            elif name == _NEGOTIATION:
+                state.agreed = _time(event)
+            elif name == _WHOLE and state.agreed is not None:
+                timeline.sizes[tensor] = _bytes(event.get("args", {}))
+                timeline.tensors[tensor].append(_seen(looks, state.agreed, _time(event)))
+    return timeline
+
+
+def _is_message(name: str) -> bool:
+    return name.endswith("_" + _WHOLE) and name != _NEGOTIATION
+
+
+def _time(event: dict[str, Any]) -> float:
+    return float(event["ts"]) * _MICROSECOND
+
+
+def _seen(looks: Sequence[float], agreed: float, end: float) -> Seen:
+    """Without marks of the cycles nothing is known but when they agreed."""
+    place = bisect_right(looks, agreed)
+    if place < 2:
+        return Seen(agreed, agreed, end)
+    return Seen(looks[place - 2], looks[place - 1], end)
+
+
+def _bytes(about: dict[str, Any]) -> int:
+    """Of `float32` and `[3, 3, 8, 16]`."""
+    match = _ELEMENT.fullmatch(str(about.get("dtype", "")))
+    element = max(1, int(match[1]) // 8) if match else 1
+    return element * math.prod(int(one) for one in re.findall(r"\d+", str(about.get("shape", ""))))
+
+
+def steps_of(timeline: Timeline) -> Steps | None:
+    """The training in it: the tensors that come as often as most do, once a step. None if there is none."""
+    often = Counter(len(seen) for seen in timeline.tensors.values())
+    if not often:
+        return None
+    count = max(often, key=lambda times: (often[times], times))
+    gradients = {name: seen for name, seen in timeline.tensors.items() if len(seen) == count}
+    if count < _FEWEST_STEPS:
+        return None
+    ends = [max(seen[step].end for seen in gradients.values()) for step in range(count)]
+    ready = {
+        name: statistics.median(max(0.0, seen[step].ready - ends[step - 1]) for step in range(1, count))
+        for name, seen in gradients.items()
+    }
+    return Steps(
+        count - 1,
+        statistics.median(ends[step] - ends[step - 1] for step in range(1, count)),
+        statistics.median((one.by - one.after) / 2 for seen in gradients.values() for one in seen[1:]),
+        [
+            ReadyGradient(name, timeline.sizes[name], ready[name])
+            for name in sorted(ready, key=ready.__getitem__)
+        ],
+        _messages_of_a_step(timeline, set(gradients), count),
+    )
+
+
+def _messages_of_a_step(timeline: Timeline, gradients: set[str], count: int) -> dict[int, float]:
+    sizes = Counter(
+        sum(timeline.sizes.get(name, 0) for name in message)
+        for message in timeline.messages
+        if gradients.issuperset(message)
+    )
+    return {size: sizes[size] / count for size in sorted(sizes)}

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A profile's histograms as a picture."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from stretto.plots.drawing import draw
+from stretto.reproduce.figure import SIZE, Axis, Panel, Result, Scale
+from stretto.support.units import format_nodes
+from stretto.trace.profile_file import Profile
+
+
+def draw_profile(profile: Profile, file: Path) -> None:
+    """Calls and time by powers of two of bytes, as the papers draw the messages of trainings."""
+    begins = sorted({float(one.begin) for one in profile.histogram})
+    calls: dict[str, dict[float, float]] = defaultdict(lambda: dict.fromkeys(begins, 0.0))
+    times: dict[str, dict[float, float]] = defaultdict(lambda: dict.fromkeys(begins, 0.0))
+    for one in profile.histogram:
+        calls[one.collective][one.begin] += one.calls
+        times[one.collective][one.begin] += one.inside
+    panels = [
+        Panel("calls", calls, SIZE, Axis("calls", Scale.LOG), bars=True),
+        Panel("time", times, SIZE, Axis("seconds, mean of ranks", Scale.LOG), bars=True),
+    ]
+    title = (
+        f"{profile.ranks} ranks on {format_nodes(profile.nodes)}, {100 * profile.share:.0f} % of "
+        f"{profile.seconds:.3g} s in collectives"
+    )
+    draw(title, Result(panels, []), file)

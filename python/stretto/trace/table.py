@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto trace` prints: tables and lines for people."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from stretto.support.units import format_bytes, seconds_unit, three_digits
+from stretto.trace.analysis import BLOCKING, Collective, Late, Totals
+from stretto.trace.files import TraceFolder
+
+
+def _time(microseconds: float) -> str:
+    if microseconds <= 0:
+        return "0"
+    factor, unit = seconds_unit(microseconds * 1e-6)
+    return f"{three_digits(microseconds * 1e-6 / factor)} {unit}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _ranks_text(ranks: Sequence[int]) -> str:
+    """`3`, or `1, 4-7`."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def missing_text(ranks: Sequence[int]) -> str:
+    """What is known of ranks without a file."""
+    ranks_text = _ranks_text(ranks)
+    if len(ranks) == 1:
+        return f"rank {ranks_text} left no trace: it may have been killed before MPI_Finalize"
+    return f"ranks {ranks_text} left no trace: they may have been killed before MPI_Finalize"
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, header_style="bold",
+        pad_edge=False,
+    )  # fmt: skip
+
+
+def _two_lines(above: str, below: str) -> Text:
+    return Text.assemble(above, "\n", (below, "dim"))
+
+
+def slowest_table(collectives: Sequence[Collective]) -> Table:
+    """Two lines a collective, as there is much to say."""
+    table = _table("slowest collectives, by the work after the last arrival")
+    table.add_column("collective", overflow="fold")
+    table.add_column("message, spec", overflow="fold")
+    for title in ("ranks", "total", "work", "wait"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("last", no_wrap=True)
+    for one in collectives:
+        call = one.last
+        form = "" if call.form == BLOCKING else f", {call.form}"
+        table.add_row(
+            _two_lines(call.name, f"{call.sequence} of {call.communicator}"),
+            _two_lines(format_bytes(call.bytes) + form, call.spec),
+            str(call.ranks) if one.complete else _two_lines(str(call.ranks), f"({len(one.calls)})"),
+            _time(one.total),
+            _time(one.work),
+            _two_lines(_time(one.wait), _percent(one.wait_share)),
+            _two_lines(f"rank {call.rank}", f"+{_time(one.lateness)}"),
+        )
+    return table
+
+
+def late_table(late: Sequence[Late], node_of: dict[int, int]) -> Table:
+    """A line a rank that was late."""
+    table = _table("ranks that came last")
+    for title in ("rank", "node", "last", "waited for it", "alone"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("at worst", overflow="fold")
+    for one in late:
+        call = one.worst.last
+        worst = f"{_time(one.worst.waited)}, {call.name} {call.sequence} of {call.communicator}"
+        table.add_row(
+            "several" if one.rank is None else str(one.rank),
+            "" if one.rank is None else str(node_of[one.rank]),
+            f"{one.times} of {one.collectives}",
+            _time(one.waited),
+            "" if one.rank is None else _time(one.waited_alone),
+            worst,
+        )
+    return table
+
+
+def totals_line(totals: Totals) -> str:
+    """Collectives, time in them, and how much of it is waiting."""
+    times = list(totals.inside.values())
+    low, high = _time(min(times)), _time(max(times))
+    spread = f" ({low} to {high})" if low != high else ""
+    return (
+        f"{_count(totals.collectives, 'collective')} on {_count(len(times), 'rank')}; a rank spent "
+        f"{_time(statistics.median(times))}{spread} in them, "
+        f"{_percent(totals.waiting_share)} of it waiting for late ranks"
+    )
+
+
+def notes(folder: TraceFolder, totals: Totals, late: Sequence[Late]) -> list[str]:
+    """What must be known to read the tables."""
+    lines = [
+        "wait: from the first arrival to the last; work: from there to the last end",
+        "last: the rank that arrived last, and how much later than the median",
+    ]
+    if late:
+        lines.append("waited for it: by the other ranks together; alone: while all others were there already")
+    if any(one.rank is None for one in late):
+        lines.append("several: the last ranks came so close together that none of them can be named")
+    if len(folder.traces) > 1:
+        error = max(trace.clock_error for trace in folder.traces)
+        lines.append(
+            f"clocks are known to {_time(error)} or better; a rank counts as late only beyond that"
+            if error
+            else "all clocks are taken as exact"
+        )
+    if totals.incomplete:
+        what = _count(totals.incomplete, "collective")
+        lines.append(f"{what} without all ranks' traces: a rank without one may have been the last")
+    if totals.overlapping:
+        what = _count(totals.overlapping, "collective")
+        lines.append(f"{what} not blocking: their time may have been spent computing")
+    if totals.contradictions:
+        what = _count(totals.contradictions, "collective")
+        lines.append(
+            f"in {what} a rank had its result before another began: "
+            "the clocks are further apart than that, so do not trust the waiting"
+        )
+    return lines

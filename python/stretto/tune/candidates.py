@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto tune` tries: the registry's algorithms with their parameters, and the MPI library's own."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from stretto import _core
+from stretto.spec.native import NATIVE, library_name, native_by, usable
+from stretto.spec.topologies import parse_topology
+
+_KIB = 1 << 10
+# Messages of a pipelined schedule: long against what a message costs, and short enough to be sent eagerly.
+# Others are tried around what wins.
+_USUAL_MESSAGES = (32 * _KIB, 8 * _KIB)
+_LEAST_SEGMENT = 4 * _KIB
+_MOST_SEGMENTS = 1024
+_RADIXES = (3, 4, 8)
+_WINDOWS = (2, 32)  # the usual is 8
+# Which algorithms a composed one is tried with, of the collective of its part.
+_PARTS = {
+    "allreduce": ("ring", "rabenseifner", "recursive_doubling"),
+    "reduce": ("binomial", "chain", "rabenseifner"),
+    "bcast": ("binomial", "chain", "scatter_allgather"),
+}
+_NATIVE_SEGMENTS = (2, 4, 8)
+_LEAST_NATIVE_SEGMENT = 16 * _KIB
+
+# Of Open MPI, those that cut messages if they are told a size.
+_CUTS_MESSAGES = {
+    "segmented_ring", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial",
+    "binary", "in-order_binary",
+}  # fmt: skip
+_LIBRARY_SEGMENTS = (64 * _KIB, 512 * _KIB)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The specs that are worth a try for one collective, on one topology."""
+
+    collective: str
+    topology: str
+    library: Sequence[str] = ()
+    """Names of the MPI library's own algorithms."""
+    cuts_native: bool = True
+    """Whether `native` is tried in segments: k of the library's non-blocking calls at once."""
+
+    def all(self, size: int) -> list[str]:
+        """Those to begin with at a size; `native` is not among them."""
+        specs = [*self._whole_and_cut(size), *self._native_in_segments(size), *self._of_library(size)]
+        return list(dict.fromkeys(specs))
+
+    def variants(self, spec: str, size: int) -> list[str]:
+        """The same with other segments, a step to either side, and with another window."""
+        name = library_name(spec)
+        if name is not None:
+            return self._library_variants(name, size)
+        head, _, text = spec.partition(":window=")[0].partition(":segment_bytes=")
+        if spec.startswith(f"{NATIVE}:"):
+            segments = int(spec.rpartition("=")[2])
+            return [f"{NATIVE}:segments={k}" for k in (segments // 2, segments * 2) if k > 1]
+        if head not in self._recipes or not self._can_be_cut(head):
+            return []
+        if not text:
+            return self._cut(head, size, (32 * _KIB,))
+        now = _core.parse_spec(spec, self.collective).segment_bytes
+        others = [
+            head,
+            *(_with_segment(head, bytes_) for bytes_ in (now // 4, now * 4) if _is_cut(bytes_, size)),
+        ]
+        # Of few segments all are in flight anyhow.
+        windows = [window for window in _WINDOWS if window < size // now and ":window=" not in spec]
+        others += [f"{_with_segment(head, now)}:window={window}" for window in windows]
+        return [self._spelled(other) for other in others]
+
+    @functools.cached_property
+    def _where(self) -> _core.Topology:
+        return parse_topology(self.topology)
+
+    @functools.cached_property
+    def _recipes(self) -> list[str]:
+        """The algorithms with their radix and parts, as far as they are of use here."""
+        recipes = [
+            recipe
+            for algorithm in _core.algorithms()
+            if algorithm.collective == self.collective
+            for recipe in _with_parameters(algorithm, self._where.ranks)
+        ]
+        fitting = [one for one in recipes if not _core.misfit(self.collective, one, self._where)]
+        return list(dict.fromkeys(map(self._spelled, fitting)))
+
+    def _spelled(self, spec: str) -> str:
+        return str(_core.parse_spec(spec, self.collective))
+
+    def _can_be_cut(self, recipe: str) -> bool:
+        name = re.split("[(:]", recipe, maxsplit=1)[0]
+        return not any(
+            one.moves_runs
+            for one in _core.algorithms()
+            if (one.collective, one.name) == (self.collective, name)
+        )
+
+    def _cut(self, recipe: str, size: int, messages: Iterable[int]) -> list[str]:
+        """The recipe in segments whose messages have so many bytes; the first size that cuts the message."""
+        if not self._can_be_cut(recipe):
+            return []
+        for message in messages:
+            segment = _power_of_two(message * _blocks(self.collective, recipe, self.topology))
+            if _is_cut(segment, size):
+                return [self._spelled(_with_segment(recipe, segment))]
+        return []
+
+    def _whole_and_cut(self, size: int) -> list[str]:
+        return [
+            spec for recipe in self._recipes for spec in (recipe, *self._cut(recipe, size, _USUAL_MESSAGES))
+        ]
+
+    def _native_in_segments(self, size: int) -> list[str]:
+        if not self.cuts_native:
+            return []
+        return [
+            f"{NATIVE}:segments={segments}"
+            for segments in _NATIVE_SEGMENTS
+            if size >= segments * _LEAST_NATIVE_SEGMENT
+        ]
+
+    def _of_library(self, size: int) -> list[str]:
+        specs = []
+        for name in usable(self.library, self._where.ranks):
+            specs.append(native_by(name))
+            if name in _CUTS_MESSAGES and size > _LIBRARY_SEGMENTS[0]:
+                specs.append(_library_with_segment(name, _LIBRARY_SEGMENTS[0]))
+        return specs
+
+    def _library_variants(self, name: str, size: int) -> list[str]:
+        algorithm = name.partition(":")[0]
+        if algorithm not in _CUTS_MESSAGES:
+            return []
+        return [_library_with_segment(algorithm, segment) for segment in _LIBRARY_SEGMENTS if segment < size]
+
+
+def _with_parameters(algorithm: _core.Algorithm, ranks: int) -> list[str]:
+    name = algorithm.name
+    if algorithm.usual_radix:
+        return [algorithm.usual, *(f"{name}:radix={radix}" for radix in _RADIXES if radix <= ranks)]
+    if algorithm.parts:
+        # Parts of one kind go together: a chain up and a chain down.
+        choices = [_PARTS.get(collective, (usual,)) for collective, usual in algorithm.parts]
+        return [algorithm.usual, *(f"{name}({','.join(parts)})" for parts in zip(*choices, strict=False))]
+    return [name]
+
+
+@functools.cache
+def _blocks(collective: str, recipe: str, topology: str) -> int:
+    return _core.build(collective, recipe, parse_topology(topology), 0, 0).blocks
+
+
+def _power_of_two(number: int) -> int:
+    """The smallest that is not below."""
+    return 1 << max(0, number - 1).bit_length()
+
+
+def _is_cut(segment: int, size: int) -> bool:
+    return segment >= _LEAST_SEGMENT and 2 * segment <= size <= _MOST_SEGMENTS * segment
+
+
+def _with_segment(recipe: str, segment: int) -> str:
+    return f"{recipe}:segment_bytes={segment}"
+
+
+def _library_with_segment(name: str, segment: int) -> str:
+    return native_by(f"{name}:segment_bytes={segment // _KIB}KiB")

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables as `stretto tune` writes them (docs/formats.md): made of what was found, added to what is there."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stretto import _core
+from stretto.spec.native import NATIVE, library_name
+from stretto.support.errors import StrettoError
+from stretto.tune.evidence import CONFIDENCE, LEAST_GAIN
+from stretto.tune.findings import Choice
+
+# A message of so many bytes takes as long as the shortest one.
+_SMALL_BYTES = 64
+_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many ranks were where."""
+
+    nodes: int
+    ppn: int
+    """Ranks on the fullest node."""
+    min_ppn: int
+    """And on the emptiest."""
+
+    @classmethod
+    def of(cls, ppn: Sequence[int]) -> Shape:
+        """Of the ranks on each node."""
+        return cls(len(ppn), max(ppn), min(ppn))
+
+    def to_json(self) -> Json:
+        """As tables have it."""
+        shape: Json = {"nodes": self.nodes, "ppn": self.ppn}
+        return shape if self.min_ppn == self.ppn else shape | {"min_ppn": self.min_ppn}
+
+    def matches(self, other: Json) -> bool:
+        """Whether a table's object is of this shape."""
+        same = (other.get("nodes"), other.get("ppn")) == (self.nodes, self.ppn)
+        return same and other.get("min_ppn", other.get("ppn")) == self.min_ppn
+
+
+def size_text(size: int) -> int | str:
+    """As a table has it: `"64KiB"`, or the number."""
+    for name, factor in _UNITS:
+        if size and size % factor == 0:
+            return f"{size // factor}{name}"
+    return size
+
+
+def within(rows: list[Json], least: int, most: int) -> list[Json]:
+    """The rows, bounded to the sizes from the smallest to the largest that somebody looked at.
+
+    Beyond these the built-in rule decides. A short first size speaks for all that are shorter.
+    """
+    first = 0 if least <= _SMALL_BYTES else size_text(least)
+    rows[0] = rows[0] | {"from": first}
+    rows[-1] = {"from": rows[-1]["from"], "to": size_text(most)} | rows[-1]
+    return rows
+
+
+def rows_of(choices: Sequence[Choice]) -> list[Json]:
+    """The rows of a call: what was chosen at a size holds from there to the next."""
+    runs = [list(run) for _, run in itertools.groupby(choices, key=lambda choice: choice.spec)]
+    rows: list[Json] = []
+    before: Choice | None = None
+    for run in runs:
+        rows.append({"from": size_text(_begin(run[0], before)), **_said(run[0].spec), **_gain(run)})
+        before = run[-1]
+    return within(rows, choices[0].size, choices[-1].size) if rows else rows
+
+
+def _begin(first: Choice, before: Choice | None) -> int:
+    # Nobody measured in between. `native` is never wrong, so it gets what may be the other's.
+    if before is not None and first.spec == NATIVE:
+        return before.size + max(1, (first.size - before.size) // 4)
+    return first.size
+
+
+def _said(spec: str) -> Json:
+    name = library_name(spec)
+    return {"spec": spec} if name is None else {"spec": NATIVE, "library": name}
+
+
+def _gain(run: Sequence[Choice]) -> Json:
+    if run[0].spec == NATIVE:
+        return {}
+    return {"gain": float(f"{statistics.geometric_mean([one.gain.median for one in run]):.3g}")}
+
+
+def library_rows(choices: Sequence[Choice], *, by_launch: bool) -> list[Json]:
+    """The best of the library's own algorithms at each size; None where its own choice is as good.
+
+    `by_launch`: the library cannot be left to itself at some sizes only, so its best is named at all of them.
+    """
+    named = [(choice, _best_of_library(choice, by_launch)) for choice in choices]
+    rows: list[Json] = []
+    for name, run in itertools.groupby(named, key=lambda one: one[1]):
+        group = [choice for choice, _ in run]
+        gains = [one.library_gain.median for one in group if one.library_gain is not None]
+        row: Json = {"from": group[0].size, "algorithm": name}
+        if name is not None:
+            row["gain"] = float(f"{min(gains):.3g}")
+        rows.append(row)
+    return within(rows, choices[0].size, choices[-1].size) if rows else rows
+
+
+def _best_of_library(choice: Choice, by_launch: bool) -> str | None:
+    if choice.library_gain is None or (not by_launch and choice.library_gain.low <= LEAST_GAIN):
+        return None
+    return choice.library
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What a tuning of one shape came to."""
+
+    mpi: str
+    """`Open MPI 4.1.4`"""
+    network: str
+    shape: Shape
+    choices: dict[str, list[Choice]]
+    """By call, in ascending order of size."""
+    remarks: list[str]
+    about: Json
+    """What is written down beside them: when, by which Stretto, of which type."""
+    by_launch: bool = False
+    modelled: list[Json] = field(default_factory=list)
+    """Shapes of other node counts (tuning_model.py), which what was measured goes before."""
+
+
+def merged(tuned: Tuned, old: Json | None) -> Json:
+    """The whole table: that of the same library with these calls of this shape in place of its own."""
+    old = old or {}
+    shapes = [shape for shape in old.get("shapes", []) if not tuned.shape.matches(shape)]
+    same: Json = next((shape for shape in old.get("shapes", []) if tuned.shape.matches(shape)), {})
+    kept = (
+        {} if same.get("modelled") else {key: value for key, value in same.items() if isinstance(value, list)}
+    )
+    rows = {call: rows_of(choices) for call, choices in tuned.choices.items() if choices}
+    shapes.append(tuned.shape.to_json() | kept | rows)
+    for modelled in tuned.modelled:
+        there = next((one for one in shapes if _same_shape(one, modelled)), None)
+        if there is None:
+            shapes.append(modelled)
+        elif there.get("modelled"):
+            there.update(modelled)
+    shapes.sort(key=_key)
+    table: Json = {"format": "stretto-table", "version": 1, "mpi": tuned.mpi}
+    if tuned.network:
+        table["network"] = tuned.network
+    return table | {"shapes": shapes, "notes": _notes(tuned, old.get("notes", {}))}
+
+
+def _same_shape(one: Json, other: Json) -> bool:
+    return _key(one) == _key(other)
+
+
+def _notes(tuned: Tuned, old: Json) -> Json:
+    shape = tuned.shape.to_json()
+    calls = [call for call, choices in tuned.choices.items() if choices]
+
+    def others(key: str, entries: Iterable[Json]) -> list[Json]:
+        return [one for one in entries if not (tuned.shape.matches(one) and one.get(key) in calls)]
+
+    library = others("collective", old.get("library", []))
+    tuning = others("call", old.get("tuning", []))
+    for call in calls:
+        choices = tuned.choices[call]
+        own = library_rows(choices, by_launch=tuned.by_launch)
+        library.append(shape | {"collective": call, "rows": own})
+        measured = [_measured(choice) for choice in choices]
+        remarks = [remark for remark in tuned.remarks if remark.startswith(f"{call}: ")]
+        tuning.append(shape | {"call": call, **tuned.about, "remarks": remarks, "measured": measured})
+    return old | {"library": library, "tuning": tuning}
+
+
+def _measured(choice: Choice) -> Json:
+    """What was found at a size, in the digits that mean something."""
+    figures = {
+        "native_seconds": choice.native.median,
+        "seconds": choice.seconds.median,
+        "gain": choice.gain.median,
+        "gain_low": choice.gain.low,
+        "gain_high": choice.gain.high,
+    }
+    rounded = {key: float(f"{value:.4g}") for key, value in figures.items()}
+    return {"bytes": choice.size, "spec": choice.spec} | rounded
+
+
+def table_text(table: Json) -> str:
+    """To be read and edited by people: a row on a line."""
+    return "\n".join(_lines(table, "")) + "\n"
+
+
+def _lines(value: Any, indent: str) -> list[str]:
+    flat = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or _is_row(value):
+        return [indent + flat]
+    inner = [
+        (f"{json.dumps(key, ensure_ascii=False)}: " if key is not None else "", one)
+        for key, one in (value.items() if isinstance(value, dict) else ((None, one) for one in value))
+    ]
+    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    lines = [indent + opening]
+    for at, (key, one) in enumerate(inner):
+        block = _lines(one, indent + "  ")
+        block[0] = indent + "  " + key + block[0].lstrip()
+        block[-1] += "," if at < len(inner) - 1 else ""
+        lines += block
+    return [*lines, indent + closing]
+
+
+def _is_row(value: Any) -> bool:
+    """Nothing in it that has parts of its own."""
+    return not any(
+        isinstance(one, dict | list) for one in (value.values() if isinstance(value, dict) else value)
+    )
+
+
+def read_old(path: Path, tuned_mpi: str, network: str) -> tuple[Json | None, str]:
+    """The table that is there, if it may be added to; and why not. A file that is no table is an error."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None, ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise StrettoError(f"{path} cannot be read: {error}") from None
+    try:
+        _core.read_table(text)
+    except ValueError as error:
+        raise StrettoError(
+            f"{path} is no table to be added to; move it away, or give --output: {error}"
+        ) from None
+    table: Json = json.loads(text)
+    if table["mpi"] != tuned_mpi:
+        return None, f"the table that was there is of {table['mpi']}"
+    if table.get("network", "") != network:
+        return (
+            None,
+            f"the table that was there is of another network, {table.get('network') or 'without a name'}",
+        )
+    _bound_by_notes(table)
+    return table, ""
+
+
+def _bound_by_notes(table: Json) -> None:
+    """Older tunings did not write into a list how far it was measured, but into the notes."""
+    notes = table.get("notes", {})
+    try:
+        measured = {
+            (_key(note), note["call"]): [one["bytes"] for one in note["measured"]]
+            for note in notes.get("tuning", [])
+        }
+        lists = [(_key(shape), call, rows) for shape in table["shapes"] for call, rows in shape.items()]
+        lists += [(_key(note), note["collective"], note["rows"]) for note in notes.get("library", [])]
+    except (KeyError, TypeError, AttributeError):
+        return  # edited by hand
+    for key, call, rows in lists:
+        sizes = measured.get((key, call))
+        if sizes and isinstance(rows, list) and "to" not in rows[-1]:
+            within(rows, min(sizes), max(sizes))
+
+
+def _key(shape: Json) -> tuple[int, int, int]:
+    return shape["nodes"], shape["ppn"], shape["min_ppn"] if "min_ppn" in shape else shape["ppn"]
+
+
+def geometric_mean_gain(choices: Sequence[Choice], low: int, high: int) -> float | None:
+    """Of the gains at the sizes from `low` to `high`; None if there are none."""
+    gains = [choice.gain.median for choice in choices if low <= choice.size <= high]
+    return math.exp(statistics.fmean(map(math.log, gains))) if gains else None
+
+
+def rule_text() -> str:
+    """By which rule a choice other than `native` is made."""
+    return (
+        f"a choice other than native is made only where the lower end of the {100 * CONFIDENCE:.0f} % "
+        f"interval of the paired ratio, of fresh samples, is above {LEAST_GAIN:g}"
+    )

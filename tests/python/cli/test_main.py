@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stretto.cli.main import app
+from stretto.support import paths
+from stretto.support.errors import StrettoError, WrongResultError
+
+COMMANDS = ["run", "lib", "config", "doctor", "lab", "bench", "algorithms", "verify", "show"]
+
+
+@pytest.fixture
+def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for abi in paths.ABIS:
+        (tmp_path / f"libstretto-{abi}.so").touch()
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_help_names_every_command() -> None:
+    shown = CliRunner().invoke(app, ["--help"])
+    assert shown.exit_code == 0
+    assert [name for name in COMMANDS if name not in shown.output] == []
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "lab up", "lab run", "lab down", "lab status"])
+def test_every_command_has_help(name: str) -> None:
+    shown = CliRunner().invoke(app, [*name.split(), "--help"])
+    assert shown.exit_code == 0
+    assert f"stretto {name}" in shown.output or f"root {name}" in shown.output
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS, "lab run", "profile", "simulate", "explain"])
+def test_the_short_form_of_help(name: str) -> None:
+    short, long = (CliRunner().invoke(app, [*name.split(), option]) for option in ("-h", "--help"))
+    assert (short.exit_code, short.output) == (0, long.output)
+    assert "Usage" in short.output
+
+
+def test_the_version() -> None:
+    shown = CliRunner().invoke(app, ["--version"])
+    assert (shown.exit_code, shown.output) == (0, f"stretto {metadata.version('stretto')}\n")
+
+
+def test_the_help_tells_of_exit_statuses() -> None:
+    assert "Exit status: 0 all is well" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (StrettoError("no"), 2, "stretto: no\n"),
+        (WrongResultError("no"), 1, "stretto: no\n"),
+        (KeyboardInterrupt(), 130, "stretto: ended by SIGINT\n"),
+    ],
+)
+def test_exit_statuses(error: BaseException, status: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_abi: str) -> Path:
+        raise error
+
+    monkeypatch.setattr(paths, "library", fail)
+    ended = CliRunner().invoke(app, ["lib", "openmpi"])
+    assert (ended.exit_code, ended.stderr) == (status, said)
+
+
+@pytest.mark.parametrize("name", ["lab up", "lab run", "lab down", "bench", "tune", "calibrate", "train"])
+def test_the_help_says_what_labs_can_be_called(name: str) -> None:
+    shown = CliRunner().invoke(app, [*name.split(), "--help"], env={"COLUMNS": "200"})
+    assert "stretto-WORD" in shown.output
+
+
+@pytest.mark.parametrize("abi", paths.ABIS)
+def test_lib_prints_the_path(abi: str, libraries: Path) -> None:
+    shown = CliRunner().invoke(app, ["lib", abi])
+    assert (shown.exit_code, shown.output) == (0, f"{libraries}/libstretto-{abi}.so\n")
+
+
+@pytest.mark.parametrize("abi", paths.ABIS)
+def test_config_puts_what_belongs_together_on_one_line(abi: str, libraries: Path) -> None:
+    shown = CliRunner().invoke(app, ["config", "--libs", "--mpi", abi, "--cflags"])
+    assert shown.exit_code == 0
+    assert shown.output.count("\n") == 1
+    header, folder, library, where = shown.output.split()
+    assert (Path(header.removeprefix("-I")) / "stretto" / "stretto.h").is_file()
+    assert folder == f"-L{libraries}"
+    assert f"-lstretto-{abi}" in library.split(",")
+    assert where == f"-Wl,-rpath,{libraries}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lib", "lam"], "no binary interface is called 'lam'; there are openmpi and mpich"),
+        (["lib"], "ABI"),
+        (["config"], "say what to print: --cmake-dir, --pkgconfig-dir, --cflags or --libs"),
+        (["config", "--libs"], "--libs: say for which MPI: --mpi openmpi or --mpi mpich"),
+        (["config", "--libs", "--mpi", "lam"], "no binary interface is called 'lam'"),
+        (["nonsense"], "nonsense"),
+        (["--nonsense"], "--nonsense"),
+        (["run", "mpirun", "-np", "2", "a"], "there is no --"),
+        (["run", "--nonsense", "--", "mpirun"], "--nonsense"),
+        (["lab", "run", "--", "true"], "--mpi"),
+        (["lab", "run", "--mpi", "openmpi", "--env", "A", "--", "true"], "--env A: write NAME=VALUE"),
+        (["lab", "run", "--mpi", "openmpi", "true"], "there is no --"),
+        (["lab", "up", "--nodes", "many"], "--nodes"),
+        (["lab", "up", "--name", "mine"], "'mine'"),
+    ],
+)
+def test_errors_are_one_line(arguments: list[str], message: str) -> None:
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 2
+    assert shown.stderr.startswith("stretto: ")
+    assert shown.stderr.count("\n") == 1
+    assert message in shown.stderr
+    assert shown.stdout == ""
+
+
+def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
+    with pytest.raises(StrettoError, match=f"{tmp_path}/stretto-bench-mpich does not exist"):
+        paths.bench_program("mpich")
+
+
+def test_starting_up_loads_nothing_heavy() -> None:
+    script = (
+        "import sys, stretto.cli.main; print(*sorted({'matplotlib', 'numpy', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_module_and_program_are_the_same() -> None:
+    done = subprocess.run([sys.executable, "-m", "stretto", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "Usage: stretto" in done.stdout

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands find out before they begin that a file could not be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stretto.cli import simulate
+from stretto.cli.main import app
+from stretto.launch import jobs
+from stretto.simulate import smpi
+
+# Each with a place for the file's name.
+COMMANDS = [
+    ["bench", "allreduce", "--json", "{}"],
+    ["bench", "allreduce", "--csv", "{}"],
+    ["bench", "allreduce", "--png", "{}"],
+    ["predict", "allreduce", "--json", "{}"],
+    ["predict", "allreduce", "--png", "{}"],
+    ["advise", "--nodes", "2", "--network", "100Gbit", "--latency", "2us", "--json", "{}"],
+    ["advise", "--nodes", "2", "--network", "100Gbit", "--latency", "2us", "--table", "{}"],
+    ["advise", "--nodes", "2", "--network", "100Gbit", "--latency", "2us", "--png", "{}"],
+    ["calibrate", "-o", "{}"],
+    ["calibrate", "-o", "machine.json", "--png", "{}"],
+    ["tune", "-o", "{}"],
+    ["train", "--model", "resnet110", "--json", "{}"],
+    ["train", "--model", "resnet110", "--png", "{}"],
+    ["simulate", "--xml", "{}"],
+    ["simulate", "--png", "{}"],
+    ["simulate", "--", "bench", "allreduce", "--json", "{}"],
+    ["simulate", "--", "bench", "allreduce", "--csv", "{}"],
+    ["simulate", "--", "bench", "allreduce", "--png", "{}"],
+    ["replay", "alexnet", "--json", "{}"],
+    ["replay", "alexnet", "--png", "{}"],
+    ["reproduce", "pipelined/fig4", "--page", "{}"],
+    ["profile", "-o", "{}", "--", "mpirun", "true"],
+    ["profile", "--png", "{}", "--", "mpirun", "true"],
+    ["run", "--stats", "{}", "--", "mpirun", "true"],
+    ["report", "x.json", "-o", "{}"],
+    ["show", "ring", "-o", "{}"],
+]
+FOLDERS = [
+    ["study", "-o", "{}"],
+    ["reproduce", "pipelined/fig4", "-o", "{}"],
+    ["report", "x.json", "--png", "{}"],
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_arguments: object, **_more: object) -> None:
+        raise AssertionError("it began")
+
+    monkeypatch.chdir(tmp_path)
+    for module, name in ((jobs, "start"), (smpi, "run_tasks"), (simulate, "ping_pong")):
+        monkeypatch.setattr(module, name, refuse)
+    monkeypatch.setattr(os, "execvp", refuse)
+
+
+def complaint(command: list[str], file: object) -> str:
+    done = CliRunner().invoke(app, [word.format(file) for word in command])
+    assert done.exit_code == 2, (done.output, done.exception)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def ending(command: list[str]) -> str:
+    return "svg" if command[0] == "show" else "png" if "--png" in command else "json"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_folder(command: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "nodir" / f"x.{ending(command)}"
+    assert f"{file}: there is no folder {file.parent}" in complaint(command, file)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_folder_in_which_nobody_writes(command: list[str]) -> None:
+    file = f"/proc/x.{ending(command)}"
+    assert f"{file} cannot be written: " in complaint(command, file)
+
+
+@pytest.mark.parametrize("command", FOLDERS, ids=" ".join)
+def test_a_folder_that_cannot_be_made(command: list[str]) -> None:
+    assert "/proc/x: " in complaint(command, "/proc/x")
+
+
+@pytest.mark.parametrize("command", [one for one in COMMANDS if "--png" in one], ids=" ".join)
+def test_an_ending_that_is_no_picture(command: list[str], tmp_path: Path) -> None:
+    assert "x.foo: a picture's name ends in .png" in complaint(command, tmp_path / "x.foo")

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stretto as a library that programs link: what is installed, how it is found, that it comes before MPI."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from stretto import _core
+from stretto.support import paths
+
+ROOT = Path(__file__).parents[3]
+LINKING = ROOT / "tests" / "linking"
+PLAIN = [LINKING / "main.c", LINKING / "solve.c"]
+STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+
+
+def declared(header: str) -> set[str]:
+    text = (ROOT / "include" / "stretto" / header).read_text(encoding="utf-8")
+    return set(re.findall(r"\b(stretto_\w+)\(", text))
+
+
+FUNCTIONS = declared("stretto.h")
+FOR_FRAMEWORKS = declared("group.h")
+
+both = pytest.mark.parametrize("abi", paths.ABIS)
+
+
+def attempt(argv: Sequence[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO_")}
+    # CMake and Ninja come from the virtual environment.
+    clean["PATH"] = f"{Path(sys.executable).parent}:{clean['PATH']}"
+    return subprocess.run(
+        [str(word) for word in argv],
+        env={**clean, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=100,
+    )
+
+
+def output_of(argv: Sequence[str | Path], **environment: str) -> str:
+    ended = attempt(argv, **environment)
+    assert ended.returncode == 0, f"{argv}: {ended.returncode}\n{ended.stdout}"
+    return ended.stdout
+
+
+def on_two_ranks(abi: str, program: Path, *arguments: str, **settings: str) -> list[str | Path]:
+    if abi == "openmpi":
+        line = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]
+        line += ["--mca", "mpi_yield_when_idle", "1"]
+        line += [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
+    else:
+        line = ["mpirun.mpich"]
+        line += [word for name, value in settings.items() for word in ("-env", name, value)]
+    return [*line, "-n", "2", program, *arguments]
+
+
+def built(source: Path, build: Path, abi: str, *definitions: str) -> Path:
+    """A project of CMake's, for one MPI."""
+    mpi = f"-DMPI_C_COMPILER=mpicc.{abi}"
+    output_of(["cmake", "-G", "Ninja", "-S", source, "-B", build, mpi, *definitions])
+    output_of(["cmake", "--build", build])
+    return build
+
+
+def pkg_config(folder: Path, *arguments: str) -> list[str]:
+    return output_of(["pkg-config", *arguments], PKG_CONFIG_PATH=str(folder)).split()
+
+
+def check_allreduce_is_strettos(abi: str, program: Path, stats: Path) -> None:
+    line = on_two_ranks(abi, program, STRETTO_ALLREDUCE="ring", STRETTO_STATS=str(stats))
+    assert output_of(line) == "", program
+    calls = json.loads(stats.read_text())["calls"]
+    assert [(call["collective"], call["spec"], call["calls"]) for call in calls] == [("allreduce", "ring", 1)]
+    stats.unlink()
+
+
+def check_overlap(abi: str, program: Path) -> None:
+    said = output_of(on_two_ranks(abi, program))
+    assert said == (
+        f"Stretto {_core.version()} on 2 ranks: MPI_Allreduce takes native, this program ring:segments=4\n"
+        "4 sums of 262144 doubles: right\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a plain build was installed, and moved to; its libraries are those of the installed package."""
+    folder = tmp_path_factory.mktemp("plain")
+    options = ["-DCMAKE_INSTALL_LIBDIR=lib64", "-DCMAKE_BUILD_TYPE=Release"]
+    output_of(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder / "build", *options])
+    for abi in paths.ABIS:
+        shutil.copy2(paths.library(abi), folder / "build")
+    output_of(["cmake", "--install", folder / "build", "--prefix", folder / "made"])
+    return (folder / "made").rename(folder / "moved")
+
+
+def test_what_a_plain_build_installs(prefix: Path) -> None:
+    made = {str(file.relative_to(prefix)) for file in prefix.rglob("*") if file.is_file()}
+    lib = "lib64"
+    assert made == {
+        "include/stretto/group.h",
+        "include/stretto/stretto.h",
+        f"{lib}/cmake/Stretto/StrettoConfig.cmake",
+        f"{lib}/cmake/Stretto/StrettoConfigVersion.cmake",
+        f"{lib}/cmake/Stretto/StrettoTargets.cmake",
+        f"{lib}/cmake/Stretto/StrettoTargets-release.cmake",
+        *(f"{lib}/libstretto-{abi}.so" for abi in paths.ABIS),
+        *(f"{lib}/pkgconfig/stretto-{abi}.pc" for abi in paths.ABIS),
+    }
+    texts = [prefix / file for file in made if not file.endswith(".so")]
+    assert [file for file in texts if str(prefix.parent) in file.read_text(encoding="utf-8")] == []
+
+
+@both
+def test_programs_linked_by_cmake_call_stretto_first(abi: str, prefix: Path, tmp_path: Path) -> None:
+    found = f"-DStretto_DIR={prefix}/lib64/cmake/Stretto"
+    build = built(LINKING, tmp_path, abi, found, f"-DSTRETTO_ABI={abi}")
+    for program in ("stretto_first", "mpi_first", "as_needed", "through_static", "above_shared"):
+        check_allreduce_is_strettos(abi, build / program, tmp_path / "stats.json")
+
+
+@both
+@pytest.mark.parametrize("place", ["package", "prefix"])
+def test_programs_linked_by_pkg_config_call_stretto_first(
+    abi: str, place: str, prefix: Path, tmp_path: Path
+) -> None:
+    folder = paths.pkgconfig_folder() if place == "package" else prefix / "lib64/pkgconfig"
+    name = f"stretto-{abi}"
+    [libdir] = pkg_config(folder, "--variable=libdir", name)
+    flags = [*pkg_config(folder, "--cflags", "--libs", name), f"-Wl,-rpath,{libdir}"]
+    output_of([f"mpicc.{abi}", "-Wl,--as-needed", *PLAIN, *flags, "-o", tmp_path / "plain"])
+    check_allreduce_is_strettos(abi, tmp_path / "plain", tmp_path / "stats.json")
+    assert pkg_config(folder, "--modversion", name) == [_core.version()]
+
+
+@both
+def test_the_example_by_cmake(abi: str, tmp_path: Path) -> None:
+    build = built(ROOT / "examples", tmp_path, abi, f"-DStretto_DIR={paths.cmake_folder()}")
+    check_overlap(abi, build / "overlap")
+    ended = attempt(on_two_ranks(abi, build / "overlap", "rnig"))
+    assert ended.returncode != 0
+    assert 'overlap: spec "rnig": there is no allreduce algorithm "rnig"' in ended.stdout
+
+
+@both
+def test_the_example_by_the_flags_of_stretto_config(abi: str, tmp_path: Path) -> None:
+    flags = [*paths.compile_flags(), *paths.link_flags(abi)]
+    source = ROOT / "examples" / "overlap.c"
+    output_of([f"mpicc.{abi}", "-std=c99", *STRICT, source, *flags, "-o", tmp_path / "overlap"])
+    check_overlap(abi, tmp_path / "overlap")
+    spec = "recursive_doubling:segments=2"
+    stats = str(tmp_path / "stats.json")
+    said = output_of(on_two_ranks(abi, tmp_path / "overlap", spec, STRETTO_STATS=stats))
+    report = json.loads(said[said.index("{") : said.rindex("}") + 1])
+    assert {(call["spec"], call["calls"]) for call in report["calls"]} == {(spec, 4)}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ("99", f"version: {_core.version()}"),
+        ("0.0", f"version: {_core.version()}"),
+        ("0.1 COMPONENTS lam", "This Stretto was built without lam."),
+    ],
+)
+def test_what_is_not_there_is_not_found(wanted: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(seeker LANGUAGES NONE)\n"
+        f"find_package(Stretto {wanted} REQUIRED)\n"
+    )
+    ended = attempt(
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DStretto_DIR={paths.cmake_folder()}"]
+    )
+    assert ended.returncode != 0
+    assert reason in ended.stdout
+
+
+@both
+@pytest.mark.parametrize("language", ["c99", "c++98"])
+def test_the_header_compiles_without_a_warning(abi: str, language: str, tmp_path: Path) -> None:
+    source = tmp_path / ("program.cpp" if "+" in language else "program.c")
+    source.write_text("#include <stretto/stretto.h>\nint main(void) { return stretto_version() == NULL; }\n")
+    # Its own warnings count, not those of the MPI library's header.
+    shown = output_of([f"mpicc.{abi}", "-show"]).split()
+    includes = [f"-isystem{word.removeprefix('-I')}" for word in shown if word.startswith("-I")]
+    compiler = "g++" if "+" in language else "gcc"
+    output_of(
+        [compiler, f"-std={language}", *STRICT, "-fsyntax-only", *includes, *paths.compile_flags(), source]
+    )
+
+
+CHOICES = r"""
+#include <stdio.h>
+#include <stretto/stretto.h>
+int main(int argc, char** argv) {
+  int rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 1; i < argc; ++i) {
+    char spec[256];
+    const int code = stretto_choice(argv[i], MPI_COMM_WORLD, 1 << 20, spec, (int)sizeof spec);
+    if (rank == 0) puts(code == MPI_SUCCESS ? spec : code == MPI_ERR_ARG ? "no collective" : "?");
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@both
+def test_the_choice_depends_on_the_form(abi: str, tmp_path: Path) -> None:
+    source = tmp_path / "choices.c"
+    source.write_text(CHOICES)
+    flags = [*paths.compile_flags(), *paths.link_flags(abi)]
+    output_of([f"mpicc.{abi}", source, *flags, "-o", tmp_path / "choices"])
+    names = ["allreduce", "iallreduce", "allreduce_init", "ibcast", "init", "i", "_init", "iallreduce_init"]
+    chosen = output_of(on_two_ranks(abi, tmp_path / "choices", *names)).splitlines()
+    ring = "ring:segment_bytes=256KiB"
+    assert chosen == ["native", ring, ring, "native", *["no collective"] * 4]
+
+
+@both
+def test_the_library_has_what_the_header_declares_and_no_more(abi: str) -> None:
+    listed = output_of(["nm", "-D", "--defined-only", paths.library(abi)])
+    names = {line.split()[-1].partition("@")[0] for line in listed.splitlines()}
+    assert {name for name in names if name.startswith("stretto_")} == FUNCTIONS | FOR_FRAMEWORKS
+    assert len(FUNCTIONS) == 24
+    assert len(FOR_FRAMEWORKS) == 25
+
+
+def test_every_function_is_in_the_docs() -> None:
+    page = (ROOT / "docs" / "c-interface.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(stretto_\w+)[`(]", page))
+    # Those for frameworks are told of in their header.
+    assert named - FOR_FRAMEWORKS == FUNCTIONS

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What STRETTO_TRACE writes in jobs, and `stretto trace` makes of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from stretto.trace.analysis import join
+from stretto.trace.files import read_folder
+
+if TYPE_CHECKING:
+    from tests.python.conftest import Runner
+
+RANKS = 3
+SPECS = {"allreduce": "ring:segments=3", "bcast": "chain:segments=4:window=2", "reduce": "binomial"}
+SEGMENTS = {"allreduce": 3, "bcast": 4, "reduce": 1}
+WINDOWS = {"allreduce": 3, "bcast": 2, "reduce": 1}
+FORCED = {f"STRETTO_{collective.upper()}": spec for collective, spec in SPECS.items()}
+BYTES = 4000
+# A call has a row for itself, and as many more for what is in flight.
+ROWS_OF_A_CALL = 1000
+
+
+class Span(NamedTuple):
+    """An event that lasts; times in microseconds, as exact as they are written."""
+
+    row: int
+    name: str
+    begin: Decimal
+    end: Decimal
+    arguments: dict[str, Any]
+
+    def holds(self, other: Span) -> bool:
+        return self.begin <= other.begin and other.end <= self.end
+
+    @property
+    def number(self) -> int:
+        return int(self.name.split()[1])
+
+
+def spans_of(path: Path) -> dict[str, list[Span]]:
+    """By category, in the order of their begin."""
+    content = json.loads(path.read_text(), parse_float=Decimal, parse_int=Decimal)
+    assert content["otherData"]["complete"] is True
+    spans = defaultdict(list)
+    for event in content["traceEvents"]:
+        if event["ph"] == "X":
+            begin = Decimal(event["ts"])
+            span = Span(int(event["tid"]), event["name"], begin, begin + event["dur"], event["args"])
+            spans[event["cat"]].append(span)
+    return {category: sorted(found, key=lambda span: span.begin) for category, found in spans.items()}
+
+
+def check_apart(spans: list[Span]) -> None:
+    """Spans of one row lie one after the other."""
+    by_row = defaultdict(list)
+    for span in spans:
+        by_row[span.row].append(span)
+    for row in by_row.values():
+        assert all(before.end <= after.begin for before, after in pairwise(row)), row
+
+
+def inside(spans: list[Span], outer: Span, rows: range) -> list[Span]:
+    return [span for span in spans if span.row in rows and outer.holds(span)]
+
+
+def check_nesting(spans: dict[str, list[Span]]) -> None:
+    """Each segment lies in one call, each round in one segment, and none is missing."""
+    for category in ("collective", "segment", "round"):
+        check_apart(spans[category])
+    segments_seen = rounds_seen = 0
+    for call in spans["collective"]:
+        rows = range(call.row + 1, call.row + ROWS_OF_A_CALL)
+        segments = inside(spans["segment"], call, rows)
+        assert sorted(segment.number for segment in segments) == list(range(SEGMENTS[call.name])), call
+        assert {segment.row for segment in segments} == set(rows[: WINDOWS[call.name]]), call
+        for segment in segments:
+            rounds = inside(spans["round"], segment, range(segment.row, segment.row + 1))
+            assert [one.number for one in rounds] == list(range(len(rounds))), segment
+            # One ends where the next begins.
+            assert rounds[0].begin == segment.begin
+            assert all(before.end == after.begin for before, after in pairwise(rounds)), segment
+            rounds_seen += len(rounds)
+        segments_seen += len(segments)
+    assert segments_seen == len(spans["segment"])
+    assert rounds_seen == len(spans["round"])
+
+
+def test_a_trace_of_all_forms(mpi: Runner, tmp_path: Path) -> None:
+    ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, more=FORCED, STRETTO_TRACE=str(tmp_path))
+    assert ran.right, ran.output
+    assert ran.lines == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"rank-{rank}.json" for rank in range(RANKS)]
+    for rank in range(RANKS):
+        spans = spans_of(tmp_path / f"rank-{rank}.json")
+        check_nesting(spans)
+        if rank != 0:
+            # Two allreduces and a broadcast: each begins before any of them ends.
+            under_way = [call for call in spans["collective"] if call.arguments["form"] == "non-blocking"]
+            assert len({call.row for call in under_way}) == len(under_way) == 3
+            assert max(call.begin for call in under_way) < min(call.end for call in under_way)
+        # A ring of three ranks goes round in four rounds.
+        ring = [call for call in spans["collective"] if call.name == "allreduce"]
+        rounds = [inside(spans["round"], call, range(call.row, call.row + 9)) for call in ring]
+        assert [len(one) for one in rounds] == [SEGMENTS["allreduce"] * 2 * (RANKS - 1)] * len(ring)
+
+
+def numbers(folder: Path) -> dict[str, list[tuple[str, int, str]]]:
+    """Of each communicator, whose labels differ by job only: sequence numbers, collectives and forms."""
+    found = defaultdict(list)
+    collectives = join(call for trace in read_folder(folder).traces for call in trace.calls)
+    for one in collectives:
+        assert one.complete, one
+        assert not one.contradicts_clocks, one
+        assert len({(call.name, call.spec, call.form, call.bytes) for call in one.calls}) == 1, one
+        found[one.last.communicator].append((one.last.name, one.last.sequence, one.last.form))
+    return {label: sorted(calls, key=lambda call: call[1]) for label, calls in found.items()}
+
+
+def test_numbers_are_the_same_on_all_ranks(mpi: Runner, tmp_path: Path) -> None:
+    ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, more=FORCED, STRETTO_TRACE=str(tmp_path))
+    assert ran.right, ran.output
+    found = numbers(tmp_path)
+    # Persistent ones have their own numbers, so that they may be started in any order.
+    persistent = {label: calls for label, calls in found.items() if "/" in label}
+    assert list(persistent.values()) == [[("allreduce", i, "persistent") for i in range(3)]] * 2
+    (world,) = {label.split("/")[0] for label in persistent}
+    blocking = [("allreduce", i, "blocking") for i in range(3)] + [("bcast", i, "blocking") for i in (3, 4)]
+    assert found.pop(world) == blocking + [("allreduce", i, "non-blocking") for i in (5, 6)]
+    others = [calls for label, calls in found.items() if label not in persistent]
+    assert sorted(others) == [[("bcast", 0, "non-blocking")], [("reduce", 0, "blocking")]]
+
+
+def test_what_the_library_carries_out_is_traced(mpi: Runner, tmp_path: Path) -> None:
+    native = dict.fromkeys(FORCED, "native")
+    ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, more=native, STRETTO_TRACE=str(tmp_path))
+    assert ran.right, ran.output
+    assert ran.lines == []
+    traces = read_folder(tmp_path).traces
+    assert {call.spec for trace in traces for call in trace.calls} == {"native"}
+    # Of persistent collectives the making is seen.
+    calls = [(call.name, call.form) for call in traces[0].calls]
+    assert calls == [
+        *[("allreduce", "blocking")] * 3,
+        *[("bcast", "blocking")] * 2,
+        *[("allreduce", "non-blocking")] * 2,
+        ("bcast", "non-blocking"),
+        *[("allreduce", "persistent")] * 2,
+        ("reduce", "blocking"),
+    ]
+    collectives = join(call for trace in traces for call in trace.calls)
+    assert all(one.complete and not one.contradicts_clocks for one in collectives)
+
+
+def test_communicators_that_ranks_use_in_another_order(mpi: Runner, tmp_path: Path) -> None:
+    program = [str(mpi.compiled("unusual.c")), "order"]
+    ran = mpi.run(program, ranks=RANKS, more=FORCED, STRETTO_TRACE=str(tmp_path))
+    assert ran.right, ran.output
+    collectives = join(call for trace in read_folder(tmp_path).traces for call in trace.calls)
+    assert all(one.complete and not one.contradicts_clocks for one in collectives)
+
+
+def test_the_command_reads_it(mpi: Runner, tmp_path: Path) -> None:
+    ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, more=FORCED, STRETTO_TRACE=str(tmp_path))
+    assert ran.right, ran.output
+    command = [sys.executable, "-m", "stretto", "trace", str(tmp_path), "--json", "--top", "100"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert (report["ranks"], report["missing"], report["complaints"]) == (RANKS, [], [])
+    assert report["totals"]["collectives"] == len(report["slowest"]) == 15
+    assert report["totals"]["incomplete"] == report["totals"]["contradictions"] == 0
+    assert report["totals"]["overlapping"] == 9
+    assert {(one["collective"], one["spec"]) for one in report["slowest"]} == set(SPECS.items())
+    assert {one["bytes"] for one in report["slowest"]} == {BYTES}
+    merged = json.loads((tmp_path / "trace.json").read_text())
+    lasting = [event for event in merged["traceEvents"] if event["ph"] == "X"]
+    assert len(lasting) == report["events"]
+    assert {event["pid"] for event in lasting} == {1, 2, 3}
+
+
+def test_a_second_job_leaves_nothing_of_the_first(mpi: Runner, tmp_path: Path) -> None:
+    program = [str(mpi.compiled("traced.c"))]
+    jobs = set()
+    for elements in ("1000", "2000"):
+        assert mpi.run([*program, elements], ranks=RANKS, STRETTO_TRACE=str(tmp_path)).right
+        found = read_folder(tmp_path)
+        assert {call.bytes for trace in found.traces for call in trace.calls} == {4 * int(elements)}
+        jobs |= {trace.about["job"] for trace in found.traces}
+    assert len(jobs) == 2
+
+
+def test_a_folder_that_cannot_be_written_to(mpi: Runner) -> None:
+    ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, STRETTO_TRACE="/nowhere/at/all")
+    assert ran.right, ran.output
+    assert len(ran.lines) == 1, ran.output
+    assert "STRETTO_TRACE" in ran.lines[0]
+    assert "/nowhere/at/all" in ran.lines[0]

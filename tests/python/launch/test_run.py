@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stretto.launch import mpi
+from stretto.launch import run as launch
+from stretto.launch.mpi import Flavor
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+
+VARIABLES = {"LD_PRELOAD": "/lib/libstretto.so", "STRETTO_ALLREDUCE": "ring:segments=4"}
+OPENMPI = ["-x", "LD_PRELOAD=/lib/libstretto.so", "-x", "STRETTO_ALLREDUCE=ring:segments=4"]
+HYDRA = ["-genv", "LD_PRELOAD", "/lib/libstretto.so", "-genv", "STRETTO_ALLREDUCE", "ring:segments=4"]
+
+
+@pytest.mark.parametrize("flavor", [Flavor.OPENMPI4, Flavor.OPENMPI5])
+def test_open_mpi(flavor: Flavor) -> None:
+    arguments = ["-np", "8", "--mca", "btl", "tcp,self", "python", "train.py", "-x", "3"]
+    assert launch.rewrite(flavor, arguments, VARIABLES) == OPENMPI + arguments
+
+
+@pytest.mark.parametrize("flavor", [Flavor.OPENMPI4, Flavor.OPENMPI5])
+def test_open_mpi_with_several_programs(flavor: Flavor) -> None:
+    arguments = ["-np", "1", "a", ":", "-np", "2", "b"]
+    expected = [*OPENMPI, "-np", "1", "a", ":", *OPENMPI, "-np", "2", "b"]
+    assert launch.rewrite(flavor, arguments, VARIABLES) == expected
+
+
+@pytest.mark.parametrize("flavor", [Flavor.MPICH4, Flavor.MPICH5, Flavor.INTELMPI])
+def test_hydra(flavor: Flavor) -> None:
+    # -genv counts for all programs of the line.
+    arguments = ["-n", "8", "python", "train.py", ":", "-n", "1", "-env", "A", "1", "b"]
+    assert launch.rewrite(flavor, arguments, VARIABLES) == HYDRA + arguments
+
+
+WORDS = st.lists(
+    st.one_of(st.text(max_size=8), st.sampled_from([":", "-x", "-genv", "--", "A=1"])), max_size=12
+)
+NAMES = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", min_size=1, max_size=8)
+
+
+def parts(words: list[str]) -> list[list[str]]:
+    """The words between lone colons."""
+    result: list[list[str]] = [[]]
+    for word in words:
+        if word == ":":
+            result.append([])
+        else:
+            result[-1].append(word)
+    return result
+
+
+@given(st.sampled_from(Flavor), WORDS, st.dictionaries(NAMES, st.text(max_size=8), max_size=4))
+def test_the_users_arguments_stay_in_order(
+    flavor: Flavor, words: list[str], variables: dict[str, str]
+) -> None:
+    options = launch.rank_options(flavor, variables)
+    result = launch.rewrite(flavor, words, variables)
+    if flavor.abi == "mpich":
+        assert result == options + words
+    else:
+        assert parts(result) == [options + part for part in parts(words)]
+
+
+@pytest.mark.parametrize(
+    ("existing", "expected"),
+    [
+        ("", "/s.so"),
+        ("/a.so", "/s.so:/a.so"),
+        ("/a.so /b.so", "/s.so:/a.so:/b.so"),
+        ("/a.so:/s.so", "/s.so:/a.so"),
+    ],
+)
+def test_what_is_preloaded_already_stays(existing: str, expected: str) -> None:
+    assert launch.preload(Path("/s.so"), existing) == expected
+
+
+def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    environment = {
+        "STRETTO_ALLREDUCE": "native",
+        "STRETTO_CHECK": "1",
+        "STRETTO_STATS": "calls.json",
+        "STRETTO_TABLE": "table.json",
+        "STRETTO_TRACE": "traces",
+        "STRETTO_WATCHDOG": "30s",
+        "STRETTO_LIB_DIR": "/x",
+        "STRETTO_MPI_PREFIXES": "/y",
+        "HOME": "/root",
+    }
+    others = {
+        "STRETTO_CHECK": "1",
+        "STRETTO_TABLE": str(tmp_path / "table.json"),
+        "STRETTO_TRACE": str(tmp_path / "traces"),
+        "STRETTO_WATCHDOG": "30s",
+    }
+    assert launch.settings(environment) == {
+        "STRETTO_ALLREDUCE": "native",
+        "STRETTO_STATS": str(tmp_path / "calls.json"),
+        **others,
+    }
+    assert launch.settings(
+        environment, specs=["ring", "bcast/chain:segments=4"], stats=Path("b.json"), strict=True
+    ) == {
+        "STRETTO_ALLREDUCE": "ring",
+        "STRETTO_BCAST": "chain:segments=4",
+        "STRETTO_STATS": str(tmp_path / "b.json"),
+        "STRETTO_STRICT": "1",
+        **others,
+    }
+    # What is set to nothing is not set.
+    assert launch.settings({"STRETTO_TABLE": "none"}) == {"STRETTO_TABLE": "none"}
+    assert launch.settings({"STRETTO_TRACE": "", "STRETTO_STATS": ""}) == {
+        "STRETTO_TRACE": "",
+        "STRETTO_STATS": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        (["rign"], "rign"),
+        (["bcast/ring"], "ring"),
+        (["brodcast/chain"], "there is no such collective; there are allreduce, bcast"),
+        (["ring", "allreduce/swing"], "there is one for allreduce already, ring"),
+    ],
+)
+def test_specs_that_cannot_be_followed(specs: list[str], message: str) -> None:
+    with pytest.raises(StrettoError, match=message):
+        launch.settings({}, specs=specs)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "is_terminal", "environment", "expected"),
+    [
+        (None, True, {}, "large"),
+        (None, False, {}, None),
+        (None, True, {"STRETTO_SUMMARY": "0"}, None),
+        (True, False, {}, "1"),
+        (False, True, {"STRETTO_SUMMARY": "1"}, "0"),
+    ],
+)
+def test_a_summary_is_for_terminals(
+    wanted: bool | None, is_terminal: bool, environment: dict[str, str], expected: str | None
+) -> None:
+    setting = launch.summary_setting(wanted, environment, is_terminal=is_terminal)
+    assert setting.get("STRETTO_SUMMARY") == expected
+
+
+def test_mpi4py_takes_the_mpi_of_the_launcher() -> None:
+    launcher = mpi.identify("mpirun.openmpi")
+    assert launcher is not None
+    chosen = launch.mpi4py_settings(launcher, {})
+    assert list(chosen) == ["MPI4PY_LIBMPI"]
+    assert Path(chosen["MPI4PY_LIBMPI"]).name == "libmpi.so.40"
+    assert launch.mpi4py_settings(launcher, {"MPI4PY_LIBMPI": "/own"}) == {}
+    assert launch.mpi4py_settings(launcher, {"MPI4PY_MPIABI": "mpich"}) == {}
+
+
+def test_mpi4py_never_takes_another_mpi() -> None:
+    # Debian's MPICH lacks the file that the wheel wants; Open MPI must not be taken instead.
+    launcher = mpi.identify("mpirun.mpich")
+    assert launcher is not None
+    assert launch.mpi4py_settings(launcher, {}) == {"MPI4PY_MPIABI": "mpich"}
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> Path:
+    """Two shared objects of the right names."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    source = tmp_path / "empty.c"
+    source.write_text("int stretto_stand_in;\n")
+    for abi in ("openmpi", "mpich"):
+        output = folder / f"libstretto-{abi}.so"
+        subprocess.run(["cc", "-shared", "-fPIC", source, "-o", output], check=True)
+    return folder
+
+
+def stretto_run(
+    libraries: Path, *arguments: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    names = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "stretto", "run", *arguments],
+        env={**os.environ, **names, "STRETTO_LIB_DIR": str(libraries), **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def open_mpi_and_mpich() -> list[tuple[str, str]]:
+    return [("mpirun.openmpi", "openmpi"), ("mpiexec.openmpi", "openmpi"), ("mpirun.mpich", "mpich")]
+
+
+SHOW = """#!/bin/sh
+echo "preload=$LD_PRELOAD allreduce=$STRETTO_ALLREDUCE arguments=$*"
+tr '\\0' '\\n' </proc/$PPID/environ | sed -n 's/^LD_PRELOAD=/daemon preload /p'
+exit 5
+"""
+
+
+@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
+def test_ranks_get_everything_and_the_launcher_nothing(
+    launcher: str, abi: str, libraries: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "show"
+    program.write_text(SHOW)
+    program.chmod(0o755)
+    arguments = ["--", launcher, "-np", "1", str(program), "a b", "-x", "--spec"]
+    done = stretto_run(libraries, "--spec", "ring", *arguments)
+    expected = f"preload={libraries}/libstretto-{abi}.so allreduce=ring arguments=a b -x --spec"
+    assert expected in done.stdout.splitlines()
+    assert "daemon preload" not in done.stdout
+    assert done.returncode == 5
+
+
+@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
+def test_every_program_of_several(launcher: str, abi: str, libraries: Path) -> None:
+    program = ["-np", "1", "sh", "-c", "echo preload=$LD_PRELOAD"]
+    done = stretto_run(libraries, "--", launcher, *program, ":", *program)
+    assert done.stdout.count(f"preload={libraries}/libstretto-{abi}.so\n") == 2
+
+
+def test_a_program_that_is_missing_is_the_launchers_to_report(libraries: Path) -> None:
+    done = stretto_run(libraries, "--", "mpirun.mpich", "-np", "1", "/nowhere/program")
+    assert done.returncode not in (0, 2)
+    assert "/nowhere/program" in done.stdout + done.stderr
+    assert "stretto:" not in done.stderr
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("stretto: ")
+    return done.stderr
+
+
+def test_an_unknown_launcher(libraries: Path, tmp_path: Path) -> None:
+    srun = tmp_path / "srun"
+    srun.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    srun.chmod(0o755)
+    done = stretto_run(libraries, "--spec", "ring", "--", "env", "A=1", str(srun), "-n", "2", "./program")
+    message = one_line(done)
+    assert "srun is no launcher that Stretto knows" in message
+    assert "--mpi openmpi or --mpi mpich" in message
+    lines = done.stdout.splitlines()
+    assert "export STRETTO_ALLREDUCE=ring" in lines
+    assert f"export LD_PRELOAD={libraries}/libstretto-openmpi.so" in lines
+    assert f"export LD_PRELOAD={libraries}/libstretto-mpich.so" in lines
+    assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize("wrapper", ["env -u B STRETTO_BCAST=chain", "timeout -k 5 50 nice -n 1", "nohup"])
+@pytest.mark.parametrize(("launcher", "abi"), open_mpi_and_mpich())
+def test_a_launcher_behind_a_wrapper(wrapper: str, launcher: str, abi: str, libraries: Path) -> None:
+    show = ["sh", "-c", "echo preload=$LD_PRELOAD $STRETTO_ALLREDUCE $STRETTO_BCAST; exit 5"]
+    line = [*wrapper.split(), launcher, "-np", "1", *show]
+    done = stretto_run(libraries, "--spec", "ring", "--", *line)
+    chain = " chain" if "chain" in wrapper else ""
+    assert f"preload={libraries}/libstretto-{abi}.so ring{chain}\n" in done.stdout
+    assert done.returncode == 5
+
+
+def test_a_launcher_that_a_wrapper_finds_elsewhere(libraries: Path, tmp_path: Path) -> None:
+    mpirun = tmp_path / "mpirun"
+    mpirun.write_text('#!/bin/sh\nexec mpirun.mpich "$@"\n')
+    mpirun.chmod(0o755)
+    path = f"PATH={tmp_path}:{os.environ['PATH']}"
+    done = stretto_run(libraries, "--", "env", path, "mpirun", "-np", "1", "sh", "-c", "echo $LD_PRELOAD")
+    assert f"{libraries}/libstretto-mpich.so\n" in done.stdout
+
+
+@pytest.mark.parametrize("abi", paths.ABIS)
+def test_a_script_with_its_mpi_named(abi: str, libraries: Path, tmp_path: Path) -> None:
+    script = tmp_path / "job.sh"
+    script.write_text(f"mpirun.{abi} -np 1 sh -c 'echo preload=$LD_PRELOAD $STRETTO_ALLREDUCE'\nexit 5\n")
+    line = ["env", "-u", "STRETTO_ALLREDUCE", "bash", str(script)]
+    done = stretto_run(libraries, "--mpi", abi, "--spec", "ring", "--", *line)
+    assert f"preload={libraries}/libstretto-{abi}.so ring\n" in done.stdout
+    assert done.returncode == 5
+
+
+def test_an_mpi_that_is_not_the_launchers(libraries: Path) -> None:
+    done = stretto_run(
+        libraries, "--mpi", "mpich", "--", "timeout", "5", "mpirun.openmpi", "-np", "1", "true"
+    )
+    assert "--mpi mpich: mpirun.openmpi is the launcher of Open MPI 4" in one_line(done)
+    assert "--mpi lam: there is no such MPI" in one_line(stretto_run(libraries, "--mpi", "lam", "--", "true"))
+    # That of another version has the same binary interface.
+    done = stretto_run(libraries, "--mpi", "openmpi5", "--", "mpirun.openmpi", "-np", "1", "true")
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "remedy"),
+    [
+        (["--export=NONE"], {}, "--export=ALL"),
+        (["-n", "2", "--export", "A=1,B"], {}, "--export=ALL,A=1,B"),
+        (["-n2"], {"SLURM_EXPORT_ENV": "NONE"}, "--export=ALL"),
+        (["-l", "true", "--export=NONE"], {}, None),
+        (["--export=ALL,A=1"], {"SLURM_EXPORT_ENV": "NONE"}, None),
+    ],
+)
+def test_an_srun_that_hands_nothing_on(
+    options: list[str], environment: dict[str, str], remedy: str | None, libraries: Path, tmp_path: Path
+) -> None:
+    srun = tmp_path / "srun"
+    srun.write_text("#!/bin/sh\necho preload=$LD_PRELOAD\n")
+    srun.chmod(0o755)
+    line = ["--mpi", "mpich", "--", str(srun), *options, "true"]
+    done = stretto_run(libraries, *line, environment=environment)
+    if remedy is None:
+        assert done.stdout == f"preload={libraries}/libstretto-mpich.so\n"
+    else:
+        assert one_line(done).endswith(f"give srun {remedy}\n")
+
+
+def test_no_double_dash(libraries: Path) -> None:
+    assert "there is no --" in one_line(stretto_run(libraries, "mpirun.openmpi", "-np", "2", "true"))
+
+
+def test_nothing_after_the_double_dash(libraries: Path) -> None:
+    assert "no launcher given" in one_line(stretto_run(libraries, "--"))
+
+
+def test_a_missing_library(tmp_path: Path) -> None:
+    done = stretto_run(tmp_path, "--", "mpirun.openmpi", "-np", "1", "true")
+    assert f"{tmp_path}/libstretto-openmpi.so does not exist" in one_line(done)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["mpirun.openmpi", "-x", "LD_PRELOAD=/a.so", "-np", "1", "true"],
+        ["mpirun.mpich", "-genv", "LD_PRELOAD", "/a.so", "-np", "1", "true"],
+        ["mpirun.mpich", "-np", "1", "-env", "LD_PRELOAD", "/a.so", "true"],
+    ],
+)
+def test_a_second_preload_is_refused(arguments: list[str], libraries: Path) -> None:
+    assert "would clash with Stretto's LD_PRELOAD" in one_line(stretto_run(libraries, "--", *arguments))
+
+
+def test_a_preload_in_the_environment_stays(libraries: Path) -> None:
+    other = str(libraries / "libstretto-mpich.so")
+    arguments = ["--", "mpirun.openmpi", "-np", "1", "sh", "-c", "echo preload=$LD_PRELOAD"]
+    done = stretto_run(libraries, *arguments, environment={"LD_PRELOAD": other})
+    assert f"preload={libraries}/libstretto-openmpi.so:{other}\n" in done.stdout

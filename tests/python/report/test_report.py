@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from stretto.cli import main as cli
+from stretto.cli.report import page_sections, page_text
+from stretto.predict.file import Prediction, median_error, worst
+from stretto.report.choices import algorithm_of, choices
+from stretto.report.inputs import Inputs, Shape, TableFile, TableRow, read_inputs
+from stretto.report.page import Cell, Chart, Column, Section, Table, log_axis, render, without_empty_columns
+from stretto.support.errors import StrettoError
+
+KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics")
+SECTIONS = ["throughput", "gains", "choices", "theory", "guidelines", "machine", "run"]
+
+
+@pytest.fixture(scope="module")
+def inputs(samples: Path) -> Inputs:
+    return read_inputs([samples / f"{kind}.json" for kind in KINDS])
+
+
+def charts(sections: list[Section]) -> dict[str, Chart]:
+    return {item.id: item for section in sections for item in section.items if isinstance(item, Chart)}
+
+
+def tables(sections: list[Section]) -> dict[str, Table]:
+    return {item.id: item for section in sections for item in section.items if isinstance(item, Table)}
+
+
+def test_inputs_are_known_by_their_content(samples: Path, tmp_path: Path) -> None:
+    for kind in KINDS:
+        file = tmp_path / "renamed"
+        file.write_bytes((samples / f"{kind}.json").read_bytes())
+        found = read_inputs([file])
+        kinds = ("studies", "guidelines", "tables", "machines", "predictions", "statistics")
+        assert sum(len(getattr(found, name)) for name in kinds) == 1
+        assert getattr(found, kinds[KINDS.index(kind)])
+
+
+def test_a_folder_stands_for_what_a_study_left_there(samples: Path, tmp_path: Path) -> None:
+    found = read_inputs([samples])
+    assert found.files == ["study.json", "guidelines.json"]
+    with pytest.raises(StrettoError, match=r"holds neither study\.json nor guidelines\.json"):
+        read_inputs([tmp_path])
+
+
+def test_there_is_a_section_for_each_input(inputs: Inputs) -> None:
+    sections = page_sections(inputs)
+    assert [section.id for section in sections] == SECTIONS
+    assert list(charts(sections)) == [
+        "throughput-1", "throughput-2", "libraries-1", "choices-1", "choices-2", "theory-1", "guidelines-1",
+        "machine-1", "run-1",
+    ]  # fmt: skip
+    assert list(tables(sections)) == [
+        "gains-table", "ranking-1", "theory-table", "violations", "machine-table-1", "run-table-1",
+    ]  # fmt: skip
+
+
+def test_the_key_figures_stand_on_top(inputs: Inputs) -> None:
+    figures = [figure for section in page_sections(inputs) for figure in section.figures]
+    assert [(figure.value, figure.warning) for figure in figures] == [
+        ("2.00×", False), ("2.00×", False),  # noqa: RUF001  as it stands on the page
+        ("1 of 2", False), ("25 %", False), ("3 → 0", False), ("2.001 s", False),
+    ]  # fmt: skip
+
+
+def test_throughput_shows_auto_best_stretto_and_the_bound(inputs: Inputs) -> None:
+    chart = charts(page_sections(inputs))["throughput-1"]
+    names = [trace["name"] for trace in chart.chart]
+    assert names[0] == "BEST"
+    assert names[-3:] == ["AUTO", "Stretto", "bound of 200mbit links"]
+    assert {"NBL", "NBLx4", "native(ring)", "recursive_doubling"} <= set(names)
+    best, auto = chart.chart[0], chart.chart[names.index("AUTO")]
+    assert all(one >= other for one, other in zip(best["y"], auto["y"], strict=True))
+    assert auto["y"][-1] == pytest.approx((16 << 20) / (1e-4 + (16 << 20) / 7e6) / 1e6)
+    hover = chart.chart[names.index("Stretto")]["text"][-1]
+    assert "chosen: ring:segment_bytes=256KiB" in hover
+    assert "2.00 (2.00 to 2.00) times AUTO" in hover
+    assert "an emulated cluster" in chart.caption
+
+
+def test_a_table_of_gains_can_be_filtered_by_mpi_collective_and_size(inputs: Inputs) -> None:
+    table = tables(page_sections(inputs))["gains-table"]
+    assert [table.columns[number].title for number in table.filters] == ["MPI", "collective", "size"]
+    assert len(table.rows) == 8
+    last = [cell.text for cell in table.rows[3]]
+    assert last[:4] == ["Open MPI 4.1.4,", "allreduce", "16 MiB", "2.397 s"]
+    assert table.rows[3][9].mark == "good"
+
+
+starts = st.lists(st.integers(1, 1 << 30), max_size=6, unique=True).map(lambda found: [0, *sorted(found)])
+
+
+@given(st.lists(starts, min_size=1, max_size=4), st.integers(0, 1 << 31))
+def test_a_map_shows_for_each_size_what_the_table_says(shapes: list[list[int]], size: int) -> None:
+    table = TableFile(
+        "x",
+        "",
+        [
+            Shape(
+                nodes=nodes + 1,
+                ppn=1,
+                calls={
+                    "bcast": [
+                        TableRow.model_validate({"from": start, "spec": f"s{start}"}) for start in found
+                    ]
+                },
+            )
+            for nodes, found in enumerate(shapes)
+        ],
+    )
+    (found,) = choices(table)
+    column = max(index for index, start in enumerate(found.starts) if start <= size)
+    for line, ascending in zip(found.cells, shapes, strict=True):
+        assert line[column].spec == f"s{max(start for start in ascending if start <= size)}"
+
+
+def test_a_map_of_choices(inputs: Inputs) -> None:
+    chart = charts(page_sections(inputs))["choices-1"]
+    (heat_map,) = chart.chart
+    assert heat_map["x"] == ["0 B", "4 KiB", "32 KiB", "64 KiB"]
+    assert heat_map["y"] == ["8 nodes of 1", "16 nodes of 1 (modelled)"]
+    assert heat_map["colorbar"]["ticktext"] == ["native", "native: recursive_doubling", "ring"]
+    assert heat_map["z"] == [[0, 1, 1, 2], [0, 0, 2, 2]]
+    assert heat_map["hovertext"][0][3] == (
+        "8 nodes of 1, 64 KiB and more<br>ring:segment_bytes=256KiB<br>1.93 times as fast as AUTO"
+    )
+
+
+def test_a_map_shows_what_was_not_measured() -> None:
+    rows = [{"from": "4KiB", "spec": "native"}, {"from": "64KiB", "to": "16MiB", "spec": "ring"}]
+    shape = Shape(nodes=8, ppn=1, calls={"bcast": [TableRow.model_validate(row) for row in rows]})
+    (found,) = choices(TableFile("x", "", [shape]))
+    (line,) = found.cells
+    assert [algorithm_of(row) for row in line] == ["built-in rule", "native", "ring", "built-in rule"]
+    assert [found.size_text(column) for column in range(4)] == ["0 B", "4 KiB", "64 KiB", "above 16 MiB"]
+    assert [found.range_text(column) for column in range(4)] == [
+        "0 B to below 4 KiB", "4 KiB to below 64 KiB", "64 KiB to 16 MiB", "above 16 MiB",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("native", "native"),
+        ("ring:segments=4", "ring"),
+        ("smp(knomial:radix=4):segments=2", "smp(knomial:radix=4)"),
+    ],
+)
+def test_a_colour_for_each_algorithm(spec: str, name: str) -> None:
+    assert algorithm_of(TableRow.model_validate({"from": 0, "spec": spec})) == name
+
+
+def test_the_error_of_predictions(inputs: Inputs) -> None:
+    (found,) = inputs.predictions
+    assert median_error(found.predictions) == pytest.approx(0.25)
+    far: Prediction = worst(found.predictions)
+    assert (far.spec, round(far.error, 6)) == ("rabenseifner", -0.4)
+    chart = charts(page_sections(inputs))["theory-1"]
+    assert [trace["name"] for trace in chart.chart[:2]] == ["allreduce ring", "allreduce rabenseifner"]
+    table = tables(page_sections(inputs))["theory-table"]
+    assert [row[-1].mark for row in table.rows] == ["number", "number", "bad", "bad"]
+
+
+def test_a_machine_shows_its_points_and_its_fits(inputs: Inputs) -> None:
+    chart = charts(page_sections(inputs))["machine-1"]
+    names = [trace["name"] for trace in chart.chart]
+    assert names == ["inside a node, fit", "between nodes, fit", "between nodes, measured"]
+    assert chart.chart[2]["y"] == [pytest.approx(8 / 2e-6 / 1e6)]
+    assert "One pass" not in chart.caption
+    assert "one pass was disturbed." in chart.caption
+
+
+def test_the_time_of_a_run_by_collective_and_spec(inputs: Inputs) -> None:
+    sections = page_sections(inputs)
+    chart = charts(sections)["run-1"]
+    assert [(trace["name"], sum(trace["x"])) for trace in chart.chart] == [
+        ("ring", 1.5),
+        ("native", pytest.approx(0.501)),
+    ]
+    shares = [row[-1].text for row in tables(sections)["run-table-1"].rows]
+    assert shares == ["75.0 %", "25.0 %", "0.0 %"]
+
+
+def test_all_charts_are_what_plotly_knows(inputs: Inputs) -> None:
+    from plotly.graph_objects import Figure  # noqa: PLC0415  slow to load
+
+    for chart in charts(page_sections(inputs)).values():
+        Figure(data=chart.chart, layout=chart.layout)  # refuses what is no property of a chart
+
+
+SCRIPT = "<script>alert(1)</script>&<b>"
+
+
+def poisoned(value: Any) -> Any:
+    """The same with markup in every text that is free."""
+    if isinstance(value, dict):
+        fixed = ("format", "collective", "form", "what", "level", "from", "bytes", "left", "right")
+        return {key: one if key in fixed else poisoned(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [poisoned(one) for one in value]
+    free = isinstance(value, str) and value not in ("native", "auto")
+    return value + SCRIPT if free else value
+
+
+def test_markup_from_files_is_only_text(samples: Path, tmp_path: Path) -> None:
+    files = []
+    for kind in KINDS:
+        content = poisoned(json.loads((samples / f"{kind}.json").read_text()))
+        files.append(tmp_path / f"{kind}<b>.json")
+        files[-1].write_text(json.dumps(content))
+    page = page_text(read_inputs(files))
+    assert "alert(1)" in page
+    assert SCRIPT not in page
+    # Where Plotly would read tags, there are none either.
+    data = json.loads(re.findall(r'<script type="application/json" id="charts">(.*?)</script>', page)[0])
+    assert "<script" not in json.dumps(data)
+    tags = {tag for tag in re.findall(r"<[^>]*>", json.dumps(data, ensure_ascii=False)) if tag != "<br>"}
+    assert tags <= {"<extra></extra>", "<extra>", "</extra>"}
+
+
+def nodes(value: Any) -> list[tuple[Any, Any]]:
+    """Every place in a JSON value: what holds it, and its key."""
+    if isinstance(value, dict):
+        pairs = list(value.items())
+    elif isinstance(value, list):
+        pairs = list(enumerate(value))
+    else:
+        return []
+    return [(value, key) for key, _ in pairs] + [place for _, one in pairs for place in nodes(one)]
+
+
+odd = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=5),
+    st.sampled_from(["64KiB", "native", "NaN"]),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@given(kind=st.sampled_from(KINDS), where=st.integers(0), value=odd, drop=st.booleans())
+def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
+    samples: Path, tmp_path: Path, kind: str, where: int, value: Any, drop: bool
+) -> None:
+    content = json.loads((samples / f"{kind}.json").read_text())
+    places = nodes(content)
+    holder, key = places[where % len(places)]
+    if drop:
+        del holder[key]
+    else:
+        holder[key] = value
+    file = tmp_path / "damaged.json"
+    file.write_text(json.dumps(content))
+    try:
+        sections = page_sections(read_inputs([file]))
+    except StrettoError as error:
+        complaint, sections = str(error), []
+    else:
+        complaint = "damaged.json"
+    assert "damaged.json" in complaint
+    assert "\n" not in complaint
+    for chart in charts(sections).values():
+        json.dumps([chart.chart, chart.layout], allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is no JSON"),
+        ("{", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+        ("[]", "holds no JSON object"),
+        ("{}", "expected a study or its guidelines"),
+        ('{"format": "other"}', "expected a study or its guidelines"),
+        ('{"format": "stretto-table", "version": 1}', "mpi: Field required"),
+        ('{"format": "stretto-table", "version": 1, "mpi": "x", "shapes": [{"nodes": 0}]}', "nodes"),
+        ('{"format": "stretto-machine", "version": 1, "name": "x", "levels": {"node": []}}', "levels/node"),
+        (
+            '{"format": "stretto-prediction", "version": 1, "machine": "", "mpi": "", "predictions": []}',
+            "predict",
+        ),
+        ("\x80", "is no JSON"),
+    ],
+)
+def test_what_is_no_input_is_one_line(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(content, encoding="latin-1")
+    output = tmp_path / "report.html"
+    result = CliRunner().invoke(cli.app, ["report", str(file), "-o", str(output)])
+    assert result.exit_code == 2
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith(f"stretto: {file}")
+    assert message in line
+    assert not output.exists()
+
+
+def test_a_file_that_is_missing_is_one_line(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli.app, ["report", str(tmp_path / "none.json")])
+    assert result.exit_code == 2
+    assert (
+        result.stderr == f"stretto: {tmp_path / 'none.json'} could not be read: No such file or directory\n"
+    )
+
+
+def test_the_command_writes_the_page_and_the_pngs(samples: Path, tmp_path: Path) -> None:
+    output, png = tmp_path / "report.html", tmp_path / "png"
+    files = [str(samples / f"{kind}.json") for kind in KINDS]
+    result = CliRunner().invoke(cli.app, ["report", *files, "-o", str(output), "--png", str(png)])
+    assert result.exit_code == 0
+    page = output.read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert 1e6 < len(page) < 8e6
+    written = sorted(file.name for file in png.iterdir())
+    assert written == sorted([
+        "allreduce-libraries.png",
+        "allreduce-mpich-5.0.2-library.png", "allreduce-mpich-5.0.2-pipelining.png",
+        "allreduce-mpich-5.0.2-stretto.png", "allreduce-open-mpi-4.1.4-library.png",
+        "allreduce-open-mpi-4.1.4-pipelining.png", "allreduce-open-mpi-4.1.4-stretto.png",
+        "choices-allreduce-open-mpi-4.1.4.png", "choices-ibcast-open-mpi-4.1.4.png",
+        "guidelines-open-mpi-4.1.4-8-ranks-on-8-nodes.png", "machine-sample.png", "run-statistics.png",
+        "theory-sample-open-mpi-4.1.4.png",
+    ])  # fmt: skip
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in png.iterdir())
+
+
+@given(st.lists(st.floats(1e-9, 1e12), min_size=1))
+def test_a_logarithmic_axis_has_ticks_on_both_sides(values: list[float]) -> None:
+    ticks = log_axis("x", values)["tickvals"]
+    assert ticks == sorted(ticks)
+    assert ticks[0] < min(values)
+    assert ticks[-1] >= max(values)
+
+
+def test_a_column_without_anything_is_left_out() -> None:
+    columns = [Column("name"), Column("remark"), Column("n", True)]
+    rows = [[Cell("a"), Cell(""), Cell("2", 2.0)], [Cell("b"), Cell(""), Cell("", detail="none")]]
+    table = without_empty_columns(Table("t", "", "", columns, rows, filters=(0, 1, 2)))
+    assert [column.title for column in table.columns] == ["name", "n"]
+    assert [[cell.text for cell in row] for row in table.rows] == [["a", "2"], ["b", ""]]
+    assert table.filters == [0, 1]
+    empty = Table("t", "", "", columns, [])
+    assert without_empty_columns(empty).columns == columns
+
+
+def test_no_text_is_marked_up_for_another_format(inputs: Inputs, samples: Path, tmp_path: Path) -> None:
+    runs = json.loads((samples / "study.json").read_text())["runs"]
+    (tmp_path / "run.json").write_text(json.dumps(runs[0]))
+    for found in (inputs, read_inputs([tmp_path / "run.json"])):
+        shown = page_text(found)
+        page = shown[: shown.index("<script>")]
+        assert "`" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
+
+
+def test_a_page_of_one_table() -> None:
+    table = Table(
+        "t", "a title", "a caption", [Column("name"), Column("n", True)], [[Cell("a<b"), Cell("2", 2.0)]]
+    )
+    page = render("title", "subtitle", [Section("s", "A section", "an intro", [table])], ["file.json"])
+    assert "<td>a&lt;b</td>" in page
+    assert '<td data-sort="2.0">2</td>' in page
+    assert 'href="#s"' in page

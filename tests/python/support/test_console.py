@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import io
+import re
+import time
+
+import pytest
+from rich.console import Console
+from rich.progress import TextColumn
+
+from stretto.support import heartbeat
+from stretto.support.console import Bar
+
+
+def wait_until_said(capfd: pytest.CaptureFixture[str], number: int) -> list[str]:
+    said, until = "", time.monotonic() + 60
+    while said.count("\n") < number:
+        assert time.monotonic() < until, said
+        time.sleep(0.01)
+        said += capfd.readouterr().err
+    return said.splitlines()
+
+
+def test_where_no_terminal_is_a_line_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(heartbeat, "PAUSES", [0.01, 0.02])
+    with Bar(TextColumn("{task.description}")) as bar:
+        task = bar.add_task("measuring", total=None)
+        assert re.fullmatch(r"stretto: measuring, 0:\d\d so far", wait_until_said(capfd, 2)[0])
+        bar.update(task, completed=3, total=12, description="measuring 1 KiB")
+        assert re.fullmatch(r"stretto: measuring 1 KiB: 25 %, 0:\d\d so far", wait_until_said(capfd, 3)[-1])
+    said = capfd.readouterr()
+    assert said.out == ""
+    time.sleep(0.05)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_terminal_has_a_bar_and_no_lines(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(heartbeat, "PAUSES", [0.001])
+    screen = io.StringIO()
+    with Bar(TextColumn("{task.description}"), console=Console(file=screen, force_terminal=True)) as bar:
+        bar.add_task("measuring", total=None)
+        bar.refresh()
+        time.sleep(0.05)
+    assert "measuring" in screen.getvalue()
+    assert capfd.readouterr().err == ""
+
+
+def test_what_is_over_at_once_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with Bar("{task.description}") as bar:
+        bar.add_task("measuring")
+    assert capfd.readouterr() == ("", "")

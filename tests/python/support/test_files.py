@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from stretto.support.errors import StrettoError
+from stretto.support.files import (
+    check_files,
+    make_folder,
+    open_atomically,
+    save_figure,
+    write_all,
+    write_atomically,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")))
+def test_a_file_holds_what_was_written_and_nothing_lies_beside_it(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "a.json"
+    write_atomically(file, text)
+    assert file.read_text(encoding="utf-8") == text
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_cannot_be_written_is_one_line_and_leaves_the_old_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("old")
+    with pytest.raises(StrettoError, match=r"nowhere/a\.json could not be written: No such file") as error:
+        write_atomically(tmp_path / "nowhere" / "a.json", "new")
+    assert "\n" not in str(error.value)
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(file, "\ud800")
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_device_and_a_link_stay_what_they_are(tmp_path: Path) -> None:
+    write_atomically(Path("/dev/null"), "text")
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(StrettoError, match="/dev/full could not be written: No space left on device"):
+        write_atomically(Path("/dev/full"), "text")
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "a.json")
+    write_atomically(link, "text")
+    assert link.is_symlink()
+    assert (tmp_path / "a.json").read_text() == "text"
+
+
+def test_a_block_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def interrupt() -> None:
+        with open_atomically(tmp_path / "a.json") as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_are_written_though_one_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(
+        StrettoError, match=r"^/proc/a could not be written: .*; /proc/b could not be written: "
+    ):
+        write_all(
+            lambda: write_atomically(Path("/proc/a"), ""),
+            lambda: write_atomically(tmp_path / "a.json", "text"),
+            lambda: write_atomically(Path("/proc/b"), ""),
+        )
+    assert (tmp_path / "a.json").read_text() == "text"
+
+
+@pytest.mark.parametrize(("name", "begin"), [("a.png", b"\x89PNG"), ("a", b"\x89PNG"), ("a.pdf", b"%PDF")])
+def test_a_picture_is_of_the_format_that_its_name_says(name: str, begin: bytes, tmp_path: Path) -> None:
+    figure = Figure()
+    figure.subplots()
+    save_figure(figure, tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(begin)
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_what_could_be_written_is_left_alone(tmp_path: Path) -> None:
+    there, new = tmp_path / "there.json", tmp_path / "new.png"
+    there.write_text("old")
+    check_files([there, None, Path("/dev/null")], [new, None])
+    make_folder(tmp_path / "some" / "folder")
+    assert there.read_text() == "old"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["some", "there.json"]
+    assert not list((tmp_path / "some" / "folder").iterdir())
+
+
+def test_a_full_disk_is_found_out_beforehand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It still makes files that hold nothing.
+    real = Path.open
+
+    def full(path: Path, *arguments: Any, **more: Any) -> Any:
+        return real(Path("/dev/full") if path.parent == tmp_path else path, *arguments, **more)
+
+    monkeypatch.setattr(Path, "open", full)
+    with pytest.raises(StrettoError, match=r"a\.json cannot be written: No space left on device"):
+        check_files([tmp_path / "a.json"])
+    with pytest.raises(StrettoError, match=r"--output .*: No space left on device"):
+        make_folder(tmp_path)
+
+
+def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(StrettoError, match="is a folder; name a file in it"):
+        check_files([tmp_path])

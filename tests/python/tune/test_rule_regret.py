@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in rule against the schedule walker, on the machines from which its figures are derived."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from stretto import _core
+from stretto.cli.main import app
+from stretto.model.walker import Call, Model
+from stretto.support.units import parse_sizes
+from stretto.tune.rule_regret import RuleJudge, grid, machine_in_use, mean_regret
+
+TOPOLOGIES = ["nodes=4,ppn=1", "nodes=8,ppn=1", "nodes=9,ppn=1", "nodes=4,ppn=2"]
+SIZES = parse_sizes("1KiB..16MiB:4")
+MACHINES = ["altec", "bluewaters", "lab"]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_blocking_calls_lose_little_against_the_best(machine: str) -> None:
+    judge = RuleJudge(Model(machine_in_use(machine)))
+    cases = [judge.case(call) for call in grid(_core.collectives(), TOPOLOGIES, SIZES)]
+    print(f"{machine}: the rule is {100 * mean_regret(cases):.1f} % slower than the best (mean)")
+    assert mean_regret(cases) < 0.14
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_blocking_calls_are_not_slower_than_a_good_library(machine: str) -> None:
+    judge = RuleJudge(Model(machine_in_use(machine)))
+    for call in grid(_core.collectives(), TOPOLOGIES, SIZES):
+        case = judge.case(call)
+        # On nodes that are no power of two a broadcast in blocks takes MPICH's own way, and some textbook
+        # algorithm is faster where latency counts.
+        assert case.seconds < (1.25 if case.chosen == "scatter_allgather" else 1.15) * case.native, case
+
+
+def test_other_figures_make_another_choice() -> None:
+    judge = RuleJudge(Model(machine_in_use("lab")))
+    call = Call("bcast", 16 << 20, "nodes=8,ppn=1")
+    assert judge.choice(call).startswith("chain")
+    assert judge.choice(call, {"bcast": 1 << 30, "bcast_blocks": 1 << 30}) == "native"
+
+
+def test_figures_that_there_are_not_are_refused() -> None:
+    topology = _core.Topology("nodes=8,ppn=1")
+    with pytest.raises(ValueError, match="the rule has no figure tea"):
+        _core.choose("bcast", 8, topology, {"tea": 1})
+
+
+def test_the_figures_are_powers_of_two() -> None:
+    assert all(value & (value - 1) == 0 and value >= 512 for value in _core.rule_constants().values())
+
+
+def test_the_regret_is_printed() -> None:
+    line = CliRunner().invoke(app, ["predict", "allreduce", "--machine", "altec", "--sizes", "1MiB"]).output
+    assert "built-in rule: " in line
+    assert "slower than the best (mean)" in line
