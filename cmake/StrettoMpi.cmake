@@ -34,7 +34,7 @@ endfunction()
 function(stretto_make_entries abi mpicc)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/generated/${abi}")
   set(script "${PROJECT_SOURCE_DIR}/cmake/classify_functions.py")
-  set(table "${PROJECT_SOURCE_DIR}/src/interpose/functions.txt")
+  set(table "${PROJECT_SOURCE_DIR}/src/interpose/entries/functions.txt")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}" "${table}")
   file(WRITE "${folder}/mpi.c" "#include <mpi.h>\n")
   execute_process(COMMAND "${mpicc}" -E -P "${folder}/mpi.c" OUTPUT_FILE "${folder}/mpi.txt" COMMAND_ERROR_IS_FATAL ANY)
@@ -131,8 +131,7 @@ function(stretto_add_abi abi)
   file(GLOB_RECURSE bench_sources CONFIGURE_DEPENDS src/bench/*.cpp)
   # No test under a sanitizer runs it.
   if(bench_sources AND library_sources AND NOT STRETTO_SANITIZE)
-    # How to wait is the same as in the library, which does not give it away.
-    add_executable(stretto-bench-${abi} ${bench_sources} src/engine/time_slice.cpp)
+    add_executable(stretto-bench-${abi} ${bench_sources})
     # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.
     target_link_libraries(stretto-bench-${abi} PRIVATE stretto_core stretto_kernels stretto-${abi} stretto_mpi_${abi}
                                                        nlohmann_json::nlohmann_json)

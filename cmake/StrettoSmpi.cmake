@@ -15,8 +15,7 @@ endif()
 stretto_import_mpi(smpi "${STRETTO_SMPICXX}")
 
 set(engine_sources src/engine/buffer_pool.cpp src/engine/element.cpp src/engine/schedule_execution.cpp)
-set(bench_sources src/bench/cases.cpp src/bench/expectations.cpp src/bench/mockup.cpp src/bench/options.cpp
-                  src/bench/pattern.cpp)
+file(GLOB bench_sources CONFIGURE_DEPENDS src/bench/cases/*.cpp)
 file(GLOB simulate_sources CONFIGURE_DEPENDS src/simulate/*.cpp)
 add_library(stretto-simulate MODULE ${simulate_sources} ${engine_sources} ${bench_sources})
 # main() is found by name.

@@ -11,7 +11,7 @@ import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-# Classes of which entries are made, and the macro of each (src/interpose/blocking_entries.cpp).
+# Classes of which entries are made, and the macro of each (src/interpose/entries/blocking_entries.cpp).
 MACROS = {
     "waits": "STRETTO_WAITS",
     "makes_persistent": "STRETTO_MAKES_PERSISTENT",
@@ -67,7 +67,7 @@ def find_class(name: str, classes: dict[str, str]) -> str | None:
 
 def make_entries(functions: dict[str, int], classes: dict[str, str]) -> str:
     """Returns a line for each function that needs an entry."""
-    lines = ["// Made by cmake/classify_functions.py of mpi.h and src/interpose/functions.txt."]
+    lines = ["// Made by cmake/classify_functions.py of mpi.h and src/interpose/entries/functions.txt."]
     unknown = []
     for function, count in sorted(functions.items()):
         kind = find_class(function.removeprefix("MPI_"), classes)

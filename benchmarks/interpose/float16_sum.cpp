@@ -17,7 +17,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "bench/median.hpp"
+#include "bench/measure/median.hpp"
 #include "kernels/reduce.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "bench/library.hpp"
+#include "bench/library/library.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "bench/library.hpp"
+#include "bench/library/library.hpp"
 
 namespace {
 

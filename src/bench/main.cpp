@@ -17,15 +17,15 @@
 #include <thread>
 #include <vector>
 
-#include "budget.hpp"
-#include "calibration/calibration.hpp"
-#include "cases.hpp"
-#include "library.hpp"
-#include "measure.hpp"
-#include "options.hpp"
-#include "pattern.hpp"
-#include "report.hpp"
-#include "serve.hpp"
+#include "bench/calibration/calibration.hpp"
+#include "bench/cases/cases.hpp"
+#include "bench/cases/options.hpp"
+#include "bench/cases/pattern.hpp"
+#include "bench/library/library.hpp"
+#include "bench/measure/budget.hpp"
+#include "bench/measure/measure.hpp"
+#include "bench/output/report.hpp"
+#include "bench/serve.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve.hpp"
+#include "bench/serve.hpp"
 
 #include <mpi.h>
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "library.hpp"
+#include "bench/library/library.hpp"
 
 namespace stretto::bench {
 namespace {

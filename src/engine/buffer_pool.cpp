@@ -7,7 +7,7 @@
 #include <mutex>
 #include <new>
 
-#include "engine/immortal.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/spin_lock.hpp"
+#include "threads/spin_lock.hpp"
 
 namespace stretto {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/immortal.hpp"
-#include "engine/patience.hpp"
+#include "threads/backoff.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 

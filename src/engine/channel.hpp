@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "engine/mpi.hpp"
-#include "engine/spin_lock.hpp"
+#include "threads/spin_lock.hpp"
 
 namespace stretto {
 

@@ -5,7 +5,7 @@
 // before an interpreter opens its MPI library (mpi4py does so privately, where the linker does not look). So
 // neither functions nor predefined handles may be references that the loader resolves: they are looked up,
 // once, in the library that the process turns out to have. What a user's call is passed on to, and so goes
-// through other PMPI tools, is found by interpose/entry.hpp; the engine's own traffic is PMPI.
+// through other PMPI tools, is found by interpose/session/entry.hpp; the engine's own traffic is PMPI.
 #pragma once
 
 #include <mpi.h>

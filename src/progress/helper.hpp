@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "progress/rules.hpp"
-#include "progress/thread.hpp"
+#include "threads/helper_thread.hpp"
 
 namespace stretto {
 

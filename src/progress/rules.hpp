@@ -4,15 +4,15 @@
 //
 // Words. An operation is *outstanding* from its start until it has ended. A thread of the program *polls*
 // while it is in a loop of Stretto's that makes progress with every operation. It is *blocked* while it is in
-// a function of the MPI library in which it makes none (src/interpose/functions.txt). A thread of a framework
-// *stands in* for the helper while it looks again and again, with naps in between.
+// a function of the MPI library in which it makes none (src/interpose/entries/functions.txt). A thread of a
+// framework *stands in* for the helper while it looks again and again, with naps in between.
 //
 // Who may run what. The helper thread makes calls of MPI, by which the library may run anything that it has
 // under way, the program's functions included (an operation of MPI_Op_create in a non-blocking MPI_Iscan).
 // So:
 //   - A program below MPI_THREAD_MULTIPLE that has functions of its own for MPI to call gets no helper, and
 //   all
-//     of its calls in the background are the library's (interpose/thread_level.hpp).
+//     of its calls in the background are the library's (interpose/session/thread_level.hpp).
 //   - A reduction in the background by an operation of the program's is the library's in every program, and
 //     from the first one on the process is *guarded*: the helper acts only while a thread is blocked.
 //   - STRETTO_PROGRESS_THREAD=1 says that any thread may run the program's functions; nothing is guarded

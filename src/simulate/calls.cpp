@@ -68,7 +68,8 @@ Schedule schedule_of(const Operands& operands, const Spec& spec, const Topology&
   return build(spec.recipe, topology, operands.role.root, operands.role.rank);
 }
 
-/// Runs of the caller's blocks are contiguous only in a message that is not cut (interpose/operation.cpp).
+/// Runs of the caller's blocks are contiguous only in a message that is not cut
+/// (interpose/operations/operation.cpp).
 Pipelining pipelining_of(const Spec& spec) {
   return spec.recipe.algorithm->stays_whole() ? Pipelining{} : spec.pipelining;
 }

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "bench/cases.hpp"
+#include "bench/cases/cases.hpp"
 #include "engine/schedule_execution.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/cases.hpp"
-#include "bench/options.hpp"
+#include "bench/cases/cases.hpp"
+#include "bench/cases/options.hpp"
 #include "engine/mpi.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/order.hpp"

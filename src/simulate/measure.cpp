@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bench/expectations.hpp"
+#include "bench/cases/expectations.hpp"
 #include "select/rule.hpp"
 #include "simulate/arithmetic.hpp"
 #include "simulate/calls.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/cases.hpp"
-#include "bench/options.hpp"
-#include "bench/pattern.hpp"
+#include "bench/cases/cases.hpp"
+#include "bench/cases/options.hpp"
+#include "bench/cases/pattern.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"
 #include "simulate/host.hpp"

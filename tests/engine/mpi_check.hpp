@@ -7,7 +7,7 @@
 #include "engine/element.hpp"
 #include "engine/execution.hpp"
 #include "engine/mpi.hpp"
-#include "engine/patience.hpp"
+#include "threads/backoff.hpp"
 
 namespace stretto::test {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/library.hpp"
+#include "bench/library/library.hpp"
 
 inline int world_rank() {
   int rank = 0;

@@ -35,7 +35,7 @@ _CHOICE_VARIABLES = (
 # After its last result a program may take this long to end. MPICH 4.0.2 now and then never ends.
 _END_SECONDS = 20
 
-# Without it Open MPI 4 heeds no choice among its own algorithms (src/bench/library_algorithms.cpp).
+# Without it Open MPI 4 heeds no choice among its own algorithms (src/bench/library/library_algorithms.cpp).
 OPEN_MPI_CHOICE = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
 

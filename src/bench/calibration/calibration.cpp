@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration.hpp"
+#include "bench/calibration/calibration.hpp"
 
 #include <mpi.h>
 
@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "load.hpp"
-#include "phases.hpp"
-#include "waiting.hpp"
+#include "bench/calibration/common/load.hpp"
+#include "bench/calibration/common/waiting.hpp"
+#include "bench/calibration/phases/phases.hpp"
 
 namespace stretto::bench {
 namespace {

@@ -2,8 +2,8 @@
 // Measures what the models know of a cluster (docs/formats.md, a machine), for `stretto calibrate` to fit.
 #pragma once
 
-#include "../options.hpp"
-#include "../report.hpp"
+#include "bench/cases/options.hpp"
+#include "bench/output/report.hpp"
 
 namespace stretto::bench {
 

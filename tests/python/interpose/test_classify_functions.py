@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of MPI is in a class: cmake/classify_functions.py and src/interpose/functions.txt."""
+"""Every function of MPI is in a class (src/interpose/entries/functions.txt)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from stretto.support.paths import library
 
 ROOT = Path(__file__).parents[3]
-TABLE = ROOT / "src" / "interpose" / "functions.txt"
+TABLE = ROOT / "src" / "interpose" / "entries" / "functions.txt"
 
 
 def load() -> ModuleType:

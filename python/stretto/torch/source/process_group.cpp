@@ -13,7 +13,7 @@
 namespace stretto_torch {
 namespace {
 
-/// A longer message may be cut into several calls of MPI (src/interpose/group_calls.cpp).
+/// A longer message may be cut into several calls of MPI (src/interpose/interface/group_calls.cpp).
 constexpr size_t longest_whole = size_t{1} << 30U;
 
 /// MPI's smallest largest tag is 32767. Groups of different ranks may be made at once, by different threads.

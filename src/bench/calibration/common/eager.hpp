@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "bench/calibration/common/site.hpp"
+#include "bench/calibration/common/team.hpp"
+
+namespace stretto::bench {
+
+/// From where on the library lets a sender wait until the receive is posted (rendezvous).
+struct EagerLimit {
+  std::size_t eager = 0;                   // the longest message found that goes without, 0: none
+  std::optional<std::size_t> synchronous;  // the shortest longer one that does not; none up to the longest
+};
+
+/// By bisection, for the leader of a team. `look` is called after each try.
+EagerLimit find_eager_limit(Team& team, const Level& level, std::size_t longest,
+                            const std::function<void()>& look);
+
+}  // namespace stretto::bench

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/calibration/common/records.hpp"
+#include "bench/calibration/common/site.hpp"
+#include "bench/calibration/common/team.hpp"
+#include "bench/calibration/common/waiting.hpp"
+
+namespace stretto::bench {
+
+/// One kind of figure of a cluster. The phases are gone through in turn, and more than once, so that whatever
+/// disturbs the machine for some seconds spoils no kind of figure as a whole.
+class Phase {
+ public:
+  /// `look` is called now and then, on rank 0 only.
+  using Look = std::function<void()>;
+
+  Phase(Site& site, Look look) : site_(site), look_(std::move(look)) {}
+  virtual ~Phase() = default;
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+  Phase(Phase&&) = delete;
+  Phase& operator=(Phase&&) = delete;
+
+  /// Its part of the time, against those of the others.
+  virtual double weight() const = 0;
+  /// Collective over MPI_COMM_WORLD: measures for about so long, but a few samples of each case in any event.
+  virtual void measure(double seconds, int pass) = 0;
+
+ protected:
+  void look() const {
+    if (look_) look_();
+  }
+  const Look& looking() const { return look_; }
+  Site& site() { return site_; }
+  const Site& site() const { return site_; }
+  Records& records() { return records_; }
+
+  /// Collective: takes all cases once a round, in shuffled order, for about so long.
+  template <typename Case, typename Random, typename Take>
+  void take_in_rounds(std::vector<Case>& cases, Random& random, double seconds, int least, int most,
+                      const Take& take) {
+    const double begin = PMPI_Wtime();
+    for (int round = 0; round < most; ++round) {
+      std::shuffle(cases.begin(), cases.end(), random);
+      for (const Case& one : cases) {
+        take(one);
+        look();
+      }
+      const double elapsed = meet({site_.rank == 0 ? PMPI_Wtime() - begin : 0.0})[0];
+      if (round + 1 >= least && elapsed * (round + 2) / (round + 1) > seconds) break;
+    }
+  }
+
+ private:
+  Site& site_;
+  Look look_;
+  Records records_;
+};
+
+/// A phase in which a team measures while the other ranks sleep.
+class TeamPhase : public Phase {
+ public:
+  TeamPhase(Site& site, Look look, std::vector<int> ranks)
+      : Phase(site, std::move(look)), team_(std::move(ranks), this->site().rank) {}
+
+  void measure(double seconds, int pass) final;
+
+ protected:
+  /// Collective, before and after.
+  virtual void prepare(double /*seconds*/, int /*pass*/) {}
+  /// On the team's leader.
+  virtual void lead(double seconds, int pass) = 0;
+  /// On the leader: what all ranks are to know of what was found; and what they then do with it. No value may
+  /// be below 0.
+  virtual std::vector<double> findings() const { return {0.0}; }
+  virtual void learn(const std::vector<double>& /*findings*/) {}
+  Team& team() { return team_; }
+  const Team& team() const { return team_; }
+
+ private:
+  Team team_;
+};
+
+/// The time does not even do for a few samples of short messages.
+class BudgetError : public std::runtime_error {
+ public:
+  BudgetError(const std::string& what, double needed) : std::runtime_error(what), needed_(needed) {}
+  /// Times what it was given.
+  double needed() const { return needed_; }
+
+ private:
+  double needed_;
+};
+
+void sleep(double seconds);
+
+}  // namespace stretto::bench

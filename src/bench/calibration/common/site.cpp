@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/calibration/common/site.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace stretto::bench {
+namespace {
+
+/// The lowest rank of this rank's part of a split, of every rank; nothing where some rank is in no part.
+std::optional<std::vector<int>> label_parts(int rank, int ranks, int kind, MPI_Info info) {
+  MPI_Comm part = MPI_COMM_NULL;
+  const int error = PMPI_Comm_split_type(MPI_COMM_WORLD, kind, rank, info, &part);
+  int label = -1;
+  if (error == MPI_SUCCESS && part != MPI_COMM_NULL) {
+    label = rank;
+    PMPI_Bcast(&label, 1, MPI_INT, 0, part);
+    PMPI_Comm_free(&part);
+  }
+  std::vector<int> labels(static_cast<std::size_t>(ranks));
+  PMPI_Allgather(&label, 1, MPI_INT, labels.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  if (std::find(labels.begin(), labels.end(), -1) != labels.end()) return std::nullopt;
+  return labels;
+}
+
+std::optional<std::vector<int>> label_sockets(int rank, int ranks) {
+#if defined(STRETTO_ABI_OPENMPI)
+  return label_parts(rank, ranks, OMPI_COMM_TYPE_SOCKET, MPI_INFO_NULL);
+#elif defined(MPI_COMM_TYPE_HW_GUIDED)
+  MPI_Info info = MPI_INFO_NULL;
+  PMPI_Info_create(&info);
+  PMPI_Info_set(info, "mpi_hw_resource_type", "hwloc://Package");
+  auto labels = label_parts(rank, ranks, MPI_COMM_TYPE_HW_GUIDED, info);
+  PMPI_Info_free(&info);
+  return labels;
+#else
+  return std::nullopt;
+#endif
+}
+
+/// The first two ranks of a node that are, or are not, on one socket.
+std::vector<int> find_pair_inside(const Topology& topology, bool on_one_socket) {
+  for (int node = 0; node < topology.nodes; ++node) {
+    const auto ranks = topology.on_node(node);
+    for (const int one : ranks) {
+      for (const int other : ranks) {
+        const bool together = topology.socket_of[static_cast<std::size_t>(one)] ==
+                              topology.socket_of[static_cast<std::size_t>(other)];
+        if (one < other && together == on_one_socket) return {one, other};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<int> leaders_of_far_nodes(const Topology& topology, int pair) {
+  return {topology.rank_at(pair, 0), topology.rank_at(pair + topology.nodes / 2, 0)};
+}
+
+Site find_site() {
+  Site site;
+  int ranks = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &site.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const std::vector<int> nodes = label_parts(site.rank, ranks, MPI_COMM_TYPE_SHARED, MPI_INFO_NULL)
+                                     .value_or(std::vector<int>(static_cast<std::size_t>(ranks), 0));
+  const auto sockets = label_sockets(site.rank, ranks);
+  site.topology = Topology::from_labels(nodes, sockets.value_or(std::vector<int>{}));
+  // With one socket a node there is nothing to tell apart: what happens inside a node is of level node.
+  site.knows_sockets = site.topology.sockets > site.topology.nodes;
+
+  const auto add = [&](const char* name, std::vector<int> pair) {
+    if (!pair.empty()) site.levels.push_back({.name = name, .pair = std::move(pair)});
+  };
+  if (site.knows_sockets) add("socket", find_pair_inside(site.topology, true));
+  add("node", find_pair_inside(site.topology, !site.knows_sockets));
+  if (site.topology.nodes > 1) add("network", leaders_of_far_nodes(site.topology, 0));
+  return site;
+}
+
+}  // namespace stretto::bench

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/calibration/common/team.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "bench/calibration/common/waiting.hpp"
+#include "bench/library/library.hpp"
+#include "bench/measure/calls.hpp"
+#include "threads/backoff.hpp"
+
+namespace stretto::bench {
+namespace {
+
+constexpr int order_tag = 1;
+constexpr int ready_tag = 2;
+constexpr int message_tag = 3;
+constexpr int acknowledgement_tag = 4;
+constexpr int unused_tag = 7;
+
+void check(int code) {
+  if (code != MPI_SUCCESS) fail("calibration", code);
+}
+
+void finish_one(MPI_Request request) {
+  finish(std::span(&request, 1));
+}
+
+}  // namespace
+
+Team::Team(std::vector<int> ranks, int rank) : ranks_(std::move(ranks)), rank_(rank) {}
+
+bool Team::takes_part() const {
+  return std::find(ranks_.begin(), ranks_.end(), rank_) != ranks_.end();
+}
+
+double Team::round_trips(std::size_t bytes, std::size_t reply_bytes, const Row& row) {
+  reserve(bytes, reply_bytes);
+  const Order order{Task::round_trips, row, 1, bytes, reply_bytes, 0};
+  command(order);
+  const double begin = make_round_trips(order);
+  return (PMPI_Wtime() - begin) / row.count;
+}
+
+double Team::make_round_trips(const Order& order) {
+  double begin = 0;
+  for (int i = 0; i < order.row.before + order.row.count; ++i) {
+    if (i == order.row.before) begin = PMPI_Wtime();
+    // The receive first, as the engine does.
+    std::array requests{receive(order.reply_bytes, message_tag), MPI_REQUEST_NULL};
+    requests[1] = send(order.bytes, message_tag);
+    finish(requests);
+  }
+  return begin;
+}
+
+void Team::answer_round_trips(const Order& order) {
+  const int all = order.row.before + order.row.count;
+  reserve(order.reply_bytes, order.bytes);
+  MPI_Request arriving = receive(order.bytes, message_tag);
+  say_ready();
+  for (int i = 0; i < all; ++i) {
+    finish_one(arriving);
+    if (i + 1 < all) arriving = receive(order.bytes, message_tag);
+    finish_one(send(order.reply_bytes, message_tag));
+  }
+}
+
+double Team::exchanges(std::size_t bytes, int messages, const Row& row) {
+  reserve(bytes, bytes * static_cast<std::size_t>(messages));
+  const Order order{Task::exchanges, row, messages, bytes, bytes, 0};
+  command(order);
+  const double begin = make_exchanges(order);
+  return (PMPI_Wtime() - begin) / row.count;
+}
+
+double Team::make_exchanges(const Order& order) {
+  const auto messages = static_cast<std::size_t>(order.messages);
+  std::vector<MPI_Request> requests(2 * messages);
+  double begin = 0;
+  for (int i = 0; i < order.row.before + order.row.count; ++i) {
+    if (i == order.row.before) begin = PMPI_Wtime();
+    for (std::size_t j = 0; j < messages; ++j) requests[j] = receive(order.bytes, message_tag, j);
+    for (std::size_t j = 0; j < messages; ++j) requests[messages + j] = send(order.bytes, message_tag);
+    finish(requests);
+  }
+  return begin;
+}
+
+double Team::shifts(std::size_t bytes, const Row& row) {
+  reserve(bytes, bytes);
+  const Order order{Task::shifts, row, 1, bytes, bytes, 0};
+  command(order);
+  const double begin = make_shifts(order);
+  return (PMPI_Wtime() - begin) / row.count;
+}
+
+double Team::make_shifts(const Order& order) {
+  const auto place =
+      static_cast<std::size_t>(std::find(ranks_.begin(), ranks_.end(), rank_) - ranks_.begin());
+  const int next = ranks_[(place + 1) % ranks_.size()];
+  const int previous = ranks_[(place + ranks_.size() - 1) % ranks_.size()];
+  double begin = 0;
+  for (int i = 0; i < order.row.before + order.row.count; ++i) {
+    if (i == order.row.before) begin = PMPI_Wtime();
+    std::array requests{receive_from(previous, order.bytes, message_tag, 0), MPI_REQUEST_NULL};
+    requests[1] = send_to(next, order.bytes, message_tag);
+    finish(requests);
+  }
+  return begin;
+}
+
+std::vector<double> Team::train(std::size_t bytes, int count, int window) {
+  const auto all = static_cast<std::size_t>(count);
+  reserve(bytes, all);
+  std::vector<MPI_Request> acknowledgements(all);
+  for (std::size_t i = 0; i < all; ++i) acknowledgements[i] = receive(1, acknowledgement_tag, i);
+  command({Task::train, {count}, window, bytes, 1, 0});
+
+  auto* const test = LIBRARY(PMPI_Test);
+  std::vector<MPI_Request> sends(static_cast<std::size_t>(window), MPI_REQUEST_NULL);
+  std::vector<double> seconds;
+  Patience patience;
+  const double begin = PMPI_Wtime();
+  for (int sent = 0; seconds.size() < all;) {
+    bool moved = false;
+    for (MPI_Request& request : sends) {
+      int done = 0;
+      check(test(&request, &done, MPI_STATUS_IGNORE));
+      if (done == 0 || sent == count) continue;
+      request = send(bytes, message_tag);
+      ++sent;
+      moved = true;
+    }
+    int done = 0;
+    check(test(&acknowledgements[seconds.size()], &done, MPI_STATUS_IGNORE));
+    if (done != 0) seconds.push_back(PMPI_Wtime() - begin);
+    if (done != 0 || moved) {
+      patience.fruitful();
+    } else {
+      patience.fruitless();
+    }
+  }
+  finish(sends);
+  return seconds;
+}
+
+void Team::answer_train(const Order& order) {
+  const auto window = static_cast<std::size_t>(order.messages);
+  const auto count = static_cast<std::size_t>(order.row.count);
+  reserve(1, order.bytes * window);
+  std::vector<MPI_Request> arriving(window, MPI_REQUEST_NULL);
+  for (std::size_t i = 0; i < std::min(window, count); ++i) {
+    arriving[i] = receive(order.bytes, message_tag, i);
+  }
+  say_ready();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t slot = i % window;
+    finish_one(arriving[slot]);
+    arriving[slot] = i + window < count ? receive(order.bytes, message_tag, slot) : MPI_REQUEST_NULL;
+    finish_one(send(1, acknowledgement_tag));
+  }
+}
+
+bool Team::goes_eagerly(std::size_t bytes, double seconds) {
+  reserve(bytes, 1);
+  // The receiver sleeps from a later moment on: whatever holds this rank up, what ends before `seconds` have
+  // passed has ended without a receive.
+  const double begin = PMPI_Wtime();
+  command({Task::eager, {}, 1, bytes, 1, seconds});
+  MPI_Request request = send(bytes, message_tag);
+  auto* const test = LIBRARY(PMPI_Test);
+  Patience patience;
+  int done = 0;
+  bool eager = false;
+  while (done == 0 && PMPI_Wtime() - begin < seconds) {
+    check(test(&request, &done, MPI_STATUS_IGNORE));
+    eager = done != 0 && PMPI_Wtime() - begin < seconds;
+    patience.fruitless();
+  }
+  std::array rest{request, receive(1, acknowledgement_tag)};
+  finish(rest);
+  return eager;
+}
+
+double Team::work(int which, int count) {
+  command({Task::work, {count}, which, 1, 1, 0});
+  const double begin = PMPI_Wtime();
+  work_(which, count);
+  return (PMPI_Wtime() - begin) / count;
+}
+
+void Team::dismiss() {
+  command({Task::dismiss, {}, 1, 1, 1, 0});
+}
+
+void Team::serve() {
+  Order order{};
+  do {
+    await_order(order);
+    follow(order);
+  } while (order.task != Task::dismiss);
+}
+
+void Team::follow(const Order& order) {
+  const bool is_for_all =
+      order.task == Task::shifts || order.task == Task::work || order.task == Task::dismiss;
+  if (!is_for_all && !is_of_pair()) return say_ready();
+  switch (order.task) {
+    case Task::round_trips:
+      return answer_round_trips(order);
+    case Task::train:
+      return answer_train(order);
+    case Task::exchanges:
+      reserve(order.bytes, order.bytes * static_cast<std::size_t>(order.messages));
+      say_ready();
+      make_exchanges(order);
+      return;
+    case Task::shifts:
+      reserve(order.bytes, order.bytes);
+      say_ready();
+      make_shifts(order);
+      return;
+    case Task::eager:
+      reserve(1, order.bytes);
+      say_ready();
+      look_for(order.seconds);
+      finish_one(receive(order.bytes, message_tag));
+      return finish_one(send(1, acknowledgement_tag));
+    case Task::work:
+      say_ready();
+      return work_(order.messages, order.row.count);
+    case Task::dismiss:
+      return say_ready();
+  }
+}
+
+/// The library may do what it does without a receive: Open MPI's shared memory takes a part of that to end an
+/// eager send.
+void Team::look_for(double seconds) const {
+  auto* const probe = LIBRARY(PMPI_Iprobe);
+  for (const double begin = PMPI_Wtime(); PMPI_Wtime() - begin < seconds;) {
+    int found = 0;
+    check(probe(partner(), unused_tag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE));
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+void Team::command(const Order& order) {
+  std::vector<MPI_Request> requests;
+  for (std::size_t i = 1; i < ranks_.size(); ++i) {
+    check(LIBRARY(PMPI_Irecv)(nullptr, 0, MPI_BYTE, ranks_[i], ready_tag, MPI_COMM_WORLD,
+                              &requests.emplace_back()));
+    check(LIBRARY(PMPI_Isend)(&order, sizeof order, MPI_BYTE, ranks_[i], order_tag, MPI_COMM_WORLD,
+                              &requests.emplace_back()));
+  }
+  finish(requests);
+}
+
+void Team::await_order(Order& order) const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(LIBRARY(PMPI_Irecv)(&order, sizeof order, MPI_BYTE, ranks_.front(), order_tag, MPI_COMM_WORLD,
+                            &request));
+  finish_one(request);
+}
+
+void Team::say_ready() const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(LIBRARY(PMPI_Isend)(nullptr, 0, MPI_BYTE, ranks_.front(), ready_tag, MPI_COMM_WORLD, &request));
+  finish_one(request);
+}
+
+void Team::reserve(std::size_t sent, std::size_t received) {
+  // Written when it is made, so that the system gives the pages now, not in a timed message.
+  if (sent_.size() < sent) sent_.resize(sent);
+  if (received_.size() < received) received_.resize(received);
+}
+
+void Team::release() {
+  sent_ = {};
+  received_ = {};
+}
+
+MPI_Request Team::send_to(int rank, std::size_t bytes, int tag) const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(LIBRARY(PMPI_Isend)(sent_.data(), static_cast<int>(bytes), MPI_BYTE, rank, tag, MPI_COMM_WORLD,
+                            &request));
+  return request;
+}
+
+MPI_Request Team::receive_from(int rank, std::size_t bytes, int tag, std::size_t slot) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(LIBRARY(PMPI_Irecv)(received_.data() + slot * bytes, static_cast<int>(bytes), MPI_BYTE, rank, tag,
+                            MPI_COMM_WORLD, &request));
+  return request;
+}
+
+}  // namespace stretto::bench

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "bench/calibration/phases/phases.hpp"
+
+namespace stretto::bench {
+namespace {
+
+constexpr std::size_t shortest = std::size_t{8} << 10U;
+constexpr std::size_t longest = std::size_t{16} << 20U;
+constexpr double sample_seconds = 400e-6;
+constexpr double shaped_sample_seconds = 80e-3;  // what two directions do to each other takes time to show
+constexpr int most_in_sample = 64;
+constexpr int least_rounds = 3;
+constexpr int most_rounds = 25;
+
+/// The pair, and a third rank at their distance if there is one.
+std::vector<int> find_ranks(const Topology& topology, const Level& level) {
+  const int one = level.pair[0];
+  const int other = level.pair[1];
+  const auto socket = [&](int rank) { return topology.socket_of[static_cast<std::size_t>(rank)]; };
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    if (rank == one || rank == other) continue;
+    const bool on_the_node = topology.node(rank) == topology.node(one);
+    const bool fits = level.name == "network" ? !on_the_node && topology.node(rank) != topology.node(other)
+                      : level.name == "node"  ? on_the_node
+                                              : socket(rank) == socket(one);
+    if (fits) return {one, other, rank};
+  }
+  return level.pair;
+}
+
+/// Whether a rank sends and receives at once.
+class Duplex : public TeamPhase {
+ public:
+  Duplex(Site& site, std::size_t level, const Look& look)
+      : TeamPhase(site, look, find_ranks(site.topology, site.levels[level])), level_(level) {}
+
+  double weight() const override { return level().name == "network" ? 6 : 2; }
+
+ private:
+  void lead(double seconds, int pass) override {
+    const double end = PMPI_Wtime() + seconds;
+    if (pass == 0) list_sizes(seconds);
+    for (int round = 0; round < most_rounds; ++round) {
+      const double begin = PMPI_Wtime();
+      std::shuffle(sizes_.begin(), sizes_.end(), random_);
+      for (const std::size_t bytes : sizes_) sample(bytes);
+      const double now = PMPI_Wtime();
+      if (round + 1 >= least_rounds && now + (now - begin) > end) break;
+    }
+  }
+
+  /// As far as there is time for the least number of rounds, if messages that pass each other take twice as
+  /// long.
+  void list_sizes(double seconds) {
+    double taken = 0;
+    for (std::size_t bytes = shortest; bytes <= longest; bytes *= 2) {
+      const Team::Row row = row_for(bytes);
+      taken += 4 * (row.before + row.count) * level().seconds(bytes);
+      if (taken * (least_rounds + 1) > seconds && !sizes_.empty()) break;
+      sizes_.push_back(bytes);
+      rows_.emplace(bytes, row);
+    }
+  }
+
+  /// The first ones are not timed: the ranks begin some microseconds after each other, and what an idle link
+  /// has saved up is to be gone, as it is when a program sends more than a message.
+  Team::Row row_for(std::size_t bytes) const {
+    const double wanted = level().burst > 0 ? shaped_sample_seconds : sample_seconds;
+    const double count = std::ceil(wanted / level().seconds(bytes) / 2) * 2;
+    const double before = std::ceil(1.5 * level().burst / static_cast<double>(bytes));
+    return {static_cast<int>(std::clamp(count, 2.0, most_in_sample * 1.0)),
+            static_cast<int>(std::max(before, 1.0))};
+  }
+
+  void sample(std::size_t bytes) {
+    const Team::Row& row = rows_.at(bytes);
+    const auto add = [&](const char* what, double seconds) {
+      records().add({{"what", what}, {"level", level().name}, {"bytes", bytes}, {"count", row.count}},
+                    seconds);
+      look();
+    };
+    add("one-way", team().round_trips(bytes, 1, row));
+    add("exchange", team().exchanges(bytes, 1, row));
+    if (team().ranks().size() > 2) add("shift", team().shifts(bytes, row));
+  }
+
+  const Level& level() const { return site().levels[level_]; }
+
+  std::size_t level_;
+  std::vector<std::size_t> sizes_;
+  std::map<std::size_t, Team::Row> rows_;  // the same in all passes
+  std::mt19937_64 random_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<Phase> make_duplex(Site& site, std::size_t level, const Phase::Look& look) {
+  return std::make_unique<Duplex>(site, level, look);
+}
+
+}  // namespace stretto::bench

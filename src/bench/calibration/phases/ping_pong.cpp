@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mpi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "bench/calibration/common/eager.hpp"
+#include "bench/calibration/phases/phases.hpp"
+#include "bench/measure/median.hpp"
+
+namespace stretto::bench {
+namespace {
+
+constexpr double sample_seconds = 200e-6;  // a sample lasts at least about so long
+constexpr int most_in_sample = 512;
+constexpr int least_rounds = 4;
+constexpr int most_rounds = 40;
+constexpr std::size_t half_steps_from = 1024;
+constexpr std::size_t longest_wanted = std::size_t{64} << 20U;
+constexpr std::size_t longest_needed = std::size_t{64} << 10U;  // for less nothing is measured
+constexpr double bend = 0.08;  // a size that is so far off the line through its neighbours gets more of them
+constexpr std::size_t most_new_sizes = 8;  // at once
+constexpr int refinements = 3;
+
+/// Powers of two, from 1 KiB on with 1.5 times each between.
+std::vector<std::size_t> list_sizes(std::size_t longest) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = 1; bytes <= longest; bytes *= 2) {
+    sizes.push_back(bytes);
+    if (bytes >= half_steps_from && bytes + bytes / 2 <= longest) sizes.push_back(bytes + bytes / 2);
+  }
+  return sizes;
+}
+
+class PingPong : public TeamPhase {
+ public:
+  PingPong(Site& site, std::size_t level, const Look& look)
+      : TeamPhase(site, look, site.levels[level].pair), level_(level) {}
+
+  double weight() const override { return level().name == "network" ? 8 : 5; }
+
+ private:
+  struct Case {
+    int count = 1;
+    std::vector<double> seconds;
+  };
+
+  /// All ranks come to the same figures.
+  void prepare(double seconds, int pass) override {
+    if (pass > 0) return;
+    const auto needed = [&](std::size_t longest) {
+      double sum = 0;
+      for (const std::size_t bytes : list_sizes(longest)) sum += sample_time(bytes);
+      return sum * (least_rounds + 1);
+    };
+    longest_ = longest_wanted;
+    // Some sizes are added later, and the search for the eager limit takes its time too.
+    while (longest_ > longest_needed && needed(longest_) > 0.6 * seconds) longest_ /= 2;
+    if (needed(longest_) > seconds) {
+      throw BudgetError("messages of level " + level().name, needed(longest_) / seconds);
+    }
+  }
+
+  void lead(double seconds, int pass) override {
+    const double end = PMPI_Wtime() + seconds;
+    const EagerLimit limit =
+        find_eager_limit(team(), level(), std::max(longest_, longest_needed), [this] { look(); });
+    nlohmann::ordered_json about{{"what", "eager"}, {"level", level().name}, {"bytes", limit.eager}};
+    about["synchronous"] = limit.synchronous ? nlohmann::ordered_json(*limit.synchronous) : nullptr;
+    records().add(about, std::vector<double>{});
+
+    if (pass == 0) {
+      for (const std::size_t bytes : list_sizes(longest_)) add(bytes);
+    }
+    if (limit.eager > 0) add(limit.eager);
+    if (limit.synchronous) add(*limit.synchronous);
+    for (int round = 0; round < most_rounds; ++round) {
+      const double begin = PMPI_Wtime();
+      for (const std::size_t bytes : shuffled()) sample(bytes);
+      const double now = PMPI_Wtime();
+      if (round + 1 >= least_rounds && now + (now - begin) > end) break;
+      const double left = end - now - (least_rounds - round) * (now - begin);
+      if (pass == 0 && round > 0 && round <= refinements) refine(left / least_rounds);
+    }
+    for (auto& [bytes, one] : cases_) {
+      records().add({{"what", "ping-pong"}, {"level", level().name}, {"bytes", bytes}, {"count", one.count}},
+                    one.seconds);
+      one.seconds.clear();
+    }
+  }
+
+  /// A size that is new. What a first message sets up, such as registered memory, is not in the samples.
+  void add(std::size_t bytes) {
+    if (bytes > longest_ || cases_.contains(bytes)) return;
+    sleep(level().pause());
+    team().round_trips(bytes, bytes, {1});
+    sleep(level().pause());
+    Case one;
+    const double wanted = sample_seconds / team().round_trips(bytes, bytes, {1});
+    one.count = static_cast<int>(std::clamp(wanted, 1.0, most_in_sample * 1.0));
+    // What the link has saved up is to last for all of a sample, or all of it is to go into the first one.
+    if (level().burst > 0) {
+      const double lasts = level().burst / 2 / static_cast<double>(bytes);
+      one.count = std::clamp(static_cast<int>(lasts), 1, one.count);
+    }
+    cases_.emplace(bytes, one);
+  }
+
+  void sample(std::size_t bytes) {
+    Case& one = cases_.at(bytes);
+    sleep(level().pause());
+    one.seconds.push_back(team().round_trips(bytes, bytes, {one.count}) / 2);
+    look();
+  }
+
+  std::vector<std::size_t> shuffled() {
+    std::vector<std::size_t> sizes;
+    for (const auto& [bytes, one] : cases_) sizes.push_back(bytes);
+    std::shuffle(sizes.begin(), sizes.end(), random_);
+    return sizes;
+  }
+
+  /// Adds sizes where the times bend most, as long as they take no more than so many seconds a round.
+  void refine(double seconds) {
+    struct Bend {
+      double deviation;
+      std::size_t below, at, above;
+    };
+    std::vector<Bend> bends;
+    if (cases_.size() < 3) return;
+    for (auto below = cases_.begin(), at = std::next(below), above = std::next(at); above != cases_.end();
+         ++below, ++at, ++above) {
+      const double part =
+          static_cast<double>(at->first - below->first) / static_cast<double>(above->first - below->first);
+      const double low = median(below->second.seconds);
+      const double line = low + part * (median(above->second.seconds) - low);
+      const double deviation = std::abs(median(at->second.seconds) / line - 1);
+      if (deviation > bend) bends.push_back({deviation, below->first, at->first, above->first});
+    }
+    std::sort(bends.begin(), bends.end(),
+              [](const Bend& one, const Bend& other) { return one.deviation > other.deviation; });
+    std::size_t added = 0;
+    for (const Bend& one : bends) {
+      for (const auto& [low, high] : {std::pair(one.below, one.at), std::pair(one.at, one.above)}) {
+        const auto middle = static_cast<std::size_t>(std::sqrt(static_cast<double>(low)) *
+                                                     std::sqrt(static_cast<double>(high)));
+        const double takes = sample_time(middle);
+        if (static_cast<double>(high) < 1.08 * static_cast<double>(low) || high - low < 8) continue;
+        if (added == most_new_sizes || takes > seconds || cases_.contains(middle)) continue;
+        seconds -= takes;
+        ++added;
+        add(middle);
+        // As many samples as of the others at this point are not needed.
+        sample(middle);
+      }
+    }
+  }
+
+  double sample_time(std::size_t bytes) const {
+    return std::max(2 * level().seconds(bytes), sample_seconds) + level().pause();
+  }
+
+  const Level& level() const { return site().levels[level_]; }
+
+  std::size_t level_;
+  std::size_t longest_ = 0;
+  std::map<std::size_t, Case> cases_;
+  std::mt19937_64 random_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<Phase> make_ping_pong(Site& site, std::size_t level, const Phase::Look& look) {
+  return std::make_unique<PingPong>(site, level, look);
+}
+
+}  // namespace stretto::bench

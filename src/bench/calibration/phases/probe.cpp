@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "bench/calibration/phases/phases.hpp"
+#include "bench/measure/median.hpp"
+
+namespace stretto::bench {
+namespace {
+
+class Probe : public TeamPhase {
+ public:
+  Probe(Site& site, std::size_t level, const Look& look)
+      : TeamPhase(site, look, site.levels[level].pair), level_(level) {}
+
+  double weight() const override { return 0; }
+
+ private:
+  void lead(double /*seconds*/, int /*pass*/) override {
+    constexpr double long_enough = 5e-3;
+    constexpr std::size_t most = std::size_t{16} << 20U;
+    team().round_trips(8, 8, {100});
+    std::vector<double> latencies(9);
+    for (double& one : latencies) one = team().round_trips(8, 8, {20}) / 2;
+    latency_ = median(latencies);
+    for (std::size_t bytes = std::size_t{64} << 10U; bytes <= most; bytes *= 4) {
+      team().round_trips(bytes, bytes, {1});
+      const double seconds = team().round_trips(bytes, bytes, {1}) / 2;
+      bandwidth_ = static_cast<double>(bytes) / std::max(seconds - latency_, 1e-9);
+      if (seconds > long_enough) break;
+      look();
+    }
+  }
+
+  std::vector<double> findings() const override { return {latency_, bandwidth_}; }
+  void learn(const std::vector<double>& findings) override {
+    site().levels[level_].latency = findings[0];
+    site().levels[level_].bandwidth = findings[1];
+  }
+
+  std::size_t level_;
+  double latency_ = 0;
+  double bandwidth_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Phase> make_probe(Site& site, std::size_t level, const Phase::Look& look) {
+  return std::make_unique<Probe>(site, level, look);
+}
+
+}  // namespace stretto::bench

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/cases/expectations.hpp"
+
+#include <algorithm>
+
+namespace stretto::bench {
+namespace {
+
+/// A rank's own data, where its call takes them from. A block that is gathered starts with the first element
+/// of its rank's pattern, so that no two blocks are alike.
+Piece given(const Role& role, std::uint64_t generation) {
+  const Content mine = Content::input(role.rank, generation);
+  if (!role.calls_in_place()) return {0, role.input_count(), mine};
+  if (role.collective != Collective::allgather) return {0, role.count, mine};
+  return {role.block_begin(role.rank), role.block_count(role.rank), mine};
+}
+
+std::vector<Piece> gathered(const Role& role, std::uint64_t generation) {
+  std::vector<Piece> pieces;
+  pieces.reserve(static_cast<std::size_t>(role.ranks));
+  for (int rank = 0; rank < role.ranks; ++rank) {
+    pieces.push_back({role.block_begin(rank), role.block_count(rank), Content::input(rank, generation)});
+  }
+  return pieces;
+}
+
+std::vector<Piece> result(const Role& role, std::uint64_t generation) {
+  const Content sum = Content::sum(generation);
+  const std::size_t block_begin = role.block_begin(role.rank);
+  const std::size_t block_count = role.block_count(role.rank);
+  std::vector<Piece> pieces;
+  switch (role.collective) {
+    case Collective::allreduce:
+      return {{0, role.count, sum}};
+    case Collective::bcast:
+      return {{0, role.count, Content::input(role.root, generation)}};
+    case Collective::reduce:
+      if (role.is_root()) pieces.push_back({0, role.count, sum});
+      break;
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
+      return {{0, block_count, sum.from(block_begin)}};
+    case Collective::allgather:
+      return gathered(role, generation);
+    case Collective::gather:
+      if (role.is_root()) return gathered(role, generation);
+      break;
+    case Collective::scatter:
+    case Collective::scatterv:
+      return {{0, block_count, Content::input(role.root, generation).from(block_begin)}};
+    case Collective::alltoall:
+      // From each rank the block that is this one's.
+      pieces = gathered(role, generation);
+      for (Piece& piece : pieces) piece.content = piece.content.from(block_begin);
+      break;
+  }
+  return pieces;
+}
+
+/// Whether the elements [first, last) of the buffer hold what the pieces say of them.
+bool range_holds(const Pattern& pattern, const std::vector<Piece>& pieces, const std::byte* buffer,
+                 std::size_t first, std::size_t last) {
+  return std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+    const std::size_t begin = std::max(first, piece.at);
+    const std::size_t end = std::min(last, piece.at + piece.count);
+    return begin >= end || pattern.holds(buffer, begin, end - begin, piece.content.from(begin - piece.at));
+  });
+}
+
+}  // namespace
+
+Holdings holdings_before(const Role& role, std::uint64_t generation) {
+  if (role.collective == Collective::bcast) {
+    const Content message = Content::input(role.root, generation);
+    return {{}, {{0, role.count, role.is_root() ? message : message.unlike()}}};
+  }
+  if (role.calls_in_place()) return {{}, {given(role, generation)}};
+  return {{given(role, generation)}, {}};
+}
+
+Holdings holdings_after(const Role& role, std::uint64_t generation) {
+  return {holdings_before(role, generation).input, result(role, generation)};
+}
+
+void fill(const Pattern& pattern, const std::vector<Piece>& pieces, std::byte* buffer) {
+  for (const Piece& piece : pieces) pattern.fill(buffer, piece.at, piece.count, piece.content);
+}
+
+bool hold(const Pattern& pattern, const std::vector<Piece>& pieces, const std::byte* buffer) {
+  return range_holds(pattern, pieces, buffer, 0, SIZE_MAX);
+}
+
+bool hold_sampled(const Pattern& pattern, const std::vector<Piece>& pieces, const std::byte* buffer,
+                  std::size_t count, std::uint64_t generation) {
+  constexpr std::size_t windows = 16;
+  constexpr std::size_t width = 64;
+  if (count <= windows * width) return hold(pattern, pieces, buffer);
+  const std::size_t stride = (count - width) / (windows - 1);
+  // The windows at the ends stay where they are; those between move with the generation.
+  const std::size_t shift = generation * 7919 % stride;
+  bool holds = range_holds(pattern, pieces, buffer, 0, width) &&
+               range_holds(pattern, pieces, buffer, count - width, count);
+  for (std::size_t window = 0; window + 1 < windows; ++window) {
+    const std::size_t first = std::min(window * stride + shift, count - width);
+    holds = holds && range_holds(pattern, pieces, buffer, first, first + width);
+  }
+  return holds;
+}
+
+}  // namespace stretto::bench

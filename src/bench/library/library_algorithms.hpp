@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "bench/cases/collective.hpp"
+
+namespace stretto::bench {
+
+/// A control variable of the MPI library, with the values that it has while an algorithm is forced and else.
+struct LibrarySetting {
+  MPI_T_cvar_handle variable;
+  bool is_flag;
+  int forced;
+  int usual;
+};
+
+/// One of the MPI library's own algorithms.
+struct LibraryAlgorithm {
+  /// Calls of it go there: a copy of MPI_COMM_WORLD that was made while the settings were in force.
+  MPI_Comm communicator;
+  std::vector<LibrarySetting> settings;
+};
+
+/// While this lives, the library takes that algorithm on its communicator. nullptr: nothing changes.
+class Forced {
+ public:
+  explicit Forced(const LibraryAlgorithm* algorithm);
+  Forced(const Forced&) = delete;
+  Forced& operator=(const Forced&) = delete;
+  ~Forced();
+
+ private:
+  const LibraryAlgorithm* algorithm_;
+};
+
+/// The MPI library's own algorithms, as specs of the measuring program: `native(ring)`, or, where the library
+/// cuts messages, `native(pipeline:segment_bytes=128KiB)`. They have the library's own names, which it tells
+/// by its control variables (MPI_T); they are looked at when they are first needed, after MPI_Init.
+class LibraryAlgorithms {
+ public:
+  /// The names of those that the library has for a collective in a form; there may be none.
+  static std::vector<std::string> names(Collective collective, Form form);
+  /// Whether they can only be chosen when a job is started: `native(NAME)` is then for a job that was started
+  /// so, and `native` does the same in it.
+  static bool by_launch();
+
+  /// Collective over MPI_COMM_WORLD at the first use of an algorithm. Throws std::invalid_argument with one
+  /// line if there is no such algorithm, or the library was not started so that it can be chosen.
+  const LibraryAlgorithm* find(Collective collective, Form form, const std::string& name);
+
+ private:
+  std::map<std::tuple<Collective, Form, std::string>, LibraryAlgorithm> known_;
+};
+
+}  // namespace stretto::bench

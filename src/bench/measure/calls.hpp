@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bench/cases/cases.hpp"
+#include "bench/cases/pattern.hpp"
+#include "bench/library/library_algorithms.hpp"
+#include "bench/measure/buffers.hpp"
+
+namespace stretto::bench {
+
+/// What of a measurement failed, and why, in a line.
+std::string failure(const std::string& what, int code);
+/// Throws that as a std::runtime_error.
+[[noreturn]] void fail(const std::string& what, int code);
+
+/// A collective on MPI_COMM_WORLD by one spec in one form, as a program would call it: by `native` the
+/// library's own, by `auto` the one in front of it, both without the work of reading a spec. Each buffer pair
+/// has a request of its own, where the form has any. With an algorithm of the library, `spec` is
+/// native(NAME).
+class Call {
+ public:
+  /// Throws std::invalid_argument if the library has no such form. The other functions throw
+  /// std::runtime_error when MPI fails; std::invalid_argument when the library refuses its algorithm.
+  Call(const Role& role, Element element, std::string spec, Form form, Buffers& buffers,
+       const LibraryAlgorithm* algorithm);
+  Call(Call&&) = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  Call& operator=(Call&&) = delete;
+  ~Call();
+
+  /// Of the library; nullptr: it chooses by itself. To be forced while the other functions are called.
+  const LibraryAlgorithm* algorithm() const noexcept { return algorithm_; }
+
+  /// What a program does once, before its calls: makes the request of a persistent one. It is used once,
+  /// since the first start may still set things up.
+  void prepare(std::size_t pair);
+  /// A blocking call has ended after this.
+  void start(std::size_t pair);
+  /// Whether it has ended.
+  bool test(std::size_t pair);
+  void wait(std::size_t pair);
+
+ private:
+  int make(std::size_t pair);
+  template <typename... Arguments>
+  int pass(MPI_Request* request, Arguments... arguments) const;
+  void check(int code) const;
+
+  Role role_;
+  Element element_;
+  std::string spec_;
+  Form form_;
+  Buffers& buffers_;
+  const LibraryAlgorithm* algorithm_;
+  bool is_native_;
+  bool by_name_;  // native or auto
+  void* function_;
+  decltype(&MPI_Start) start_;
+  decltype(&MPI_Test) test_;
+  decltype(&MPI_Wait) wait_;
+  decltype(&MPI_Request_free) free_;
+  std::vector<int> block_counts_;
+  std::vector<int> block_begins_;
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace stretto::bench

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/output/report.hpp"
+
+#include <mpi.h>
+#include <stretto/stretto.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "bench/library/library_algorithms.hpp"
+
+namespace stretto::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void print(const Json& event) {
+  // Texts of an MPI library may hold bytes that are no UTF-8: better replaced than thrown at.
+  std::cout << event.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+}
+
+/// The first words of what the library says about itself: `Open MPI v4.1.4`, `MPICH Version: 4.0.2`.
+std::string library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  PMPI_Get_library_version(text.data(), &length);
+  std::string words;
+  for (const char letter : std::string(text.data(), static_cast<std::size_t>(length))) {
+    if (letter == '\n' || letter == ',') break;
+    const bool space = std::isspace(static_cast<unsigned char>(letter)) != 0;
+    if (!space || (!words.empty() && words.back() != ' ')) words += space ? ' ' : letter;
+  }
+  return words;
+}
+
+}  // namespace
+
+Placement find_placement() {
+  Placement placement;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &placement.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &placement.ranks);
+  MPI_Comm node = MPI_COMM_NULL;
+  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int node_rank = 0;
+  int node_ranks = 0;
+  PMPI_Comm_rank(node, &node_rank);
+  PMPI_Comm_size(node, &node_ranks);
+  PMPI_Comm_free(&node);
+  // Each node counts once, by its first rank.
+  const int counted = node_rank == 0 ? node_ranks : 0;
+  placement.ppn.resize(static_cast<std::size_t>(placement.ranks));
+  PMPI_Gather(&counted, 1, MPI_INT, placement.ppn.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::erase(placement.ppn, 0);
+  return placement;
+}
+
+void report_ready(const Options& usual, const Placement& placement) {
+  Json names = Json::object();
+  for (const CollectiveName& one : collective_names) {
+    for (const Form form : usual.forms) {
+      names[std::string(one.name)][std::string(name_of(form))] =
+          LibraryAlgorithms::names(one.collective, form);
+    }
+  }
+  print({{"event", "ready"},
+         {"library", library_version()},
+         {"ranks", placement.ranks},
+         {"nodes", placement.ppn.size()},
+         {"ppn", placement.ppn},
+         {"algorithms", names},
+         {"by_launch", LibraryAlgorithms::by_launch()},
+         {"stretto", stretto_version()}});
+}
+
+void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement) {
+  std::vector<std::size_t> sizes;
+  for (const Case& one : cases) {
+    if (std::find(sizes.begin(), sizes.end(), one.bytes) == sizes.end()) sizes.push_back(one.bytes);
+  }
+  std::vector<std::string_view> forms;
+  for (const Form form : options.forms) forms.push_back(name_of(form));
+  const char* const progress_thread = std::getenv("STRETTO_PROGRESS_THREAD");
+  print({{"event", "start"},
+         {"collective", names_of(options.collective).name},
+         {"root", options.root},
+         {"library", library_version()},
+         {"ranks", placement.ranks},
+         {"nodes", placement.ppn.size()},
+         {"ppn", placement.ppn},
+         {"specs", options.specs},
+         {"forms", forms},
+         {"progress_thread", progress_thread != nullptr && std::string_view(progress_thread) == "1"},
+         {"test_every", options.test_every},
+         {"sizes", sizes},
+         {"type", options.type},
+         {"stretto", stretto_version()}});
+}
+
+void report_calibration(const Options& options, const Placement& placement) {
+  print({{"event", "start"},
+         {"library", library_version()},
+         {"ranks", placement.ranks},
+         {"nodes", placement.ppn.size()},
+         {"ppn", placement.ppn},
+         {"seconds", options.calibrate_seconds},
+         {"stretto", stretto_version()}});
+}
+
+void report_progress(double done, double total) {
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point last;
+  const Clock::time_point now = Clock::now();
+  if (now - last < std::chrono::milliseconds(100) && done < total) return;
+  last = now;
+  print({{"event", "progress"}, {"done", std::round(done * 100) / 100}, {"total", total}});
+}
+
+void report_result(const Case& one, const Result& result) {
+  print({{"event", "result"},
+         {"bytes", one.bytes},
+         {"in_place", one.in_place},
+         {"spec", result.spec},
+         {"mockup", result.mockup},
+         {"form", name_of(result.form)},
+         {"chosen", result.chosen},
+         {"inner", result.inner},
+         {"with_barrier", result.with_barrier},
+         {"seconds", result.seconds},
+         {"computation", result.computation},
+         {"overlapped", result.overlapped},
+         {"correct", result.correct}});
+}
+
+void report_skipped(const Case& one) {
+  print({{"event", "skipped"}, {"bytes", one.bytes}, {"in_place", one.in_place}});
+}
+
+void report_error(const std::string& message) {
+  print({{"event", "error"}, {"message", message}});
+}
+
+void report_end() {
+  print({{"event", "end"}});
+}
+
+void report_lines(const std::string& lines) {
+  std::cout << lines << std::flush;
+}
+
+}  // namespace stretto::bench

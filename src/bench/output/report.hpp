@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/cases/cases.hpp"
+#include "bench/cases/options.hpp"
+#include "bench/measure/measure.hpp"
+
+namespace stretto::bench {
+
+/// Where the ranks run.
+struct Placement {
+  int rank = 0;
+  int ranks = 1;
+  std::vector<int> ppn;  // ranks of each node, on rank 0 only
+};
+
+/// Collective over MPI_COMM_WORLD.
+Placement find_placement();
+
+/// Events on standard output, a JSON object a line, each flushed at once. Only rank 0 may call these.
+/// Of a job that serves: the library's own algorithms for each collective, in the forms that it measures.
+void report_ready(const Options& usual, const Placement& placement);
+void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement);
+/// The first event of a calibration, whose others are in bench/calibration/phases/phases.hpp.
+void report_calibration(const Options& options, const Placement& placement);
+void report_progress(double done, double total);
+void report_result(const Case& one, const Result& result);
+/// A case that the budget has no time for.
+void report_skipped(const Case& one);
+void report_error(const std::string& message);
+void report_end();
+/// Events that are written out already, each with the end of its line.
+void report_lines(const std::string& lines);
+
+}  // namespace stretto::bench

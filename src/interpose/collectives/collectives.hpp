@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's collectives. Empty result: the call is the library's, whose own function must be called with
+// the arguments as they are (`form` says whether that is to be counted). Otherwise an MPI error code, already
+// reported through the handler of `comm`; after a success, a call that is not blocking has its request.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "interpose/session/call_traits.hpp"
+
+namespace stretto {
+
+std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                              MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+
+/// Count is int or MPI_Count.
+template <typename Count>
+std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* recvbuf, const Count* recvcounts,
+                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, void* recvbuf,
+                                            std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op,
+                                            MPI_Comm comm);
+
+std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
+                             MPI_Comm comm);
+
+std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t sendcount,
+                                 MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
+                                 MPI_Datatype recvtype, MPI_Comm comm);
+
+}  // namespace stretto

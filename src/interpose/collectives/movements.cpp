@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI_Bcast and MPI_Allgather: their messages are bytes (engine/packing.hpp).
+#include <memory>
+#include <optional>
+
+#include "engine/channel.hpp"
+#include "engine/packing.hpp"
+#include "interpose/collectives/collectives.hpp"
+#include "interpose/collectives/overlap.hpp"
+#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+namespace {
+
+/// A broadcast: packed on the root before, unpacked on the others after.
+class Broadcast final : public Message {
+ public:
+  Broadcast(void* buffer, std::size_t count, MPI_Datatype datatype, int root, bool is_root)
+      : packed_(buffer, count, datatype, channel_pool().comm()), count_(count), is_root_(is_root) {
+    call = Call::whole(packed_.data(), packed_.data(), packed_.bytes(), byte_element());
+    call.root = root;
+    call.in_place = true;
+  }
+
+  int begin() override { return is_root_ ? packed_.pack(0, count_) : MPI_SUCCESS; }
+  int finish() override { return is_root_ ? MPI_SUCCESS : packed_.unpack(); }
+  void abandon() override { packed_.abandon(); }
+
+ private:
+  PackedElements packed_;
+  std::size_t count_;
+  bool is_root_;
+};
+
+struct Contribution {
+  void* buffer;
+  std::size_t count;
+  MPI_Datatype datatype;
+};
+
+/// An allgather of equal blocks.
+class Gathering final : public Message {
+ public:
+  /// Without a `sent` one (MPI_IN_PLACE) the contribution stands in its place in the receive buffer.
+  Gathering(const std::optional<Contribution>& sent, const Contribution& received, int ranks, int rank)
+      : result_(received.buffer, received.count * static_cast<std::size_t>(ranks), received.datatype,
+                channel_pool().comm()),
+        rank_(static_cast<std::size_t>(rank)),
+        count_(sent ? sent->count : received.count) {
+    const std::size_t block = result_.bytes() / static_cast<std::size_t>(ranks);
+    for (int i = 0; i <= ranks; ++i) borders_.push_back(static_cast<std::size_t>(i) * block);
+    call = Call::whole(result_.data(), result_.data(), result_.bytes(), byte_element());
+    call.borders = borders_;
+    call.in_place = !sent;
+    if (!sent) return;
+    own_.emplace(sent->buffer, sent->count, sent->datatype, channel_pool().comm());
+    call.input = own_->data();
+    call.input_holds = {borders_[rank_], block};
+  }
+
+  int begin() override { return own_ ? own_->pack(0, count_) : result_.pack(rank_ * count_, count_); }
+  int finish() override { return result_.unpack(); }
+  void abandon() override {
+    result_.abandon();
+    if (own_) own_->abandon();
+  }
+
+ private:
+  PackedElements result_;
+  std::optional<PackedElements> own_;
+  std::size_t rank_;
+  std::size_t count_;  // of the contribution
+};
+
+}  // namespace
+
+std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
+                             MPI_Comm comm) {
+  const std::size_t predefined = predefined_size(datatype);
+  if (count < 0 || (count > 0 && buffer == nullptr && predefined != 0)) return std::nullopt;
+  const auto elements = static_cast<std::size_t>(count);
+  if (!form.forced && predefined != 0 &&
+      elements * predefined < session.native_floor(Collective::bcast, form.face)) {
+    return std::nullopt;
+  }
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || root < 0 || root >= state->topology().ranks()) return std::nullopt;
+  const std::optional<std::size_t> element_bytes = signature_bytes(datatype);
+  const CallTraits traits{.collective = Collective::bcast,
+                          .bytes = elements * element_bytes.value_or(0),
+                          .root = root,
+                          .understood = element_bytes.has_value(),
+                          .element_bytes = element_bytes.value_or(0)};
+  return carry_out(form, traits,
+                   {.datatype = datatype, .other_datatype = mpi.datatype_null, .op = mpi.op_null}, comm,
+                   state, [&] { return Broadcast(buffer, elements, datatype, root, state->rank() == root); });
+}
+
+std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t sendcount,
+                                 MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
+                                 MPI_Datatype recvtype, MPI_Comm comm) {
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
+  const int ranks = state->topology().ranks();
+  // An error, though one that some libraries bear: one's own block in its place, but no MPI_IN_PLACE. (Not so
+  // of derived types, which may lie between each other.)
+  const std::size_t sent_size = in_place ? 0 : predefined_size(sendtype);
+  if (overlap(sendbuf, static_cast<std::size_t>(sendcount) * sent_size, recvbuf,
+              static_cast<std::size_t>(recvcount) * static_cast<std::size_t>(ranks) *
+                  predefined_size(recvtype))) {
+    return std::nullopt;
+  }
+  const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
+  const std::size_t block = static_cast<std::size_t>(recvcount) * element_bytes.value_or(0);
+  const std::size_t bytes = block * static_cast<std::size_t>(ranks);
+  if (!form.forced && element_bytes && bytes < session.native_floor(Collective::allgather, form.face)) {
+    return std::nullopt;
+  }
+  // What is sent must be what is received; the library says so if it is not.
+  const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sendtype);
+  const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == block;
+  const CallTraits traits{.collective = Collective::allgather,
+                          .bytes = bytes,
+                          .understood = element_bytes && sent_bytes && matches,
+                          .element_bytes = element_bytes.value_or(0)};
+  const ProgramHandles handles{
+      .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
+  return carry_out(form, traits, handles, comm, state, [&] {
+    std::optional<Contribution> sent;
+    // Nothing is ever written to the input (proven).
+    if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
+    return Gathering(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks, state->rank());
+  });
+}
+
+}  // namespace stretto

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/collectives/native_call.hpp"
+
+#include "interpose/observe/statistics.hpp"
+#include "interpose/session/clock.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+
+ToldCall::ToldCall(const LibraryCall& call, Face face)
+    : call_(call),
+      began_(seconds_now()),
+      trace_(call.state->native_only() ? nullptr
+                                       : trace_call(call.state, call.traits, Spec{}, face, call.sequence)) {
+  watch(*this);
+}
+
+ToldCall::~ToldCall() {
+  unwatch(*this);
+  if (!session.counts_calls()) return;
+  record_call(call_.traits.collective, call_.traits.bytes, Spec{}, seconds_now() - began_);
+}
+
+bool ToldCall::try_describe(std::string& text) {
+  text = describe_call(*call_.state, call_.traits, Spec{}, call_.sequence) +
+         " has not ended: it is in the MPI library";
+  return true;
+}
+
+}  // namespace stretto

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter and MPI_Reduce_scatter_block.
+#include <memory>
+#include <vector>
+
+#include "engine/native_execution.hpp"
+#include "interpose/collectives/collectives.hpp"
+#include "interpose/collectives/overlap.hpp"
+#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/handles/known_operation.hpp"
+#include "interpose/interface/group.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+namespace {
+
+/// Whether the arguments are an error, or a form that only the library knows. It will say so itself.
+bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count, bool predefined_type) {
+  if (count < 0) return true;
+  if (count == 0) return false;
+  if (recvbuf == MPI_IN_PLACE) return true;
+  // MPI_BOTTOM with a datatype of absolute addresses is no error.
+  if (sendbuf == recvbuf && recvbuf != nullptr) return true;
+  return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
+}
+
+bool is_small(const Form& form, Collective collective, std::size_t bytes) {
+  return !form.forced && bytes < session.native_floor(collective, form.face);
+}
+
+CallTraits traits_of(Collective collective, std::size_t elements, const std::optional<Element>& element,
+                     std::size_t predefined, int root = 0) {
+  return {.collective = collective,
+          .bytes = elements * (element ? static_cast<std::size_t>(element->size) : predefined),
+          .root = root,
+          .commutative = !element || element->commutative,
+          .understood = element.has_value(),
+          .element_bytes = element ? static_cast<std::size_t>(element->size) : predefined,
+          .operation = session.settings.check && element ? number_of_operation(element->op) : 0,
+          .calls_program = element && element->kernel == nullptr && is_program_operation(element->op) &&
+                           !is_group_operation(element->op),
+          .blocks_in_segments = element && NativeExecution::may_block(collective, *element)};
+}
+
+ProgramHandles handles_of(const std::optional<Element>& element) {
+  if (!element) return {};
+  return {.datatype = element->datatype,
+          .other_datatype = mpi.datatype_null,
+          .op = element->kernel != nullptr ? mpi.op_null : element->op};
+}
+
+const void* input_of(const void* sendbuf, void* recvbuf) {
+  return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+}
+
+/// Both forms of reduce-scatter: `mine` is this rank's block of all elements. make_borders() says where each
+/// block begins; nothing is made of it for a call that is the library's.
+template <typename MakeBorders>
+std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf, std::size_t elements,
+                                 const Range& mine, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                 const std::shared_ptr<Communicator>& state,
+                                 const MakeBorders& make_borders) {
+  const std::size_t predefined = predefined_size(datatype);
+  if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined))
+    return std::nullopt;
+  const auto count = static_cast<std::int64_t>(mine.count);
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  if (recvbuf == MPI_IN_PLACE || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
+      (!in_place && overlap(sendbuf, elements * predefined, recvbuf, mine.count * predefined)) ||
+      (!in_place && is_for_library(sendbuf, recvbuf, count, predefined != 0))) {
+    return std::nullopt;
+  }
+  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
+  return carry_out(form, traits_of(Collective::reduce_scatter, elements, element, predefined),
+                   handles_of(element), comm, state, [&] {
+                     return Message({.input = input_of(sendbuf, recvbuf),
+                                     .output = recvbuf,
+                                     .element = with_known_kernel(element.value()),
+                                     .count = elements,
+                                     .input_holds = {0, elements},
+                                     .output_holds = mine,
+                                     .in_place = in_place},
+                                    make_borders());
+                   });
+}
+
+}  // namespace
+
+std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  const std::size_t predefined = predefined_size(datatype);
+  if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
+  const auto elements = static_cast<std::size_t>(count);
+  if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined)) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  // A handle that is no communicator any more: the program's handler has been called.
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr) return std::nullopt;
+  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
+  return carry_out(form, traits_of(Collective::allreduce, elements, element, predefined), handles_of(element),
+                   comm, state, [&] {
+                     Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
+                                             with_known_kernel(element.value()));
+                     call.in_place = sendbuf == MPI_IN_PLACE;
+                     return Message(call);
+                   });
+}
+
+std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                              MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
+  const std::size_t predefined = predefined_size(datatype);
+  if (count < 0) return std::nullopt;
+  const auto elements = static_cast<std::size_t>(count);
+  if (predefined != 0 && is_small(form, Collective::reduce, elements * predefined)) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || root < 0 || root >= state->topology().ranks()) return std::nullopt;
+  const bool is_root = state->rank() == root;
+  // Only the root's receive buffer means anything.
+  if (is_root ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
+              : count > 0 && (sendbuf == MPI_IN_PLACE || (sendbuf == nullptr && predefined != 0))) {
+    return std::nullopt;
+  }
+  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
+  return carry_out(form, traits_of(Collective::reduce, elements, element, predefined, root),
+                   handles_of(element), comm, state, [&] {
+                     Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr,
+                                             elements, with_known_kernel(element.value()));
+                     call.in_place = is_root && sendbuf == MPI_IN_PLACE;
+                     if (!is_root) call.output_holds = {};
+                     call.root = root;
+                     return Message(call);
+                   });
+}
+
+template <typename Count>
+std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* recvbuf, const Count* recvcounts,
+                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || recvcounts == nullptr || state->topology().ranks() == 0) return std::nullopt;
+  const int ranks = state->topology().ranks();
+  std::size_t elements = 0;
+  Range mine;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (recvcounts[rank] < 0) return std::nullopt;
+    const auto count = static_cast<std::size_t>(recvcounts[rank]);
+    if (rank == state->rank()) mine = {elements, count};
+    elements += count;
+  }
+  return reduce_blocks(form, sendbuf, recvbuf, elements, mine, datatype, op, comm, state, [&] {
+    std::vector<std::size_t> borders{0};
+    borders.reserve(static_cast<std::size_t>(ranks) + 1);
+    for (int rank = 0; rank < ranks; ++rank)
+      borders.push_back(borders.back() + static_cast<std::size_t>(recvcounts[rank]));
+    return borders;
+  });
+}
+
+template std::optional<int> try_reduce_scatter(Form&, const void*, void*, const int*, MPI_Datatype, MPI_Op,
+                                               MPI_Comm);
+template std::optional<int> try_reduce_scatter(Form&, const void*, void*, const std::int64_t*, MPI_Datatype,
+                                               MPI_Op, MPI_Comm);
+
+std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, void* recvbuf,
+                                            std::int64_t recvcount, MPI_Datatype datatype, MPI_Op op,
+                                            MPI_Comm comm) {
+  if (recvcount < 0) return std::nullopt;
+  const auto block = static_cast<std::size_t>(recvcount);
+  // No communicator that Stretto serves has more ranks than MPI_COMM_WORLD.
+  const std::size_t at_most = block * static_cast<std::size_t>(session.topology.ranks());
+  const std::size_t predefined = predefined_size(datatype);
+  if (predefined != 0 && is_small(form, Collective::reduce_scatter, at_most * predefined))
+    return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
+  const auto ranks = static_cast<std::size_t>(state->topology().ranks());
+  const Range mine{block * static_cast<std::size_t>(state->rank()), block};
+  return reduce_blocks(form, sendbuf, recvbuf, block * ranks, mine, datatype, op, comm, state, [&] {
+    std::vector<std::size_t> borders(ranks + 1);
+    for (std::size_t rank = 0; rank < borders.size(); ++rank) borders[rank] = rank * block;
+    return borders;
+  });
+}
+
+}  // namespace stretto

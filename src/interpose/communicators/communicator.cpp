@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/communicators/communicator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "engine/native_execution.hpp"
+#include "interpose/communicators/returned_errors.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/entry.hpp"
+#include "interpose/session/session.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+/// An attribute of one of the program's communicators.
+struct Attachment {
+  std::shared_ptr<Communicator> state;
+};
+
+/// A sum over the ranks.
+std::uint32_t sum_of(const std::vector<int>& ranks_in_world) {
+  std::uint32_t sum = 2166136261U;  // FNV-1a
+  for (const int rank : ranks_in_world) sum = (sum ^ static_cast<std::uint32_t>(rank)) * 16777619U;
+  return sum;
+}
+
+/// Such as 8@1f3a77c2: the ranks, and a sum over them.
+std::string make_label(const std::vector<int>& ranks_in_world) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%zu@%08x", ranks_in_world.size(), sum_of(ranks_in_world));
+  return text.data();
+}
+
+CommunicatorId make_id(const std::vector<int>& ranks_in_world) {
+  static std::mutex mutex;
+  static auto& known = make_immortal<std::map<std::uint64_t, std::uint64_t>>();
+  const std::uint64_t group = (std::uint64_t{ranks_in_world.size()} << 32) | sum_of(ranks_in_world);
+  const std::lock_guard lock(mutex);
+  return {group, known[group]++};
+}
+
+std::mutex registry_mutex;
+std::set<Attachment*>& registry() {
+  static auto& all = make_immortal<std::set<Attachment*>>();
+  return all;
+}
+
+int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
+  auto* attachment = static_cast<Attachment*>(value);
+  {
+    const std::lock_guard lock(registry_mutex);
+    if (registry().erase(attachment) == 0) return MPI_SUCCESS;
+  }
+  attachment->state->forget_handle();
+  delete attachment;
+  return MPI_SUCCESS;
+}
+
+#ifdef STRETTO_ABI_MPICH
+constexpr bool must_outlive_agreement = false;
+
+/// As in MPICH's handle layout; what is no communicator is for the library to complain about.
+bool may_be_communicator(MPI_Comm comm) {
+  const auto bits = static_cast<unsigned>(comm);
+  return comm != MPI_COMM_NULL && (bits >> 30) != 0 && ((bits >> 26) & 0xf) == 0x1;
+}
+#else
+/// Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the
+/// library's is under way on it, as the agreement on tags is. MPICH keeps what it needs.
+constexpr bool must_outlive_agreement = true;
+
+bool may_be_communicator(MPI_Comm comm) {
+  return comm != nullptr && comm != mpi.comm_null;
+}
+#endif
+
+}  // namespace
+
+Communicator::Communicator(MPI_Comm users) : users_(users) {
+  int is_inter = 0;
+  int ranks = 1;
+  mpi.Comm_test_inter(users, &is_inter);
+  mpi.Comm_size(users, &ranks);
+  mpi.Comm_rank(users, &rank_);
+  native_only_ = is_inter != 0 || ranks < 2;
+  if (!native_only_) find_topology(ranks);
+}
+
+void Communicator::find_topology(int ranks) {
+  std::vector<int> here(static_cast<std::size_t>(ranks));
+  std::vector<int> in_world(here.size());
+  std::iota(here.begin(), here.end(), 0);
+  MPI_Group group{};
+  mpi.Comm_group(users_, &group);
+  const int error =
+      mpi.Group_translate_ranks(group, ranks, here.data(), session.world_group, in_world.data());
+  mpi.Group_free(&group);
+  // Ranks that were spawned or connected to have a world of their own; each side sees the other as undefined.
+  if (error != MPI_SUCCESS || std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) {
+    native_only_ = true;
+    return;
+  }
+  std::vector<int> nodes;
+  std::vector<int> sockets;
+  std::vector<int> numas;
+  for (const int rank : in_world) {
+    const auto i = static_cast<std::size_t>(rank);
+    nodes.push_back(session.topology.node_of[i]);
+    sockets.push_back(session.topology.socket_of[i]);
+    numas.push_back(session.topology.numa_of[i]);
+  }
+  topology_ = Topology::from_labels(nodes, sockets, numas);
+  if (session.table) {
+    table_shape_ = session.table->find_shape(topology_.nodes, topology_.min_ppn, topology_.max_ppn);
+  }
+  label_ = make_label(in_world);
+  id_ = make_id(in_world);
+  ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
+}
+
+Communicator::~Communicator() {
+  online_.conclude(*this);
+  // A communicator may be freed before its ranks have agreed.
+  let_open(std::move(channel_));
+  let_open(std::move(persistent_channel_));
+}
+
+const std::shared_ptr<Channel>& Communicator::channel() {
+  if (!channel_) channel_ = std::make_shared<Channel>(users_, topology_.ranks());
+  return channel_;
+}
+
+const std::shared_ptr<Channel>& Communicator::channel_with_fresh(std::size_t tags) {
+  if (!persistent_channel_ || !persistent_channel_->has_fresh(tags)) {
+    persistent_channel_ = std::make_shared<Channel>(users_, topology_.ranks());
+  }
+  return persistent_channel_;
+}
+
+bool Communicator::is_opening() const {
+  const auto opens = [](const std::shared_ptr<Channel>& channel) {
+    return channel && channel->progress() == Channel::State::opening;
+  };
+  return opens(channel_) || opens(persistent_channel_);
+}
+
+std::string Communicator::label() const {
+  const bool has_number = channel_ && channel_->progress() == Channel::State::open;
+  return label_ + (has_number ? "." + std::to_string(channel_->number()) : "");
+}
+
+Communicator::Key Communicator::key_of(const CallTraits& traits, const Spec& spec) {
+  return {traits.collective, has_root(traits.collective) ? traits.root : 0, spec};
+}
+
+std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const Spec& spec, bool persistent) {
+  if (spec.is_native()) {
+    return std::make_unique<NativeExecution>(traits.collective, users_, spec.pipelining);
+  }
+  const Key key = key_of(traits, spec);
+  if (!persistent) {
+    const std::lock_guard guard(lock_);
+    const auto found =
+        std::find_if(idle_.begin(), idle_.end(), [&](const IdleExecution& idle) { return idle.key == key; });
+    if (found != idle_.end()) {
+      std::unique_ptr<Execution> execution = std::move(found->execution);
+      idle_.erase(found);
+      return execution;
+    }
+  }
+  const Recipe& recipe = spec.recipe;
+  return std::make_unique<ScheduleExecution>(
+      channel_pool().comm(), ranks_in_world_, build(recipe, topology_, key.root, rank_),
+      recipe.algorithm->stays_whole() ? Pipelining{} : pipelining_of(spec),
+      persistent ? Keep::requests : Keep::nothing);
+}
+
+Pipelining Communicator::pipelining_of(const Spec& spec) {
+  Pipelining pipelining = spec.pipelining;
+  pipelining.window = std::min(static_cast<int>(pipelining.in_flight()), channel_pool().tags());
+  return pipelining;
+}
+
+bool Communicator::is_revoked() const {
+#ifdef STRETTO_ABI_OPENMPI
+  // Null where there is no fault tolerance, or it is off.
+  using IsRevoked = int(MPI_Comm, int*);
+  static auto* const ask = [] {
+    const auto* enabled = static_cast<const bool*>(mpi_symbol("ompi_ftmpi_enabled"));
+    const bool may_be = enabled != nullptr && *enabled;
+    return may_be ? reinterpret_cast<IsRevoked*>(mpi_symbol("PMPIX_Comm_is_revoked")) : nullptr;
+  }();
+  int revoked = 0;
+  return ask != nullptr && !is_freed_ && ask(users_, &revoked) == MPI_SUCCESS && revoked != 0;
+#else
+  return false;
+#endif
+}
+
+void Communicator::give_back(const CallTraits& traits, const Spec& spec,
+                             std::unique_ptr<Execution> execution) {
+  if (spec.is_native()) return;
+  const std::lock_guard guard(lock_);
+  idle_.push_front({key_of(traits, spec), std::move(execution)});
+  if (idle_.size() > most_idle) idle_.pop_back();
+}
+
+void Communicator::call_error_handler(int error) const {
+  mpi.Comm_call_errhandler(is_freed_ ? mpi.comm_world : users_, error);
+}
+
+MPI_Errhandler Communicator::error_handler() const {
+  MPI_Errhandler handler{};
+  mpi.Comm_get_errhandler(is_freed_ ? mpi.comm_world : users_, &handler);
+  MPI_Errhandler reference = handler;
+  mpi.Errhandler_free(&reference);
+  return handler;
+}
+
+bool Communicator::ends_job_on_error() const {
+  return error_handler() == mpi.errors_are_fatal;
+}
+
+bool Communicator::wants_returned_errors() const {
+#ifdef STRETTO_ABI_MPICH
+  return stretto::wants_returned_errors(error_handler());
+#else
+  return false;
+#endif
+}
+
+namespace {
+
+/// nullptr if it has none yet.
+std::shared_ptr<Communicator> known_communicator(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (!may_be_communicator(comm) ||
+      mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS ||
+      found == 0) {
+    return nullptr;
+  }
+  return static_cast<Attachment*>(value)->state;
+}
+
+}  // namespace
+
+int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
+  state = nullptr;
+  if (!may_be_communicator(comm)) return MPI_SUCCESS;
+  void* value = nullptr;
+  int found = 0;
+  int error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
+  if (error != MPI_SUCCESS) return error;
+  if (found != 0) {
+    state = static_cast<Attachment*>(value)->state;
+    return MPI_SUCCESS;
+  }
+  // Another thread may be at it: a communicator has one state.
+  static std::mutex making;
+  const std::lock_guard one_at_a_time(making);
+  error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
+  if (error != MPI_SUCCESS) return error;
+  if (found != 0) {
+    state = static_cast<Attachment*>(value)->state;
+    return MPI_SUCCESS;
+  }
+  auto made = std::make_unique<Attachment>(Attachment{std::make_shared<Communicator>(comm)});
+  error = mpi.Comm_set_attr(comm, session.keyval, made.get());
+  if (error != MPI_SUCCESS) return error;
+  const std::lock_guard lock(registry_mutex);
+  registry().insert(made.get());
+  state = made.release()->state;
+  return MPI_SUCCESS;
+}
+
+void wait_until_opened(MPI_Comm comm) {
+  const bool may_be_opening = has_outstanding() || !session.settings.trace_folder.empty();
+  if (!must_outlive_agreement || !session.active || !may_be_opening) return;
+  if (const std::shared_ptr<Communicator> state = known_communicator(comm)) {
+    wait_until([&] { return !state->is_opening(); });
+  }
+}
+
+STRETTO_TAKE_OVER(Comm_free, (void* comm), {
+  auto* handle = static_cast<MPI_Comm*>(comm);
+  if (handle != nullptr && !next.was_looked_at()) wait_until_opened(*handle);
+  return next(comm);
+})
+
+int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+void make_communicator_keyval() {
+  mpi.Comm_create_keyval(&copy_nothing, &detach, &session.keyval, nullptr);
+}
+
+void free_all_communicators() {
+  // The attributes stay behind: their delete callback finds them gone from the registry.
+  std::set<Attachment*> all;
+  {
+    const std::lock_guard lock(registry_mutex);
+    all.swap(registry());
+  }
+  for (Attachment* attachment : all) delete attachment;
+  wait_for_opening_channels();
+  mpi.Comm_free_keyval(&session.keyval);
+}
+
+}  // namespace stretto

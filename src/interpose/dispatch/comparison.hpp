@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// STRETTO_CHECK=1: before a call is carried out, the ranks of its communicator tell each other what they
+// call. Where that does not match, MPI leaves open what happens (a wrong result, a hang, a crash); here the
+// job ends with one line that names the ranks and both values.
+#pragma once
+
+#include <memory>
+
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/session/call_traits.hpp"
+
+namespace stretto {
+
+class Operation;
+
+/// Compares a call across the ranks of its communicator. A blocking call waits for that; of others it goes on
+/// in the background, and the result is the operation that must end before the call may begin.
+/// `spec` is what the call will be carried out by: for the watchdog.
+std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                   const Spec& spec, Face face);
+
+}  // namespace stretto

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/dispatch/online.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/clock.hpp"
+#include "interpose/session/session.hpp"
+#include "select/learned.hpp"
+#include "select/library_name.hpp"
+#include "select/near_best.hpp"
+#include "select/table_file.hpp"
+#include "text/json_reader.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t most_candidates = 8;
+
+std::mutex mutex;
+std::vector<Learned>& all_learned() {
+  static auto& all = make_immortal<std::vector<Learned>>();
+  return all;
+}
+
+std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
+  const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
+  std::vector<Candidate> all =
+      near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
+  // What is adopted must serve every call of the class.
+  traits.bytes = 2 * traits.bytes - 1;
+  std::erase_if(all, [&](const Candidate& candidate) {
+    return !find_misfit(candidate.spec, traits, state.topology()).empty();
+  });
+  if (all.size() > most_candidates) all.resize(most_candidates);
+  return all;
+}
+
+/// All ranks come here in the same call, since a learner goes by the sequence of calls and by what was agreed
+/// on; so the library's blocking allreduce on the program's communicator is in the same order everywhere: MPI
+/// has the program make this call in that order too, and whatever the program has started on it before was
+/// started before on all ranks. Meanwhile the helper thread goes on with what is outstanding, as in a call
+/// that is left to the library.
+void agree(Learner& learner, const Communicator& state, const CallTraits& traits, const Spec& spec,
+           MPI_Comm comm) {
+  const AwaitedCall awaited(state, traits, spec);
+  const WaitingElsewhere elsewhere;
+  const double began = seconds_now();
+  Learner::Figures figures = learner.figures(began);
+  // An error has been told to the program's handler; the call that follows meets it as well.
+  if (mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
+                    comm) != MPI_SUCCESS) {
+    return;
+  }
+  learner.agree(figures, seconds_now() - began);
+}
+
+/// Why nothing is saved, whatever is learned; empty: it is.
+std::string reason_not_to_save() {
+  if (session.settings.table_file == "none") return "because of STRETTO_TABLE=none";
+  if (!session.table) return {};
+  const TableFit fit = find_fit(*session.table, session.library);
+  return fit.remark.empty() ? "" : "since " + session.table_path + " " + fit.remark;
+}
+
+}  // namespace
+
+Learner* Online::consider(const Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
+  const Key key{traits.collective, std::bit_floor(traits.bytes),
+                has_root(traits.collective) ? traits.root : 0, traits.commutative};
+  auto found = learners_.find(key);
+  if (found == learners_.end()) {
+    if (learners_.size() == most_learners) return nullptr;
+    CallTraits least = traits;
+    least.bytes = std::get<std::size_t>(key);
+    found = learners_.try_emplace(key, spec, candidates_for(state, least, spec), seconds_now()).first;
+  }
+  Learner& learner = found->second;
+  if (learner.wants_agreement()) agree(learner, state, traits, spec, comm);
+  if (const Spec* other = learner.begin(traits.bytes)) spec = *other;
+  return learner.is_settled() ? nullptr : &learner;
+}
+
+void Online::conclude(const Communicator& state) const {
+  if (session.world_rank != 0) return;
+  for (const auto& [key, learner] : learners_) {
+    const auto& [collective, bytes, root, commutative] = key;
+    const std::optional<Learner::Outcome> outcome = learner.outcome();
+    // A table does not tell operations that commute from others.
+    if (!outcome || !commutative) continue;
+    const CallTraits traits{.collective = collective, .bytes = bytes, .root = root};
+    const std::lock_guard lock(mutex);
+    all_learned().push_back({.shape = shape_of(traits, state.topology(), Face::blocking),
+                             .spec = outcome->spec,
+                             .gain = outcome->gain,
+                             .seconds = outcome->seconds});
+  }
+}
+
+LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)
+    : state_(std::move(state)), learner_(learner), began_(seconds_now()) {}
+
+LearningCall::~LearningCall() {
+  learner_.end(seconds_now() - began_);
+}
+
+void begin_online() {
+  const Settings& settings = session.settings;
+  session.online_floors.fill(SIZE_MAX);
+  if (!settings.online) return;
+  if (settings.reproducible || settings.check) {
+    complain_once_on_rank_0("STRETTO_ONLINE has no effect with " +
+                            std::string(settings.check ? "STRETTO_CHECK" : "STRETTO_REPRODUCIBLE"));
+    return;
+  }
+  if (const std::string reason = reason_not_to_save(); !reason.empty()) {
+    complain_once_on_rank_0("STRETTO_ONLINE: what is learned is not saved, " + reason);
+  }
+  for (const Collective collective : collectives) {
+    if (settings.forced_for(collective)) {
+      complain_once_on_rank_0("STRETTO_ONLINE has no effect on " + std::string(name_of(collective)) +
+                              ", because of " + variable_of(collective));
+      continue;
+    }
+    session.online_floors[static_cast<std::size_t>(collective)] =
+        session.choice_floor(collective, Face::blocking);
+  }
+}
+
+std::string save_learned() {
+  const std::lock_guard lock(mutex);
+  const auto name = parse_library_name(session.library);
+  if (all_learned().empty() || !reason_not_to_save().empty() || !name) return {};
+  // Another job may have written it since this one began.
+  const TableFile now = read_table_file(session.settings.table_file, name->family);
+  const std::string path = now.path.empty() ? default_table_path(name->family) : now.path;
+  const std::string failed = "STRETTO_ONLINE: " + path + ": ";
+  if (path.empty())
+    return "STRETTO_ONLINE: there is no place for a table: neither HOME nor STRETTO_TABLE is set";
+  if (!now.error.empty() && !now.is_missing) return failed + now.error + "; what was learned is not saved";
+  try {
+    const std::string text = merge_learned(now.text, name->name, all_learned());
+    if (const std::string error = write_table_file(path, text); !error.empty()) {
+      return failed + error + "; what was learned is not saved";
+    }
+  } catch (const FormatError& error) {
+    return failed + error.what() + "; what was learned is not saved";
+  }
+  return {};
+}
+
+}  // namespace stretto

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI's other functions that may wait for another rank: while they do, outstanding operations go on. Where
+// there is a non-blocking form, it takes the call, and this thread makes progress itself; otherwise the
+// helper thread does. (A native collective must stay what it is: MPI does not match MPI_Ibarrier with
+// MPI_Barrier, and other ranks may have nothing outstanding.) functions.txt says which they are.
+#include <array>
+
+#include "interpose/collectives/collective_forms.hpp"
+#include "interpose/operations/requests.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/entry.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+namespace {
+
+/// Waits for a request as the function would that it stands for; `started`: whether that could be started.
+int finish(int started, MPI_Request& request, MPI_Status* status) {
+  if (started != MPI_SUCCESS) return started;
+  int result = MPI_SUCCESS;
+  wait_until([&] {
+    int done = 0;
+    result = mpi.Test(&request, &done, status);
+    return result != MPI_SUCCESS || done != 0;
+  });
+  return result;
+}
+
+}  // namespace
+
+#define STRETTO_SEND(name, start)                                                                     \
+  STRETTO_TAKE_OVER(                                                                                  \
+      name, (const void* buffer, int count, RawHandle datatype, int dest, int tag, RawHandle comm), { \
+        if (!has_outstanding() || next.was_looked_at()) {                                             \
+          return next(buffer, count, datatype, dest, tag, comm);                                      \
+        }                                                                                             \
+        MPI_Request request = mpi.request_null;                                                       \
+        return finish(mpi.start(buffer, count, from_raw<MPI_Datatype>(datatype), dest, tag,           \
+                                from_raw<MPI_Comm>(comm), &request),                                  \
+                      request, MPI_STATUS_IGNORE);                                                    \
+      })
+STRETTO_SEND(Send, Isend)
+STRETTO_SEND(Ssend, Issend)
+STRETTO_SEND(Rsend, Irsend)
+
+STRETTO_TAKE_OVER(
+    Recv, (void* buffer, int count, RawHandle datatype, int source, int tag, RawHandle comm, void* status), {
+      if (!has_outstanding() || next.was_looked_at()) {
+        return next(buffer, count, datatype, source, tag, comm, status);
+      }
+      MPI_Request request = mpi.request_null;
+      return finish(mpi.Irecv(buffer, count, from_raw<MPI_Datatype>(datatype), source, tag,
+                              from_raw<MPI_Comm>(comm), &request),
+                    request, static_cast<MPI_Status*>(status));
+    })
+
+STRETTO_TAKE_OVER(Probe, (int source, int tag, RawHandle comm, void* status), {
+  if (!has_outstanding() || next.was_looked_at()) return next(source, tag, comm, status);
+  int result = MPI_SUCCESS;
+  wait_until([&] {
+    int arrived = 0;
+    result = mpi.Iprobe(source, tag, from_raw<MPI_Comm>(comm), &arrived, static_cast<MPI_Status*>(status));
+    return result != MPI_SUCCESS || arrived != 0;
+  });
+  return result;
+})
+
+STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, void* status), {
+  if (!has_outstanding() || next.was_looked_at()) return next(source, tag, comm, message, status);
+  int result = MPI_SUCCESS;
+  wait_until([&] {
+    int arrived = 0;
+    result = mpi.Improbe(source, tag, from_raw<MPI_Comm>(comm), &arrived, static_cast<MPI_Message*>(message),
+                         static_cast<MPI_Status*>(status));
+    return result != MPI_SUCCESS || arrived != 0;
+  });
+  return result;
+})
+
+STRETTO_TAKE_OVER(Mrecv, (void* buffer, int count, RawHandle datatype, void* message, void* status), {
+  if (!has_outstanding() || next.was_looked_at()) return next(buffer, count, datatype, message, status);
+  MPI_Request request = mpi.request_null;
+  return finish(mpi.Imrecv(buffer, count, from_raw<MPI_Datatype>(datatype),
+                           static_cast<MPI_Message*>(message), &request),
+                request, static_cast<MPI_Status*>(status));
+})
+
+STRETTO_TAKE_OVER(Sendrecv,
+                  (const void* sendbuf, int sendcount, RawHandle sendtype, int dest, int sendtag,
+                   void* recvbuf, int recvcount, RawHandle recvtype, int source, int recvtag, RawHandle comm,
+                   void* status),
+                  {
+                    if (!has_outstanding() || next.was_looked_at()) {
+                      return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                                  source, recvtag, comm, status);
+                    }
+                    MPI_Request receives = mpi.request_null;
+                    MPI_Request sends = mpi.request_null;
+                    int error = mpi.Irecv(recvbuf, recvcount, from_raw<MPI_Datatype>(recvtype), source,
+                                          recvtag, from_raw<MPI_Comm>(comm), &receives);
+                    if (error != MPI_SUCCESS) return error;
+                    const int started = mpi.Isend(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), dest,
+                                                  sendtag, from_raw<MPI_Comm>(comm), &sends);
+                    if (started != MPI_SUCCESS) mpi.Cancel(&receives);
+                    error = finish(started, sends, MPI_STATUS_IGNORE);
+                    const int received = finish(MPI_SUCCESS, receives, static_cast<MPI_Status*>(status));
+                    return error != MPI_SUCCESS ? error : received;
+                  })
+
+// The functions of functions.txt that need an entry, as far as the mpi.h has them that this is built with.
+// The arguments are words as they stand in registers and on the stack, whatever they mean.
+using Word = RawHandle;
+
+#define STRETTO_WAITS(function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {         \
+    const WaitingElsewhere elsewhere;                        \
+    return next arguments;                                   \
+  })
+
+#define STRETTO_POLLS(function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {         \
+    if (has_outstanding()) make_progress();                  \
+    return next arguments;                                   \
+  })
+
+#define STRETTO_MAKES(function, parameters, arguments, last, before)           \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {                           \
+    before;                                                                    \
+    const WaitingElsewhere elsewhere;                                          \
+    const int result = next arguments;                                         \
+    if (result == MPI_SUCCESS && session.active) {                             \
+      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last)); \
+    }                                                                          \
+    return result;                                                             \
+  })
+#define STRETTO_MAKES_PERSISTENT(function, parameters, arguments, last) \
+  STRETTO_MAKES(function, parameters, arguments, last, )
+#define STRETTO_MAKES_REDUCTION(function, parameters, arguments, last) \
+  STRETTO_MAKES(function, parameters, arguments, last, note_background_reduction(a4))
+
+#define STRETTO_REDUCES(function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {           \
+    note_background_reduction(a4);                             \
+    return next arguments;                                     \
+  })
+
+#include "generated_entries.inc"
+
+}  // namespace stretto

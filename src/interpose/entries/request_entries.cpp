@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever completes, starts or frees a single request. A thread that waits for one makes progress with every
+// outstanding operation; while there are none, and no requests of Stretto's, all goes straight to the
+// library.
+#include "interpose/operations/completion.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/entry.hpp"
+
+namespace stretto {
+namespace {
+
+/// Nothing of Stretto's is involved, or there is no request, of which the library must speak.
+bool is_for_library(const void* request) {
+  return is_idle() || request == nullptr;
+}
+
+}  // namespace
+
+STRETTO_TAKE_OVER(Wait, (void* request, void* status), {
+  if (is_for_library(request) || next.was_looked_at()) return next(request, status);
+  auto* handle = static_cast<MPI_Request*>(request);
+  auto* its_status = static_cast<MPI_Status*>(status);
+  if (Pending* pending = find_pending(*handle)) {
+    wait_until([&] { return pending->is_done(); }, [&] { return make_progress_for(*pending->operation); });
+    return complete(handle, *pending, its_status);
+  }
+  if (!has_outstanding() || must_library_wait_for(*handle)) {
+    const WaitingElsewhere elsewhere;
+    return next(request, status);
+  }
+  int result = MPI_SUCCESS;
+  wait_until([&] {
+    int done = 0;
+    result = mpi.Test(handle, &done, its_status);
+    return result != MPI_SUCCESS || done != 0;
+  });
+  return result;
+})
+
+STRETTO_TAKE_OVER(Test, (void* request, int* flag, void* status), {
+  if (is_for_library(request) || next.was_looked_at()) return next(request, flag, status);
+  auto* handle = static_cast<MPI_Request*>(request);
+  Pending* pending = find_pending(*handle);
+  if (pending == nullptr) {
+    make_progress();
+    return next(request, flag, status);
+  }
+  if (!pending->is_done()) make_progress_for(*pending->operation);
+  *flag = pending->is_done() ? 1 : 0;
+  return *flag != 0 ? complete(handle, *pending, static_cast<MPI_Status*>(status)) : MPI_SUCCESS;
+})
+
+STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* status), {
+  if (is_idle() || next.was_looked_at()) return next(request, flag, status);
+  make_progress();
+  Pending* pending = find_pending(from_raw<MPI_Request>(request));
+  if (pending == nullptr) return next(request, flag, status);
+  *flag = pending->is_done() ? 1 : 0;
+  if (*flag != 0) set_empty(static_cast<MPI_Status*>(status));
+  return MPI_SUCCESS;
+})
+
+#ifdef STRETTO_ABI_MPICH
+// MPICH's own, which Intel MPI and older ones lack. Its result is no error code, so there MPI's function
+// answers, which differs only in making progress.
+#define STRETTO_TAKE_OVER_IS_COMPLETE(P)                                                            \
+  STRETTO_DEFINE(P##MPIX_Request_is_complete, nullptr, nullptr, (RawHandle request), {              \
+    static const Next<int(RawHandle, int*, void*)> get_status(#P "MPI_Request_get_status", nullptr, \
+                                                              nullptr);                             \
+    if (!is_idle() && !next.was_looked_at()) {                                                      \
+      make_progress();                                                                              \
+      const Pending* pending = find_pending(from_raw<MPI_Request>(request));                        \
+      if (pending != nullptr) return pending->is_done() ? 1 : 0;                                    \
+    }                                                                                               \
+    if (!next.is_missing()) return next(request);                                                   \
+    int flag = 0;                                                                                   \
+    return get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS ? flag : 0;                 \
+  })
+STRETTO_TAKE_OVER_IS_COMPLETE()
+STRETTO_TAKE_OVER_IS_COMPLETE(P)
+#endif
+
+STRETTO_TAKE_OVER(Request_free, (void* request), {
+  if (request == nullptr || next.was_looked_at()) return next(request);
+  auto* handle = static_cast<MPI_Request*>(request);
+  forget_persistent_of_library(*handle);
+  Pending* pending = find_pending(*handle);
+  if (pending == nullptr) return next(request);
+  forget_request(*pending);
+  *handle = mpi.request_null;
+  return MPI_SUCCESS;
+})
+
+STRETTO_TAKE_OVER(Start, (void* request), {
+  if (!has_requests() || request == nullptr || next.was_looked_at()) return next(request);
+  Pending* pending = find_pending(*static_cast<MPI_Request*>(request));
+  return pending == nullptr ? next(request) : start(*pending);
+})
+
+STRETTO_TAKE_OVER(Startall, (int count, void* requests), {
+  const bool is_error = count > 0 && requests == nullptr;
+  if (!has_requests() || is_error || next.was_looked_at()) return next(count, requests);
+  RequestList list(count, static_cast<MPI_Request*>(requests));
+  if (list.ours.empty()) return next(count, requests);
+  int result = MPI_SUCCESS;
+  for (const auto& ours : list.ours) {
+    if (const int error = start(*ours.pending); error != MPI_SUCCESS) result = error;
+  }
+  if (!list.theirs.empty()) {
+    const int error = mpi.Startall(list.size_of_theirs(), list.theirs.data());
+    if (error != MPI_SUCCESS) result = error;
+    list.bring_back();
+  }
+  return result;
+})
+
+}  // namespace stretto

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever completes some of a list of requests.
+#include <algorithm>
+#include <optional>
+
+#include "interpose/operations/completion.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/entry.hpp"
+
+namespace stretto {
+namespace {
+
+/// The program's array of statuses, or none.
+class Statuses {
+ public:
+  explicit Statuses(void* statuses) : statuses_(static_cast<MPI_Status*>(statuses)) {}
+  void set(std::size_t index, const MPI_Status& status) {
+    if (wanted()) statuses_[index] = status;
+  }
+  void set_none(std::size_t index, int error) {
+    if (!wanted()) return;
+    set_empty(&statuses_[index]);
+    statuses_[index].MPI_ERROR = error;
+  }
+
+ private:
+  [[nodiscard]] bool wanted() const { return statuses_ != MPI_STATUSES_IGNORE; }
+  MPI_Status* statuses_;
+};
+
+/// All of a list. To test it completes nothing unless all can be; to wait for it completes the library's
+/// requests as they come. (MPICH 4.0.2's MPI_Testall asks a generalized request for its status each time that
+/// it looks.)
+class WholeList {
+ public:
+  WholeList(int count, void* requests, void* statuses)
+      : count_(static_cast<std::size_t>(std::max(count, 0))),
+        requests_(static_cast<MPI_Request*>(requests)),
+        list_(count, requests_),
+        of_theirs_(list_.theirs.size()),
+        is_done_(list_.theirs.size(), false),
+        statuses_(statuses) {}
+
+  /// Empty: not yet. Otherwise the result of MPI_Testall.
+  std::optional<int> test() {
+    if (!list_.ours_are_done()) return std::nullopt;
+    if (!list_.theirs.empty()) {
+      int done = 0;
+      error_ = mpi.Testall(list_.size_of_theirs(), list_.theirs.data(), &done, of_theirs_.data());
+      if (error_ == MPI_SUCCESS && done == 0) return std::nullopt;
+      list_.bring_back();
+      is_done_.assign(is_done_.size(), true);
+    }
+    return complete_all();
+  }
+
+  /// The same of MPI_Waitall.
+  std::optional<int> look() {
+    if (error_ == MPI_SUCCESS && !take_in_theirs()) return std::nullopt;
+    if (!list_.ours_are_done()) return std::nullopt;
+    return complete_all();
+  }
+
+  /// Where the library must wait for some of its requests (requests.hpp), for all of them.
+  [[nodiscard]] bool library_must_wait() const {
+    return std::any_of(list_.theirs.begin(), list_.theirs.end(), must_library_wait_for);
+  }
+  int wait_by_library() {
+    wait_until([&] { return list_.ours_are_done(); });
+    const WaitingElsewhere elsewhere;
+    error_ = mpi.Waitall(list_.size_of_theirs(), list_.theirs.data(), of_theirs_.data());
+    list_.bring_back();
+    is_done_.assign(is_done_.size(), true);
+    return complete_all();
+  }
+
+  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+
+ private:
+  /// Whether that was the last of the library's, or one has failed: then others may be pending.
+  bool take_in_theirs() {
+    if (list_.theirs.empty()) return true;
+    int done = 0;
+    std::vector<int> which(list_.theirs.size());
+    std::vector<MPI_Status> status(list_.theirs.size());
+    error_ = mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &done, which.data(), status.data());
+    list_.bring_back();
+    for (std::size_t i = 0; done != MPI_UNDEFINED && i < static_cast<std::size_t>(done); ++i) {
+      if (error_ == MPI_SUCCESS) status[i].MPI_ERROR = MPI_SUCCESS;
+      of_theirs_[static_cast<std::size_t>(which[i])] = status[i];
+      is_done_[static_cast<std::size_t>(which[i])] = true;
+    }
+    return error_ != MPI_SUCCESS || done == MPI_UNDEFINED;
+  }
+
+  int complete_all() {
+    for (std::size_t i = 0; i < count_; ++i) statuses_.set_none(i, MPI_SUCCESS);
+    for (std::size_t i = 0; i < of_theirs_.size(); ++i) {
+      if (error_ == MPI_SUCCESS) of_theirs_[i].MPI_ERROR = MPI_SUCCESS;
+      if (is_done_[i]) {
+        statuses_.set(list_.indices_of_theirs[i], of_theirs_[i]);
+      } else if (error_ != MPI_SUCCESS) {
+        statuses_.set_none(list_.indices_of_theirs[i], MPI_ERR_PENDING);
+      }
+    }
+    for (const auto& [index, pending] : list_.ours) {
+      const int code = complete(&requests_[index], *pending, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS) continue;
+      statuses_.set_none(index, code);
+      error_ = MPI_ERR_IN_STATUS;
+    }
+    return error_;
+  }
+
+  std::size_t count_;
+  MPI_Request* requests_;
+  RequestList list_;
+  std::vector<MPI_Status> of_theirs_;
+  std::vector<bool> is_done_;  // beside it
+  Statuses statuses_;
+  int error_ = MPI_SUCCESS;
+};
+
+/// One of a list: which, or MPI_UNDEFINED if none is active.
+class OneOfList {
+ public:
+  OneOfList(int count, void* requests, int* index, void* status)
+      : requests_(static_cast<MPI_Request*>(requests)),
+        list_(count, requests_),
+        index_(index),
+        status_(static_cast<MPI_Status*>(status)) {}
+
+  std::optional<int> look() {
+    for (const auto& [index, pending] : list_.ours) {
+      if (!pending->is_active || !pending->is_done()) continue;
+      *index_ = static_cast<int>(index);
+      return complete(&requests_[index], *pending, status_);
+    }
+    if (!list_.theirs.empty()) {
+      int done = 0;
+      int which = MPI_UNDEFINED;
+      const int error = mpi.Testany(list_.size_of_theirs(), list_.theirs.data(), &which, &done, status_);
+      if ((error != MPI_SUCCESS || done != 0) && which != MPI_UNDEFINED) {
+        *index_ = static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which)]);
+        list_.bring_back();
+        return error;
+      }
+      if (error != MPI_SUCCESS) return error;
+      if (done == 0) return std::nullopt;
+    }
+    if (list_.any_of_ours_is_active()) return std::nullopt;
+    *index_ = MPI_UNDEFINED;
+    set_empty(status_);
+    return MPI_SUCCESS;
+  }
+
+  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+
+ private:
+  MPI_Request* requests_;
+  RequestList list_;
+  int* index_;
+  MPI_Status* status_;
+};
+
+/// As many of a list as are done; MPI_UNDEFINED if none is active.
+class SomeOfList {
+ public:
+  SomeOfList(int count, void* requests, int* done, int* indices, void* statuses)
+      : requests_(static_cast<MPI_Request*>(requests)),
+        list_(count, requests_),
+        done_(done),
+        indices_(indices),
+        statuses_(statuses) {}
+
+  /// Empty: none is done yet, but some are active.
+  std::optional<int> look() {
+    int of_theirs = MPI_UNDEFINED;
+    int error = MPI_SUCCESS;
+    std::vector<int> which(list_.theirs.size());
+    std::vector<MPI_Status> status(list_.theirs.size());
+    if (!list_.theirs.empty()) {
+      error =
+          mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &of_theirs, which.data(), status.data());
+      list_.bring_back();
+    }
+    const bool theirs_are_active = of_theirs != MPI_UNDEFINED;
+    std::size_t done = 0;
+    for (std::size_t i = 0; theirs_are_active && i < static_cast<std::size_t>(of_theirs); ++i) {
+      if (error == MPI_SUCCESS) status[i].MPI_ERROR = MPI_SUCCESS;
+      statuses_.set(done, status[i]);
+      indices_[done++] = static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which[i])]);
+    }
+    const bool ours_are_active = list_.any_of_ours_is_active();
+    for (const auto& [index, pending] : list_.ours) {
+      if (!pending->is_active || !pending->is_done()) continue;
+      const int code = complete(&requests_[index], *pending, MPI_STATUS_IGNORE);
+      statuses_.set_none(done, code);
+      indices_[done++] = static_cast<int>(index);
+      if (code != MPI_SUCCESS) error = MPI_ERR_IN_STATUS;
+    }
+    *done_ = theirs_are_active || ours_are_active ? static_cast<int>(done) : MPI_UNDEFINED;
+    if (done == 0 && error == MPI_SUCCESS && *done_ != MPI_UNDEFINED) return std::nullopt;
+    return error;
+  }
+
+  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+
+ private:
+  MPI_Request* requests_;
+  RequestList list_;
+  int* done_;
+  int* indices_;
+  Statuses statuses_;
+};
+
+template <typename List>
+int wait_for(List& list) {
+  std::optional<int> result;
+  wait_until([&] {
+    result = list.look();
+    return result.has_value();
+  });
+  return *result;
+}
+
+/// Nothing of Stretto's is involved, or the list is an error of which the library must speak.
+bool is_for_library(int count, const void* requests) {
+  return is_idle() || count < 0 || (count > 0 && requests == nullptr);
+}
+
+#ifdef STRETTO_ABI_MPICH
+/// A list of which nothing is completed or changed. `next` is the library's function for it, which gets the
+/// library's own: whether one of those is active is known to that alone.
+class LookedAtList {
+ public:
+  LookedAtList(int count, const void* requests)
+      : count_(static_cast<std::size_t>(count)),
+        list_(count, static_cast<MPI_Request*>(const_cast<void*>(requests))),
+        of_theirs_(list_.theirs.size()) {}
+
+  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
+
+  template <typename Next>
+  int all(const Next& next, int* flag, Statuses statuses) {
+    *flag = list_.ours_are_done() ? 1 : 0;
+    if (*flag == 0) return MPI_SUCCESS;
+    int error = MPI_SUCCESS;
+    if (!list_.theirs.empty()) error = next(size(), handles(), flag, of_theirs_.data());
+    if (error == MPI_SUCCESS && *flag == 0) return error;
+    for (std::size_t i = 0; i < count_; ++i) statuses.set_none(i, MPI_SUCCESS);
+    for (std::size_t i = 0; i < of_theirs_.size(); ++i)
+      set_status(statuses, list_.indices_of_theirs[i], i, error);
+    return error;
+  }
+
+  template <typename Next>
+  int any(const Next& next, int* index, int* flag, MPI_Status* status) {
+    *flag = 1;
+    for (const auto& [of_ours, pending] : list_.ours) {
+      if (!pending->is_active || !pending->is_done()) continue;
+      *index = static_cast<int>(of_ours);
+      set_empty(status);
+      return MPI_SUCCESS;
+    }
+    int error = MPI_SUCCESS;
+    int which = MPI_UNDEFINED;
+    if (!list_.theirs.empty()) error = next(size(), handles(), &which, flag, status);
+    *index = which == MPI_UNDEFINED ? which : index_of_theirs(which);
+    if (error != MPI_SUCCESS || *flag == 0 || which != MPI_UNDEFINED) return error;
+    *flag = list_.any_of_ours_is_active() ? 0 : 1;
+    set_empty(status);
+    return MPI_SUCCESS;
+  }
+
+  template <typename Next>
+  int some(const Next& next, int* done, int* indices, Statuses statuses) {
+    int of_theirs = MPI_UNDEFINED;
+    int error = MPI_SUCCESS;
+    std::vector<int> which(list_.theirs.size());
+    if (!list_.theirs.empty()) error = next(size(), handles(), &of_theirs, which.data(), of_theirs_.data());
+    const bool any_is_active = of_theirs != MPI_UNDEFINED || list_.any_of_ours_is_active();
+    std::size_t found = 0;
+    for (std::size_t i = 0; of_theirs != MPI_UNDEFINED && i < static_cast<std::size_t>(of_theirs); ++i) {
+      set_status(statuses, found, i, error);
+      indices[found++] = index_of_theirs(which[i]);
+    }
+    for (const auto& [of_ours, pending] : list_.ours) {
+      if (!pending->is_active || !pending->is_done()) continue;
+      statuses.set_none(found, MPI_SUCCESS);
+      indices[found++] = static_cast<int>(of_ours);
+    }
+    *done = any_is_active ? static_cast<int>(found) : MPI_UNDEFINED;
+    return error;
+  }
+
+ private:
+  [[nodiscard]] int size() const { return list_.size_of_theirs(); }
+  [[nodiscard]] const void* handles() const { return list_.theirs.data(); }
+  [[nodiscard]] int index_of_theirs(int which) const {
+    return static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which)]);
+  }
+  void set_status(Statuses& statuses, std::size_t place, std::size_t of_theirs, int error) {
+    if (error == MPI_SUCCESS) of_theirs_[of_theirs].MPI_ERROR = MPI_SUCCESS;
+    statuses.set(place, of_theirs_[of_theirs]);
+  }
+
+  std::size_t count_;
+  RequestList list_;
+  std::vector<MPI_Status> of_theirs_;
+};
+#endif
+
+}  // namespace
+
+STRETTO_TAKE_OVER(Waitall, (int count, void* requests, void* statuses), {
+  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, statuses);
+  WholeList list(count, requests, statuses);
+  if (list.library_must_wait()) return list.wait_by_library();
+  return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, statuses);
+})
+
+STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses), {
+  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, flag, statuses);
+  make_progress();
+  WholeList list(count, requests, statuses);
+  if (!list.has_ours()) return next(count, requests, flag, statuses);
+  const std::optional<int> result = list.test();
+  *flag = result ? 1 : 0;
+  return result.value_or(MPI_SUCCESS);
+})
+
+STRETTO_TAKE_OVER(Waitany, (int count, void* requests, int* index, void* status), {
+  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, index, status);
+  OneOfList list(count, requests, index, status);
+  return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, index, status);
+})
+
+STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, void* status), {
+  if (is_for_library(count, requests) || next.was_looked_at())
+    return next(count, requests, index, flag, status);
+  make_progress();
+  OneOfList list(count, requests, index, status);
+  if (!list.has_ours()) return next(count, requests, index, flag, status);
+  const std::optional<int> result = list.look();
+  *flag = result ? 1 : 0;
+  if (!result) *index = MPI_UNDEFINED;
+  return result.value_or(MPI_SUCCESS);
+})
+
+STRETTO_TAKE_OVER(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses), {
+  if (is_for_library(count, requests) || next.was_looked_at())
+    return next(count, requests, done, indices, statuses);
+  SomeOfList list(count, requests, done, indices, statuses);
+  return list.has_ours() || has_outstanding() ? wait_for(list)
+                                              : next(count, requests, done, indices, statuses);
+})
+
+STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices, void* statuses), {
+  if (is_for_library(count, requests) || next.was_looked_at())
+    return next(count, requests, done, indices, statuses);
+  make_progress();
+  SomeOfList list(count, requests, done, indices, statuses);
+  if (!list.has_ours()) return next(count, requests, done, indices, statuses);
+  return list.look().value_or(MPI_SUCCESS);
+})
+
+#ifdef STRETTO_ABI_MPICH
+// Of MPI 4.1. (Open MPI 4 and 5 have none of them.)
+
+STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses), {
+  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, flag, statuses);
+  make_progress();
+  LookedAtList list(count, requests);
+  return list.has_ours() ? list.all(next, flag, Statuses(statuses)) : next(count, requests, flag, statuses);
+})
+
+STRETTO_TAKE_OVER(Request_get_status_any,
+                  (int count, const void* requests, int* index, int* flag, void* status), {
+                    if (is_for_library(count, requests) || next.was_looked_at()) {
+                      return next(count, requests, index, flag, status);
+                    }
+                    make_progress();
+                    LookedAtList list(count, requests);
+                    return list.has_ours() ? list.any(next, index, flag, static_cast<MPI_Status*>(status))
+                                           : next(count, requests, index, flag, status);
+                  })
+
+STRETTO_TAKE_OVER(Request_get_status_some,
+                  (int count, const void* requests, int* done, int* indices, void* statuses), {
+                    if (is_for_library(count, requests) || next.was_looked_at()) {
+                      return next(count, requests, done, indices, statuses);
+                    }
+                    make_progress();
+                    LookedAtList list(count, requests);
+                    return list.has_ours() ? list.some(next, done, indices, Statuses(statuses))
+                                           : next(count, requests, done, indices, statuses);
+                  })
+#endif
+
+}  // namespace stretto

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a session begins, and what the program hears of threads.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string_view>
+
+#include "interpose/session/entry.hpp"
+#include "interpose/session/session.hpp"
+#include "interpose/session/thread_level.hpp"
+
+namespace stretto {
+namespace {
+
+/// What the program hears that it got, and what the library gives.
+std::atomic<int> asked_level{MPI_THREAD_MULTIPLE};
+std::atomic<int> given_level{MPI_THREAD_SINGLE};
+
+/// Initializes MPI for at least `required`.
+template <typename InitThread>
+int initialize(const InitThread& init_thread, int* argc, char*** argv, int required, int* provided) {
+  int given = MPI_THREAD_SINGLE;
+  const bool raises = plan_background(required) == Background::own;
+  const int wanted = raises ? MPI_THREAD_MULTIPLE : required;
+  const int result = init_thread(argc, argv, wanted, &given);
+  given_level = given;
+  asked_level = wanted == required ? given : std::min(given, required);
+  if (provided != nullptr) *provided = asked_level;
+  return result;
+}
+
+/// The level of MPI_Init, which a variable may set.
+int level_of_init() {
+  for (const char* name : {"OMPI_MPI_THREAD_LEVEL", "MPIR_CVAR_DEFAULT_THREAD_LEVEL"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr) continue;
+    const std::string_view level = value;
+    if (level == "3" || level == "multiple" || level == "MPI_THREAD_MULTIPLE") return MPI_THREAD_MULTIPLE;
+  }
+  return MPI_THREAD_SINGLE;
+}
+
+}  // namespace
+
+// A tool behind Stretto gets the call as the program made it, and passes it on to PMPI: the level is raised
+// there.
+
+STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* provided), {
+  if (next.was_looked_at()) return initialize(next, argc, argv, required, provided);
+  const int result = next.goes_to_tool() ? next(argc, argv, required, provided)
+                                         : initialize(next, argc, argv, required, provided);
+  if (result == MPI_SUCCESS) {
+    begin_session(settle_background(plan_background(required), given_level), AllCome::perhaps);
+  }
+  return result;
+})
+
+#define STRETTO_TAKE_OVER_INIT(P)                                                                         \
+  STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                              \
+    static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr); \
+    const Background planned = plan_background(level_of_init());                                          \
+    const bool raises = planned == Background::own && !next.goes_to_tool();                               \
+    const int result =                                                                                    \
+        raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv);        \
+    if (result == MPI_SUCCESS && !next.was_looked_at()) {                                                 \
+      begin_session(settle_background(planned, given_level), AllCome::perhaps);                           \
+    }                                                                                                     \
+    return result;                                                                                        \
+  })
+STRETTO_TAKE_OVER_INIT()
+STRETTO_TAKE_OVER_INIT(P)
+
+STRETTO_TAKE_OVER(Query_thread, (int* provided), {
+  const int result = next(provided);
+  if (provided != nullptr) *provided = std::min(*provided, asked_level.load());
+  return result;
+})
+
+}  // namespace stretto

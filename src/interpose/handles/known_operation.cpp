@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/handles/known_operation.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+using kernels::Op;
+using kernels::Type;
+
+struct TypeName {
+  std::string_view name;
+  Type type;
+};
+struct OpName {
+  std::string_view name;
+  Op op;
+};
+constexpr std::array<TypeName, 2> types{{{"float16", Type::f16}, {"bfloat16", Type::bf16}}};
+constexpr std::array<OpName, 4> ops{
+    {{"sum", Op::sum}, {"product", Op::prod}, {"min", Op::min}, {"max", Op::max}}};
+
+/// A function that is known by its name in its module: whatever the datatype, it takes elements of two bytes.
+struct KnownFunction {
+  std::string_view symbol;
+  std::string_view module;  // as the file's name begins
+  Type type;
+  Op op;
+};
+// Horovod's (horovod/common/half.cc) of each framework: mpi_lib.*.so for TensorFlow and MXNet,
+// mpi_lib_v2.*.so for PyTorch. horovod::common::float16_sum(void*, void*, int*, MPI_Datatype*)
+#ifdef STRETTO_ABI_OPENMPI
+constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiPP15ompi_datatype_t";
+#else
+constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiS2_";
+#endif
+constexpr std::array<KnownFunction, 1> functions{{{horovods_sum, "mpi_lib", Type::f16, Op::sum}}};
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// nullptr: only the function itself can do what it does.
+kernels::Function find_kernel(const void* function) {
+  Dl_info info{};
+  // The nearest symbol before an address may be of another function.
+  if (dladdr(function, &info) == 0 || info.dli_sname == nullptr || info.dli_saddr != function) return nullptr;
+  const std::string_view symbol = info.dli_sname;
+  const std::string_view module = base_name(info.dli_fname);
+  const auto* known = std::find_if(functions.begin(), functions.end(), [&](const KnownFunction& one) {
+    return symbol == one.symbol && module.starts_with(one.module);
+  });
+  return known == functions.end() ? nullptr : kernels::find(known->type, known->op);
+}
+
+std::mutex mutex;
+std::atomic<bool> any_known{false};
+
+/// A function of the program's may do one thing with one datatype and something else with another.
+using Operation = std::pair<MPI_Op, MPI_Datatype>;
+
+std::map<Operation, kernels::Function>& told() {
+  static auto& all = make_immortal<std::map<Operation, kernels::Function>>();
+  return all;
+}
+
+std::map<MPI_Op, kernels::Function>& known_by_function() {
+  static auto& all = make_immortal<std::map<MPI_Op, kernels::Function>>();
+  return all;
+}
+
+/// nullptr if nothing is known.
+kernels::Function find_kernel(const Element& element) {
+  const std::lock_guard lock(mutex);
+  const auto as_told = told().find({element.op, element.datatype});
+  if (as_told != told().end()) return as_told->second;
+  const auto by_function = known_by_function().find(element.op);
+  return by_function == known_by_function().end() ? nullptr : by_function->second;
+}
+
+}  // namespace
+
+kernels::Function find_short_kernel(std::string_view type, std::string_view operation) {
+  const auto* its_type =
+      std::find_if(types.begin(), types.end(), [&](const TypeName& one) { return one.name == type; });
+  const auto* its_op =
+      std::find_if(ops.begin(), ops.end(), [&](const OpName& one) { return one.name == operation; });
+  if (its_type == types.end() || its_op == ops.end()) return nullptr;
+  return kernels::find(its_type->type, its_op->op);
+}
+
+void know_operation(MPI_Op op, MPI_Datatype datatype, kernels::Function kernel) {
+  const std::lock_guard lock(mutex);
+  told()[{op, datatype}] = kernel;
+  any_known = true;
+}
+
+void note_operation(MPI_Op op, const void* function) {
+  const kernels::Function kernel = find_kernel(function);
+  if (kernel == nullptr) return;
+  const std::lock_guard lock(mutex);
+  known_by_function()[op] = kernel;
+  any_known = true;
+}
+
+Element with_known_kernel(const Element& element) {
+  const bool may_be = any_known && element.kernel == nullptr && element.size == 2 && element.contiguous() &&
+                      is_program_operation(element.op);
+  if (!may_be) return element;
+  Element faster = element;
+  faster.kernel = find_kernel(element);
+  return faster;
+}
+
+void forget_operation(MPI_Op op) {
+  if (!any_known) return;
+  const std::lock_guard lock(mutex);
+  known_by_function().erase(op);
+  std::erase_if(told(), [op](const auto& entry) { return entry.first.first == op; });
+}
+
+void forget_datatype(MPI_Datatype datatype) {
+  if (!any_known) return;
+  const std::lock_guard lock(mutex);
+  std::erase_if(told(), [datatype](const auto& entry) { return entry.first.second == datatype; });
+}
+
+}  // namespace stretto

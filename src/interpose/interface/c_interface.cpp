@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "interpose/collectives/collective_forms.hpp"
+#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/handles/known_operation.hpp"
+#include "interpose/observe/statistics.hpp"
+#include "stretto/stretto.h"
+
+#define STRETTO_VISIBLE __attribute__((visibility("default")))
+
+using namespace stretto;
+
+namespace {
+
+/// A collective by a spec in writing: make_call(form).
+template <typename MakeCall>
+int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, const MakeCall& make_call) {
+  if (text != nullptr && std::strcmp(text, "auto") != 0) {
+    try {
+      form.forced = parse_spec(collective, text);
+    } catch (const SpecError& error) {
+      complain_once_on_rank_0(error.what());
+      if (session.active) mpi.Comm_call_errhandler(comm, MPI_ERR_ARG);
+      return MPI_ERR_ARG;
+    }
+  }
+  return make_call(std::move(form));
+}
+
+/// What fits of a text, with an ending zero.
+void write_text(const std::string& text, char* into, std::size_t length) {
+  if (into == nullptr || length == 0) return;
+  const std::size_t fitting = std::min(text.size(), length - 1);
+  std::memcpy(into, text.data(), fitting);
+  into[fitting] = '\0';
+}
+
+}  // namespace
+
+// One collective in its three forms. `raw`: the types of the arguments as they are passed on.
+#define STRETTO_INTERFACE(name, Name, Iname, iname, collective, parameters, raw, arguments)              \
+  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                        \
+    static const Next<int(STRETTO_LIST raw)> next("MPI_" #Name, nullptr, nullptr);                       \
+    return by_spec(Collective::collective, spec, comm, {},                                               \
+                   [&](Form form) { return name(next, std::move(form), STRETTO_LIST arguments); });      \
+  }                                                                                                      \
+  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, MPI_Request* request) { \
+    static const Next<int(STRETTO_LIST raw, void*)> next("MPI_" #Iname, nullptr, nullptr);               \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = request}, \
+                   [&](Form form) {                                                                      \
+                     return name(next, std::move(form), STRETTO_LIST arguments,                          \
+                                 static_cast<void*>(request));                                           \
+                   });                                                                                   \
+  }                                                                                                      \
+  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, MPI_Info info, const char* spec,    \
+                                            MPI_Request* request) {                                      \
+    static const Next<int(STRETTO_LIST raw, RawHandle, void*)> next("MPI_" #Name "_init",                \
+                                                                    "MPIX_" #Name "_init", nullptr);     \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = request},   \
+                   [&](Form form) {                                                                      \
+                     return name(next, std::move(form), STRETTO_LIST arguments, to_raw(info),            \
+                                 static_cast<void*>(request));                                           \
+                   });                                                                                   \
+  }
+
+STRETTO_INTERFACE(allreduce, Allreduce, Iallreduce, iallreduce, allreduce,
+                  (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm),
+                  (const void*, void*, int, RawHandle, RawHandle, RawHandle),
+                  (sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), to_raw(comm)))
+STRETTO_INTERFACE(bcast, Bcast, Ibcast, ibcast, bcast,
+                  (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm),
+                  (void*, int, RawHandle, int, RawHandle),
+                  (buffer, count, to_raw(datatype), root, to_raw(comm)))
+STRETTO_INTERFACE(reduce, Reduce, Ireduce, ireduce, reduce,
+                  (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                   MPI_Comm comm),
+                  (const void*, void*, int, RawHandle, RawHandle, int, RawHandle),
+                  (sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), root, to_raw(comm)))
+STRETTO_INTERFACE(reduce_scatter, Reduce_scatter, Ireduce_scatter, ireduce_scatter, reduce_scatter,
+                  (const void* sendbuf, void* recvbuf, const int* recvcounts, MPI_Datatype datatype,
+                   MPI_Op op, MPI_Comm comm),
+                  (const void*, void*, const int*, RawHandle, RawHandle, RawHandle),
+                  (sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op), to_raw(comm)))
+STRETTO_INTERFACE(reduce_scatter_block, Reduce_scatter_block, Ireduce_scatter_block, ireduce_scatter_block,
+                  reduce_scatter,
+                  (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm),
+                  (const void*, void*, int, RawHandle, RawHandle, RawHandle),
+                  (sendbuf, recvbuf, recvcount, to_raw(datatype), to_raw(op), to_raw(comm)))
+STRETTO_INTERFACE(allgather, Allgather, Iallgather, iallgather, allgather,
+                  (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm),
+                  (const void*, int, RawHandle, void*, int, RawHandle, RawHandle),
+                  (sendbuf, sendcount, to_raw(sendtype), recvbuf, recvcount, to_raw(recvtype), to_raw(comm)))
+
+STRETTO_VISIBLE const char* stretto_version(void) {
+  return STRETTO_VERSION;
+}
+
+STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec, char* text, int length) {
+  const auto known = find_collective(collective == nullptr ? "" : collective);
+  if (!known || spec == nullptr || length < 0) return MPI_ERR_ARG;
+  if (std::strcmp(spec, "auto") == 0) {
+    write_text(spec, text, static_cast<std::size_t>(length));
+    return MPI_SUCCESS;
+  }
+  try {
+    write_text(to_string(parse_spec(*known, spec)), text, static_cast<std::size_t>(length));
+    return MPI_SUCCESS;
+  } catch (const SpecError& error) {
+    write_text(error.what(), text, static_cast<std::size_t>(length));
+    return MPI_ERR_ARG;
+  }
+}
+
+STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec,
+                                   int length) {
+  const auto known = find_call(collective == nullptr ? "" : collective);
+  if (!known || spec == nullptr || length < 1) return MPI_ERR_ARG;
+  std::string chosen = to_string(Spec{});
+  std::shared_ptr<Communicator> state;
+  if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
+      !state->native_only()) {
+    const CallTraits traits{.collective = known->collective, .bytes = bytes};
+    chosen = choice_text(*state, traits, known->face);
+  }
+  write_text(chosen, spec, static_cast<std::size_t>(length));
+  return MPI_SUCCESS;
+}
+
+STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size_t least_bytes) {
+  const auto known = find_collective(collective == nullptr ? "" : collective);
+  if (!known || spec == nullptr) return MPI_ERR_ARG;
+  if (!session.active) return MPI_ERR_OTHER;
+  try {
+    std::optional<Spec> forced;
+    if (std::strcmp(spec, "auto") != 0) forced = parse_spec(*known, spec);
+    session.force(*known, {std::move(forced), least_bytes});
+    return MPI_SUCCESS;
+  } catch (const SpecError& error) {
+    complain_once_on_rank_0(error.what());
+    return MPI_ERR_ARG;
+  }
+}
+
+STRETTO_VISIBLE int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type,
+                                           const char* operation) {
+  if (type == nullptr || operation == nullptr) return MPI_ERR_ARG;
+  const kernels::Function kernel = find_short_kernel(type, operation);
+  if (kernel == nullptr) return MPI_ERR_ARG;
+  if (!session.active) return MPI_ERR_OTHER;
+  const std::optional<Element> element = find_element(datatype, op);
+  if (!element || !is_program_operation(op) || element->size != 2 || !element->contiguous()) {
+    return MPI_ERR_ARG;
+  }
+  know_operation(op, datatype, kernel);
+  return MPI_SUCCESS;
+}
+
+STRETTO_VISIBLE size_t stretto_statistics(char* json, size_t length) {
+  if (!session.active || session.settings.statistics_file.empty()) return 0;
+  const std::string text = statistics_text();
+  write_text(text, json, length);
+  return text.size();
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the interface for frameworks. MPI's counts are of int: what is longer is cut into several calls,
+// or counted in larger units.
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interpose/collectives/collective_forms.hpp"
+#include "interpose/interface/group.hpp"
+
+namespace stretto {
+namespace {
+
+using Work = std::unique_ptr<stretto_work>;
+
+Work work_of(const stretto_group* group) {
+  auto work = std::make_unique<stretto_work>();
+  work->held = group->held;
+  return work;
+}
+
+/// Of a call that is cut; a power of two, so that elements stay aligned.
+constexpr std::size_t most_at_once = std::size_t{1} << 30;
+
+/// start(MPI_Request*) gives an MPI error code.
+template <typename Start>
+bool add(const Work& work, const Start& start) {
+  MPI_Request request = mpi.request_null;
+  const int error = start(&request);
+  if (error != MPI_SUCCESS) {
+    set_error(text_of_error(error));
+    return false;
+  }
+  work->requests.push_back(request);
+  return true;
+}
+
+/// What was started before a failure is given up with it.
+stretto_work* finish(Work work, bool is_started) {
+  stretto_work* result = work.release();
+  if (is_started) return result;
+  stretto_work_free(result);
+  return nullptr;
+}
+
+template <typename Start>
+stretto_work* one_call(const stretto_group* group, const Start& start) {
+  Work work = work_of(group);
+  const bool is_started = add(work, start);
+  return finish(std::move(work), is_started);
+}
+
+/// start(first, count, request) for parts of a message.
+template <typename Start>
+stretto_work* cut(const stretto_group* group, std::size_t count, const Start& start) {
+  Work work = work_of(group);
+  bool is_started = true;
+  std::size_t first = 0;
+  do {
+    const std::size_t some = std::min(count - first, most_at_once);
+    is_started =
+        add(work, [&](MPI_Request* request) { return start(first, static_cast<int>(some), request); });
+    first += some;
+  } while (is_started && first < count);
+  return finish(std::move(work), is_started);
+}
+
+Form non_blocking(MPI_Request* request) {
+  return {.face = Face::non_blocking, .request = request};
+}
+
+const std::byte* at(const void* data, std::size_t bytes) {
+  return static_cast<const std::byte*>(data) + bytes;
+}
+std::byte* at(void* data, std::size_t bytes) {
+  return static_cast<std::byte*>(data) + bytes;
+}
+
+/// Bytes in units that MPI can count: single ones, unless there are too many. The ranks of a call may have
+/// different units, since the type signature is the same.
+class Units {
+ public:
+  /// `largest`: what MPI must count at most, of numbers that `common` divides all.
+  Units(std::size_t largest, std::size_t common, stretto_work& work) : datatype_(MPI_BYTE) {
+    constexpr std::size_t longest_unit = std::size_t{1} << 20;
+    if (largest <= INT_MAX) return;
+    while (unit_ < longest_unit && common % (2 * unit_) == 0) unit_ *= 2;
+    fits_ = largest / unit_ <= INT_MAX;
+    if (!fits_ || unit_ == 1) return;
+    mpi.Type_contiguous(static_cast<int>(unit_), MPI_BYTE, &work.datatype);
+    mpi.Type_commit(&work.datatype);
+    datatype_ = work.datatype;
+  }
+
+  [[nodiscard]] bool fits() const {
+    if (!fits_) {
+      set_error(
+          "the message has more than 2 GiB in parts that are no multiples of large powers of two, so MPI's "
+          "int "
+          "cannot count them; cut it");
+    }
+    return fits_;
+  }
+  [[nodiscard]] int count(std::size_t bytes) const { return static_cast<int>(bytes / unit_); }
+  [[nodiscard]] MPI_Datatype datatype() const { return datatype_; }
+
+ private:
+  MPI_Datatype datatype_;
+  std::size_t unit_ = 1;
+  bool fits_ = true;
+};
+
+/// A call whose blocks have the same number of bytes on all ranks: start(units, request).
+template <typename Start>
+stretto_work* by_blocks(const stretto_group* group, std::size_t bytes, const Start& start) {
+  Work work = work_of(group);
+  const Units units(bytes, bytes, *work);
+  const bool is_started =
+      units.fits() && add(work, [&](MPI_Request* request) { return start(units, request); });
+  return finish(std::move(work), is_started);
+}
+
+using Size = std::size_t;
+
+}  // namespace
+}  // namespace stretto
+
+using namespace stretto;
+
+STRETTO_VISIBLE stretto_work* stretto_group_allreduce(stretto_group* group, const void* in, void* out,
+                                                      size_t count, stretto_type type, stretto_op op) {
+  static const Next<int(const void*, void*, int, RawHandle, RawHandle, RawHandle, void*)> next(
+      "MPI_Iallreduce", nullptr, nullptr);
+  Reduction by;
+  if (!find_reduction(type, op, by)) return nullptr;
+  return cut(group, count, [&](Size first, int some, MPI_Request* request) {
+    const void* from = in == out ? MPI_IN_PLACE : at(in, first * by.bytes);
+    return allreduce(next, non_blocking(request), from, at(out, first * by.bytes), some, to_raw(by.datatype),
+                     to_raw(by.op), to_raw(group->comm), static_cast<void*>(request));
+  });
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const void* in, void* out,
+                                                   size_t count, stretto_type type, stretto_op op, int root) {
+  static const Next<int(const void*, void*, int, RawHandle, RawHandle, int, RawHandle, void*)> next(
+      "MPI_Ireduce", nullptr, nullptr);
+  Reduction by;
+  if (!find_reduction(type, op, by)) return nullptr;
+  const bool is_root = group->rank == root;
+  return cut(group, count, [&](Size first, int some, MPI_Request* request) {
+    const void* from = is_root && in == out ? MPI_IN_PLACE : at(in, first * by.bytes);
+    void* into = is_root ? at(out, first * by.bytes) : nullptr;
+    return reduce(next, non_blocking(request), from, into, some, to_raw(by.datatype), to_raw(by.op), root,
+                  to_raw(group->comm), static_cast<void*>(request));
+  });
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group, const void* in, void* out,
+                                                           const size_t* counts, stretto_type type,
+                                                           stretto_op op) {
+  static const Next<int(const void*, void*, int, RawHandle, RawHandle, RawHandle, void*)> next_block(
+      "MPI_Ireduce_scatter_block", nullptr, nullptr);
+  static const Next<int(const void*, void*, const int*, RawHandle, RawHandle, RawHandle, void*)> next(
+      "MPI_Ireduce_scatter", nullptr, nullptr);
+  Reduction by;
+  if (!find_reduction(type, op, by)) return nullptr;
+  const auto size = static_cast<Size>(group->size);
+  if (*std::max_element(counts, counts + size) > INT_MAX) {
+    set_error("a rank's part of a reduce_scatter has more elements than MPI's int counts; cut the message");
+    return nullptr;
+  }
+  Work work = work_of(group);
+  work->numbers.assign(counts, counts + size);
+  const bool is_even = std::all_of(counts, counts + size, [&](Size count) { return count == counts[0]; });
+  const bool is_started = add(work, [&](MPI_Request* request) {
+    return is_even ? reduce_scatter_block(next_block, non_blocking(request), in, out, work->numbers[0],
+                                          to_raw(by.datatype), to_raw(by.op), to_raw(group->comm),
+                                          static_cast<void*>(request))
+                   : reduce_scatter(next, non_blocking(request), in, out,
+                                    static_cast<const int*>(work->numbers.data()), to_raw(by.datatype),
+                                    to_raw(by.op), to_raw(group->comm), static_cast<void*>(request));
+  });
+  return finish(std::move(work), is_started);
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root) {
+  static const Next<int(void*, int, RawHandle, int, RawHandle, void*)> next("MPI_Ibcast", nullptr, nullptr);
+  return cut(group, bytes, [&](Size first, int some, MPI_Request* request) {
+    return bcast(next, non_blocking(request), static_cast<void*>(at(data, first)), some, to_raw(MPI_BYTE),
+                 root, to_raw(group->comm), static_cast<void*>(request));
+  });
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, const void* in, void* out,
+                                                      size_t bytes) {
+  static const Next<int(const void*, int, RawHandle, void*, int, RawHandle, RawHandle, void*)> next(
+      "MPI_Iallgather", nullptr, nullptr);
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+    const int count = units.count(bytes);
+    return allgather(next, non_blocking(request), in, count, to_raw(units.datatype()), out, count,
+                     to_raw(units.datatype()), to_raw(group->comm), static_cast<void*>(request));
+  });
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out,
+                                                   size_t bytes, int root) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+    const int count = units.count(bytes);
+    return mpi.Igather(in, count, units.datatype(), out, count, units.datatype(), root, group->comm, request);
+  });
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out,
+                                                    size_t bytes, int root) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+    const int count = units.count(bytes);
+    return mpi.Iscatter(in, count, units.datatype(), out, count, units.datatype(), root, group->comm,
+                        request);
+  });
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const void* in,
+                                                     const size_t* in_bytes, void* out,
+                                                     const size_t* out_bytes) {
+  const auto size = static_cast<Size>(group->size);
+  Size common = 0;
+  Size sent = 0;
+  Size received = 0;
+  for (Size i = 0; i < size; ++i) {
+    common = std::gcd(common, std::gcd(in_bytes[i], out_bytes[i]));
+    sent += in_bytes[i];
+    received += out_bytes[i];
+  }
+  Work work = work_of(group);
+  const Units units(std::max(sent, received), common, *work);
+  if (!units.fits()) return nullptr;
+  // Counts and displacements of what is sent, then of what is received.
+  work->numbers.resize(4 * size);
+  int* numbers = work->numbers.data();
+  for (const Size* bytes : {in_bytes, out_bytes}) {
+    Size begin = 0;
+    for (Size i = 0; i < size; ++i) {
+      numbers[i] = units.count(bytes[i]);
+      numbers[size + i] = units.count(begin);
+      begin += bytes[i];
+    }
+    numbers += 2 * size;
+  }
+  numbers = work->numbers.data();
+  const bool is_started = add(work, [&](MPI_Request* request) {
+    return mpi.Ialltoallv(in, numbers, numbers + size, units.datatype(), out, numbers + 2 * size,
+                          numbers + 3 * size, units.datatype(), group->comm, request);
+  });
+  return finish(std::move(work), is_started);
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
+  return one_call(group, [&](MPI_Request* request) { return mpi.Ibarrier(group->comm, request); });
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to,
+                                                 int tag) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+    return mpi.Isend(in, units.count(bytes), units.datatype(), to, tag, group->comm, request);
+  });
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from,
+                                                 int tag) {
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+    return mpi.Irecv(out, units.count(bytes), units.datatype(),
+                     from == STRETTO_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag, group->comm, request);
+  });
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI's beginning and end for frameworks that leave both to Stretto; their groups.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/interface/group.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/clock.hpp"
+#include "interpose/session/session.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+std::string& last_error() {
+  thread_local std::string text;
+  return text;
+}
+
+std::atomic<bool> has_lost_work{false};
+
+/// At the end, after what the framework gives: works that nobody looks at any more go on by themselves.
+constexpr double longest_end = 1;  // s
+
+SpinLock left_lock;
+std::vector<MPI_Comm>& left_communicators() {
+  static auto& all = make_immortal<std::vector<MPI_Comm>>();
+  return all;
+}
+
+void free_left_communicators() {
+  int is_finalized = 0;
+  mpi.Finalized(&is_finalized);
+  if (is_finalized != 0) return;
+  std::vector<MPI_Comm> left;
+  {
+    const std::lock_guard guard(left_lock);
+    left = std::exchange(left_communicators(), {});
+  }
+  for (MPI_Comm comm : left) {
+    wait_until_opened(comm);
+    const WaitingElsewhere elsewhere;
+    mpi.Comm_free(&comm);
+  }
+}
+
+/// A function of MPI as the program would call it: so that Stretto, where it is preloaded, and tools see it.
+template <typename Function>
+Function* find_entry(const char* name) {
+  void* found = dlsym(RTLD_DEFAULT, name);
+  return reinterpret_cast<Function*>(found != nullptr ? found : mpi_symbol(name));
+}
+
+/// `process`: the one that initialized MPI; its children end without a word.
+void end_mpi(int status, void* process) {
+  if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
+  int is_finalized = 0;
+  mpi.Finalized(&is_finalized);
+  if (is_finalized != 0) return;
+  const double until = seconds_now() + longest_end;
+  if (status == 0 && !has_lost_work) wait_until([&] { return !has_outstanding() || seconds_now() > until; });
+  if (status != 0 || has_lost_work || has_outstanding()) {
+    complain("rank " + std::to_string(session.world_rank) +
+             (status != 0 ? " ends with status " + std::to_string(status)
+                          : " has given up a collective that did not end") +
+             "; all ranks end");
+    end_job(true, status != 0 ? status : EXIT_FAILURE);
+  }
+  free_group_types();
+  find_entry<int()>("MPI_Finalize")();
+}
+
+int initialize() {
+  if (const std::string error = load_mpi(); !error.empty()) return set_error(error);
+  int is_initialized = 0;
+  mpi.Initialized(&is_initialized);
+  int given = MPI_THREAD_SINGLE;
+  if (is_initialized == 0) {
+    using InitThread = int(int*, char***, int, int*);
+    if (find_entry<InitThread>("MPI_Init_thread")(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given) !=
+        MPI_SUCCESS) {
+      return set_error("MPI_Init_thread failed");
+    }
+    on_exit(end_mpi, reinterpret_cast<void*>(static_cast<std::intptr_t>(getpid())));
+  } else {
+    mpi.Query_thread(&given);
+  }
+  if (given != MPI_THREAD_MULTIPLE) {
+    return set_error(
+        "MPI was initialized without MPI_THREAD_MULTIPLE, which works that end while the program computes "
+        "need; ask for it by MPI_Init_thread, or let Stretto initialize MPI");
+  }
+  begin_session(Background::own, AllCome::surely);
+  mpi.Comm_rank(mpi.comm_world, &session.world_rank);
+  make_group_types();
+  return 0;
+}
+
+}  // namespace
+
+GroupCommunicator::~GroupCommunicator() {
+  const std::lock_guard guard(left_lock);
+  left_communicators().push_back(comm_);
+}
+
+int set_error(const std::string& line) {
+  last_error() = line;
+  return 1;
+}
+
+std::string text_of_error(int error) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  mpi.Error_string(error, text.data(), &length);
+  std::string line(text.data());
+  return line.substr(0, line.find('\n'));
+}
+
+void note_lost_work() {
+  has_lost_work = true;
+}
+
+}  // namespace stretto
+
+using namespace stretto;
+
+STRETTO_VISIBLE int stretto_group_interface(void) {
+  return STRETTO_GROUP_INTERFACE;
+}
+
+STRETTO_VISIBLE const char* stretto_error(void) {
+  return last_error().c_str();
+}
+
+STRETTO_VISIBLE int stretto_begin(void) {
+  static std::mutex mutex;
+  static bool has_begun = false;
+  const std::lock_guard lock(mutex);
+  if (!has_begun && initialize() != 0) return 1;
+  has_begun = true;
+  return 0;
+}
+
+STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
+  MPI_Comm node = mpi.comm_null;
+  int error = mpi.Comm_rank(mpi.comm_world, &place->rank);
+  if (error == MPI_SUCCESS) error = mpi.Comm_size(mpi.comm_world, &place->ranks);
+  if (error == MPI_SUCCESS) {
+    error = mpi.Comm_split_type(mpi.comm_world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  }
+  if (error == MPI_SUCCESS) error = mpi.Comm_rank(node, &place->local_rank);
+  if (error == MPI_SUCCESS) error = mpi.Comm_size(node, &place->local_ranks);
+  if (node != mpi.comm_null) mpi.Comm_free(&node);
+  return error == MPI_SUCCESS ? 0 : set_error("MPI does not say where ranks are: " + text_of_error(error));
+}
+
+STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag) {
+  free_left_communicators();
+  const WaitingElsewhere elsewhere;
+  MPI_Group world{};
+  MPI_Group members{};
+  auto* group = new stretto_group;
+  group->comm = mpi.comm_null;
+  int error = mpi.Comm_group(mpi.comm_world, &world);
+  if (error == MPI_SUCCESS && ranks != nullptr) {
+    error = mpi.Group_incl(world, count, ranks, &members);
+    mpi.Group_free(&world);
+    world = members;
+  }
+  if (error == MPI_SUCCESS) {
+    error = mpi.Comm_create_group(mpi.comm_world, world, tag, &group->comm);
+    mpi.Group_free(&world);
+  }
+  if (error == MPI_SUCCESS && group->comm != mpi.comm_null) {
+    mpi.Comm_set_errhandler(group->comm, mpi.errors_return);
+    mpi.Comm_rank(group->comm, &group->rank);
+    mpi.Comm_size(group->comm, &group->size);
+    group->held = std::make_shared<GroupCommunicator>(group->comm);
+    return group;
+  }
+  delete group;
+  set_error(error == MPI_SUCCESS ? "this rank is none of the group's"
+                                 : "MPI makes no group of these ranks: " + text_of_error(error));
+  return nullptr;
+}
+
+STRETTO_VISIBLE void stretto_group_free(stretto_group* group) {
+  delete group;
+  free_left_communicators();
+}
+
+STRETTO_VISIBLE void stretto_abort(int status) {
+  end_job(true, status);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Works of the interface for frameworks: tested, waited for, told of and given up.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "interpose/interface/group.hpp"
+#include "interpose/operations/completion.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/clock.hpp"
+#include "interpose/session/session.hpp"
+#include "threads/time_slice.hpp"
+
+namespace stretto {
+namespace {
+
+/// Null afterwards if it has ended. Returns an MPI error code.
+int test(MPI_Request& request, int& source) {
+  if (Pending* pending = find_pending(request)) {
+    return pending->is_done() ? complete(&request, *pending, MPI_STATUS_IGNORE) : MPI_SUCCESS;
+  }
+  MPI_Status status{};
+  int done = 0;
+  const int error = mpi.Test(&request, &done, &status);
+  if (error != MPI_SUCCESS) {
+    request = mpi.request_null;
+  } else if (done != 0) {
+    source = status.MPI_SOURCE;
+  }
+  return error;
+}
+
+bool has_ended(stretto_work& work) {
+  for (MPI_Request& request : work.requests) {
+    if (request == mpi.request_null) continue;
+    const int error = test(request, work.source);
+    if (error != MPI_SUCCESS && work.error.empty()) work.error = text_of_error(error);
+  }
+  std::erase(work.requests, mpi.request_null);
+  return work.requests.empty();
+}
+
+}  // namespace
+}  // namespace stretto
+
+using namespace stretto;
+
+STRETTO_VISIBLE int stretto_progress(void) {
+  return make_progress_in_place_of_helper() ? 1 : 0;
+}
+
+STRETTO_VISIBLE int stretto_work_test(stretto_work* work) {
+  return has_ended(*work) ? 1 : 0;
+}
+
+STRETTO_VISIBLE int stretto_work_wait(stretto_work* work, double seconds) {
+  const double until = seconds_now() + seconds;
+  bool ended = false;
+  wait_until([&] { return (ended = has_ended(*work)) || seconds_now() > until; });
+  return ended ? 1 : 0;
+}
+
+STRETTO_VISIBLE const char* stretto_work_error(const stretto_work* work) {
+  return work->error.empty() ? nullptr : work->error.c_str();
+}
+
+STRETTO_VISIBLE int stretto_work_source(const stretto_work* work) {
+  return work->source;
+}
+
+STRETTO_VISIBLE void stretto_work_describe(stretto_work* work, char* text, size_t length) {
+  if (length == 0) return;
+  std::string standing;
+  for (MPI_Request& request : work->requests) {
+    const Pending* pending = find_pending(request);
+    if (pending != nullptr && pending->operation->try_tell_standing(standing)) break;
+  }
+  const std::size_t fitting = std::min(standing.size(), length - 1);
+  std::memcpy(text, standing.data(), fitting);
+  text[fitting] = '\0';
+}
+
+STRETTO_VISIBLE void stretto_work_free(stretto_work* work) {
+  if (!work->requests.empty()) {
+    note_lost_work();
+    return;
+  }
+  if (work->datatype != MPI_Datatype{}) mpi.Type_free(&work->datatype);
+  delete work;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/observe/statistics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "interpose/session/clock.hpp"
+#include "interpose/session/session.hpp"
+#include "select/library_name.hpp"
+#include "text/file_writer.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+struct Count {
+  std::uint64_t calls = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+};
+
+/// What the library carried out as the program asked for it. It has the shortest calls, so it takes no lock.
+struct NativeCount {
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> nanoseconds{0};
+};
+
+/// By collective, and the number of bits that the number of bytes has.
+constexpr std::size_t classes = 65;
+std::array<std::array<NativeCount, classes>, collectives.size()> native_counts;
+
+using SizeClass = std::pair<Collective, std::size_t>;
+using BySpec = std::vector<std::pair<Spec, Count>>;
+
+// That the file cannot be written.
+bool was_told = false;
+
+std::mutex mutex;
+std::map<SizeClass, BySpec>& own_counts() {
+  static auto& all = make_immortal<std::map<SizeClass, BySpec>>();
+  return all;
+}
+
+double began = 0;
+
+struct Row {
+  Collective collective;
+  std::size_t size_class;
+  std::string spec;
+  Count count;
+};
+
+/// In the order of collectives, sizes and specs.
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (const Collective collective : collectives) {
+    for (std::size_t size_class = 0; size_class < classes; ++size_class) {
+      const NativeCount& native = native_counts[static_cast<std::size_t>(collective)][size_class];
+      if (native.calls == 0) continue;
+      const double seconds = static_cast<double>(native.nanoseconds) * 1e-9;
+      rows.push_back({collective, size_class, to_string(Spec{}), {native.calls, native.bytes, seconds}});
+    }
+  }
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto& [key, specs] : own_counts()) {
+      for (const auto& [spec, count] : specs) rows.push_back({key.first, key.second, to_string(spec), count});
+    }
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& left, const Row& right) {
+    return std::tie(left.collective, left.size_class, left.spec) <
+           std::tie(right.collective, right.size_class, right.spec);
+  });
+  return rows;
+}
+
+std::string three_digits(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), seconds < 1000 ? "%.3g" : "%.0f", seconds);
+  return text.data();
+}
+
+std::string counted(std::uint64_t number, const std::string& what) {
+  return std::to_string(number) + ' ' + what + (number == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void begin_statistics() {
+  began = seconds_now();
+}
+
+void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds) {
+  const auto size_class = static_cast<std::size_t>(std::bit_width(bytes));
+  if (spec.is_pass_through()) {
+    NativeCount& count = native_counts[static_cast<std::size_t>(collective)][size_class];
+    count.calls.fetch_add(1, std::memory_order_relaxed);
+    count.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    count.nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9), std::memory_order_relaxed);
+    return;
+  }
+  const std::lock_guard lock(mutex);
+  BySpec& specs = own_counts()[{collective, size_class}];
+  auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& one) { return one.first == spec; });
+  if (found == specs.end()) found = specs.insert(specs.end(), {spec, Count{}});
+  Count& count = found->second;
+  ++count.calls;
+  count.bytes += bytes;
+  count.seconds += seconds;
+}
+
+std::string statistics_text() {
+  int ranks = 1;
+  mpi.Comm_size(mpi.comm_world, &ranks);
+  nlohmann::ordered_json report;
+  report["stretto"] = STRETTO_VERSION;
+  report["library"] = session.library;
+  if (session.table) report["table"] = session.table_path;
+  report["ranks"] = ranks;
+  report["nodes"] = session.topology.nodes;
+  report["measured_on_rank"] = session.world_rank;
+  auto& calls = report["calls"] = nlohmann::ordered_json::array();
+  for (const auto& [collective, size_class, spec, count] : all_rows()) {
+    const std::size_t smallest = size_class == 0 ? 0 : std::size_t{1} << (size_class - 1);
+    calls.push_back({{"collective", name_of(collective)},
+                     {"bytes_from", smallest},
+                     {"bytes_below", smallest == 0 ? 1 : 2 * smallest},
+                     {"spec", spec},
+                     {"calls", count.calls},
+                     {"bytes", count.bytes},
+                     {"seconds", count.seconds}});
+  }
+  return report.dump(2) + '\n';
+}
+
+std::string summary_text() {
+  constexpr std::size_t most_named = 4;
+  const bool is_of_all = session.settings.summary == Summary::all;
+  const std::string native = to_string(Spec{});
+  std::uint64_t calls = 0;
+  std::uint64_t own_calls = 0;
+  double seconds = 0;
+  std::map<std::pair<std::string, std::string>, Count> by_spec;
+  for (const Row& row : all_rows()) {
+    calls += row.count.calls;
+    if (row.spec != native) own_calls += row.count.calls;
+    seconds += row.count.seconds;
+    Count& count = by_spec[{std::string(name_of(row.collective)), row.spec}];
+    count.calls += row.count.calls;
+    count.seconds += row.count.seconds;
+  }
+  const std::string where = " on rank " + std::to_string(session.world_rank);
+  const std::string small = is_of_all ? "" : " (small ones are not counted)";
+  if (calls == 0) return "no collective was counted" + where + small;
+  std::vector<std::pair<std::string, Count>> specs;
+  specs.reserve(by_spec.size());
+  for (const auto& [key, count] : by_spec) specs.emplace_back(key.first + " by " + key.second, count);
+  std::stable_sort(specs.begin(), specs.end(), [](const auto& left, const auto& right) {
+    return left.second.seconds > right.second.seconds;
+  });
+  const auto library = parse_library_name(session.library);
+  std::string text = counted(calls, "collective") + where + small + ", " + std::to_string(own_calls) +
+                     " by Stretto and " + std::to_string(calls - own_calls) + " by " +
+                     (library ? library->name : "the MPI library") + "; " + three_digits(seconds) + " s of " +
+                     three_digits(seconds_now() - began) + " s in them: ";
+  for (std::size_t i = 0; i < specs.size() && i < most_named; ++i) {
+    const Count& count = specs[i].second;
+    text += (i == 0 ? "" : ", ") + specs[i].first + " (" + counted(count.calls, "call") + ", " +
+            three_digits(count.seconds) + " s)";
+  }
+  if (specs.size() > most_named) text += " and " + std::to_string(specs.size() - most_named) + " more";
+  return text;
+}
+
+std::string write_statistics(const std::string& file) {
+  const std::string error = replace_file(file, statistics_text());
+  return error.empty() || was_told ? "" : "STRETTO_STATS=" + file + ": cannot be written: " + error;
+}
+
+void check_statistics_file(Settings& settings) {
+  if (settings.statistics_file.empty()) return;
+  const std::string error = find_obstacle(settings.statistics_file);
+  if (error.empty()) return;
+  was_told = true;
+  settings.complaints.push_back({"STRETTO_STATS=" + settings.statistics_file, "cannot be written: " + error,
+                                 "nothing is written unless that changes"});
+}
+
+}  // namespace stretto

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/observe/trace.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "engine/channel.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+std::int64_t nanoseconds_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+enum class EventKind : std::uint8_t { call, segment, round };
+
+struct Event {
+  EventKind kind;
+  int row;               // tid
+  std::uint32_t number;  // of the call, segment or round
+  std::int64_t begin;    // on this rank's clock
+  std::int64_t end;
+};
+
+struct CallInfo {
+  CallTraits traits;
+  std::string spec;
+  std::shared_ptr<Communicator> state;  // to the end, so that no other one gets its number
+  std::string numbered;
+  Face face;
+  std::uint64_t sequence;
+};
+
+/// What rank 0's clock says when this rank's says `at`.
+struct ClockReading {
+  std::int64_t at = 0;
+  std::int64_t ahead = 0;  // of rank 0's clock
+  std::int64_t error = 0;  // half of the round trip
+};
+
+/// Rows of the trace: calls that overlap are so far apart that the flights of each find room between.
+constexpr int rows_of_a_call = 1000;
+/// Beyond this, the trace ends: some 2 GB of text.
+constexpr std::size_t most_events = 20'000'000;
+
+std::mutex mutex;
+auto& events = make_immortal<std::vector<Event>>();
+auto& calls = make_immortal<std::vector<CallInfo>>();
+auto& lanes_in_use = make_immortal<std::set<int>>();
+ClockReading first_reading;
+std::int64_t origin = 0;  // rank 0's clock when the trace began
+std::uint64_t job = 0;
+
+void add(const Event& event) {
+  const std::lock_guard lock(mutex);
+  if (events.size() < most_events) events.push_back(event);
+}
+
+/// Round trips with rank 0, of which the shortest tells most: rank 0 answers in the middle of it.
+ClockReading compare_clocks() {
+  constexpr int round_trips = 20;
+  constexpr int tag = 1;  // of channel 0, which nobody gets
+  MPI_Comm comm = channel_pool().comm();
+  int ranks = 1;
+  mpi.Comm_size(comm, &ranks);
+  ClockReading best{.at = nanoseconds_now(), .ahead = 0, .error = 0};
+  std::int64_t of_rank_0 = 0;
+  for (int rank = 1; rank < ranks; ++rank) {
+    for (int i = 0; i < round_trips; ++i) {
+      if (session.world_rank == 0) {
+        mpi.Recv(&of_rank_0, 1, MPI_INT64_T, rank, tag, comm, MPI_STATUS_IGNORE);
+        of_rank_0 = nanoseconds_now();
+        mpi.Send(&of_rank_0, 1, MPI_INT64_T, rank, tag, comm);
+      } else if (session.world_rank == rank) {
+        const std::int64_t asked = nanoseconds_now();
+        mpi.Send(&of_rank_0, 1, MPI_INT64_T, 0, tag, comm);
+        mpi.Recv(&of_rank_0, 1, MPI_INT64_T, 0, tag, comm, MPI_STATUS_IGNORE);
+        const std::int64_t answered = nanoseconds_now();
+        const std::int64_t half = (answered - asked) / 2;
+        if (i == 0 || half < best.error) best = {asked + half, of_rank_0 - (asked + half), half};
+      }
+    }
+  }
+  return best;
+}
+
+std::string file_name() {
+  return session.settings.trace_folder + "/rank-" + std::to_string(session.world_rank) + ".json";
+}
+
+const char* name_of_face(Face face) {
+  switch (face) {
+    case Face::blocking:
+      return "blocking";
+    case Face::non_blocking:
+      return "non-blocking";
+    case Face::persistent:
+      return "persistent";
+  }
+  return "";
+}
+
+/// Nanoseconds as microseconds, exactly: what is inside in time must be so in the text.
+std::string microseconds(std::int64_t nanoseconds) {
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%lld.%03lld", static_cast<long long>(nanoseconds / 1000),
+                static_cast<long long>(nanoseconds % 1000));
+  return text.data();
+}
+
+/// Writes events, one a line, in the object form of Chrome's trace-event format.
+class Writer {
+ public:
+  Writer(std::ofstream& stream, const ClockReading& last) : stream_(stream), last_(last) {}
+
+  void write() {
+    const int pid = session.world_rank + 1;
+    const int node = session.topology.node_of[static_cast<std::size_t>(session.world_rank)];
+    nlohmann::ordered_json other{
+        {"stretto", STRETTO_VERSION},
+        {"job", std::to_string(job)},
+        {"rank", session.world_rank},
+        {"ranks", session.topology.ranks()},
+        {"node", node},
+        {"clock_error_us", static_cast<double>(std::max(first_reading.error, last_.error)) * 1e-3},
+        {"complete", events.size() < most_events}};
+    stream_ << "{\"displayTimeUnit\":\"ms\",\n\"otherData\":" << other.dump() << ",\n\"traceEvents\":[\n";
+    const std::string name =
+        "rank " + std::to_string(session.world_rank) + " (node " + std::to_string(node) + ")";
+    write_name("process_name", pid, 1, name);
+    stream_ << R"(,{"ph":"M","name":"process_sort_index","pid":)" << pid
+            << R"(,"tid":1,"args":{"sort_index":)" << session.world_rank << "}}\n";
+    std::set<int> rows;
+    for (const Event& event : events) rows.insert(event.row);
+    for (const int row : rows) {
+      const int flight = (row - 1) % rows_of_a_call;
+      stream_ << ',';
+      write_name("thread_name", pid, row,
+                 flight == 0 ? "collectives" : "flight " + std::to_string(flight - 1));
+    }
+    for (const Event& event : events) write(event, pid);
+    stream_ << "]}\n";
+  }
+
+ private:
+  void write_name(const char* what, int pid, int row, const std::string& name) {
+    stream_ << R"({"ph":"M","name":")" << what << R"(","pid":)" << pid << R"(,"tid":)" << row
+            << R"(,"args":{"name":")" << name << "\"}}\n";
+  }
+
+  void write(const Event& event, int pid) {
+    const std::int64_t begin = on_clock_of_rank_0(event.begin);
+    const std::int64_t end = std::max(begin, on_clock_of_rank_0(event.end));
+    stream_ << R"(,{"ph":"X","cat":")";
+    nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
+    if (event.kind == EventKind::call) {
+      const CallInfo& call = calls[event.number];
+      stream_ << R"(collective","name":")" << name_of(call.traits.collective) << '"';
+      arguments = {{"spec", call.spec},
+                   {"bytes", call.traits.bytes},
+                   {"communicator", call.state->label() + call.numbered},
+                   {"ranks", call.state->topology().ranks()},
+                   {"sequence", call.sequence},
+                   {"form", name_of_face(call.face)}};
+    } else {
+      const char* kind = event.kind == EventKind::segment ? "segment" : "round";
+      stream_ << kind << R"(","name":")" << kind << ' ' << event.number << '"';
+    }
+    stream_ << R"(,"pid":)" << pid << R"(,"tid":)" << event.row << R"(,"ts":)" << microseconds(begin)
+            << R"(,"dur":)" << microseconds(end - begin) << R"(,"args":)" << arguments.dump() << "}\n";
+  }
+
+  /// Clocks drift: between the readings the difference goes evenly from one to the other.
+  [[nodiscard]] std::int64_t on_clock_of_rank_0(std::int64_t here) const {
+    const auto whole = static_cast<double>(last_.at - first_reading.at);
+    const double part = whole > 0 ? static_cast<double>(here - first_reading.at) / whole : 0;
+    const auto drift = static_cast<double>(last_.ahead - first_reading.ahead);
+    return std::max<std::int64_t>(
+        0, here + first_reading.ahead + static_cast<std::int64_t>(drift * part) - origin);
+  }
+
+  std::ofstream& stream_;
+  ClockReading last_;
+};
+
+}  // namespace
+
+void begin_trace() {
+  if (session.settings.trace_folder.empty()) return;
+  std::remove(file_name().c_str());  // of an earlier job
+  if (session.world_rank == 0) job = std::random_device{}();
+  mpi.Bcast(&job, 1, MPI_UINT64_T, 0, channel_pool().comm());
+  first_reading = compare_clocks();
+  origin = nanoseconds_now();
+  mpi.Bcast(&origin, 1, MPI_INT64_T, 0, channel_pool().comm());
+}
+
+std::string end_trace() {
+  if (session.settings.trace_folder.empty()) return {};
+  for (const CallInfo& call : calls) {
+    wait_until([&] { return !call.state->is_opening(); });
+  }
+  const ClockReading last = compare_clocks();
+  std::ofstream stream(file_name());
+  Writer(stream, last).write();
+  stream.close();
+  calls.clear();
+  // Of the ranks that fail, often all for the same reason, one says so.
+  int speaker = stream ? session.topology.ranks() : session.world_rank;
+  mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
+  if (speaker != session.world_rank) return {};
+  return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written";
+}
+
+TracedCall::TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
+                       Face face, std::uint64_t sequence, std::uint64_t starts_before) {
+  const bool has_own_numbers = face == Face::persistent;
+  const std::string numbered = has_own_numbers ? "/" + std::to_string(sequence) : "";
+  const std::lock_guard lock(mutex);
+  call_ = calls.size();
+  if (events.size() == most_events) return;  // full: nothing more is kept of it
+  calls.push_back(
+      {traits, to_string(spec), state, numbered, face, has_own_numbers ? starts_before : sequence});
+  while (lanes_in_use.contains(lane_)) ++lane_;
+  lanes_in_use.insert(lane_);
+  began_ = nanoseconds_now();
+}
+
+TracedCall::~TracedCall() {
+  if (began_ == 0) return;
+  add({EventKind::call, 1 + lane_ * rows_of_a_call, static_cast<std::uint32_t>(call_), began_,
+       nanoseconds_now()});
+  const std::lock_guard lock(mutex);
+  lanes_in_use.erase(lane_);
+}
+
+void TracedCall::segment_begins(std::size_t flight, std::size_t segment) {
+  if (flights_.size() <= flight) flights_.resize(flight + 1);
+  const std::int64_t now = nanoseconds_now();
+  flights_[flight] = {segment, now, now};
+}
+
+void TracedCall::round_ends(std::size_t flight, int round) {
+  const std::int64_t now = nanoseconds_now();
+  add({EventKind::round, 2 + lane_ * rows_of_a_call + static_cast<int>(flight),
+       static_cast<std::uint32_t>(round), flights_[flight].round_began, now});
+  flights_[flight].round_began = now;
+}
+
+void TracedCall::segment_ends(std::size_t flight) {
+  add({EventKind::segment, 2 + lane_ * rows_of_a_call + static_cast<int>(flight),
+       static_cast<std::uint32_t>(flights_[flight].segment), flights_[flight].segment_began,
+       nanoseconds_now()});
+}
+
+std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                       const Spec& spec, Face face, std::uint64_t sequence,
+                                       std::uint64_t starts_before) {
+  if (session.settings.trace_folder.empty()) return nullptr;
+  return std::make_unique<TracedCall>(state, traits, spec, face, sequence, starts_before);
+}
+
+}  // namespace stretto

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// STRETTO_TRACE=DIR: every rank writes DIR/rank-N.json, which Perfetto and chrome://tracing open: when it was
+// in which collective, segment and round. Times are on rank 0's clock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/execution.hpp"
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/session/call_traits.hpp"
+
+namespace stretto {
+
+/// Collective over MPI_COMM_WORLD; compares clocks.
+void begin_trace();
+/// The same, and writes the file. Returns one line that says why it could not, or an empty one.
+std::string end_trace();
+
+/// One call in the trace, as long as this lives. Calls that overlap lie side by side. A persistent collective
+/// has its own numbers, from its first start on, since ranks may start several in any order.
+class TracedCall final : public Observer {
+ public:
+  TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
+             Face face, std::uint64_t sequence, std::uint64_t starts_before);
+  ~TracedCall() override;
+
+  void segment_begins(std::size_t flight, std::size_t segment) override;
+  void round_ends(std::size_t flight, int round) override;
+  void segment_ends(std::size_t flight) override;
+
+ private:
+  struct Flight {
+    std::size_t segment = 0;
+    std::int64_t segment_began = 0;
+    std::int64_t round_began = 0;
+  };
+
+  std::size_t call_;
+  int lane_ = 0;
+  std::int64_t began_ = 0;
+  std::vector<Flight> flights_;
+};
+
+/// nullptr where nothing is traced.
+std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                       const Spec& spec, Face face, std::uint64_t sequence,
+                                       std::uint64_t starts_before = 0);
+
+}  // namespace stretto

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/observe/watchdog.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/observe/roll_call.hpp"
+#include "interpose/session/clock.hpp"
+#include "interpose/session/session.hpp"
+#include "threads/helper_thread.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+struct Entry {
+  CallId id;
+  double since = 0;
+  double asked_at = 0;  // 0: nobody was asked yet
+  bool is_told = false;
+};
+
+auto& mutex = make_immortal<std::mutex>();
+auto& thread = make_immortal<HelperThread>();
+auto& roll_call = make_immortal<RollCall>();
+bool stopping = false;
+std::map<Watched*, Entry>& calls() {
+  static auto& all = make_immortal<std::map<Watched*, Entry>>();
+  return all;
+}
+/// Of each communicator, how many calls this rank has begun.
+std::map<CommunicatorId, std::uint64_t>& begun() {
+  static auto& all = make_immortal<std::map<CommunicatorId, std::uint64_t>>();
+  return all;
+}
+
+/// All ranks ask all others, but of many only some do.
+constexpr std::size_t most_asking_ranks = 1024;
+constexpr int always_asking_ranks = 4;
+
+bool is_on() {
+  return session.settings.watchdog_seconds > 0;
+}
+
+bool is_overdue(const Entry& entry) {
+  return !entry.is_told && seconds_now() - entry.since >= session.settings.watchdog_seconds;
+}
+
+/// So long a rank may take to answer.
+double patience() {
+  return std::clamp(session.settings.watchdog_seconds / 2, 0.2, 2.0);
+}
+
+void ask() {
+  std::map<CallId, std::vector<int>> questions;
+  {
+    const std::lock_guard lock(mutex);
+    for (auto& [call, entry] : calls()) {
+      const Communicator& state = call->communicator();
+      if (!is_overdue(entry) || state.native_only()) continue;
+      if (state.ranks_in_world().size() > most_asking_ranks && state.rank() >= always_asking_ranks) continue;
+      if (entry.asked_at == 0) entry.asked_at = seconds_now();
+      questions.try_emplace(entry.id, state.ranks_in_world());
+    }
+  }
+  // To find an address may take long, and the program's calls must not wait for it.
+  for (const auto& [call, ranks] : questions) roll_call.ask(call, ranks);
+}
+
+void tell() {
+  const std::lock_guard lock(mutex);
+  for (auto& [call, entry] : calls()) {
+    if (!is_overdue(entry)) continue;
+    const bool is_asked = entry.asked_at > 0;
+    if (is_asked && !roll_call.all_have_answered(entry.id) && seconds_now() - entry.asked_at < patience()) {
+      continue;
+    }
+    // A look may come while another thread is at the call; the next one may not.
+    std::string text;
+    if (!call->try_describe(text)) continue;
+    entry.is_told = true;
+    const std::string others = is_asked ? roll_call.conclude(entry.id) : "";
+    std::array<char, 32> seconds{};
+    std::snprintf(seconds.data(), seconds.size(), "%.1f", seconds_now() - entry.since);
+    complain("rank " + std::to_string(session.world_rank) + " after " + seconds.data() + " s: " + text +
+             (others.empty() ? "" : " (" + others + ")"));
+  }
+}
+
+std::uint64_t calls_begun(const CommunicatorId& communicator) {
+  const std::lock_guard lock(mutex);
+  const auto found = begun().find(communicator);
+  return found == begun().end() ? 0 : found->second;
+}
+
+void run() {
+  const double tick = std::clamp(session.settings.watchdog_seconds / 8, 1e-3, 0.2);
+  for (;;) {
+    roll_call.serve(tick, calls_begun);
+    {
+      const std::lock_guard lock(mutex);
+      if (stopping) return;
+    }
+    ask();
+    tell();
+  }
+}
+
+}  // namespace
+
+void watch(Watched& call) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex);
+  const Communicator& state = call.communicator();
+  const CallId id{state.id(), call.number()};
+  calls()[&call] = {.id = id, .since = seconds_now()};
+  if (state.native_only()) return;
+  std::uint64_t& count = begun()[id.communicator];
+  count = std::max(count, id.number + 1);
+}
+
+void unwatch(Watched& call) {
+  if (!is_on()) return;
+  const std::lock_guard lock(mutex);
+  calls().erase(&call);
+}
+
+void begin_watchdog() {
+  if (!is_on()) return;
+  stopping = false;
+  roll_call.open();
+  thread.start("stretto-watch", run);
+}
+
+void end_watchdog() {
+  if (!thread.is_running()) return;
+  {
+    const std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  roll_call.wake();
+  thread.join();
+  roll_call.close();
+}
+
+}  // namespace stretto

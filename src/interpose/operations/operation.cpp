@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/operations/operation.hpp"
+
+#include <exception>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "interpose/observe/statistics.hpp"
+#include "interpose/session/clock.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+
+Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face,
+                     Message& message)
+    : state_(std::move(state)),
+      traits_(traits),
+      spec_(std::move(spec)),
+      face_(face),
+      message_(message),
+      execution_(state_->lease(traits_, spec_, face == Face::persistent)) {
+  if (!traits_.is_own) sequence_ = state_->next_sequence();
+  const std::size_t tags = execution_->tags(message_.call);
+  if (tags == 0) return;
+  const bool is_persistent = face == Face::persistent;
+  // The persistent one was asked for before, by the number that does not depend on the message.
+  const std::size_t reserved = is_persistent ? Communicator::pipelining_of(spec_).in_flight() : tags;
+  channel_ = is_persistent ? state_->channel_with_fresh(reserved) : state_->channel();
+  ticket_ = channel_->take(reserved);
+}
+
+Operation::~Operation() {
+  if (!ended()) unwatch(*this);
+  if (face_ == Face::persistent && channel_) channel_->end(ticket_);
+  if (execution_ && execution_->gave_up()) static_cast<void>(execution_.release());
+}
+
+void Operation::start() {
+  const std::lock_guard guard(lock_);
+  if (session.tells_of_all_calls() || session.counts_calls()) began_ = seconds_now();
+  control_ = FloatControl::current();
+  has_begun_ = false;
+  has_been_seen_.store(false, std::memory_order_relaxed);
+  ended_.store(false, std::memory_order_relaxed);
+  if (!traits_.is_own) {
+    trace_ = trace_call(state_, traits_, spec_, face_, sequence_, starts_++);
+    watch(*this);
+  }
+  if (may_begin()) begin();
+}
+
+/// Whether its tags are its own. The library's own calls need none, and must be made in the order of calls.
+bool Operation::may_begin() {
+  // What the library carries out ends by itself.
+  if (channel_ && state_->is_revoked()) {
+    end(Communicator::error_if_revoked);
+    return false;
+  }
+  if (after_ && !after_->ended()) return false;
+  if (!channel_) return true;
+  switch (channel_->progress()) {
+    case Channel::State::opening:
+      return false;
+    case Channel::State::open:
+      return face_ == Face::persistent || channel_->may_begin(ticket_);
+    case Channel::State::refused:
+      break;
+  }
+  // The ranks could not agree. (prepare() has waited where they may have agreed on none.)
+  end(channel_->error() != MPI_SUCCESS ? channel_->error() : MPI_ERR_INTERN);
+  return false;
+}
+
+void Operation::begin() {
+  has_begun_ = true;
+  wants_returned_errors_ = !spec_.is_native() && state_->wants_returned_errors();
+  const int first_tag = channel_ ? channel_->tag(ticket_) : 0;
+  int error = MPI_SUCCESS;
+  try {
+    error = message_.begin();
+    if (error == MPI_SUCCESS) {
+      Call call = message_.call;
+      staging_.stage(call);
+      execution_->observe(trace_.get());
+      execution_->start(call, first_tag);
+    }
+  } catch (const std::bad_alloc&) {
+    error = MPI_ERR_NO_MEM;
+  } catch (const std::exception& failure) {
+    complain(failure.what());
+    error = MPI_ERR_OTHER;
+  }
+  if (error != MPI_SUCCESS) {
+    // Other ranks wait for messages of this one.
+    try {
+      execution_->start_failed(message_.call, first_tag, error);
+    } catch (const std::bad_alloc&) {
+      return end(error);
+    }
+  }
+  look_at_error();
+  if (execution_->ended()) finish();
+}
+
+/// Where the job ends by an error, it does so before any other rank gets to know of it.
+void Operation::look_at_error() {
+  if (execution_->error() != MPI_SUCCESS && state_->ends_job_on_error()) execution_->give_up();
+}
+
+bool Operation::progress() {
+  if (ended()) return false;
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard.owns_lock() || ended()) return false;
+  const CalculatesAs starter(control_);
+  if (!has_begun_) {
+    if (may_begin()) begin();
+    return has_begun_ || ended();
+  }
+  try {
+    const ReturnedErrors returned(wants_returned_errors_);
+    const bool any = execution_->progress();
+    look_at_error();
+    if (execution_->ended()) {
+      finish();
+    } else if (!any && channel_ && state_->is_revoked()) {
+      execution_->give_up();
+      end(Communicator::error_if_revoked);
+    }
+    return any;
+  } catch (const std::bad_alloc&) {
+    end(MPI_ERR_NO_MEM);
+    return true;
+  }
+}
+
+void Operation::finish() {
+  int error = execution_->error();
+  try {
+    if (error == MPI_SUCCESS) {
+      staging_.copy_result_back();
+      error = message_.finish();
+    }
+  } catch (const std::exception& failure) {
+    complain(failure.what());
+    error = MPI_ERR_OTHER;
+  }
+  end(error);
+}
+
+void Operation::end(int error) {
+  error_ = error;
+  if (execution_->gave_up()) {
+    if (channel_) channel_->spoil();
+    message_.abandon();
+    staging_.abandon();
+  }
+  execution_->observe(nullptr);
+  if (face_ != Face::persistent) {
+    if (!execution_->gave_up()) state_->give_back(traits_, spec_, std::move(execution_));
+    if (channel_) channel_->end(ticket_);
+  }
+  if (!traits_.is_own) {
+    if (session.counts_calls()) {
+      record_call(traits_.collective, traits_.bytes, spec_, seconds_now() - began_);
+    }
+    trace_.reset();
+    unwatch(*this);
+  }
+  ended_.store(true, std::memory_order_release);
+}
+
+int Operation::report_error() const {
+  if (error_ != MPI_SUCCESS && !spec_.is_native()) state_->call_error_handler(error_);
+  return error_;
+}
+
+bool Operation::try_describe(std::string& text) {
+  std::string standing;
+  if (!try_tell_standing(standing)) return false;
+  text = describe_call(*state_, traits_, spec_, sequence_) + " has not ended: " + standing;
+  return true;
+}
+
+bool Operation::try_tell_standing(std::string& text) {
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard.owns_lock() || ended()) return false;
+  if (!has_begun_) {
+    text = channel_ ? "other ranks have not called it, or not ended an earlier one" : "it has not begun";
+    return true;
+  }
+  const std::vector<Standing> standings = execution_->standings();
+  text = standings.empty() ? "it is in the MPI library" : "";
+  for (const Standing& standing : standings) {
+    text += (&standing == standings.data() ? "" : "; ") + std::string("segment ") +
+            std::to_string(standing.segment) + " is in round " + std::to_string(standing.round) + " and";
+    if (!standing.receives_from.empty()) text += " waits for rank " + in_world(standing.receives_from);
+    if (!standing.receives_from.empty() && !standing.sends_to.empty()) text += ", and";
+    if (!standing.sends_to.empty()) text += " sends to rank " + in_world(standing.sends_to);
+  }
+  return true;
+}
+
+bool AwaitedCall::try_describe(std::string& text) {
+  std::string standing;
+  if (comparison_ == nullptr) {
+    standing = "other ranks have not called it";
+  } else if (comparison_->try_tell_standing(standing)) {
+    standing = "of its comparison, " + standing;
+  } else {
+    return false;
+  }
+  text = describe_call(state_, traits_, spec_, state_.sequence()) + " has not ended: " + standing;
+  return true;
+}
+
+std::string Operation::in_world(const std::vector<int>& ranks) const {
+  std::string text;
+  for (const int rank : ranks) {
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(state_->ranks_in_world()[static_cast<std::size_t>(rank)]);
+  }
+  return text;
+}
+
+std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
+                          std::uint64_t sequence) {
+  return std::string(name_of(traits.collective)) + " (call number " + std::to_string(sequence) +
+         " of a communicator of " + std::to_string(state.topology().ranks()) + " ranks, " +
+         std::to_string(traits.bytes) + " bytes, by " + to_string(spec) + ")";
+}
+
+}  // namespace stretto

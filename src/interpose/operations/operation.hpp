@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/channel.hpp"
+#include "engine/device_staging.hpp"
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/communicators/returned_errors.hpp"
+#include "interpose/observe/trace.hpp"
+#include "interpose/observe/watchdog.hpp"
+#include "interpose/operations/message.hpp"
+#include "interpose/session/call_traits.hpp"
+#include "threads/float_control.hpp"
+#include "threads/spin_lock.hpp"
+
+namespace stretto {
+
+/// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
+/// progress with every operation; none ever waits for another thread's turn.
+class Operation final : public Watched {
+ public:
+  /// `message` must outlive it. To be made in the order of calls, which is the same on all ranks. A
+  /// persistent one gets here what it keeps.
+  Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face,
+            Message& message);
+  ~Operation() override;
+
+  /// It waits until another one has ended.
+  void begin_after(std::shared_ptr<Operation> other) { after_ = std::move(other); }
+
+  /// In the order of calls; of persistent ones in any order. Waits for nobody.
+  void start();
+
+  /// Takes it as far as it gets without waiting; whether anything happened. Thread-safe.
+  bool progress();
+
+  /// What the program gets back is there.
+  [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
+
+  /// An MPI error code, when it has ended.
+  [[nodiscard]] int error() const { return error_; }
+  /// The same, told to the handler of the program's communicator unless the library has done so.
+  int report_error() const;
+
+  [[nodiscard]] std::size_t bytes() const { return traits_.bytes; }
+
+  /// Whether the helper thread has looked at it before, since it was started.
+  bool has_been_seen() { return has_been_seen_.exchange(true, std::memory_order_relaxed); }
+
+  bool try_describe(std::string& text) override;
+  [[nodiscard]] const Communicator& communicator() const override { return *state_; }
+  [[nodiscard]] std::uint64_t number() const override { return sequence_; }
+  /// Where it stands, and for whom it waits; false: not to be found out just now.
+  bool try_tell_standing(std::string& text);
+
+ private:
+  bool may_begin();
+  void begin();
+  void look_at_error();
+  void finish();
+  void end(int error);
+  [[nodiscard]] std::string in_world(const std::vector<int>& ranks) const;
+
+  std::shared_ptr<Communicator> state_;
+  CallTraits traits_;
+  Spec spec_;
+  Face face_;
+  Message& message_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t starts_ = 0;
+  double began_ = 0;
+
+  SpinLock lock_;  // of all below; only ever tried, or taken by who starts
+  std::shared_ptr<Channel> channel_;
+  Channel::Ticket ticket_;
+  std::unique_ptr<Execution> execution_;
+  std::shared_ptr<Operation> after_;
+  std::unique_ptr<TracedCall> trace_;
+  DeviceStaging staging_;
+  FloatControl control_;  // of the thread that started it
+  bool has_begun_ = false;
+  bool wants_returned_errors_ = false;
+  int error_ = MPI_SUCCESS;
+  std::atomic<bool> ended_{true};
+  std::atomic<bool> has_been_seen_{false};
+};
+
+/// A blocking call that waits for other ranks before it can begin, as long as this lives: for the watchdog.
+class AwaitedCall final : public Watched {
+ public:
+  /// `comparison` is what it waits for, if that is known.
+  AwaitedCall(const Communicator& state, const CallTraits& traits, const Spec& spec,
+              Operation* comparison = nullptr)
+      : state_(state), traits_(traits), spec_(spec), comparison_(comparison) {
+    watch(*this);
+  }
+  ~AwaitedCall() override { unwatch(*this); }
+  bool try_describe(std::string& text) override;
+  [[nodiscard]] const Communicator& communicator() const override { return state_; }
+  [[nodiscard]] std::uint64_t number() const override { return state_.sequence(); }
+
+ private:
+  const Communicator& state_;
+  const CallTraits& traits_;
+  const Spec& spec_;
+  Operation* comparison_;
+};
+
+/// For people.
+std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
+                          std::uint64_t sequence);
+
+}  // namespace stretto

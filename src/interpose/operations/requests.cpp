@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/operations/requests.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "threads/immortal.hpp"
+#include "threads/spin_lock.hpp"
+
+namespace stretto {
+namespace {
+
+SpinLock lock;
+/// Of all handles that were ever given out. They stay where they are.
+std::unordered_map<MPI_Request, Pending>& pending() {
+  static auto& all = make_immortal<std::unordered_map<MPI_Request, Pending>>();
+  return all;
+}
+std::vector<Pending*>& unused() {
+  static auto& all = make_immortal<std::vector<Pending*>>();
+  return all;
+}
+std::atomic<std::size_t> count{0};  // changed under the lock
+
+#ifdef STRETTO_ABI_MPICH
+constexpr bool library_must_wait = true;
+#else
+constexpr bool library_must_wait = false;
+#endif
+std::set<MPI_Request>& persistent_of_library() {
+  static auto& all = make_immortal<std::set<MPI_Request>>();
+  return all;
+}
+std::atomic<std::size_t> count_of_library{0};
+
+}  // namespace
+
+MPI_Request make_request(std::shared_ptr<Operation> operation, bool is_persistent) {
+  const std::lock_guard guard(lock);
+  if (unused().empty()) {
+    MPI_Request request = mpi.request_null;
+    mpi.Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, mpi.comm_self, &request);
+    unused().push_back(&pending()[request]);
+    unused().back()->request = request;
+  }
+  Pending& its = *unused().back();
+  unused().pop_back();
+  its.operation = std::move(operation);
+  its.is_persistent = is_persistent;
+  its.is_active = !is_persistent;
+  count.store(count + 1, std::memory_order_relaxed);
+  return its.request;
+}
+
+bool has_requests() {
+  return count > 0;
+}
+
+Pending* find_pending(MPI_Request request) {
+  if (!has_requests() || request == mpi.request_null) return nullptr;
+  const std::lock_guard guard(lock);
+  const auto found = pending().find(request);
+  return found == pending().end() || !found->second.operation ? nullptr : &found->second;
+}
+
+void forget_request(Pending& pending) {
+  std::shared_ptr<Operation> forgotten;  // may give memory back, after the lock is gone
+  const std::lock_guard guard(lock);
+  forgotten = std::move(pending.operation);
+  unused().push_back(&pending);
+  count.store(count - 1, std::memory_order_relaxed);
+}
+
+void note_persistent_of_library(MPI_Request request) {
+  if (!library_must_wait) return;
+  const std::lock_guard guard(lock);
+  persistent_of_library().insert(request);
+  count_of_library = persistent_of_library().size();
+}
+
+bool must_library_wait_for(MPI_Request request) {
+  if (count_of_library == 0) return false;
+  const std::lock_guard guard(lock);
+  return persistent_of_library().contains(request);
+}
+
+void forget_persistent_of_library(MPI_Request request) {
+  if (count_of_library == 0) return;
+  const std::lock_guard guard(lock);
+  persistent_of_library().erase(request);
+  count_of_library = persistent_of_library().size();
+}
+
+void free_requests() {
+  // What the program has not freed is its own leak; but it holds tags and memory, which go after the lock.
+  std::unordered_map<MPI_Request, Pending> forgotten;
+  const std::lock_guard guard(lock);
+  // Handles that it still has stay: it may free them in a callback of MPI_Finalize.
+  for (Pending* pending : unused()) mpi.Request_free(&pending->request);
+  forgotten.swap(pending());
+  unused().clear();
+  count = 0;
+}
+
+}  // namespace stretto

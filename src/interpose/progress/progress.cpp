@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/progress/progress.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "interpose/handles/held_handles.hpp"
+#include "interpose/session/session.hpp"
+#include "progress/helper.hpp"
+#include "threads/float_control.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+SpinLock list_lock;
+std::vector<std::shared_ptr<Operation>>& list() {
+  static auto& all = make_immortal<std::vector<std::shared_ptr<Operation>>>();
+  return all;
+}
+ProgressCounts& counts() {
+  static auto& one = make_immortal<ProgressCounts>();
+  return one;
+}
+
+/// How the program calculates, as far as is known: when it started an operation or was blocked last. The
+/// helper thread does so too, since the library may reduce in it.
+std::atomic<FloatControl> control_of_program{};
+
+/// None is destroyed by this: the thread under which one ended still has it when it comes here.
+void remove_ended() {
+  const std::lock_guard guard(list_lock);
+  std::erase_if(list(), [](const auto& operation) { return operation->ended(); });
+  counts().set_outstanding(list().size());
+}
+
+/// What a look needs, kept from look to look. In exit() the main thread's is gone before static objects and
+/// handlers, which may still call MPI.
+thread_local bool has_no_memory = false;
+struct Memory {
+  std::vector<std::shared_ptr<Operation>> operations;
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory() { has_no_memory = true; }
+};
+thread_local Memory memory;
+
+/// Takes those outstanding operations that are `eligible` as far as they get.
+template <typename Eligible>
+bool make_progress_with(const Eligible& eligible) {
+  if (!has_outstanding()) return false;
+  // Taken out, as an operation may end in a callback of the program that makes progress as well.
+  std::vector<std::shared_ptr<Operation>> now;
+  if (!has_no_memory) now = std::exchange(memory.operations, {});
+  {
+    const std::lock_guard guard(list_lock);
+    now = list();
+  }
+  bool any = false;
+  bool some_ended = false;
+  for (const auto& operation : now) {
+    if (eligible(*operation)) any = operation->progress() || any;
+    some_ended = some_ended || operation->ended();
+  }
+  if (some_ended) remove_ended();
+  now.clear();
+  if (!has_no_memory) memory.operations = std::move(now);
+  return any;
+}
+
+/// With STRETTO_PROGRESS_THREAD=1 the helper is called for operations of this size, which take longer than to
+/// be called does. A shorter one is left alone at the first look: it is often waited for at once.
+constexpr std::size_t least_urgent_bytes = std::size_t{512} << 10;
+
+HelperRules::Found look(bool must_help) {
+  const CalculatesAs program(control_of_program.load(std::memory_order_relaxed));
+  bool helps = must_help;
+  const bool any = make_progress_with([&](Operation& operation) {
+    if (must_help || !session.settings.progress_thread) return true;
+    const bool was_seen = operation.has_been_seen();
+    const bool is_eligible = was_seen || operation.bytes() >= least_urgent_bytes;
+    helps = helps || is_eligible;
+    return is_eligible;
+  });
+  if (any) return HelperRules::Found::something;
+  return helps ? HelperRules::Found::nothing : HelperRules::Found::needless;
+}
+
+Helper& helper() {
+  static auto& one = *new Helper(counts(), look);
+  return one;
+}
+
+void notice(std::size_t bytes) {
+  if (!session.non_blocking) return;
+  control_of_program.store(FloatControl::current(), std::memory_order_relaxed);
+  try {
+    helper().notice(session.settings.progress_thread && bytes >= least_urgent_bytes);
+  } catch (const std::system_error& error) {
+    complain_once_on_rank_0(std::string("no helper thread: ") + error.what());
+  }
+}
+
+}  // namespace
+
+void add_outstanding(std::shared_ptr<Operation> operation) {
+  const std::size_t bytes = operation->bytes();
+  {
+    const std::lock_guard guard(list_lock);
+    list().push_back(std::move(operation));
+    counts().set_outstanding(list().size());
+  }
+  notice(bytes);
+}
+
+bool has_outstanding() {
+  return counts().any_outstanding();
+}
+
+bool make_progress() {
+  const bool any = make_progress_with([](const Operation& /*operation*/) { return true; });
+  free_left_handles();
+  return any;
+}
+
+bool make_progress_in_place_of_helper() {
+  counts().note_stand_in();
+  return make_progress() || make_progress();
+}
+
+bool make_progress_for(Operation& awaited) {
+  if (counts().outstanding() > 1) return make_progress();
+  const bool any = awaited.progress();
+  if (awaited.ended()) remove_ended();
+  free_left_handles();
+  return any;
+}
+
+void drain_outstanding() {
+  wait_until([] { return !has_outstanding(); });
+  helper().stop();
+}
+
+void guard_program_functions() {
+  if (!session.non_blocking || session.settings.progress_thread || counts().is_guarded()) return;
+  counts().guard();
+  helper().wait_for_end_of_look();
+}
+
+WaitingHere::WaitingHere() {
+  counts().begin_polling();
+}
+
+WaitingHere::~WaitingHere() {
+  counts().end_polling();
+}
+
+WaitingElsewhere::WaitingElsewhere() : is_counted_(session.non_blocking && counts().must_count_blocked()) {
+  if (!is_counted_) return;
+  control_of_program.store(FloatControl::current(), std::memory_order_relaxed);
+  counts().begin_blocked();
+  if (has_outstanding()) helper().call();
+}
+
+WaitingElsewhere::~WaitingElsewhere() {
+  if (is_counted_) counts().end_blocked();
+}
+
+}  // namespace stretto

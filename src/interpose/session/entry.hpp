@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a function of MPI is taken over, and where its calls go on to.
+//
+// A program reaches MPI_X here first, and what Stretto leaves alone goes on to the next object that defines
+// MPI_X, so that other tools in the same process (profilers) still see it. PMPI_X is taken over too: Open
+// MPI's Fortran layers call it, as do tools that stand before Stretto; it goes on to the MPI library. A tool
+// behind Stretto also ends in PMPI_X, with a call that has been looked at before: that one is let through.
+#pragma once
+
+#include <climits>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "interpose/session/raw_handle.hpp"
+
+namespace stretto {
+
+/// The next definition of `symbol`, or of `otherwise`; nullptr if there is none.
+void* find_next(const char* symbol, const char* otherwise = nullptr);
+bool is_of_library(void* function, const char* symbol);
+/// For a function that the library lacks. Returns the MPI error code for that, reported.
+int refuse_missing(const char* symbol);
+
+/// This thread is in a function that is passed on to a tool behind Stretto.
+inline thread_local int passing_on __attribute__((tls_model("initial-exec"))) = 0;
+
+struct PassingOn {
+  PassingOn() { ++passing_on; }
+  PassingOn(const PassingOn&) = delete;
+  PassingOn& operator=(const PassingOn&) = delete;
+  ~PassingOn() { --passing_on; }
+};
+
+template <typename T>
+using Narrowed = std::conditional_t<std::is_same_v<T, RawCount>, int,
+                                    std::conditional_t<std::is_same_v<T, const RawCount*>, const int*, T>>;
+
+/// Where calls of one function go on to.
+template <typename Function>
+class Next;
+template <typename... Arguments>
+class Next<int(Arguments...)> {
+ public:
+  using Function = int(Arguments...);
+  using NarrowedFunction = int(Narrowed<Arguments>...);
+
+  Next(const char* symbol, const char* otherwise, const char* narrowed)
+      : symbol_(symbol),
+        is_pmpi_(std::string_view(symbol).starts_with('P')),
+        function_(reinterpret_cast<Function*>(find_next(symbol, otherwise))) {
+    const bool is_missing = function_ == nullptr;
+    goes_to_tool_ = !is_pmpi_ && !is_missing && !is_of_library(reinterpret_cast<void*>(function_), symbol);
+    if (is_missing && narrowed != nullptr) {
+      narrowed_ = reinterpret_cast<NarrowedFunction*>(find_next(narrowed));
+    }
+  }
+
+  [[nodiscard]] bool is_missing() const { return function_ == nullptr && narrowed_ == nullptr; }
+  /// A tool passes on what it got from Stretto.
+  [[nodiscard]] bool goes_to_tool() const { return goes_to_tool_; }
+  [[nodiscard]] bool was_looked_at() const { return is_pmpi_ && passing_on > 0; }
+
+  /// Large-count forms that the library lacks (MPICH 3) are served by the ones with int. A program that looks
+  /// at run time which functions there are (mpi4py's wheel) finds ours there.
+  [[nodiscard]] bool takes(RawCount count) const { return narrowed_ == nullptr || count <= INT_MAX; }
+  [[nodiscard]] bool takes_lists() const { return narrowed_ == nullptr; }
+
+  int operator()(Arguments... arguments) const {
+    if (narrowed_ != nullptr) return narrowed_(narrow(arguments)...);
+    if (function_ == nullptr) return refuse_missing(symbol_);
+    if (!goes_to_tool_) return function_(arguments...);
+    const PassingOn mark;
+    return function_(arguments...);
+  }
+
+ private:
+  template <typename T>
+  static Narrowed<T> narrow(T argument) {
+    if constexpr (std::is_same_v<T, RawCount>) {
+      // What is negative is an error whatever its value, and the library says so.
+      return argument < 0 ? -1 : static_cast<int>(argument);
+    } else if constexpr (std::is_same_v<T, const RawCount*>) {
+      return nullptr;  // never called with it: takes_lists()
+    } else {
+      return argument;
+    }
+  }
+
+  const char* symbol_;
+  bool is_pmpi_;
+  Function* function_;
+  bool goes_to_tool_ = false;
+  NarrowedFunction* narrowed_ = nullptr;
+};
+
+}  // namespace stretto
+
+/// Takes the parentheses of an argument away.
+#define STRETTO_LIST(...) __VA_ARGS__
+
+// Defines the function that the linker sees as `symbol`. Handles come in raw, so that it has another C++ name
+// than what MPI's header declares. `parameters` in parentheses; the body may use `next`.
+#define STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, ...)                                \
+  extern "C" int entry_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
+  int entry_##symbol parameters {                                                                   \
+    static const Next<int parameters> next(#symbol, otherwise, narrowed);                           \
+    __VA_ARGS__                                                                                     \
+  }
+
+/// The same for a function of MPI and its PMPI form.
+#define STRETTO_TAKE_OVER_FUNCTION(function, parameters, ...)         \
+  STRETTO_DEFINE(function, nullptr, nullptr, parameters, __VA_ARGS__) \
+  STRETTO_DEFINE(P##function, nullptr, nullptr, parameters, __VA_ARGS__)
+#define STRETTO_TAKE_OVER(name, parameters, ...) \
+  STRETTO_TAKE_OVER_FUNCTION(MPI_##name, parameters, __VA_ARGS__)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/start/early_messages.hpp"
+
+#include <cstring>
+
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+/// The one that Open MPI's tags leave (ompi/mca/coll/base/coll_tags.h begins with -10; -1 is MPI_ANY_TAG).
+constexpr int negative_tag = -9;
+/// As high as tags surely go.
+constexpr int usual_tag = 32767;
+
+#ifdef STRETTO_ABI_OPENMPI
+/// Whether the library was built so that it always refuses such a tag.
+bool refuses(int tag) {
+  MPI_Errhandler before{};
+  mpi.Comm_get_errhandler(mpi.comm_world, &before);
+  mpi.Comm_set_errhandler(mpi.comm_world, mpi.errors_return);
+  MPI_Request request = mpi.request_null;
+  const int error = mpi.Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, tag, mpi.comm_world, &request);
+  if (error == MPI_SUCCESS) mpi.Waitall(1, &request, MPI_STATUSES_IGNORE);
+  mpi.Comm_set_errhandler(mpi.comm_world, before);
+  mpi.Errhandler_free(&before);
+  return error != MPI_SUCCESS;
+}
+#endif
+
+}  // namespace
+
+EarlyMessages::EarlyMessages()
+    : sent_(make_immortal<std::list<Message>>()), awaited_(make_immortal<std::map<int, Message>>()) {
+#ifdef STRETTO_ABI_OPENMPI
+  checks_arguments_ = static_cast<bool*>(mpi_variable("ompi_mpi_param_check"));
+  if (checks_arguments_ != nullptr) {
+    checked_before_ = *checks_arguments_;
+    *checks_arguments_ = false;
+  }
+#endif
+  way_ = find_way();
+}
+
+EarlyMessages::~EarlyMessages() {
+  if (sent_.empty() && awaited_.empty()) {
+    delete &sent_;
+    delete &awaited_;
+  }
+  if (checks_arguments_ != nullptr) *checks_arguments_ = checked_before_;
+}
+
+EarlyMessages::Way EarlyMessages::find_way() {
+#ifdef STRETTO_ABI_OPENMPI
+  return refuses(negative_tag) ? Way::usual : Way::negative_tags;
+#else
+  const bool has_partitioned =
+      mpi.Psend_init != nullptr && mpi.Precv_init != nullptr && mpi.Pready != nullptr;
+  return has_partitioned ? Way::partitioned : Way::usual;
+#endif
+}
+
+int EarlyMessages::tag() const {
+  return way_ == Way::negative_tags ? negative_tag : usual_tag;
+}
+
+void EarlyMessages::send(int to, const void* data, std::size_t bytes) {
+  Message& message = sent_.emplace_back();
+  message.data.resize(bytes);
+  std::memcpy(message.data.data(), data, bytes);
+  begin_to_send(message, to);
+}
+
+void EarlyMessages::begin_to_send(Message& message, int to) const {
+  const auto bytes = static_cast<int>(message.data.size());
+#ifdef STRETTO_ABI_MPICH
+  if (way_ == Way::partitioned) {
+    mpi.Psend_init(message.data.data(), 1, bytes, MPI_BYTE, to, tag(), mpi.comm_world, MPI_INFO_NULL,
+                   &message.request);
+    mpi.Start(&message.request);
+    mpi.Pready(0, message.request);
+    return;
+  }
+#endif
+  mpi.Isend(message.data.data(), bytes, MPI_BYTE, to, tag(), mpi.comm_world, &message.request);
+}
+
+bool EarlyMessages::begin_to_receive(Message& message, int from) const {
+  const auto bytes = static_cast<int>(message.data.size());
+#ifdef STRETTO_ABI_MPICH
+  if (way_ == Way::partitioned) {
+    mpi.Precv_init(message.data.data(), 1, bytes, MPI_BYTE, from, tag(), mpi.comm_world, MPI_INFO_NULL,
+                   &message.request);
+    mpi.Start(&message.request);
+    return true;
+  }
+#endif
+  int is_here = 0;
+  mpi.Iprobe(from, tag(), mpi.comm_world, &is_here, MPI_STATUS_IGNORE);
+  if (is_here == 0) return false;
+  mpi.Irecv(message.data.data(), bytes, MPI_BYTE, from, tag(), mpi.comm_world, &message.request);
+  return true;
+}
+
+bool EarlyMessages::has_ended(Message& message) const {
+  int done = 0;
+  mpi.Test(&message.request, &done, MPI_STATUS_IGNORE);
+  if (done != 0 && way_ == Way::partitioned) mpi.Request_free(&message.request);
+  return done != 0;
+}
+
+bool EarlyMessages::try_receive(int from, void* into, std::size_t bytes) {
+  auto found = awaited_.find(from);
+  if (found == awaited_.end()) {
+    Message message{.data = std::vector<std::byte>(bytes)};
+    if (!begin_to_receive(message, from)) return false;
+    found = awaited_.emplace(from, std::move(message)).first;
+  }
+  if (!has_ended(found->second)) return false;
+  std::memcpy(into, found->second.data.data(), bytes);
+  awaited_.erase(found);
+  return true;
+}
+
+bool EarlyMessages::all_sent() {
+  sent_.remove_if([this](Message& message) { return has_ended(message); });
+  return sent_.empty();
+}
+
+}  // namespace stretto

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/start/find_topology.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "interpose/session/session.hpp"
+#include "select/cpu_domains.hpp"
+
+namespace stretto {
+namespace {
+
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t sum = 14695981039346656037U;  // FNV-1a
+  for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+  return sum;
+}
+
+/// Machines may share a name (localhost), and what runs on one machine under several names is several nodes
+/// (containers).
+std::string name_of_node() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+  int length = 0;
+  mpi.Get_processor_name(name.data(), &length);
+  std::string boot;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::getline(file, boot);
+  return name.data() + (" " + boot);
+}
+
+Topology from_facts(const std::vector<RankFacts>& of_rank) {
+  std::unordered_map<std::uint64_t, int> number_of;
+  std::vector<int> nodes;
+  nodes.reserve(of_rank.size());
+  for (const RankFacts& rank : of_rank) {
+    nodes.push_back(number_of.try_emplace(rank.node, static_cast<int>(number_of.size())).first->second);
+  }
+  Topology topology = Topology::from_labels(nodes);
+  if (topology.max_ppn <= 2) return topology;  // domains would tell nothing
+  // Where some rank is not bound, a node counts as one domain.
+  const auto labels = [&](std::int32_t RankFacts::*domain) {
+    std::vector<int> all;
+    all.reserve(of_rank.size());
+    for (const RankFacts& rank : of_rank) all.push_back(rank.*domain);
+    const bool known = std::find(all.begin(), all.end(), CpuDomains::unknown) == all.end();
+    return known ? all : std::vector<int>{};
+  };
+  return Topology::from_labels(nodes, labels(&RankFacts::socket), labels(&RankFacts::numa));
+}
+
+}  // namespace
+
+void find_own_place(RankFacts& own) {
+  own.node = hash(name_of_node());
+  const CpuDomains domains = find_domains(allowed_cpus());
+  own.socket = domains.socket;
+  own.numa = domains.numa;
+}
+
+Topology find_topology(const Settings& settings, const std::vector<RankFacts>& of_rank) {
+  const auto ranks = static_cast<int>(of_rank.size());
+  if (!settings.topology) return from_facts(of_rank);
+  if (settings.topology->ranks() == ranks) return *settings.topology;
+  complain_once_on_rank_0(
+      "STRETTO_TOPOLOGY has " + std::to_string(settings.topology->ranks()) +
+      " rank(s), but MPI_COMM_WORLD has " + std::to_string(ranks) + "; " +
+      (settings.strict ? "the job ends (STRETTO_STRICT)" : "what ranks find about nodes is used"));
+  if (settings.strict) mpi.Abort(mpi.comm_world, EXIT_FAILURE);
+  return from_facts(of_rank);
+}
+
+}  // namespace stretto

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/start/launcher.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "engine/mpi.hpp"
+#include "select/library_name.hpp"
+
+namespace stretto {
+namespace {
+
+struct LauncherVariables {
+  const char* ranks;
+  const char* rank;
+  const char* name;
+};
+
+// The first that is set counts: ranks that Open MPI's or Hydra's launcher started by srun have Slurm's
+// variables, too, which then speak of daemons.
+constexpr std::array launchers = {
+    LauncherVariables{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's launcher"},
+    LauncherVariables{"PMI_SIZE", "PMI_RANK", "the launcher (of MPICH or Intel MPI, or srun --mpi=pmi2)"},
+    LauncherVariables{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"},
+};
+
+int read_number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
+  return error == std::errc() && end == text.end() ? number : 0;
+}
+
+/// Of whatever binary interface.
+std::string library_of_process() {
+  auto* const get = reinterpret_cast<int (*)(char*, int*)>(any_mpi_symbol("PMPI_Get_library_version"));
+  std::array<char, 8192> text{};  // the longest that a library may write, MPICH's
+  int length = 0;
+  if (get == nullptr || get(text.data(), &length) != 0) return "another MPI library";
+  const std::optional<LibraryName> known = parse_library_name(text.data());
+  return known ? known->name : "another MPI library";
+}
+
+}  // namespace
+
+bool may_be_rank_0() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name)) return std::string(rank) == "0";
+  }
+  return true;
+}
+
+std::optional<std::string> find_other_launcher(int ranks) {
+  for (const LauncherVariables& launcher : launchers) {
+    const char* text = std::getenv(launcher.ranks);
+    if (text == nullptr) continue;
+    const int started = read_number(text);
+    if (ranks == 0 || started <= ranks) return std::nullopt;
+    const char* rank = std::getenv(launcher.rank);
+    if (rank == nullptr || std::string_view(rank) != "0") return "";
+    return std::string(launcher.name) + " started " + text + " ranks, but MPI_COMM_WORLD has " +
+           std::to_string(ranks) + ": each is a job of its own, since the program uses " +
+           library_of_process() +
+           "; start it by that library's own mpirun, or by srun with the --mpi that it knows";
+  }
+  return std::nullopt;
+}
+
+int ranks_of_other_library() {
+  void* comm_size = any_mpi_symbol("PMPI_Comm_size");
+  if (comm_size == nullptr) return 0;
+  int ranks = 0;
+#ifdef STRETTO_ABI_OPENMPI
+  // MPICH's MPI_COMM_WORLD, part of its binary interface.
+  constexpr int world = 0x44000000;
+  if (any_mpi_symbol("MPIR_Err_create_code") == nullptr) return 0;
+  const int error = reinterpret_cast<int (*)(int, int*)>(comm_size)(world, &ranks);
+#else
+  // The program may hold it; else it is the library's, which may be visible to nobody else.
+  void* world = mpi_variable("ompi_mpi_comm_world");
+  if (world == nullptr) world = any_mpi_symbol("ompi_mpi_comm_world");
+  if (world == nullptr) return 0;
+  const int error = reinterpret_cast<int (*)(void*, int*)>(comm_size)(world, &ranks);
+#endif
+  return error == 0 ? ranks : 0;
+}
+
+}  // namespace stretto
