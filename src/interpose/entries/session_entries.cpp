@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "interpose/session/entry.hpp"
-#include "interpose/session/session.hpp"
 #include "interpose/session/thread_level.hpp"
+#include "interpose/start/begin_session.hpp"
 
 namespace stretto {
 namespace {

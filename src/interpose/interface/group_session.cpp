@@ -17,6 +17,7 @@
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
+#include "interpose/start/begin_session.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {

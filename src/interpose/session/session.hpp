@@ -99,14 +99,6 @@ struct Session {
 
 extern Session session;
 
-/// Whether all ranks of MPI_COMM_WORLD begin the session: `surely`, at any time, where a program calls for
-/// it; `perhaps` in MPI_Init, as there may be ranks without the preload.
-enum class AllCome { surely, perhaps };
-
-/// Called when MPI_Init has succeeded, with what is possible on this rank. Collective over MPI_COMM_WORLD;
-/// where some rank does not come, there is no session on any. It ends in MPI_Finalize.
-void begin_session(Background background, AllCome all_come);
-
 /// Ends the job when one rank, of those that call this, has said why. None returns.
 [[noreturn]] void end_job(bool has_spoken, int status = EXIT_FAILURE);
 

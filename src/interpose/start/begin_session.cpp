@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/start/begin_session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "engine/channel.hpp"
+#include "engine/element.hpp"
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/dispatch/online.hpp"
+#include "interpose/handles/held_handles.hpp"
+#include "interpose/observe/statistics.hpp"
+#include "interpose/observe/trace.hpp"
+#include "interpose/observe/watchdog.hpp"
+#include "interpose/operations/requests.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+#include "interpose/start/find_topology.hpp"
+#include "interpose/start/launcher.hpp"
+#include "interpose/start/shared_settings.hpp"
+#include "interpose/start/start_exchange.hpp"
+
+namespace stretto {
+namespace {
+
+std::string library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  mpi.Get_library_version(text.data(), &length);
+  // The length counts a terminating zero in Open MPI, so it is not used.
+  const std::string version(text.data());
+  return version.substr(0, version.find('\n'));
+}
+
+/// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
+/// `native`.
+std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
+  if (session.tells_of_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
+  const std::optional<Spec>& forced = settings.forced_for(collective);
+  if (forced) return forced->is_pass_through() ? SIZE_MAX : 0;
+  if (session.must_be_own(face)) return 0;
+  return session.choice_floor(collective, face);
+}
+
+std::string shape_text(int nodes, int min_ppn, int max_ppn) {
+  return "nodes=" + std::to_string(nodes) + ",ppn=" + std::to_string(max_ppn) +
+         (min_ppn == max_ppn ? "" : ",min_ppn=" + std::to_string(min_ppn));
+}
+
+/// Who names a table expects it to speak for the job.
+void remark_on_shape(const Topology& job) {
+  if (!session.table || session.settings.table_file.empty() || job.ranks() == 1) return;
+  const std::string text = shape_text(job.nodes, job.min_ppn, job.max_ppn);
+  const Table::Shape* shape = session.table->find_shape(job.nodes, job.min_ppn, job.max_ppn);
+  const std::string used = shape == nullptr ? "" : shape_text(shape->nodes, shape->min_ppn, shape->ppn);
+  if (used == text) return;
+  complain_once_on_rank_0(
+      "STRETTO_TABLE=" + session.table_path + ": says nothing of " + text + "; " +
+      (used.empty() ? "the built-in rule is used" : "what it says of " + used + " is used"));
+}
+
+void remark_on_launcher(int ranks) {
+  const std::optional<std::string> other = find_other_launcher(ranks);
+  if (other && !other->empty()) complain(*other);
+}
+
+/// By this rank's own environment.
+double start_limit() {
+  const char* value = std::getenv("STRETTO_START_LIMIT");
+  return parse_settings(std::string("STRETTO_START_LIMIT=") + (value == nullptr ? "" : value))
+      .start_limit_seconds;
+}
+
+RankFacts find_own_facts(Background background) {
+  RankFacts own;
+  find_own_place(own);
+  own.most_tag = ChannelPool::find_most_tag();
+  own.background = static_cast<std::int32_t>(background);
+  return own;
+}
+
+/// Frees what is ours, after the last call of the program, and writes what is kept until the end.
+void end_session() {
+  if (!session.active) return;
+  drain_outstanding();
+  session.active = false;
+  end_watchdog();
+  if (const std::string error = end_trace(); !error.empty()) complain(error);
+  if (!session.settings.statistics_file.empty() && session.world_rank == 0) {
+    const std::string error = write_statistics(session.settings.statistics_file);
+    if (!error.empty()) complain(error);
+  }
+  if (session.settings.summary != Summary::none && session.world_rank == 0) complain(summary_text());
+  free_requests();
+  free_left_handles();
+  free_all_communicators();
+  if (session.world_rank == 0) {
+    if (const std::string error = save_learned(); !error.empty()) complain(error);
+  }
+  channel_pool().close();
+  mpi.Group_free(&session.world_group);
+}
+
+/// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, the last one first. In callbacks of
+/// theirs a program may use all of MPI. Ours is set in MPI_Init, before any of the program's, so it comes
+/// last.
+void end_with_mpi() {
+  const auto end = [](MPI_Comm, int, void*, void*) -> int {
+    end_session();
+    return MPI_SUCCESS;
+  };
+  int keyval = 0;
+  mpi.Comm_create_keyval(&copy_nothing, end, &keyval, nullptr);
+  mpi.Comm_set_attr(mpi.comm_self, keyval, &session);
+  mpi.Comm_free_keyval(&keyval);  // goes with the attribute
+}
+
+}  // namespace
+
+void begin_session(Background background, AllCome all_come) {
+  if (session.active) return;
+  if (const std::string error = load_mpi(); !error.empty()) {
+    const char* strict = std::getenv("STRETTO_STRICT");
+    const std::optional<std::string> other = find_other_launcher(ranks_of_other_library());
+    if (other) {
+      if (!other->empty()) complain(*other);
+    } else if (may_be_rank_0()) {
+      complain(error + "; every call goes to the MPI library");
+    }
+    if (strict != nullptr && std::string(strict) == "1") std::exit(EXIT_FAILURE);
+    return;
+  }
+  mpi.Comm_rank(mpi.comm_world, &session.world_rank);
+  session.library = library_version();
+  StartFacts facts;
+  const double limit = all_come == AllCome::surely ? 0 : start_limit();
+  if (!exchange_facts(
+          find_own_facts(background), [] { return read_shared_settings(session.library); }, limit, facts)) {
+    return;
+  }
+  session.settings = take_shared_settings(facts.text, session.library);
+  const bool writes = session.world_rank == 0 && !session.settings.disabled;
+  if (writes) check_statistics_file(session.settings);
+  for (const Complaint& complaint : session.settings.complaints) {
+    complain_once_on_rank_0(complaint.variable + ": " + complaint.error + "; " +
+                            (session.settings.strict ? "the job ends (STRETTO_STRICT)" : complaint.instead));
+  }
+  if (session.settings.strict && !session.settings.complaints.empty()) end_job(session.world_rank == 0);
+  if (session.settings.disabled) return;
+  remark_on_launcher(static_cast<int>(facts.of_rank.size()));
+  const int most_tag = std::ranges::min(facts.of_rank, {}, &RankFacts::most_tag).most_tag;
+  if (const std::string error = channel_pool().open(most_tag); !error.empty()) {
+    complain_once_on_rank_0(error + "; every call goes to it");
+    return;
+  }
+
+  load_predefined_handles();
+  session.background =
+      static_cast<Background>(std::ranges::max(facts.of_rank, {}, &RankFacts::background).background);
+  session.non_blocking = session.background == Background::own;
+  session.topology = find_topology(session.settings, facts.of_rank);
+  remark_on_shape(session.topology);
+  mpi.Comm_group(mpi.comm_world, &session.world_group);
+  make_communicator_keyval();
+  for (const Collective collective : collectives) {
+    const auto i = static_cast<std::size_t>(collective);
+    for (const Face face : faces) {
+      session.native_floors[static_cast<std::size_t>(face)][i] =
+          find_native_floor(session.settings, collective, face);
+    }
+  }
+  begin_statistics();
+  begin_online();
+  begin_trace();
+  begin_watchdog();
+  end_with_mpi();
+  session.active = true;
+}
+
+}  // namespace stretto
