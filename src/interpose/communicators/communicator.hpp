@@ -10,8 +10,8 @@
 
 #include "engine/channel.hpp"
 #include "engine/schedule_execution.hpp"
+#include "interpose/communicators/communicator_id.hpp"
 #include "interpose/dispatch/online.hpp"
-#include "interpose/observe/roll_call.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"

@@ -11,20 +11,9 @@
 #include <tuple>
 #include <vector>
 
+#include "interpose/communicators/communicator_id.hpp"
+
 namespace stretto {
-
-/// A communicator, in the same way on all of its ranks.
-struct CommunicatorId {
-  /// Made of its ranks in MPI_COMM_WORLD.
-  std::uint64_t group = 0;
-  /// Among those of the same ranks, in the order of their first calls.
-  std::uint64_t ordinal = 0;
-
-  friend bool operator==(const CommunicatorId&, const CommunicatorId&) = default;
-  friend bool operator<(const CommunicatorId& left, const CommunicatorId& right) {
-    return std::tie(left.group, left.ordinal) < std::tie(right.group, right.ordinal);
-  }
-};
 
 struct CallId {
   CommunicatorId communicator;
