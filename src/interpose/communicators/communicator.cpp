@@ -127,7 +127,7 @@ void Communicator::find_topology(int ranks) {
 }
 
 Communicator::~Communicator() {
-  online_.conclude(*this);
+  learners_.conclude(topology_);
   // A communicator may be freed before its ranks have agreed.
   let_open(std::move(channel_));
   let_open(std::move(persistent_channel_));

@@ -11,7 +11,7 @@
 #include "engine/channel.hpp"
 #include "engine/schedule_execution.hpp"
 #include "interpose/communicators/communicator_id.hpp"
-#include "interpose/dispatch/online.hpp"
+#include "interpose/communicators/learners.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "schedule/topology.hpp"
 #include "select/spec.hpp"
@@ -43,7 +43,7 @@ class Communicator {
   /// Unless it is left to the library.
   [[nodiscard]] CommunicatorId id() const { return id_; }
 
-  [[nodiscard]] Online& online() { return online_; }
+  [[nodiscard]] Learners& learners() { return learners_; }
 
   /// The tags of its calls, agreed upon from the first call on that needs them. To be called in the order of
   /// calls.
@@ -105,7 +105,7 @@ class Communicator {
   Topology topology_;
   const Table::Shape* table_shape_ = nullptr;
   Peers ranks_in_world_;
-  Online online_;
+  Learners learners_;
   std::string label_;
   CommunicatorId id_;
   std::uint64_t sequence_ = 0;

@@ -33,17 +33,6 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
   return {};
 }
 
-CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face) {
-  return {.collective = traits.collective,
-          .bytes = traits.bytes,
-          .ranks = topology.ranks(),
-          .nodes = topology.nodes,
-          .min_ppn = topology.min_ppn,
-          .max_ppn = topology.max_ppn,
-          .commutative = traits.commutative,
-          .face = face};
-}
-
 namespace {
 
 Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face face) {
@@ -108,7 +97,7 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
       state->native_only()) {
     return nullptr;
   }
-  Learner* learner = state->online().consider(*state, traits, comm, spec);
+  Learner* learner = consider(*state, traits, comm, spec);
   return learner == nullptr ? nullptr : std::make_shared<LearningCall>(state, *learner);
 }
 

@@ -26,9 +26,6 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
 /// The same as text; `native(NAME)` where the table means the library's own algorithm of that name.
 std::string choice_text(const Communicator& state, const CallTraits& traits, Face face);
 
-/// What the rule looks at.
-CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face);
-
 /// Why a spec cannot serve a call; empty if it can.
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology);
 

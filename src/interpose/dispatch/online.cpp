@@ -2,11 +2,11 @@
 #include "interpose/dispatch/online.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "interpose/communicators/learners.hpp"
 #include "interpose/dispatch/dispatch.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
@@ -16,18 +16,11 @@
 #include "select/near_best.hpp"
 #include "select/table_file.hpp"
 #include "text/json_reader.hpp"
-#include "threads/immortal.hpp"
 
 namespace stretto {
 namespace {
 
 constexpr std::size_t most_candidates = 8;
-
-std::mutex mutex;
-std::vector<Learned>& all_learned() {
-  static auto& all = make_immortal<std::vector<Learned>>();
-  return all;
-}
 
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
   const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
@@ -71,36 +64,17 @@ std::string reason_not_to_save() {
 
 }  // namespace
 
-Learner* Online::consider(const Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  const Key key{traits.collective, std::bit_floor(traits.bytes),
-                has_root(traits.collective) ? traits.root : 0, traits.commutative};
-  auto found = learners_.find(key);
-  if (found == learners_.end()) {
-    if (learners_.size() == most_learners) return nullptr;
+Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
+  const Learners::Key key = Learners::key_of(traits);
+  Learner* learner = state.learners().find_or_make(key, [&] {
     CallTraits least = traits;
     least.bytes = std::get<std::size_t>(key);
-    found = learners_.try_emplace(key, spec, candidates_for(state, least, spec), seconds_now()).first;
-  }
-  Learner& learner = found->second;
-  if (learner.wants_agreement()) agree(learner, state, traits, spec, comm);
-  if (const Spec* other = learner.begin(traits.bytes)) spec = *other;
-  return learner.is_settled() ? nullptr : &learner;
-}
-
-void Online::conclude(const Communicator& state) const {
-  if (session.world_rank != 0) return;
-  for (const auto& [key, learner] : learners_) {
-    const auto& [collective, bytes, root, commutative] = key;
-    const std::optional<Learner::Outcome> outcome = learner.outcome();
-    // A table does not tell operations that commute from others.
-    if (!outcome || !commutative) continue;
-    const CallTraits traits{.collective = collective, .bytes = bytes, .root = root};
-    const std::lock_guard lock(mutex);
-    all_learned().push_back({.shape = shape_of(traits, state.topology(), Face::blocking),
-                             .spec = outcome->spec,
-                             .gain = outcome->gain,
-                             .seconds = outcome->seconds});
-  }
+    return Learner(spec, candidates_for(state, least, spec), seconds_now());
+  });
+  if (learner == nullptr) return nullptr;
+  if (learner->wants_agreement()) agree(*learner, state, traits, spec, comm);
+  if (const Spec* other = learner->begin(traits.bytes)) spec = *other;
+  return learner->is_settled() ? nullptr : learner;
 }
 
 LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)
@@ -134,9 +108,9 @@ void begin_online() {
 }
 
 std::string save_learned() {
-  const std::lock_guard lock(mutex);
+  const std::vector<Learned> learned = learned_so_far();
   const auto name = parse_library_name(session.library);
-  if (all_learned().empty() || !reason_not_to_save().empty() || !name) return {};
+  if (learned.empty() || !reason_not_to_save().empty() || !name) return {};
   // Another job may have written it since this one began.
   const TableFile now = read_table_file(session.settings.table_file, name->family);
   const std::string path = now.path.empty() ? default_table_path(name->family) : now.path;
@@ -145,7 +119,7 @@ std::string save_learned() {
     return "STRETTO_ONLINE: there is no place for a table: neither HOME nor STRETTO_TABLE is set";
   if (!now.error.empty() && !now.is_missing) return failed + now.error + "; what was learned is not saved";
   try {
-    const std::string text = merge_learned(now.text, name->name, all_learned());
+    const std::string text = merge_learned(now.text, name->name, learned);
     if (const std::string error = write_table_file(path, text); !error.empty()) {
       return failed + error + "; what was learned is not saved";
     }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/mpi.hpp"
+#include "schedule/topology.hpp"
 #include "select/rule.hpp"
 #include "select/spec.hpp"
 
@@ -30,6 +31,18 @@ struct CallTraits {
   /// Whether the library's own non-blocking form, in segments, would have to wait for other ranks at once.
   bool blocks_in_segments = false;
 };
+
+/// Returns what the rule chooses by.
+inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face) {
+  return {.collective = traits.collective,
+          .bytes = traits.bytes,
+          .ranks = topology.ranks(),
+          .nodes = topology.nodes,
+          .min_ppn = topology.min_ppn,
+          .max_ppn = topology.max_ppn,
+          .commutative = traits.commutative,
+          .face = face};
+}
 
 class Communicator;
 class LearningCall;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "interpose/session/call_traits.hpp"
+#include "schedule/topology.hpp"
+#include "select/learned.hpp"
+#include "select/learner.hpp"
+
+namespace stretto {
+
+/// What is learned on one communicator (STRETTO_ONLINE). It needs no lock: one thread at a time begins
+/// collectives of a communicator, and a blocking one ends before the next begins.
+class Learners {
+ public:
+  Learners() = default;
+  Learners(const Learners&) = delete;
+  Learners& operator=(const Learners&) = delete;
+
+  /// Collective, bytes rounded down to a power of two, root, whether the operation commutes.
+  using Key = std::tuple<Collective, std::size_t, int, bool>;
+  static Key key_of(const CallTraits& traits);
+
+  /// Returns the learner of this key. If there is none yet it takes what make() returns; if there is no room
+  /// for another one, the result is nullptr.
+  template <typename Make>
+  Learner* find_or_make(const Key& key, const Make& make) {
+    const auto found = learners_.find(key);
+    if (found != learners_.end()) return &found->second;
+    return learners_.size() == most_learners ? nullptr : &learners_.emplace(key, make()).first->second;
+  }
+
+  /// On rank 0: keeps what was learned for the tuning table. To be called when no call is in flight.
+  void conclude(const Topology& topology) const;
+
+ private:
+  /// Each learner spends a share of the time of its own calls only, but a program may use any number of
+  /// roots.
+  static constexpr std::size_t most_learners = 64;
+
+  std::map<Key, Learner> learners_;
+};
+
+/// Returns what was learned on all communicators that are gone.
+std::vector<Learned> learned_so_far();
+
+}  // namespace stretto
