@@ -2,6 +2,7 @@
 #include "interpose/collectives/native_call.hpp"
 
 #include "interpose/observe/statistics.hpp"
+#include "interpose/operations/operation.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
 

@@ -41,8 +41,7 @@ void Operation::start() {
   if (session.tells_of_all_calls() || session.counts_calls()) began_ = seconds_now();
   control_ = FloatControl::current();
   has_begun_ = false;
-  has_been_seen_.store(false, std::memory_order_relaxed);
-  ended_.store(false, std::memory_order_relaxed);
+  note_start();
   if (!traits_.is_own) {
     trace_ = trace_call(state_, traits_, spec_, face_, sequence_, starts_++);
     watch(*this);
@@ -167,7 +166,7 @@ void Operation::end(int error) {
     trace_.reset();
     unwatch(*this);
   }
-  ended_.store(true, std::memory_order_release);
+  note_end();
 }
 
 int Operation::report_error() const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"
 #include "interpose/operations/message.hpp"
+#include "interpose/progress/outstanding.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "threads/float_control.hpp"
 #include "threads/spin_lock.hpp"
@@ -23,7 +23,7 @@ namespace stretto {
 
 /// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
 /// progress with every operation; none ever waits for another thread's turn.
-class Operation final : public Watched {
+class Operation final : public Outstanding, public Watched {
  public:
   /// `message` must outlive it. To be made in the order of calls, which is the same on all ranks. A
   /// persistent one gets here what it keeps.
@@ -37,21 +37,13 @@ class Operation final : public Watched {
   /// In the order of calls; of persistent ones in any order. Waits for nobody.
   void start();
 
-  /// Takes it as far as it gets without waiting; whether anything happened. Thread-safe.
-  bool progress();
-
-  /// What the program gets back is there.
-  [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
+  bool progress() override;
+  [[nodiscard]] std::size_t bytes() const override { return traits_.bytes; }
 
   /// An MPI error code, when it has ended.
   [[nodiscard]] int error() const { return error_; }
   /// The same, told to the handler of the program's communicator unless the library has done so.
   int report_error() const;
-
-  [[nodiscard]] std::size_t bytes() const { return traits_.bytes; }
-
-  /// Whether the helper thread has looked at it before, since it was started.
-  bool has_been_seen() { return has_been_seen_.exchange(true, std::memory_order_relaxed); }
 
   bool try_describe(std::string& text) override;
   [[nodiscard]] const Communicator& communicator() const override { return *state_; }
@@ -87,8 +79,6 @@ class Operation final : public Watched {
   bool has_begun_ = false;
   bool wants_returned_errors_ = false;
   int error_ = MPI_SUCCESS;
-  std::atomic<bool> ended_{true};
-  std::atomic<bool> has_been_seen_{false};
 };
 
 /// A blocking call that waits for other ranks before it can begin, as long as this lives: for the watchdog.

@@ -13,13 +13,14 @@
 #include "progress/helper.hpp"
 #include "threads/float_control.hpp"
 #include "threads/immortal.hpp"
+#include "threads/spin_lock.hpp"
 
 namespace stretto {
 namespace {
 
 SpinLock list_lock;
-std::vector<std::shared_ptr<Operation>>& list() {
-  static auto& all = make_immortal<std::vector<std::shared_ptr<Operation>>>();
+std::vector<std::shared_ptr<Outstanding>>& list() {
+  static auto& all = make_immortal<std::vector<std::shared_ptr<Outstanding>>>();
   return all;
 }
 ProgressCounts& counts() {
@@ -42,7 +43,7 @@ void remove_ended() {
 /// handlers, which may still call MPI.
 thread_local bool has_no_memory = false;
 struct Memory {
-  std::vector<std::shared_ptr<Operation>> operations;
+  std::vector<std::shared_ptr<Outstanding>> operations;
   Memory() = default;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -55,7 +56,7 @@ template <typename Eligible>
 bool make_progress_with(const Eligible& eligible) {
   if (!has_outstanding()) return false;
   // Taken out, as an operation may end in a callback of the program that makes progress as well.
-  std::vector<std::shared_ptr<Operation>> now;
+  std::vector<std::shared_ptr<Outstanding>> now;
   if (!has_no_memory) now = std::exchange(memory.operations, {});
   {
     const std::lock_guard guard(list_lock);
@@ -80,10 +81,10 @@ constexpr std::size_t least_urgent_bytes = std::size_t{512} << 10;
 HelperRules::Found look(bool must_help) {
   const CalculatesAs program(control_of_program.load(std::memory_order_relaxed));
   bool helps = must_help;
-  const bool any = make_progress_with([&](Operation& operation) {
+  const bool any = make_progress_with([&](Outstanding& operation) {
     if (must_help || !session.settings.progress_thread) return true;
-    const bool was_seen = operation.has_been_seen();
-    const bool is_eligible = was_seen || operation.bytes() >= least_urgent_bytes;
+    const bool was_polled = operation.was_polled_by_helper();
+    const bool is_eligible = was_polled || operation.bytes() >= least_urgent_bytes;
     helps = helps || is_eligible;
     return is_eligible;
   });
@@ -108,7 +109,7 @@ void notice(std::size_t bytes) {
 
 }  // namespace
 
-void add_outstanding(std::shared_ptr<Operation> operation) {
+void add_outstanding(std::shared_ptr<Outstanding> operation) {
   const std::size_t bytes = operation->bytes();
   {
     const std::lock_guard guard(list_lock);
@@ -123,7 +124,7 @@ bool has_outstanding() {
 }
 
 bool make_progress() {
-  const bool any = make_progress_with([](const Operation& /*operation*/) { return true; });
+  const bool any = make_progress_with([](const Outstanding& /*operation*/) { return true; });
   free_left_handles();
   return any;
 }
@@ -133,7 +134,7 @@ bool make_progress_in_place_of_helper() {
   return make_progress() || make_progress();
 }
 
-bool make_progress_for(Operation& awaited) {
+bool make_progress_for(Outstanding& awaited) {
   if (counts().outstanding() > 1) return make_progress();
   const bool any = awaited.progress();
   if (awaited.ended()) remove_ended();

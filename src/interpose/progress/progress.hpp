@@ -8,13 +8,13 @@
 #include <cstddef>
 #include <memory>
 
-#include "interpose/operations/operation.hpp"
+#include "interpose/progress/outstanding.hpp"
 #include "threads/backoff.hpp"
 
 namespace stretto {
 
 /// Has it advanced until it has ended.
-void add_outstanding(std::shared_ptr<Operation> operation);
+void add_outstanding(std::shared_ptr<Outstanding> operation);
 
 /// Whether there is any operation to be advanced. A few nanoseconds.
 bool has_outstanding();
@@ -29,7 +29,7 @@ bool make_progress_in_place_of_helper();
 
 /// As make_progress(), for a thread that waits for one of them: that one first, and without a lock if it is
 /// the only one.
-bool make_progress_for(Operation& awaited);
+bool make_progress_for(Outstanding& awaited);
 
 /// The library has been given a reduction in the background by an operation of the program's, which it may
 /// run in any thread that calls MPI: so the helper thread does that only while a thread of the program is

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace stretto {
+
+/// What is outstanding from its start until it has ended: an operation, as the threads see it that advance
+/// it.
+class Outstanding {
+ public:
+  Outstanding() = default;
+  Outstanding(const Outstanding&) = delete;
+  Outstanding& operator=(const Outstanding&) = delete;
+  virtual ~Outstanding() = default;
+
+  /// Takes it as far as it gets without waiting. Returns whether anything happened. Thread-safe.
+  virtual bool progress() = 0;
+
+  /// Of its message.
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+
+  /// Whether the program can have its result.
+  [[nodiscard]] bool ended() const { return ended_.load(std::memory_order_acquire); }
+
+  /// Whether the helper thread has polled it before, since it was started.
+  bool was_polled_by_helper() { return polled_by_helper_.exchange(true, std::memory_order_relaxed); }
+
+ protected:
+  void note_start() {
+    polled_by_helper_.store(false, std::memory_order_relaxed);
+    ended_.store(false, std::memory_order_relaxed);
+  }
+  void note_end() { ended_.store(true, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> ended_{true};
+  std::atomic<bool> polled_by_helper_{false};
+};
+
+}  // namespace stretto
