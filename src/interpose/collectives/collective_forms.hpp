@@ -7,7 +7,7 @@
 
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/native_call.hpp"
-#include "interpose/interface/group.hpp"
+#include "interpose/handles/short_types.hpp"
 #include "interpose/operations/requests.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/entry.hpp"
@@ -30,7 +30,7 @@ inline int refuse_count(RawHandle comm) {
 inline void note_background_reduction(RawHandle op) {
   if (!session.active || !session.non_blocking) return;
   const auto handle = from_raw<MPI_Op>(op);
-  if (is_program_operation(handle) && !is_group_operation(handle)) guard_program_functions();
+  if (is_program_operation(handle) && !is_short_operation(handle)) guard_program_functions();
 }
 
 template <typename Next, typename... Arguments>

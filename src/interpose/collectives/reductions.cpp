@@ -8,7 +8,7 @@
 #include "interpose/collectives/overlap.hpp"
 #include "interpose/dispatch/dispatch.hpp"
 #include "interpose/handles/known_operation.hpp"
-#include "interpose/interface/group.hpp"
+#include "interpose/handles/short_types.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {
@@ -38,7 +38,7 @@ CallTraits traits_of(Collective collective, std::size_t elements, const std::opt
           .element_bytes = element ? static_cast<std::size_t>(element->size) : predefined,
           .operation = session.settings.check && element ? number_of_operation(element->op) : 0,
           .calls_program = element && element->kernel == nullptr && is_program_operation(element->op) &&
-                           !is_group_operation(element->op),
+                           !is_short_operation(element->op),
           .blocks_in_segments = element && NativeExecution::may_block(collective, *element)};
 }
 

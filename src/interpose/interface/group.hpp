@@ -57,13 +57,6 @@ int set_error(const std::string& line);
 /// What MPI says of an error code.
 std::string text_of_error(int error);
 
-/// Called once when MPI is initialized, and before Stretto finalizes it.
-void make_group_types();
-void free_group_types();
-
-/// Of Stretto's own, on float16 or bfloat16.
-bool is_group_operation(MPI_Op op);
-
 struct Reduction {
   MPI_Datatype datatype{};
   MPI_Op op{};

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "interpose/communicators/communicator.hpp"
+#include "interpose/handles/short_types.hpp"
 #include "interpose/interface/group.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
@@ -77,7 +78,7 @@ void end_mpi(int status, void* process) {
              "; all ranks end");
     end_job(true, status != 0 ? status : EXIT_FAILURE);
   }
-  free_group_types();
+  free_short_types();
   find_entry<int()>("MPI_Finalize")();
 }
 
@@ -103,7 +104,7 @@ int initialize() {
   }
   begin_session(Background::own, AllCome::surely);
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
-  make_group_types();
+  make_short_types();
   return 0;
 }
 

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element types and operations of the interface for frameworks. float16 and bfloat16 are MPI types of two
-// bytes with operations of Stretto's own, whose kernels the engine knows; the MPI library, where a call is
-// left to it, calls them as a program's.
-#include <algorithm>
+// The element types and operations of the interface for frameworks.
 #include <array>
-#include <cstdint>
 #include <string>
 
-#include "interpose/handles/known_operation.hpp"
+#include "interpose/handles/short_types.hpp"
 #include "interpose/interface/group.hpp"
 
 namespace stretto {
@@ -18,36 +14,8 @@ constexpr std::array<const char*, 10> type_names{"int8",    "uint8",    "int16",
 constexpr std::array<const char*, 7> op_names{"sum",         "product",    "min",        "max",
                                               "bitwise and", "bitwise or", "bitwise xor"};
 
-MPI_Datatype two_bytes{};
-
-/// By float16 and bfloat16, then by sum, product, min and max.
-constexpr std::array<kernels::Type, 2> short_types{kernels::Type::f16, kernels::Type::bf16};
-constexpr std::array<kernels::Op, 4> short_ops{kernels::Op::sum, kernels::Op::prod, kernels::Op::min,
-                                               kernels::Op::max};
-std::array<std::array<MPI_Op, short_ops.size()>, short_types.size()> own_ops{};
-
-// An MPI_User_function.
-template <kernels::Type type, kernels::Op op>
-// NOLINTNEXTLINE(readability-non-const-parameter)
-void reduce_short(void* in, void* inout, int* length, MPI_Datatype* /*datatype*/) {
-  kernels::find(type, op)(inout, in, inout, static_cast<std::size_t>(*length));
-}
-
-template <std::size_t type, std::size_t op>
-void make_short_op() {
-  constexpr auto the_type = short_types[type];
-  constexpr auto the_op = short_ops[op];
-  mpi.Op_create(&reduce_short<the_type, the_op>, 1, &own_ops[type][op]);
-  know_operation(own_ops[type][op], two_bytes, kernels::find(the_type, the_op));
-}
-
-template <std::size_t type>
-void make_short_ops() {
-  make_short_op<type, 0>();
-  make_short_op<type, 1>();
-  make_short_op<type, 2>();
-  make_short_op<type, 3>();
-}
+constexpr std::array<kernels::Op, 4> arithmetic_ops{kernels::Op::sum, kernels::Op::prod, kernels::Op::min,
+                                                    kernels::Op::max};
 
 MPI_Op find_logical(stretto_op op) {
   switch (op) {
@@ -87,28 +55,6 @@ MPI_Op find_arithmetic(stretto_op op) {
 
 }  // namespace
 
-void make_group_types() {
-  mpi.Type_contiguous(2, MPI_BYTE, &two_bytes);
-  mpi.Type_commit(&two_bytes);
-  make_short_ops<0>();
-  make_short_ops<1>();
-}
-
-void free_group_types() {
-  for (auto& ops : own_ops) {
-    for (MPI_Op& op : ops) {
-      forget_operation(op);
-      mpi.Op_free(&op);
-    }
-  }
-  mpi.Type_free(&two_bytes);
-}
-
-bool is_group_operation(MPI_Op op) {
-  return std::any_of(own_ops.begin(), own_ops.end(),
-                     [op](const auto& ops) { return std::find(ops.begin(), ops.end(), op) != ops.end(); });
-}
-
 bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction) {
   const auto t = static_cast<std::size_t>(type);
   const auto o = static_cast<std::size_t>(op);
@@ -123,7 +69,8 @@ bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction) {
     return false;
   }
   if (is_short) {
-    reduction = {two_bytes, own_ops[t - STRETTO_FLOAT16][o], 2};
+    const auto short_type = type == STRETTO_FLOAT16 ? kernels::Type::f16 : kernels::Type::bf16;
+    reduction = {short_datatype(), short_operation(short_type, arithmetic_ops[o]), 2};
     return true;
   }
   if (type == STRETTO_BOOL) {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// float16 and bfloat16 as MPI sees them: a datatype of two bytes, and operations of Stretto's own. The engine
+// knows their kernels. The MPI library calls them like a program's operations where it handles a call.
+#pragma once
+
+#include "engine/mpi.hpp"
+#include "kernels/reduce.hpp"
+
+namespace stretto {
+
+/// To be called once when MPI is initialized, and before Stretto finalizes it.
+void make_short_types();
+void free_short_types();
+
+MPI_Datatype short_datatype();
+
+/// `type`: f16 or bf16; `op`: sum, prod, min or max.
+MPI_Op short_operation(kernels::Type type, kernels::Op op);
+
+bool is_short_operation(MPI_Op op);
+
+}  // namespace stretto
