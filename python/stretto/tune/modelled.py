@@ -14,7 +14,7 @@ from stretto.spec.topologies import parse_topology
 from stretto.tune.findings import CallKind, Choice
 from stretto.tune.table import Json, Shape, size_text, within
 
-# What the model promises must be more than it is wrong by (docs/performance.md).
+# What the model promises must be more than it is wrong by (docs/notebook.md).
 _LEAST_GAIN = 1.1
 # So far the model goes beyond what was measured.
 _MOST_TIMES = 4
