@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "schedule/action_text.hpp"
 #include "verify/cells.hpp"
 
 namespace stretto {
@@ -43,7 +44,10 @@ class ConflictFinder {
 
   std::string check_round(int index) {
     const auto round = schedule_.round(index);
-    std::string error = check_actions(round);
+    std::string error;
+    for (const Action& action : round) {
+      if (error.empty()) error = check_action(action);
+    }
     if (error.empty()) error = mark_writes(round);
     if (error.empty()) error = check_reads(round);
     clear_writes(round);
@@ -53,26 +57,34 @@ class ConflictFinder {
  private:
   static constexpr int nobody = -1;
 
-  std::string check_actions(std::span<const Action> round) const {
-    for (const Action& action : round) {
-      const Touched touched = touched_by(action);
-      const bool has_peer = action.kind == Kind::send || action.receives();
-      if (has_peer &&
-          (action.peer < 0 || action.peer >= schedule_.ranks() || action.peer == schedule_.rank())) {
-        return "no such peer: rank " + std::to_string(action.peer);
-      }
-      if (touched.writes && touched.write.buffer == Buffer::input) return "writes to the input";
-      if (touched.writes && !cells_.exists(touched.write)) return "writes blocks that do not exist";
-      for (int i = 0; i < touched.read_count; ++i) {
-        const Slice& read = touched.reads.at(static_cast<std::size_t>(i));
-        if (!cells_.exists(read)) return "reads blocks that do not exist";
-        if (touched.writes && !same_shape(read, touched.write)) return "its operands are of different blocks";
-        if (touched.writes && (overlaps_partly(read, touched.write) || destroys(touched.write, read))) {
-          return "an operand overlaps the result partly";
-        }
+  [[nodiscard]] std::string check_action(const Action& action) const {
+    const std::string problem = problem_of(action);
+    return problem.empty() ? "" : to_string(action) + ": " + problem;
+  }
+
+  [[nodiscard]] std::string problem_of(const Action& action) const {
+    const Touched touched = touched_by(action);
+    const bool has_peer = action.kind == Kind::send || action.receives();
+    if (has_peer && action.peer == schedule_.rank()) return "a rank has no messages for itself";
+    if (has_peer && (action.peer < 0 || action.peer >= schedule_.ranks())) {
+      return "there is no rank " + std::to_string(action.peer);
+    }
+    if (touched.writes && touched.write.buffer == Buffer::input) return "it writes to the input";
+    if (touched.writes && !cells_.exists(touched.write)) return missing("writes", touched.write);
+    for (int i = 0; i < touched.read_count; ++i) {
+      const Slice& read = touched.reads.at(static_cast<std::size_t>(i));
+      if (!cells_.exists(read)) return missing("reads", read);
+      if (!touched.writes) continue;
+      if (!same_shape(read, touched.write)) return "its operands are different blocks";
+      if (overlaps_partly(read, touched.write) || destroys(touched.write, read)) {
+        return "its operand " + to_string(read) + " overlaps the result in part";
       }
     }
     return {};
+  }
+
+  static std::string missing(const std::string& verb, const Slice& slice) {
+    return "it " + verb + " " + to_string(slice) + ", which this rank does not have";
   }
 
   [[nodiscard]] bool same_shape(const Slice& a, const Slice& b) const {
@@ -97,43 +109,60 @@ class ConflictFinder {
     for (std::size_t i = 0; i < round.size(); ++i) {
       const Touched touched = touched_by(round[i]);
       if (!touched.writes) continue;
-      for (int cell = cells_.first(touched.write), left = touched.write.count; left > 0; ++cell, --left) {
-        if (writer_[static_cast<std::size_t>(cell)] != nobody) return "two actions write the same block";
-        writer_[static_cast<std::size_t>(cell)] = static_cast<int>(i);
+      for (int offset = 0; offset < touched.write.count; ++offset) {
+        int& writer = writer_of(touched.write, offset);
+        if (writer != nobody) {
+          return to_string(round[static_cast<std::size_t>(writer)]) + " and " + to_string(round[i]) +
+                 " both write " + block_name(touched.write, offset);
+        }
+        writer = static_cast<int>(i);
       }
     }
     return {};
   }
 
-  std::string check_reads(std::span<const Action> round) const {
+  std::string check_reads(std::span<const Action> round) {
     for (std::size_t i = 0; i < round.size(); ++i) {
       const Touched touched = touched_by(round[i]);
       for (int k = 0; k < touched.read_count; ++k) {
-        const Slice& read = touched.reads.at(static_cast<std::size_t>(k));
-        for (int cell = cells_.first(read), left = read.count; left > 0; ++cell, --left) {
-          const int writer = writer_[static_cast<std::size_t>(cell)];
-          if (writer != nobody && writer != static_cast<int>(i)) {
-            return "an action reads a block that another one writes";
-          }
-        }
-        if (!cells_.output_destroys_input() || read.buffer != Buffer::input) continue;
-        for (const Action& other : round) {
-          if (touched_by(other).writes && destroys(other.into, read)) {
-            return "an action reads the input, which another one's output overwrites in place";
-          }
-        }
+        std::string error = check_read(round, i, touched.reads.at(static_cast<std::size_t>(k)));
+        if (!error.empty()) return error;
       }
     }
     return {};
+  }
+
+  std::string check_read(std::span<const Action> round, std::size_t reader, const Slice& read) {
+    for (int offset = 0; offset < read.count; ++offset) {
+      const int writer = writer_of(read, offset);
+      if (writer != nobody && writer != static_cast<int>(reader)) {
+        return to_string(round[reader]) + " reads " + block_name(read, offset) + ", which " +
+               to_string(round[static_cast<std::size_t>(writer)]) + " writes";
+      }
+    }
+    for (const Action& other : round) {
+      if (touched_by(other).writes && destroys(other.into, read)) {
+        return to_string(round[reader]) + " reads the input, which " + to_string(other) +
+               " overwrites in place";
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] int& writer_of(const Slice& slice, int offset) {
+    return writer_[static_cast<std::size_t>(cells_.first(slice) + offset)];
+  }
+
+  /// One block of a slice. In place, `in1` and `b1` are the same block.
+  static std::string block_name(const Slice& slice, int offset) {
+    return to_string(Slice{slice.buffer, slice.first + offset, 1});
   }
 
   void clear_writes(std::span<const Action> round) {
     for (const Action& action : round) {
       const Touched touched = touched_by(action);
       if (!touched.writes || !cells_.exists(touched.write)) continue;
-      for (int cell = cells_.first(touched.write), left = touched.write.count; left > 0; ++cell, --left) {
-        writer_[static_cast<std::size_t>(cell)] = nobody;
-      }
+      for (int offset = 0; offset < touched.write.count; ++offset) writer_of(touched.write, offset) = nobody;
     }
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/fixed_tree.hpp"
+#include "schedule/action_text.hpp"
 
 namespace stretto {
 namespace {
@@ -13,8 +14,25 @@ std::uint64_t channel_key(int from, int to) {
          static_cast<std::uint32_t>(to);
 }
 
+/// The channel that a message takes: from its sender to its receiver.
+std::uint64_t channel_of(int rank, const Action& action) {
+  return action.kind == Kind::send ? channel_key(rank, action.peer) : channel_key(action.peer, rank);
+}
+
 std::string name(int rank) {
   return "rank " + std::to_string(rank);
+}
+
+std::string place(int rank, int round) {
+  return name(rank) + ", round " + std::to_string(round) + ": ";
+}
+
+std::string messages(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " message" : " messages");
+}
+
+std::string blocks(int count) {
+  return std::to_string(count) + (count == 1 ? " block" : " blocks");
 }
 
 }  // namespace
@@ -39,7 +57,7 @@ SymbolicRun::SymbolicRun(std::span<const Schedule> schedules, const Problem& pro
 }
 
 std::string SymbolicRun::execute() {
-  error_ = count_partners();
+  error_ = find_unmatched();
   if (!error_.empty()) return error_;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) begin_round(rank);
   while (!ready_.empty() && error_.empty()) {
@@ -70,24 +88,51 @@ Expressions::Id SymbolicRun::fixed_tree(int block) {
   });
 }
 
-std::string SymbolicRun::count_partners() const {
-  std::unordered_map<std::uint64_t, std::int64_t> surplus;  // sends without a receive
+template <typename Visit>
+void SymbolicRun::for_each_message(Visit visit) const {
   for (const Schedule& schedule : schedules_) {
     for (int i = 0; i < schedule.rounds(); ++i) {
       for (const Action& action : schedule.round(i)) {
-        if (action.kind == Kind::send) ++surplus[channel_key(schedule.rank(), action.peer)];
-        if (action.receives()) --surplus[channel_key(action.peer, schedule.rank())];
+        if (action.communicates()) visit(schedule.rank(), i, action);
       }
     }
   }
-  for (const auto& [key, count] : surplus) {
-    if (count == 0) continue;
-    const std::string from = name(static_cast<int>(key >> 32));
-    const std::string to = name(static_cast<int>(key & 0xffffffffU));
-    return count > 0 ? from + " sends " + to + " a message that is not received"
-                     : to + " receives a message from " + from + " that is not sent";
+}
+
+std::string SymbolicRun::find_unmatched() const {
+  struct Count {
+    std::int64_t sends = 0;
+    std::int64_t receives = 0;
+  };
+  std::unordered_map<std::uint64_t, Count> totals;
+  for_each_message([&](int rank, int /*round*/, const Action& action) {
+    Count& total = totals[channel_of(rank, action)];
+    ++(action.kind == Kind::send ? total.sends : total.receives);
+  });
+  if (std::ranges::all_of(totals,
+                          [](const auto& entry) { return entry.second.sends == entry.second.receives; })) {
+    return {};
   }
-  return {};
+  // The last messages of a channel are those without a partner. Often a send and a receive are wrong
+  // together.
+  std::string unexpected;
+  std::string missing;
+  std::unordered_map<std::uint64_t, Count> before;
+  for_each_message([&](int rank, int round, const Action& action) {
+    const Count& total = totals[channel_of(rank, action)];
+    Count& earlier = before[channel_of(rank, action)];
+    if (action.kind == Kind::send && earlier.sends++ >= total.receives && unexpected.empty()) {
+      unexpected = place(rank, round) + name(action.peer) + " does not expect " + to_string(action) +
+                   ": it receives " + messages(total.receives) + " from " + name(rank) + ", not " +
+                   std::to_string(total.sends);
+    }
+    if (action.receives() && earlier.receives++ >= total.sends && missing.empty()) {
+      missing = place(rank, round) + "nothing arrives for " + to_string(action) + ": " + name(action.peer) +
+                " sends " + messages(total.sends) + " to " + name(rank) + ", not " +
+                std::to_string(total.receives);
+    }
+  });
+  return unexpected + (unexpected.empty() || missing.empty() ? "" : "; ") + missing;
 }
 
 void SymbolicRun::begin_round(int rank) {
@@ -109,7 +154,7 @@ void SymbolicRun::begin_round(int rank) {
 
 void SymbolicRun::post(int rank, const Action& action) {
   const bool sends = action.kind == Kind::send;
-  Channel& channel = channels_[sends ? channel_key(rank, action.peer) : channel_key(action.peer, rank)];
+  Channel& channel = channels_[channel_of(rank, action)];
   auto& partners = sends ? channel.receives : channel.sends;
   if (partners.empty()) {
     (sends ? channel.sends : channel.receives).push_back({&action, rank});
@@ -124,37 +169,40 @@ void SymbolicRun::post(int rank, const Action& action) {
 }
 
 void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
+  const Action& action = *receive.action;
   const Slice& from = send.action->left;
-  const Slice& into = receive.action->into;
+  const Slice& into = action.into;
   if (from.count != into.count) {
-    fail(receive.rank, "takes " + std::to_string(into.count) + " blocks where " + name(send.rank) +
-                           " sends " + std::to_string(from.count));
+    fail(receive,
+         "takes " + blocks(into.count) + ", but " + text_of(send) + " has " + std::to_string(from.count));
     return;
   }
   for (int i = 0; i < into.count; ++i) {
-    if (cells(send.rank).shape(from, i) != cells(receive.rank).shape(into, i)) {
-      fail(receive.rank, "takes block " + std::to_string(cells(receive.rank).shape(into, i)) + " where " +
-                             name(send.rank) + " sends block " +
-                             std::to_string(cells(send.rank).shape(from, i)));
+    const int sent = cells(send.rank).shape(from, i);
+    const int expected = cells(receive.rank).shape(into, i);
+    if (sent != expected) {
+      fail(receive, "expects block " + std::to_string(expected) + ", but " + text_of(send) + " has block " +
+                        std::to_string(sent));
       return;
     }
-    Expressions::Id arrived = read(send.rank, from, i);
-    if (receive.action->kind == Kind::recv_reduce && error_.empty()) {
-      const Expressions::Id held = read(receive.rank, receive.action->with(), i);
+    Expressions::Id arrived = read(send, from, i);
+    if (action.kind == Kind::recv_reduce && error_.empty()) {
+      const Expressions::Id held = read(receive, action.with(), i);
       if (!error_.empty()) return;
-      arrived = receive.action->arriving == Side::left ? combine(receive.rank, arrived, held)
-                                                       : combine(receive.rank, held, arrived);
+      const bool left = action.arriving == Side::left;
+      arrived = combine(receive, left ? arrived : held, left ? held : arrived);
     }
     write(receive.rank, into, i, arrived);
   }
 }
 
 void SymbolicRun::compute(int rank, const Action& action) {
+  const Posted here{&action, rank};
   for (int i = 0; i < action.into.count; ++i) {
-    const Expressions::Id left = read(rank, action.left, i);
-    const Expressions::Id right = action.kind == Kind::reduce ? read(rank, action.right, i) : left;
+    const Expressions::Id left = read(here, action.left, i);
+    const Expressions::Id right = action.kind == Kind::reduce ? read(here, action.right, i) : left;
     if (!error_.empty()) return;
-    write(rank, action.into, i, action.kind == Kind::reduce ? combine(rank, left, right) : left);
+    write(rank, action.into, i, action.kind == Kind::reduce ? combine(here, left, right) : left);
   }
 }
 
@@ -162,38 +210,60 @@ void SymbolicRun::finish_one(int rank) {
   if (--ranks_[static_cast<std::size_t>(rank)].unfinished == 0) ready_.push_back(rank);
 }
 
-Expressions::Id SymbolicRun::combine(int rank, Expressions::Id left, Expressions::Id right) {
+Expressions::Id SymbolicRun::combine(const Posted& where, Expressions::Id left, Expressions::Id right) {
   const auto& a = expressions_[left];
   const auto& b = expressions_[right];
   if (a.block != b.block) {
-    fail(rank, "reduces block " + std::to_string(a.block) + " with block " + std::to_string(b.block));
+    fail(where, "reduces block " + std::to_string(a.block) + " with block " + std::to_string(b.block));
   } else if (a.lowest_rank == b.lowest_rank) {
-    fail(rank, "takes the contribution of " + name(a.lowest_rank) + " twice");
+    fail(where, "takes the contribution of " + name(a.lowest_rank) + " twice");
   } else if (a.lowest_rank > b.lowest_rank) {
-    fail(rank, "the operand that holds " + name(b.lowest_rank) +
-                   " stands on the right of the one that starts with " + name(a.lowest_rank));
+    fail(where, "has the operand with " + name(b.lowest_rank) + " on the right of the one with " +
+                    name(a.lowest_rank));
   }
   return expressions_.combine(left, right);
 }
 
-std::string SymbolicRun::describe_deadlock() const {
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const Rank& state = ranks_[rank];
-    if (state.round == schedules_[rank].rounds()) continue;
-    std::string text =
-        "deadlock: rank " + std::to_string(rank) + " waits in round " + std::to_string(state.round) + " for";
-    for (const Action& action : schedules_[rank].round(state.round)) {
-      if (action.communicates()) text += " rank " + std::to_string(action.peer);
-    }
-    return text;
+const Action* SymbolicRun::find_waiting(int rank) const {
+  const auto i = static_cast<std::size_t>(rank);
+  if (ranks_[i].round == schedules_[i].rounds()) return nullptr;
+  for (const Action& action : schedules_[i].round(ranks_[i].round)) {
+    if (!action.communicates()) continue;
+    const auto channel = channels_.find(channel_of(rank, action));
+    if (channel == channels_.end()) continue;
+    const auto& posted = action.kind == Kind::send ? channel->second.sends : channel->second.receives;
+    if (std::ranges::any_of(posted, [&](const Posted& one) { return one.action == &action; })) return &action;
   }
-  return {};
+  return nullptr;
 }
 
-void SymbolicRun::fail(int rank, const std::string& what) {
+std::string SymbolicRun::describe_deadlock() const {
+  const auto count = static_cast<int>(ranks_.size());
+  int rank = 0;
+  while (rank < count && find_waiting(rank) == nullptr) ++rank;
+  if (rank == count) return {};
+  const int first = rank;
+  constexpr int most_named = 4;
+  std::string text = "deadlock: ";
+  for (int named = 0; named < most_named && (named == 0 || rank != first); ++named) {
+    const Action* action = find_waiting(rank);
+    if (action == nullptr) break;
+    text += (named == 0 ? "" : "; ") + place(rank, ranks_[static_cast<std::size_t>(rank)].round) +
+            to_string(*action) + " waits";
+    rank = action->peer;
+  }
+  return text;
+}
+
+std::string SymbolicRun::text_of(const Posted& one) const {
+  return to_string(*one.action) + " of " + name(one.rank) + " in round " +
+         std::to_string(ranks_[static_cast<std::size_t>(one.rank)].round);
+}
+
+void SymbolicRun::fail(const Posted& where, const std::string& what) {
   if (!error_.empty()) return;
-  error_ =
-      name(rank) + ", round " + std::to_string(ranks_[static_cast<std::size_t>(rank)].round) + ": " + what;
+  error_ = place(where.rank, ranks_[static_cast<std::size_t>(where.rank)].round) + to_string(*where.action) +
+           " " + what;
 }
 
 void SymbolicRun::write(int rank, const Slice& slice, int index, Expressions::Id value) {
@@ -204,10 +274,13 @@ void SymbolicRun::write(int rank, const Slice& slice, int index, Expressions::Id
   memory[static_cast<std::size_t>(cells(rank).first(slice) + index)] = value;
 }
 
-Expressions::Id SymbolicRun::read(int rank, const Slice& slice, int index) {
-  const Expressions::Id id = ranks_[static_cast<std::size_t>(rank)]
-                                 .memory[static_cast<std::size_t>(cells(rank).first(slice) + index)];
-  if (id == Expressions::undefined) fail(rank, "reads a block that was never written");
+Expressions::Id SymbolicRun::read(const Posted& where, const Slice& slice, int index) {
+  const Expressions::Id id = ranks_[static_cast<std::size_t>(where.rank)]
+                                 .memory[static_cast<std::size_t>(cells(where.rank).first(slice) + index)];
+  if (id == Expressions::undefined) {
+    fail(where,
+         "reads " + to_string(Slice{slice.buffer, slice.first + index, 1}) + ", which was never written");
+  }
   return id;
 }
 

@@ -47,20 +47,26 @@ class SymbolicRun {
     std::deque<Posted> receives;
   };
 
-  std::string count_partners() const;
+  /// Calls visit(rank, round, action) for every send and receive.
+  template <typename Visit>
+  void for_each_message(Visit visit) const;
+  std::string find_unmatched() const;
   void begin_round(int rank);
   void post(int rank, const Action& action);
   void deliver(const Posted& send, const Posted& receive);
   void compute(int rank, const Action& action);
   void finish_one(int rank);
-  Expressions::Id combine(int rank, Expressions::Id left, Expressions::Id right);
-  std::string describe_deadlock() const;
-  void fail(int rank, const std::string& what);
+  Expressions::Id combine(const Posted& where, Expressions::Id left, Expressions::Id right);
+  /// A message of the rank's current round that has no partner yet; nullptr if there is none.
+  [[nodiscard]] const Action* find_waiting(int rank) const;
+  [[nodiscard]] std::string describe_deadlock() const;
+  [[nodiscard]] std::string text_of(const Posted& one) const;
+  void fail(const Posted& where, const std::string& what);
 
   [[nodiscard]] const Cells& cells(int rank) const { return cells_[static_cast<std::size_t>(rank)]; }
   void write(int rank, const Slice& slice, int index, Expressions::Id value);
   /// It is an error if nothing was written there.
-  Expressions::Id read(int rank, const Slice& slice, int index);
+  Expressions::Id read(const Posted& where, const Slice& slice, int index);
 
   std::span<const Schedule> schedules_;
   Problem problem_;

@@ -2,7 +2,6 @@
 #include "verify/verify.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "verify/round_conflicts.hpp"
@@ -40,33 +39,38 @@ class Results {
       check_one(rank, block, run_.value(rank, output(block)));
       if (proof_.holds() && run_.value(rank, output(block)) != result) {
         fail(rank, block,
-             "ends with another expression than on rank " + std::to_string(first) +
-                 ", so its bits may differ");
+             "is another expression than on rank " + std::to_string(first) + ", so its bits may differ");
       }
     }
     if (!proof_.holds() || !is_reduction(problem_.collective)) return;
     proof_.has_fixed_tree = proof_.has_fixed_tree && result == run_.fixed_tree(block);
     if (run_.expressions()[result].in_rank_order) return;
     proof_.keeps_order = false;
-    std::vector<int> everyone(static_cast<std::size_t>(ranks_));
-    std::iota(everyone.begin(), everyone.end(), 0);
-    std::vector<int> found = run_.expressions().ranks_in(result);
-    std::sort(found.begin(), found.end());
-    if (found != everyone) {
-      proof_.error = "block " + std::to_string(block) + " holds a contribution twice and misses another";
+    if (const int missing = first_missing(result); missing < ranks_) {
+      fail(first, block, "holds a contribution twice, and lacks that of rank " + std::to_string(missing));
     }
+  }
+
+  /// The lowest rank whose contribution an expression lacks; the number of ranks if it has all.
+  [[nodiscard]] int first_missing(Expressions::Id id) const {
+    std::vector<bool> found(static_cast<std::size_t>(ranks_) + 1);
+    for (const int rank : run_.expressions().ranks_in(id)) found[static_cast<std::size_t>(rank)] = true;
+    return static_cast<int>(std::ranges::find(found, false) - found.begin());
   }
 
   void check_one(int rank, int block, Expressions::Id here) {
     if (here == Expressions::undefined) {
       fail(rank, block, "of the output is never written");
     } else if (run_.expressions()[here].block != block) {
-      fail(rank, block, "ends with block " + std::to_string(run_.expressions()[here].block));
+      fail(rank, block, "holds block " + std::to_string(run_.expressions()[here].block));
     } else if (is_reduction(problem_.collective)) {
       const auto count = run_.expressions()[here].contributions;
-      if (count != ranks_) {
+      if (count < ranks_) {
+        fail(rank, block, "lacks the contribution of rank " + std::to_string(first_missing(here)));
+      } else if (count > ranks_) {
         fail(rank, block,
-             "ends with " + std::to_string(count) + " contributions instead of " + std::to_string(ranks_));
+             "holds " + std::to_string(count) + " contributions, but there are " + std::to_string(ranks_) +
+                 " ranks");
       }
     } else {
       const int source = problem_.collective == Collective::bcast ? problem_.root : block;

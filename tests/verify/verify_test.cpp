@@ -108,13 +108,27 @@ TEST(Verify, AcceptsARightSchedule) {
 TEST(Verify, CatchesASendWithoutAReceive) {
   auto schedules = swap_and_reduce();
   schedules[0].send(output(0), 1).end_round();
-  expect_contains(error_of(schedules), "rank 0 sends rank 1 a message that is not received");
+  expect_contains(
+      error_of(schedules),
+      "rank 0, round 2: rank 1 does not expect send b0→1: it receives 1 message from rank 0, not 2");
 }
 
 TEST(Verify, CatchesAReceiveWithoutASend) {
   auto schedules = swap_and_reduce();
   schedules[0].recv(output(0), 1).end_round();
-  expect_contains(error_of(schedules), "rank 0 receives a message from rank 1 that is not sent");
+  expect_contains(error_of(schedules),
+                  "rank 0, round 2: nothing arrives for recv b0←1: rank 1 sends 1 message to rank 0, not 2");
+}
+
+TEST(Verify, CatchesAMessageToTheWrongRank) {
+  std::vector<Schedule> schedules{Schedule(3, 0, 1), Schedule(3, 1, 1), Schedule(3, 2, 1)};
+  schedules[0].send(input(0), 2).end_round();
+  schedules[1].recv_reduce(output(0), input(0), 0, Side::left).end_round();
+  EXPECT_EQ(
+      error_of(schedules),
+      "rank 0, round 0: rank 2 does not expect send in0→2: it receives 0 messages from rank 0, not 1; "
+      "rank 1, round 0: nothing arrives for recv_reduce b0=recv+in0←0: rank 0 sends 0 messages to rank 1, "
+      "not 1");
 }
 
 TEST(Verify, CatchesADeadlockThatOnlyBufferingHides) {
@@ -127,33 +141,38 @@ TEST(Verify, CatchesADeadlockThatOnlyBufferingHides) {
     schedule.reduce(output(0), rank == 0 ? input(0) : theirs, rank == 0 ? theirs : input(0)).end_round();
     schedules.push_back(schedule);
   }
-  expect_contains(error_of(schedules), "deadlock: rank 0 waits in round 0 for rank 1");
+  expect_contains(error_of(schedules),
+                  "deadlock: rank 0, round 0: send in0→1 waits; rank 1, round 0: send in0→0 waits");
 }
 
 TEST(Verify, CatchesMessagesOfDifferentLength) {
   std::vector<Schedule> schedules{Schedule(2, 0, 2), Schedule(2, 1, 2)};
   schedules[0].send(input(0, 2), 1).end_round();
   schedules[1].recv_reduce(output(0), input(0), 0, Side::left).end_round();
-  expect_contains(error_of(schedules), "takes 1 blocks where rank 0 sends 2");
+  expect_contains(error_of(schedules),
+                  "rank 1, round 0: recv_reduce b0=recv+in0←0 takes 1 block, but send in0-1→1 of rank 0 in "
+                  "round 0 has 2");
 }
 
 TEST(Verify, CatchesMessagesOfDifferentBlocks) {
   std::vector<Schedule> schedules{Schedule(2, 0, 2), Schedule(2, 1, 2)};
   schedules[0].send(input(1), 1).end_round();
   schedules[1].recv_reduce(output(0), input(0), 0, Side::left).end_round();
-  expect_contains(error_of(schedules), "takes block 0 where rank 0 sends block 1");
+  expect_contains(
+      error_of(schedules),
+      "recv_reduce b0=recv+in0←0 expects block 0, but send in1→1 of rank 0 in round 0 has block 1");
 }
 
 TEST(Verify, CatchesTwoWritersInARound) {
   auto schedules = swap_and_reduce();
   schedules[1].copy(output(0), input(0)).copy(output(0), scratch(0)).end_round();
-  expect_contains(error_of(schedules), "rank 1, round 2: two actions write the same block");
+  expect_contains(error_of(schedules), "rank 1, round 2: copy b0=in0 and copy b0=s0 both write b0");
 }
 
 TEST(Verify, CatchesAReaderBesideAWriter) {
   auto schedules = swap_and_reduce();
   schedules[0].copy(scratch(0), output(0)).copy(output(0), input(0)).end_round();
-  expect_contains(error_of(schedules), "rank 0, round 2: an action reads a block that another one writes");
+  expect_contains(error_of(schedules), "rank 0, round 2: copy s0=b0 reads b0, which copy b0=in0 writes");
 }
 
 TEST(Verify, CatchesAConflictThatOnlyInPlaceHas) {
@@ -166,42 +185,49 @@ TEST(Verify, CatchesAConflictThatOnlyInPlaceHas) {
   }
   EXPECT_EQ(error_of(schedules), "");
   expect_contains(error_of(schedules, Placement::in_place),
-                  "an action reads a block that another one writes");
+                  "rank 0, round 0: send in0→1 reads in0, which recv_reduce b0=in0+recv←1 writes");
 }
 
 TEST(Verify, CatchesAWriteToTheInput) {
   auto schedules = swap_and_reduce();
   schedules[0].copy(input(0), output(0)).end_round();
-  expect_contains(error_of(schedules), "writes to the input");
-  expect_contains(error_of(schedules, Placement::in_place), "writes to the input");
+  expect_contains(error_of(schedules), "rank 0, round 2: copy in0=b0: it writes to the input");
+  expect_contains(error_of(schedules, Placement::in_place),
+                  "rank 0, round 2: copy in0=b0: it writes to the input");
 }
 
 TEST(Verify, CatchesAPartialOverlap) {
   Schedule schedule(1, 0, 3);
   schedule.copy(output(0, 3), input(0, 3)).end_round();
   schedule.copy(output(0, 2), output(1, 2)).end_round();
-  EXPECT_NE(error_of({schedule}), "");
+  expect_contains(error_of({schedule}), "copy b0-1=b1-2: its operands are different blocks");
+  Schedule shifted(1, 0, 1);
+  shifted.add_scratch(0, 1);
+  shifted.add_scratch(0, 1);
+  shifted.add_scratch(0, 1);
+  shifted.copy(scratch(0, 2), scratch(1, 2)).end_round();
+  expect_contains(error_of({shifted}), "copy s0-1=s1-2: its operand s1-2 overlaps the result in part");
 }
 
 TEST(Verify, CatchesBlocksAndPeersThatDoNotExist) {
   auto schedules = swap_and_reduce();
   schedules[0].copy(output(1), input(0)).end_round();
-  expect_contains(error_of(schedules), "writes blocks that do not exist");
+  expect_contains(error_of(schedules), "copy b1=in0: it writes b1, which this rank does not have");
   schedules = swap_and_reduce();
   schedules[0].copy(output(0), scratch(1)).end_round();
-  expect_contains(error_of(schedules), "reads blocks that do not exist");
+  expect_contains(error_of(schedules), "copy b0=s1: it reads s1, which this rank does not have");
   schedules = swap_and_reduce();
   schedules[1].send(output(0), 2).end_round();
-  expect_contains(error_of(schedules), "no such peer: rank 2");
+  expect_contains(error_of(schedules), "rank 1, round 2: send b0→2: there is no rank 2");
   schedules = swap_and_reduce();
   schedules[1].send(output(0), 1).end_round();
-  expect_contains(error_of(schedules), "no such peer: rank 1");
+  expect_contains(error_of(schedules), "rank 1, round 2: send b0→1: a rank has no messages for itself");
 }
 
 TEST(Verify, CatchesOperandsOfDifferentBlocks) {
   Schedule schedule(1, 0, 2);
   schedule.copy(output(0), input(1)).end_round();
-  expect_contains(error_of({schedule}), "its operands are of different blocks");
+  expect_contains(error_of({schedule}), "copy b0=in1: its operands are different blocks");
 }
 
 TEST(Verify, CatchesAReadBeforeAnyWrite) {
@@ -211,7 +237,7 @@ TEST(Verify, CatchesAReadBeforeAnyWrite) {
   early.reduce(output(0), input(0), theirs).end_round();
   early.send(input(0), 1).recv(theirs, 1).end_round();
   schedules[0] = early;
-  expect_contains(error_of(schedules), "rank 0, round 0: reads a block that was never written");
+  expect_contains(error_of(schedules), "rank 0, round 0: reduce b0=in0+s0 reads s0, which was never written");
 }
 
 TEST(Verify, CatchesAnOutputThatIsNeverWritten) {
@@ -224,13 +250,13 @@ TEST(Verify, CatchesAnOutputThatIsNeverWritten) {
 TEST(Verify, CatchesAMissingContribution) {
   std::vector<Schedule> schedules{Schedule(2, 0, 1), Schedule(2, 1, 1)};
   for (auto& schedule : schedules) schedule.copy(output(0), input(0)).end_round();
-  expect_contains(error_of(schedules), "ends with 1 contributions instead of 2");
+  expect_contains(error_of(schedules), "rank 0: block 0 lacks the contribution of rank 1");
 }
 
 TEST(Verify, CatchesAContributionTakenTwice) {
   auto schedules = swap_and_reduce();
   for (auto& schedule : schedules) schedule.reduce(output(0), output(0), output(0)).end_round();
-  expect_contains(error_of(schedules), "takes the contribution of rank 0 twice");
+  expect_contains(error_of(schedules), "reduce b0=b0+b0 takes the contribution of rank 0 twice");
 }
 
 TEST(Verify, CatchesOneTakenTwiceInPlaceOfAnother) {
@@ -244,7 +270,7 @@ TEST(Verify, CatchesOneTakenTwiceInPlaceOfAnother) {
   schedules[0].send(output(0), 1).send(output(0), 2).end_round();
   schedules[0].recv(again, 1).end_round();
   schedules[0].reduce(output(0), output(0), again).end_round();
-  expect_contains(error_of(schedules), "ends with 2 contributions instead of 3");
+  expect_contains(error_of(schedules), "block 0 lacks the contribution of rank 2");
 }
 
 TEST(Verify, CatchesDifferentExpressionsOnTwoRanks) {
@@ -267,7 +293,7 @@ TEST(Verify, CatchesDifferentExpressionsOnTwoRanks) {
     }
     schedules.push_back(schedule);
   }
-  expect_contains(error_of(schedules), "rank 2: block 0 ends with another expression than on rank 0");
+  expect_contains(error_of(schedules), "rank 2: block 0 is another expression than on rank 0");
 }
 
 TEST(Verify, CatchesTheLowerRankOnTheRight) {
@@ -280,7 +306,7 @@ TEST(Verify, CatchesTheLowerRankOnTheRight) {
     swapped.reduce(output(0), peer == 0 ? input(0) : theirs, peer == 0 ? theirs : input(0)).end_round();
     schedule = swapped;
   }
-  expect_contains(error_of(schedules), "the operand that holds rank 0 stands on the right");
+  expect_contains(error_of(schedules), "has the operand with rank 0 on the right of the one with rank 1");
 }
 
 TEST(Verify, CatchesAFalseClaim) {
