@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,17 @@ struct Algorithm {
     std::string_view usual;  // what it is unless the spec says; empty: there is no such part
   };
 
+  /// When the algorithm is worth trying. Online learning, studies, tuning, advice and the comparison of the
+  /// models take their candidates from this (algorithms/short_list.hpp).
+  struct Use {
+    bool short_messages = false;    // few rounds
+    bool long_messages = false;     // few bytes
+    bool as_part = false;           // inside a composed algorithm
+    bool only_in_segments = false;  // slow unless the message is cut into segments
+    /// Segment sizes that make its rounds overlap well, ascending. 0: none.
+    std::array<std::size_t, 2> segment_bytes{};
+  };
+
   Collective collective;
   std::string_view name;
   std::string_view description;
@@ -61,6 +73,7 @@ struct Algorithm {
   /// into segments, which are a part of every block.
   bool moves_runs = false;
   std::array<Part, 2> parts{};
+  Use use{};
 
   /// A run of the caller's blocks is contiguous only in a message that is not cut.
   [[nodiscard]] bool stays_whole() const { return moves_runs && has_block_of_each_rank(collective); }

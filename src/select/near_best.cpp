@@ -2,14 +2,14 @@
 #include "select/near_best.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <utility>
 
+#include "algorithms/short_list.hpp"
 #include "select/rule_constants.hpp"
+#include "text/size.hpp"
 
 namespace stretto {
 namespace {
-
-constexpr std::size_t kibibyte = 1024;
 
 // A segment four times as large, or four times as many messages, cannot take more than four times as long.
 constexpr double risk_of_segments = 2;
@@ -21,25 +21,18 @@ constexpr std::size_t least_segment = 4 * kibibyte;
 /// For an algorithm that sends blocks: each of its messages is so long.
 constexpr std::size_t message_bytes = rule_constants.message;
 
-/// Known to be good for a message that is worth the look: which is the best depends on the network.
-std::vector<std::string_view> known_good(Collective collective, std::size_t bytes) {
+/// The registry's short list for a message of so many bytes. Node-aware recipes come first: on shared nodes
+/// they gain most.
+std::vector<Recipe> short_listed(Collective collective, std::size_t bytes) {
   const bool is_short = bytes < rule_constants.allreduce;
-  switch (collective) {
-    case Collective::allreduce:
-      if (is_short) return {"recursive_doubling", "rabenseifner", "knomial:radix=4", "multilane"};
-      return {"multilane", "ring", "rabenseifner", "multilane(rabenseifner)"};
-    case Collective::bcast:
-      if (is_short) return {"binomial", "chain", "smp(chain)"};
-      return {"chain", "scatter_allgather", "smp(chain)"};
-    case Collective::reduce:
-      if (is_short) return {"binomial", "chain", "smp(chain)"};
-      return {"chain", "rabenseifner", "smp(chain)"};
-    case Collective::reduce_scatter:
-      return {"multilane", "ring", "recursive_halving"};
-    case Collective::allgather:
-      return {"multilane", "ring", "recursive_doubling"};
+  std::vector<Recipe> recipes;
+  for (const bool node_aware : {true, false}) {
+    for (const ShortListed& one : short_list(collective)) {
+      const bool is_good = is_short ? one.short_messages : one.long_messages;
+      if (is_good && one.needs_shared_nodes == node_aware) recipes.push_back(one.recipe);
+    }
   }
-  return {};
+  return recipes;
 }
 
 class List {
@@ -97,8 +90,8 @@ std::vector<Candidate> near_best(const Spec& standing, const CallShape& shape, c
   }
   if (table != nullptr) add_of_table(list, shape, *table, own);
   const std::size_t blocks = message_bytes * static_cast<std::size_t>(shape.ranks);
-  for (const std::string_view name : known_good(shape.collective, shape.bytes)) {
-    Spec spec = parse_spec(shape.collective, name);
+  for (Recipe& recipe : short_listed(shape.collective, shape.bytes)) {
+    Spec spec{.recipe = std::move(recipe), .pipelining = {}};
     const bool in_blocks = !has_root(shape.collective);
     const std::size_t segment = std::min(in_blocks ? blocks : message_bytes, Pipelining::most_segment_bytes);
     if (segment < shape.bytes) spec.pipelining.segment_bytes = segment;

@@ -5,11 +5,10 @@
 #include <array>
 #include <bit>
 
+#include "text/size.hpp"
+
 namespace stretto {
 namespace {
-
-constexpr std::size_t kibibyte = 1024;
-constexpr std::size_t mebibyte = 1024 * kibibyte;
 
 /// What calls that do not block send at a time: as long as every library sends eagerly (Open MPI over TCP
 /// 64 KiB with its header). Links are as full with shorter messages, but each takes time of a processor that

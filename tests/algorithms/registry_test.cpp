@@ -7,6 +7,7 @@
 #include <string>
 
 #include "algorithms/core.hpp"
+#include "text/size.hpp"
 #include "topologies.hpp"
 
 namespace stretto {
@@ -35,7 +36,6 @@ TEST(Registry, EveryPartIsThere) {
 
 // Those whose rounds grow with the logarithm of p, and which do not deal with all ranks in a few of these.
 TEST(Registry, LogarithmicSchedulesStaySmall) {
-  constexpr std::size_t mebibyte = std::size_t{1} << 20;
   const Topology topology = equal_nodes(2048, 16);
   const int ranks = topology.ranks();
   int logarithmic = 0;

@@ -11,11 +11,11 @@
 
 #include "select/table.hpp"
 #include "text/json_reader.hpp"
+#include "text/size.hpp"
 
 namespace stretto {
 namespace {
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
 constexpr const char* library = "Open MPI 4.1.4";
 
 Learned learned(std::size_t from, const std::string& spec, double seconds = 1, int nodes = 8) {

@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
+#include "text/size.hpp"
+
 namespace stretto {
 namespace {
-
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 CallShape shape(Collective collective, std::size_t bytes) {
   return {.collective = collective, .bytes = bytes, .ranks = 8, .nodes = 8};
@@ -52,6 +52,17 @@ TEST(NearBest, ShortMessagesTakeFewRounds) {
   EXPECT_TRUE(has_for(Collective::bcast, 16384, "binomial"));
   EXPECT_TRUE(has_for(Collective::reduce, 16384, "binomial"));
   EXPECT_FALSE(has_for(Collective::allreduce, mebibyte, "recursive_doubling"));
+}
+
+TEST(NearBest, TriesEveryAlgorithmThatIsGoodForSomething) {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!algorithm.use.short_messages && !algorithm.use.long_messages) continue;
+    const std::size_t bytes = algorithm.use.short_messages ? 16 * kibibyte : 4 * mebibyte;
+    const auto all = near_best(Spec{}, shape(algorithm.collective, bytes), nullptr, nullptr);
+    EXPECT_TRUE(std::ranges::any_of(all, [&](const Candidate& one) {
+      return one.spec.recipe.algorithm == &algorithm;
+    })) << algorithm.name;
+  }
 }
 
 TEST(NearBest, TakesWhatTheTableSaysNearby) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "text/json_reader.hpp"
+#include "text/size.hpp"
 
 namespace stretto {
 namespace {
@@ -90,7 +91,6 @@ TEST(Table, SaysNothingBeyondWhatARowSaysItHoldsFor) {
     const Table::Row* row = table.shapes[0].find(Collective::allreduce, Face::blocking, bytes);
     return row == nullptr ? "" : to_string(row->spec);
   };
-  constexpr std::size_t kibibyte = 1024;
   EXPECT_EQ(spec_of(63), "");
   EXPECT_EQ(spec_of(64), "native");
   EXPECT_EQ(spec_of(kibibyte - 1), "native");

@@ -3,6 +3,7 @@
 
 #include "algorithms/allgather/allgather.hpp"
 #include "algorithms/predicates.hpp"
+#include "text/size.hpp"
 
 namespace stretto::allgather {
 namespace {
@@ -17,19 +18,22 @@ constexpr auto rows = std::to_array<Algorithm>({
      .name = "ring",
      .description = "once around a ring, node after node; least bytes, p-1 rounds",
      .build = ring,
-     .keeps_order = always},
+     .keeps_order = always,
+     .use = {.long_messages = true, .segment_bytes = {256 * kibibyte}}},
     {.collective = Collective::allgather,
      .name = "recursive_doubling",
      .description = "pairs at distance 1, 2, 4, … exchange all they hold; log2(p) rounds",
      .build = recursive_doubling,
      .keeps_order = always,
-     .moves_runs = true},
+     .moves_runs = true,
+     .use = {.short_messages = true, .long_messages = true}},
     {.collective = Collective::allgather,
      .name = "bruck",
      .description = "from 1, 2, 4, … ranks ahead as much again; ⌈log2 p⌉ rounds for any p, least bytes",
      .build = bruck,
      .keeps_order = always,
-     .moves_runs = true},
+     .moves_runs = true,
+     .use = {.short_messages = true}},
     {.collective = Collective::allgather,
      .name = "neighbor_exchange",
      .description = "pairs of blocks between neighbours; ⌈p/2⌉ rounds, least bytes",
@@ -41,7 +45,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "all ranks of a node take blocks from other nodes at once, and pass them on inside it",
      .build = multilane,
      .keeps_order = always,
-     .misfit = without_lanes},
+     .misfit = without_lanes,
+     .use = {.short_messages = true, .long_messages = true, .segment_bytes = {256 * kibibyte}}},
 });
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "algorithms/allreduce/allreduce.hpp"
 #include "algorithms/levels.hpp"
 #include "algorithms/predicates.hpp"
+#include "text/size.hpp"
 
 namespace stretto::allreduce {
 namespace {
@@ -45,20 +46,23 @@ constexpr auto rows = std::to_array<Algorithm>({
      .name = "ring",
      .description = "reduce-scatter and allgather around a ring; least bytes, 2(p-1) rounds",
      .build = ring,
-     .keeps_order = up_to_two_ranks},
+     .keeps_order = up_to_two_ranks,
+     .use = {.long_messages = true, .as_part = true, .segment_bytes = {256 * kibibyte}}},
     {.collective = Collective::allreduce,
      .name = "recursive_doubling",
      .description = "pairs at distance 1, 2, 4, … exchange everything; fewest rounds",
      .build = recursive_doubling,
      .keeps_order = always,
-     .has_fixed_tree = always},
+     .has_fixed_tree = always,
+     .use = {.short_messages = true, .as_part = true}},
     {.collective = Collective::allreduce,
      .name = "rabenseifner",
      .description =
          "recursive halving, then recursive doubling; least bytes when p is a power of two, 2 log2(p) rounds",
      .build = rabenseifner,
      .keeps_order = always,
-     .has_fixed_tree = always},
+     .has_fixed_tree = always,
+     .use = {.short_messages = true, .long_messages = true, .as_part = true, .segment_bytes = {mebibyte}}},
     {.collective = Collective::allreduce,
      .name = "pairwise",
      .description =
@@ -78,7 +82,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = knomial,
      .keeps_order = always,
      .has_fixed_tree = knomial_has_fixed_tree,
-     .usual_radix = 4},
+     .usual_radix = 4,
+     .use = {.short_messages = true}},
     {.collective = Collective::allreduce,
      .name = "recursive_multiplying",
      .description = "groups of radix ranks exchange everything; fewer rounds than pairs need",
@@ -128,7 +133,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = multilane,
      .keeps_order = part_keeps_order_among_nodes,
      .misfit = multilane_misfit,
-     .parts = {{{Collective::allreduce, "ring"}}}},
+     .parts = {{{Collective::allreduce, "ring"}}},
+     .use = {.short_messages = true, .long_messages = true}},
     {.collective = Collective::allreduce,
      .name = "smp",
      .description = "reduce inside each node, an allreduce among the leaders, broadcast inside",
@@ -136,7 +142,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .keeps_order = smp_keeps_order,
      .has_fixed_tree = smp_has_fixed_tree,
      .misfit = smp_misfit,
-     .parts = {{{Collective::allreduce, "recursive_doubling"}}}},
+     .parts = {{{Collective::allreduce, "recursive_doubling"}}},
+     .use = {.long_messages = true}},
 });
 
 }  // namespace

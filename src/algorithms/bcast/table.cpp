@@ -4,6 +4,7 @@
 #include "algorithms/bcast/bcast.hpp"
 #include "algorithms/levels.hpp"
 #include "algorithms/predicates.hpp"
+#include "text/size.hpp"
 
 namespace stretto::bcast {
 namespace {
@@ -13,7 +14,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .name = "binomial",
      .description = "binomial tree; fewest rounds",
      .build = binomial,
-     .keeps_order = always},
+     .keeps_order = always,
+     .use = {.short_messages = true, .as_part = true, .segment_bytes = {32 * kibibyte}}},
     {.collective = Collective::bcast,
      .name = "knomial",
      .description = "tree in which a rank serves radix-1 others a round",
@@ -29,12 +31,18 @@ constexpr auto rows = std::to_array<Algorithm>({
      .name = "chain",
      .description = "from rank to rank and node to node; for many segments",
      .build = chain,
-     .keeps_order = always},
+     .keeps_order = always,
+     .use = {.short_messages = true,
+             .long_messages = true,
+             .as_part = true,
+             .only_in_segments = true,
+             .segment_bytes = {8 * kibibyte, 32 * kibibyte}}},
     {.collective = Collective::bcast,
      .name = "scatter_allgather",
      .description = "binomial scatter, then a ring; twice the message at most, log2(p) + p-1 rounds",
      .build = scatter_allgather,
-     .keeps_order = always},
+     .keeps_order = always,
+     .use = {.long_messages = true, .as_part = true}},
     {.collective = Collective::bcast,
      .name = "scatter_recursive_doubling",
      .description = "binomial scatter, then recursive doubling; 2 log2(p) rounds",
@@ -46,7 +54,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = smp,
      .keeps_order = always,
      .misfit = smp_misfit,
-     .parts = {{{Collective::bcast, "binomial"}}}},
+     .parts = {{{Collective::bcast, "binomial"}}},
+     .use = {.short_messages = true, .long_messages = true}},
 });
 
 }  // namespace

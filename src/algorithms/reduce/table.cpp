@@ -5,6 +5,7 @@
 #include "algorithms/levels.hpp"
 #include "algorithms/predicates.hpp"
 #include "algorithms/reduce/reduce.hpp"
+#include "text/size.hpp"
 
 namespace stretto::reduce {
 namespace {
@@ -19,7 +20,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "binomial tree; fewest rounds",
      .build = binomial,
      .keeps_order = always,
-     .has_fixed_tree = always},
+     .has_fixed_tree = always,
+     .use = {.short_messages = true, .as_part = true}},
     {.collective = Collective::reduce,
      .name = "knomial",
      .description = "tree in which a rank takes in radix-1 others a round",
@@ -38,13 +40,19 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "from rank to rank and node to node, towards the root; for many segments",
      .build = chain,
      .keeps_order = chain_keeps_order,
-     .has_fixed_tree = up_to_two_ranks},
+     .has_fixed_tree = up_to_two_ranks,
+     .use = {.short_messages = true,
+             .long_messages = true,
+             .as_part = true,
+             .only_in_segments = true,
+             .segment_bytes = {8 * kibibyte, 32 * kibibyte}}},
     {.collective = Collective::reduce,
      .name = "rabenseifner",
      .description = "recursive halving, then a gather; 1½ times the message at most, 2 log2(p) rounds",
      .build = rabenseifner,
      .keeps_order = always,
-     .has_fixed_tree = always},
+     .has_fixed_tree = always,
+     .use = {.long_messages = true, .as_part = true, .segment_bytes = {mebibyte}}},
     {.collective = Collective::reduce,
      .name = "smp",
      .description = "a reduce inside each node, then among the leaders of the nodes",
@@ -52,7 +60,8 @@ constexpr auto rows = std::to_array<Algorithm>({
      .keeps_order = smp_keeps_order,
      .has_fixed_tree = smp_has_fixed_tree,
      .misfit = smp_misfit,
-     .parts = {{{Collective::reduce, "binomial"}}}},
+     .parts = {{{Collective::reduce, "binomial"}}},
+     .use = {.short_messages = true, .long_messages = true}},
 });
 
 }  // namespace

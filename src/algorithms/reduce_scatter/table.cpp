@@ -3,6 +3,7 @@
 
 #include "algorithms/predicates.hpp"
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
+#include "text/size.hpp"
 
 namespace stretto::reduce_scatter {
 namespace {
@@ -27,13 +28,15 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "each block straight from all ranks to its owner, p-1 rounds; least bytes",
      .build = pairwise,
      .keeps_order = always,
-     .has_fixed_tree = always},
+     .has_fixed_tree = always,
+     .use = {.long_messages = true}},
     {.collective = Collective::reduce_scatter,
      .name = "ring",
      .description = "once around a ring, node after node; least bytes, p-1 rounds",
      .build = ring,
      .keeps_order = up_to_two_ranks,
-     .has_fixed_tree = up_to_two_ranks},
+     .has_fixed_tree = up_to_two_ranks,
+     .use = {.long_messages = true, .segment_bytes = {256 * kibibyte}}},
     {.collective = Collective::reduce_scatter,
      .name = "recursive_halving",
      .description = "pairs at distance p/2, p/4, … exchange halves; least bytes when p is a power of two, "
@@ -41,14 +44,16 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = recursive_halving,
      .keeps_order = up_to_three_ranks,
      .has_fixed_tree = up_to_three_ranks,
-     .moves_runs = true},
+     .moves_runs = true,
+     .use = {.short_messages = true, .long_messages = true}},
     {.collective = Collective::reduce_scatter,
      .name = "multilane",
      .description = "summed inside each node, then all ranks of a node send to other nodes at once; fewest "
                     "bytes between nodes",
      .build = multilane,
      .keeps_order = on_consecutive_ranks,
-     .misfit = without_lanes},
+     .misfit = without_lanes,
+     .use = {.short_messages = true, .long_messages = true, .segment_bytes = {256 * kibibyte}}},
 });
 
 }  // namespace
