@@ -24,7 +24,7 @@ GENERATED = {"commands.md": command_page, "specs.md": spec_page}
 # Files of the repository that are pages of the site.
 PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
 # The README is no page: the site has its parts, each at its place.
-README = {"": "index.md", "#use": "variables.md"}
+README = {"": "index.md"}
 ASSETS = ("site.css", "frame-worker.js")
 SOURCES = "source"
 
