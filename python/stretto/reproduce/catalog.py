@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All figures that can be reproduced, and how they are asked for."""
+"""The catalog of figures that can be reproduced, and the lookup by name."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FIGURES: list[Figure] = [
 
 
 def find_figures(names: Sequence[str]) -> list[Figure]:
-    """Those that are named: `pipelined/fig4`, `fig4` of every paper that has one, `pipelined` for all of one.
+    """Return the named figures: `pipelined/fig4`, `fig4` of every paper, `pipelined` for all of one paper.
 
-    Raises StrettoError for a name that is none.
+    Raises StrettoError for an unknown name.
     """
     found: list[Figure] = []
     for name in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reproduced figure consists of: panels with the papers' axes, and the paper's claims, each judged."""
+"""The parts of a reproduced figure: panels with the papers' axes, and the paper's claims with a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Curve = Mapping[float, float]
 
 
 class Scale(StrEnum):
-    """How an axis is divided."""
+    """The scale of an axis."""
 
     BYTES = "bytes"
     """Powers of two, labelled as sizes."""
@@ -49,11 +49,11 @@ class Panel:
     y: Axis = THROUGHPUT
     bars: bool = False
     ticks: Mapping[float, str] = field(default_factory=dict)
-    """What stands at places of the x axis, if not the numbers."""
+    """Texts at places of the x axis, in place of numbers."""
 
 
 class Verdict(StrEnum):
-    """What became of a claim."""
+    """Whether a claim came out."""
 
     AGREES = "agrees"
     PARTLY = "partly"
@@ -72,14 +72,14 @@ class Claim:
 
 
 def judged(reported: str, came_out: str, holds: bool, *, partly: bool = False, why: str = "") -> Claim:
-    """A claim that holds, or partly, or does not; then `why` is told."""
+    """Return a claim with its verdict; `why` is kept unless it holds."""
     verdict = Verdict.AGREES if holds else Verdict.PARTLY if partly else Verdict.DIFFERS
     return Claim(reported, came_out, verdict, "" if holds else why)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A figure that came out."""
+    """The panels and claims of one reproduced figure."""
 
     panels: Sequence[Panel]
     claims: Sequence[Claim]
@@ -91,18 +91,18 @@ class Result:
 
 @dataclass(slots=True)
 class Bench:
-    """What figures are made with: simulations, with their progress told."""
+    """Runs the simulations of figures and reports progress."""
 
     quick: bool = False
     """Fewer sizes and ranks, for CI."""
     progress: Progress | None = None
 
     def seconds(self, jobs: Sequence[Job]) -> list[dict[int, float]]:
-        """Seconds of each job, by size."""
+        """Return the seconds of each job, by size."""
         return seconds_of(jobs, self.progress)
 
     def sizes(self, first: int, last: int, factor: int = 2) -> tuple[int, ...]:
-        """first, factor times that, … up to last; quickly, by larger steps."""
+        """Return sizes from `first` to `last`, each `factor` times the one before (factor**4 if quick)."""
         step = factor**4 if self.quick else factor
         sizes = []
         size = first
@@ -117,22 +117,22 @@ class Figure:
     """One figure, or table, of a paper."""
 
     paper: str
-    """pipelined, training or node-aware; models for what is ours."""
+    """`pipelined`, `training` or `node-aware`; `models` for Stretto's own."""
     number: str
-    """fig5, table1."""
+    """The number in the paper: `fig5`, `table1`."""
     title: str
     make: Callable[[Bench], Result]
     in_ci: bool = False
-    """Whether the short subset has it."""
+    """True if the short subset contains it."""
 
     @property
     def name(self) -> str:
-        """pipelined/fig5."""
+        """Return the full name: `pipelined/fig5`."""
         return f"{self.paper}/{self.number}"
 
     @property
     def heading(self) -> str:
-        """What stands above the picture."""
+        """Return the title above the picture."""
         of_paper = self.paper in ("pipelined", "training", "node-aware")
         return f"{self.title} ({self.paper} paper, {self.number})" if of_paper else self.title
 
@@ -148,5 +148,5 @@ PAPERS = {
 
 
 def throughput(seconds: Mapping[int, float]) -> dict[float, float]:
-    """MB/s by size."""
+    """Return MB/s by size."""
     return {size: size / time / 1e6 for size, time in seconds.items()}

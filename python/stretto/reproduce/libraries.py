@@ -22,4 +22,4 @@ OF_LIBRARY = {
         },
     ),
 }
-"""The selector, and the algorithms by the paper's names."""
+"""SMPI's selector and the algorithms, by the paper's names."""

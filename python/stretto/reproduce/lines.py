@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures of all papers do with simulated times: curves over message size, gains, ranges."""
+"""Curves over message size, speedups and ranges, for the figures of all papers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def simulate_lines(
     collective: str = "allreduce",
     selector: str = "openmpi",
 ) -> dict[str, dict[int, float]]:
-    """Seconds by label and size, of specs by label."""
+    """Simulate specs, given by label; return seconds by label and size."""
     jobs = [
         Job(platform, nodes, spec, tuple(sizes), ppn, collective, selector, data=False)
         for spec in specs.values()
@@ -36,22 +36,22 @@ def simulate_lines(
 
 
 def size_panel(title: str, lines: Lines) -> Panel:
-    """Throughput over message size."""
+    """Return a panel of throughput over message size."""
     return Panel(title, {label: throughput(seconds) for label, seconds in lines.items()})
 
 
 def speedups(lines: Lines, slow: str, fast: str, first: int, last: int = GIB) -> list[float]:
-    """How many times faster, at all sizes from `first` to `last`."""
+    """Return how many times faster `fast` is than `slow`, at each size from `first` to `last`."""
     return [seconds / lines[fast][size] for size, seconds in lines[slow].items() if first <= size <= last]
 
 
 def range_text(values: Sequence[float], unit: str = "x") -> str:
-    """`1.05-1.31 x`."""
+    """Return the range of the values as text: `1.05-1.31 x`."""
     low, high = min(values), max(values)
     text = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f}-{high:.2f}"
     return f"{text} {unit}".strip()
 
 
 def large_size(sizes: Sequence[int], least: int = 64 * MIB) -> int:
-    """From where on messages are large: some of them, also where there are few sizes."""
+    """Return the size from which messages count as large; at least the last one always does."""
     return min(least, max(sizes))

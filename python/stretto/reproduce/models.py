@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The papers' formulas, the schedule walker and the simulation side by side: how far they are apart."""
+"""Compares the papers' formulas, the schedule walker and the simulation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _OFF = Axis("difference from SMPI (%)", Scale.LINEAR)
 
 
 def _spread(offs: list[float]) -> dict[float, float]:
-    """Differences in per cent, ascending, over the part of the calls that have no larger one."""
+    """Return differences in per cent, ascending, by the share of calls with no larger one."""
     ordered = sorted(100 * abs(one) for one in offs)
     return {100 * (index + 1) / len(ordered): one for index, one in enumerate(ordered)}
 
 
 def side_by_side(bench: Bench) -> Result:
-    """All algorithms on 7 to 32 ranks."""
+    """Compare all algorithms on 7 to 32 ranks."""
     cases = all_cases(ranks=_QUICK_RANKS, shapes=()) if bench.quick else all_cases()
     rows = compare(cases, bench.progress)
     walker: dict[str, list[float]] = defaultdict(list)
@@ -38,13 +38,13 @@ def side_by_side(bench: Bench) -> Result:
         ],
         [
             judged(
-                "the schedule walker and SMPI are no more than 20 % apart, or it is known why",
+                "the schedule walker and SMPI differ by at most 20 %, or the reason is known",
                 f"{len(rows)} calls, {100 * near:.0f} % of them within 5 %; {len(over)} over 20 %, "
                 f"{len(unexplained(rows))} of them without a reason",
                 not unexplained(rows),
             )
         ],
-        remark="Algorithm by algorithm in models.md.",
+        remark="models.md has the table of all algorithms.",
     )
 
 

@@ -18,7 +18,7 @@ from stretto.support.units import format_bytes
 
 _PPN = 16
 _SOCKETS = 2
-"""Of a node."""
+"""Sockets of a node."""
 _VALUE = 8
 """Bytes of a double."""
 _SPECS = {"RD": "recursive_doubling", "SMP": "smp", "NAP": "nap"}
@@ -32,7 +32,7 @@ _SPEEDUP = Axis("times as fast", Scale.LINEAR)
 
 
 def _process_counts(bench: Bench, most: int) -> list[int]:
-    """Powers of two from a node on; those of 16 are 16, 256 and 4,096."""
+    """Return powers of two, from one node on; powers of 16 among them are 16, 256 and 4,096."""
     most = min(most, _QUICK) if bench.quick else most
     return [_PPN << step for step in range(12) if _PPN << step <= most]
 
@@ -42,7 +42,7 @@ def _sizes(bench: Bench, last: int) -> tuple[int, ...]:
 
 
 def _formula_curves(points: Sequence[tuple[int, int]]) -> dict[str, list[float]]:
-    """Equations 4 to 6, of (processes, bytes)."""
+    """Return seconds by equations 4 to 6 for pairs of (processes, bytes)."""
     machine = load_machine("bluewaters")
     by_label = {form.label: form for form in closed_forms()}
     return {
@@ -54,7 +54,7 @@ def _formula_curves(points: Sequence[tuple[int, int]]) -> dict[str, list[float]]
 
 
 def _walked(points: Sequence[tuple[int, int]]) -> dict[str, list[float]]:
-    """By the schedules, max-rate, of (processes, bytes)."""
+    """Return seconds of the schedules by the max-rate model for pairs of (processes, bytes)."""
     walker = Model(load_machine("bluewaters"))
 
     def seconds(spec: str, processes: int, size: int) -> float:
@@ -89,7 +89,7 @@ def _simulated_over_sizes(bench: Bench) -> tuple[int, Lines]:
 
 
 def crossover(slow_first: Mapping[int, float], fast_first: Mapping[int, float]) -> float:
-    """The size from which on `slow_first` is the faster one; between two sizes, where their lines meet."""
+    """Return the size from which `slow_first` is faster; between two sizes, where their lines meet."""
     before = None
     for size in sorted(fast_first):
         lead = slow_first[size] / fast_first[size] - 1
@@ -117,7 +117,7 @@ def _speedup_curves(
 
 
 def fig5(bench: Bench) -> Result:
-    """One message, by distance."""
+    """Compare one message by distance."""
     machine = load_machine("bluewaters")
     sizes = _sizes(bench, MIB)
 
@@ -147,13 +147,13 @@ def fig5(bench: Bench) -> Result:
             )
         ],
         columns=1,
-        remark="The paper prints none of its parameters: the machine's are estimates (its notes say from "
-        "what), in the paper's order.",
+        remark="The paper prints none of its parameters. The machine's are estimates (its notes give the "
+        "sources), in the paper's order.",
     )
 
 
 def fig10(bench: Bench) -> Result:
-    """Models over the number of processes."""
+    """Compare models over the number of processes."""
     counts = _process_counts(bench, _MODELLED)
     points = [(count, _VALUE) for count in counts]
     formulas, walked = _formula_curves(points), _walked(points)
@@ -179,7 +179,7 @@ def fig10(bench: Bench) -> Result:
                     for a, b in zip(formulas[label], walked[label], strict=True)
                 ),
                 partly=True,
-                why="formulas count all steps of a kind as equally long; schedules know sockets",
+                why="formulas take all steps of a kind as equally long; schedules know sockets",
             ),
         ],
         remark="One double; 16 processes a node.",
@@ -192,7 +192,7 @@ def _ratio_text(one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence
 
 
 def fig11(bench: Bench) -> Result:
-    """Models over message size."""
+    """Compare models over message size."""
     processes = _QUICK if bench.quick else _MODELLED
     sizes = _sizes(bench, 64 * KIB)
     points = [(processes, size) for size in sizes]
@@ -224,7 +224,7 @@ def _size_text(size: float) -> str:
 
 
 def fig12(bench: Bench) -> Result:
-    """Times over the number of processes."""
+    """Compare times over the number of processes."""
     counts = _process_counts(bench, _SIMULATED)
     curves = _simulated_over_processes(bench, counts)
     last = {label: values[-1] for label, values in curves.items()}
@@ -244,7 +244,7 @@ def fig12(bench: Bench) -> Result:
 
 
 def fig13(bench: Bench) -> Result:
-    """Speedups over the number of processes."""
+    """Draw speedups over the number of processes."""
     counts = _process_counts(bench, _SIMULATED)
     curves = _simulated_over_processes(bench, counts)
     speedup = _speedup_curves(counts, curves)
@@ -272,7 +272,7 @@ def fig13(bench: Bench) -> Result:
 
 
 def fig14(bench: Bench) -> Result:
-    """Times over message size."""
+    """Compare times over message size."""
     processes, lines = _simulated_over_sizes(bench)
     sizes = sorted(lines["NAP"])
     walked = _walked([(processes, size) for size in sizes])
@@ -295,8 +295,8 @@ def fig14(bench: Bench) -> Result:
                 f"SMP from {_size_text(simulated)}",
                 1024 <= simulated <= 4096,
                 partly=simulated <= 8192,
-                why="our NAP has equally many subgroups in both steps between nodes; with the paper's (16, "
-                "then 4) it was 2.0 KiB",
+                why="our NAP has the same number of subgroups in both steps between nodes; with the paper's "
+                "(16, then 4) it was 2.0 KiB",
             ),
             judged(
                 "the models say the same",
@@ -310,7 +310,7 @@ def fig14(bench: Bench) -> Result:
 
 
 def fig15(bench: Bench) -> Result:
-    """Speedups over message size."""
+    """Draw speedups over message size."""
     processes, lines = _simulated_over_sizes(bench)
     sizes = sorted(lines["NAP"])
     curves = {label: [its[size] for size in sizes] for label, its in lines.items()}
@@ -323,8 +323,8 @@ def fig15(bench: Bench) -> Result:
                 f"{range_text(small)} up to 512 B",
                 min(small) > 1.1,
                 partly=min(small) > 1,
-                why="against recursive doubling one value gains little: its ten rounds stay in one socket or "
-                "node four times",
+                why="one value gains little over recursive doubling, four of whose ten rounds stay in one "
+                "socket or node",
             )
         ],
         columns=1,
@@ -332,7 +332,7 @@ def fig15(bench: Bench) -> Result:
 
 
 def _on_top_of_mpi(bench: Bench, processes: int, sizes: Sequence[int]) -> Lines:
-    """SMP and NAP with what the engine adds for each message and round, SMP inside MPICH without."""
+    """Simulate SMP and NAP with the engine's overhead, and SMP inside MPICH without it."""
     nodes = processes // _PPN
     inside = simulate_lines(
         bench, load_platform("bluewaters", nodes), nodes, {"MPICH SMP": "smp"}, sizes, ppn=_PPN
@@ -349,7 +349,7 @@ def _on_top_of_mpi(bench: Bench, processes: int, sizes: Sequence[int]) -> Lines:
 
 
 def fig16(bench: Bench) -> Result:
-    """What implementing on top of MPI costs, over processes."""
+    """Compare SMP inside MPI with SMP and NAP on top of it, over processes."""
     counts = _process_counts(bench, _SIMULATED)
     lines = [_on_top_of_mpi(bench, count, (_VALUE,)) for count in counts]
     curves = {label: [one[label][_VALUE] for one in lines] for label in lines[0]}
@@ -357,13 +357,12 @@ def fig16(bench: Bench) -> Result:
         [Panel("one double", _over(counts, curves), _PROCESSES, _SECONDS)],
         [_layering_claim(*(curves[label] for label in ("SMP on MPI", "MPICH SMP", "NAP on MPI")))],
         columns=1,
-        remark="On MPI: with what Stretto's engine adds to each message and round (the machine file's "
-        "estimate).",
+        remark="On MPI: with the engine's overhead for each message and round (the machine file's estimate).",
     )
 
 
 def fig17(bench: Bench) -> Result:
-    """What implementing on top of MPI costs, over message size."""
+    """Compare SMP inside MPI with SMP and NAP on top of it, over message size."""
     processes = _QUICK if bench.quick else _SIMULATED
     lines = _on_top_of_mpi(bench, processes, _sizes(bench, 8 * KIB))
     curves = {label: {float(size): time for size, time in its.items()} for label, its in lines.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reproduction.md, from what came out."""
+"""Writes docs/reproduction.md from the results."""
 
 from __future__ import annotations
 
@@ -9,21 +9,33 @@ from stretto.reproduce.figure import PAPERS, Figure, Result, Verdict
 
 _HEAD = """# The papers' figures, reproduced
 
-Written by `stretto reproduce --all --page docs/reproduction.md`, which also draws each figure
-(`results/reproduction/`). Nothing here is measured: collectives are simulated (SimGrid's SMPI,
-[simulation.md](simulation.md)) or modelled ([models.md](models.md)) on the papers' clusters. A figure that
-does not come out is a finding, and stands here as one.
+`stretto reproduce --all --page docs/reproduction.md` writes this page and draws each figure into
+`results/reproduction/`. Nothing here is measured: collectives are [simulated](simulation.md) by
+SimGrid's SMPI, or [modelled](models.md), on the papers' clusters. A figure that does not come out is
+a finding, and is listed as one.
+
+Labels are the papers'. The papers call the MPI library's own choice AUTO; elsewhere Stretto calls it
+the *MPI default*.
+
+| label | meaning |
+| --- | --- |
+| AUTO, BEST | the MPI default, and the fastest algorithm that the library has |
+| BL, NBL, NBLxK | a blocking call, a non-blocking call and a wait, the same on K segments |
+| RDB, RSA, RNG | recursive doubling, Rabenseifner, ring |
+| LIN, BIN, CHAIN, SRG | linear, binomial trees, a chain, a ring in segments |
+| OVLP, NOVL, NOOP | with full overlap, with none, without arithmetic |
+| RD, SMP, NAP | recursive doubling, one leader a node, node-aware parallel |
 
 """
 
 
 def page_text(results: Sequence[tuple[Figure, Result]]) -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     claims = [claim for _, result in results for claim in result.claims]
     counts = {verdict: sum(claim.verdict == verdict for claim in claims) for verdict in Verdict}
     lines = [
         _HEAD + f"Of {len(claims)} claims in {len(results)} figures {counts[Verdict.AGREES]} agree, "
-        f"{counts[Verdict.PARTLY]} partly, and {counts[Verdict.DIFFERS]} differ.\n"
+        f"{counts[Verdict.PARTLY]} agree partly, and {counts[Verdict.DIFFERS]} differ.\n"
     ]
     for paper, title in PAPERS.items():
         of_paper = [(figure, result) for figure, result in results if figure.paper == paper]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the pipelined paper: one rank a node, non-blocking collectives followed by a wait.
+"""The figures of the pipelined paper: one rank a node, a non-blocking collective and then a wait.
 
-NBL is one segment of our engine, NBLxK `segments=K` (the paper's fconc), XMB `segment_bytes` (its fsize), by
-the algorithm that the library takes for the non-blocking call. BL(AUTO) is SMPI's imitation of the library's
-blocking call.
+Labels are the paper's. NBL is one segment of our engine, NBLxK `segments=K` (the paper's fconc), XMB
+`segment_bytes` (its fsize), by the algorithm that the library takes for the non-blocking call. BL(AUTO) is
+SMPI's imitation of the library's blocking call.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from stretto.support.units import format_bytes
 
 _SEGMENTS = (2, 4, 8)
 _ALL_HIDDEN = (
-    "the simulated engine hides all of the arithmetic behind transfers, the paper's library a good half of it"
+    "the simulated engine hides all arithmetic behind transfers; the paper's library hides a good half of it"
 )
 _FULL_DUPLEX = (
-    "where both directions of a link are used at once, RSA and RNG move the same bytes in the same time on a "
-    "power of two; the paper's RSA exchanges with one partner, which its library does at half the speed "
+    "simulated links carry both directions at once, so on a power of two RSA and RNG move the same bytes in "
+    "the same time; the paper's RSA exchanges with one partner, which its library does at half the speed "
     "(training paper, Fig. 3: REAL is near NOVL)"
 )
 
@@ -47,7 +47,7 @@ def _pipelined(name: str, algorithm: str, segments: Sequence[int] = _SEGMENTS) -
 
 
 def fig1(bench: Bench) -> Result:
-    """Algorithms of three libraries."""
+    """Compare the algorithms of three libraries."""
     platform = load_platform("altec")
     sizes = bench.sizes(KIB, GIB)
     of_library = {
@@ -95,12 +95,12 @@ def fig1(bench: Bench) -> Result:
                 ),
             ),
         ],
-        remark="Algorithms as our schedules, one segment; libraries differ by which of them they have.",
+        remark="All are our schedules, in one segment; the libraries differ in which of them they have.",
     )
 
 
 def fig2(bench: Bench) -> Result:
-    """Pipelining with a fixed message size."""
+    """Pipeline with segments of a fixed size."""
     platform = load_platform("altec")
     sizes = bench.sizes(MIB, GIB)
     cuts = (4, 16, 64) if bench.quick else (1, 2, 4, 8, 16, 32, 64)
@@ -127,13 +127,11 @@ def fig2(bench: Bench) -> Result:
                     why=_ALL_HIDDEN,
                 )
             )
-    return Result(
-        panels, claims, remark="At most 8 segments are in flight, where the paper starts all at once."
-    )
+    return Result(panels, claims, remark="At most 8 segments are in flight; the paper starts all at once.")
 
 
 def fig3(bench: Bench) -> Result:
-    """Pipelining with a fixed degree of concurrency."""
+    """Pipeline with a fixed number of segments."""
     platform = load_platform("altec")
     sizes = bench.sizes(64 * KIB, GIB)
     segments = (2, 4) if bench.quick else (2, 4, 8, 16)
@@ -160,19 +158,19 @@ def fig3(bench: Bench) -> Result:
                     partly=min(gains) > 1.05,
                     why=_ALL_HIDDEN
                     if is_ring
-                    else "segments cost nothing here but their messages: they pay from smaller ones on",
+                    else "here a segment costs only its messages, so pipelining pays from smaller sizes on",
                 )
             )
     return Result(panels, claims)
 
 
 def not_overlapped(with_arithmetic: Seconds, without: Seconds, size: int) -> float:
-    """The part of the time for which the arithmetic is to blame (section 5.3)."""
+    """Return the part of the time that arithmetic adds (section 5.3)."""
     return 1 - without[size] / with_arithmetic[size]
 
 
 def fig4(bench: Bench) -> Result:
-    """With and without the arithmetic."""
+    """Compare a ring with arithmetic and without."""
     platform = load_platform("altec")
     sizes = bench.sizes(16 * MIB, GIB)
     labels = {"NBL(RNG)": RNG, "NBLx4(RNG)": f"{RNG}:segments=4"}
@@ -192,7 +190,7 @@ def fig4(bench: Bench) -> Result:
                 "arithmetic is 28 to 37 % of the time",
                 range_text(plain, "%"),
                 min(plain) >= 28 and max(plain) <= 37,
-                why="the platform's arithmetic rate for messages that no cache holds is from this figure",
+                why="the platform's arithmetic rate for messages beyond the caches comes from this figure",
             ),
             judged(
                 "with four segments less than 14 % of the time is arithmetic that nothing overlaps",
@@ -201,12 +199,12 @@ def fig4(bench: Bench) -> Result:
             ),
         ],
         columns=1,
-        remark="The arithmetic rate is 12 GB/s from 16 MiB on, taken from this very figure.",
+        remark="The arithmetic rate, 12 GB/s from 16 MiB on, comes from this figure.",
     )
 
 
 def fig5(bench: Bench) -> Result:
-    """MPI_Iallgather by LIN."""
+    """Pipeline MPI_Iallgather by LIN."""
     platform = load_platform("altec")
     sizes = bench.sizes(16 * KIB, 512 * MIB)
     lines = {
@@ -230,10 +228,10 @@ def fig5(bench: Bench) -> Result:
 
 
 def fig6(bench: Bench) -> Result:
-    """MPI_Ibcast by CHAIN."""
+    """Pipeline MPI_Ibcast by CHAIN."""
     platform = load_platform("altec")
     sizes = bench.sizes(64 * KIB, 512 * MIB)
-    # OpenMPI's chain (LibNBC) is cut into 64 KiB, of which it passes one on while the next one comes.
+    # OpenMPI's chain (LibNBC) sends segments of 64 KiB: it passes one on while the next one arrives.
     specs = {"NBL(CHAIN)": "chain:segment_bytes=64KiB:window=2"} | {
         f"NBLx{k}(CHAIN)": f"chain:segment_bytes=64KiB:window={2 * k}" for k in _SEGMENTS
     }
@@ -250,8 +248,8 @@ def fig6(bench: Bench) -> Result:
                 range_text(gains),
                 min(gains) > 1.4,
                 partly=min(gains) > 1.2,
-                why="two segments in flight nearly fill a simulated link; what the paper's library loses on "
-                "each segment is not its latency",
+                why="two segments in flight nearly fill a simulated link; the paper's library loses time on "
+                "each segment that is not its latency",
             )
         ],
         remark="Segments of 64 KiB, two in flight for NBL, 2K for NBLxK.",
@@ -259,11 +257,11 @@ def fig6(bench: Bench) -> Result:
 
 
 def fig7(bench: Bench) -> Result:
-    """MPI_Ireduce_scatter."""
+    """Pipeline MPI_Ireduce_scatter."""
     platform = load_platform("altec")
     sizes = bench.sizes(64 * KIB, 512 * MIB)
-    # OpenMPI's non-blocking one reduces everything to one rank, which sends out the blocks (paper, 6.3). Ours
-    # of that kind is never cut, so the parts stand here one after the other.
+    # OpenMPI's non-blocking call reduces everything to one rank, which sends out the blocks (paper, 6.3). Our
+    # algorithm of that kind is never segmented, so both parts are simulated one after the other.
     panels, large, small = [], [], []
     for nodes in (7, 8):
         reduces = simulate_lines(
@@ -285,16 +283,16 @@ def fig7(bench: Bench) -> Result:
                 range_text(small),
                 max(small) < 1.03,
                 partly=min(small) < 1.03,
-                why="segments cost nothing here but their messages",
+                why="here a segment costs only its messages",
             ),
             judged("beyond 16 MB segments gain about 100 MB/s", range_text(large), min(large) > 1.03),
         ],
-        remark="A binomial reduce, segmented, and then a scatter at the speed of the root's link.",
+        remark="A segmented binomial reduce, then a scatter at the speed of the root's link.",
     )
 
 
 def fig11(bench: Bench) -> Result:
-    """MPICH and Intel MPI."""
+    """Pipeline in MPICH and Intel MPI."""
     platform = load_platform("altec")
     sizes = bench.sizes(MIB, GIB)
     rows = (
@@ -306,15 +304,15 @@ def fig11(bench: Bench) -> Result:
 
 
 def fig12(bench: Bench) -> Result:
-    """OpenMPI 4.0."""
-    # Its LibNBC takes a ring from 64 KiB on, and lets nobody choose.
+    """Pipeline in OpenMPI 4.0."""
+    # Its LibNBC takes a ring from 64 KiB on; there is no setting.
     platform = load_platform("altec")
     rows = (("OpenMPI 4.0", "openmpi", "AUTO", RNG),)
     return _library_rows(bench, platform, rows, (8, 9), bench.sizes(MIB, GIB))
 
 
 def fig13(bench: Bench) -> Result:
-    """InfiniBand QDR."""
+    """Pipeline on InfiniBand QDR."""
     rows = (
         ("OpenMPI 4.0", "openmpi", "AUTO", RNG),
         ("MPICH", "mpich", "AUTO", RSA),
@@ -325,7 +323,7 @@ def fig13(bench: Bench) -> Result:
 
 
 def fig14(bench: Bench) -> Result:
-    """Marconi100."""
+    """Pipeline on Marconi100."""
     rows = (("OpenMPI 4.0", "openmpi", "AUTO", RNG),)
     sizes = bench.sizes(16 * MIB, 512 * MIB)
     return _library_rows(bench, load_platform("marconi100"), rows, (30, 32), sizes)
@@ -338,12 +336,12 @@ def _library_rows(
     node_counts: Sequence[int],
     sizes: Sequence[int],
 ) -> Result:
-    """Blocking, non-blocking and pipelined, a row of panels for each library and algorithm."""
+    """Compare blocking, non-blocking and pipelined calls: a row of panels for each library and algorithm."""
     panels: list[Panel] = []
     claims: list[Claim] = []
     for library, selector, name, algorithm in rows:
         for nodes in node_counts:
-            # Of the blocking call, memory limits how many ranks can have how long messages.
+            # Memory limits ranks times bytes of the blocking call.
             blocking = [size for size in sizes if size * nodes <= 10 * GIB]
             lines = {
                 **simulate_lines(bench, platform, nodes, {"BL(AUTO)": "native"}, blocking, selector=selector),
@@ -358,7 +356,7 @@ def _library_rows(
                     f"NBLx4 {range_text(gains)} NBL, {range_text(over_blocking)} BL(AUTO)",
                     min(gains) > 1.05,
                     partly=min(gains) > 1.0,
-                    why="the part of the time that is arithmetic, and so can be hidden, is small",
+                    why="only arithmetic can be hidden, and it is a small part of the time",
                 )
             )
     return Result(panels, claims)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the CNN-training paper: theory, the libraries' algorithms, and what trainings send."""
+"""The figures of the CNN-training paper: theory, the libraries' algorithms, and what trainings send.
+
+Labels are the paper's: AUTO is the MPI default, BEST the fastest algorithm that the library has.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def _formulas() -> dict[str, ClosedForm]:
 
 
 def _machine(change: Callable[[dict[str, Any]], None] | None = None) -> Machine:
-    """ALTEC with the paper's one arithmetic rate, and what is changed of it."""
+    """Return ALTEC with the paper's one arithmetic rate, and with `change` applied."""
     content = json.loads(machine_text("altec"))
     content["reduction"] = content["reduction"][:1]
     if change:
@@ -61,7 +64,7 @@ def _machine(change: Callable[[dict[str, Any]], None] | None = None) -> Machine:
 
 
 def table1(bench: Bench) -> Result:
-    """The formulas against what the schedules really do."""
+    """Compare the formulas with the schedules."""
     del bench
     ranks, size = 8, 64 * MIB
     machine = _machine()
@@ -98,12 +101,12 @@ def table1(bench: Bench) -> Result:
             for label, ratio in ratios.items()
         ],
         columns=1,
-        remark="The schedule walker, which knows nothing of the formulas, on ALTEC's figures.",
+        remark="By the schedule walker, which does not use the formulas, on ALTEC's figures.",
     )
 
 
 def fig1(bench: Bench) -> Result:
-    """Theory: message size, nodes, bandwidth and arithmetic rate."""
+    """Draw the theory over message size, nodes, bandwidth and arithmetic rate."""
     del bench
     forms = _formulas()
     size, nodes = 16 * MIB, 50
@@ -179,15 +182,15 @@ def fig1(bench: Bench) -> Result:
                 "throughput of 8 nodes on 256",
                 set(scalable) == {"RSA", "RNG"},
                 partly="RSA" in scalable,
-                why="a ring's 510 latencies are 1 ms, beside the 2.9 ms that 16 MiB need",
+                why="a ring's 510 latencies take 1 ms, beside the 2.9 ms that 16 MiB need",
             ),
         ],
-        remark="Closed forms (Table 1), n = 16 · 2^20 bytes and p = 50 where they do not vary.",
+        remark="Closed forms (Table 1); n = 16 · 2^20 bytes and p = 50, unless they vary.",
     )
 
 
 def fig2(bench: Bench) -> Result:
-    """Theory against reality."""
+    """Compare theory with reality."""
     platform, machine = load_platform("altec"), _machine()
     sizes = bench.sizes(KIB, GIB)
     specs = {"RDB": RDB, "RSA": RSA, "LIN": LIN, "RNG": RNG, "SRG": SRG}
@@ -220,7 +223,7 @@ def fig2(bench: Bench) -> Result:
                 f"RNG is {range_text(over)} as fast",
                 min(over) > 1.05,
                 partly=max(over) >= 0.99,
-                why="on a power of two both move the same bytes; here links carry both directions at once",
+                why="on a power of two both move the same bytes, and simulated links are full duplex",
             )
         )
     return Result(
@@ -229,7 +232,7 @@ def fig2(bench: Bench) -> Result:
 
 
 def fig3(bench: Bench) -> Result:
-    """Why theory and reality differ."""
+    """Show why theory and reality differ."""
     platform, machine = load_platform("altec"), load_machine("altec")
     walker = Model(machine)
     sizes = bench.sizes(KIB, GIB)
@@ -258,7 +261,7 @@ def fig3(bench: Bench) -> Result:
                 f"{label}: REAL is nearer to NOVL than to OVLP",
                 f"{range_text(to_overlapped)} OVLP's time, {range_text(to_not)} faster than NOVL",
                 max(to_overlapped) > min(to_not),
-                why="the simulated links are full duplex and their MPI uses that; calibrated machines "
+                why="simulated links are full duplex, and the simulated MPI uses that; calibrated machines "
                 "show the paper's effect over TCP (`exchange`, docs/models.md)",
             )
         )
@@ -266,7 +269,7 @@ def fig3(bench: Bench) -> Result:
 
 
 def fig4(bench: Bench) -> Result:
-    """Ping-pong: how SMPI's factors were calibrated."""
+    """Compare the simulated ping-pong with the paper's."""
     platform = load_platform("altec")
     sizes = bench.sizes(8, GIB)
     seconds = ping_pong(platform, sizes)
@@ -289,7 +292,7 @@ def fig4(bench: Bench) -> Result:
             judged("a latency of 2 us", f"{latency:.2f} us", abs(latency - 2) < 0.05),
         ],
         columns=1,
-        remark="The paper's drop beyond 32 MiB is in its libraries' buffers, which are not simulated.",
+        remark="The paper's drop beyond 32 MiB comes from its libraries' buffers, which are not simulated.",
     )
 
 
@@ -305,7 +308,7 @@ def _library_lines(bench: Bench, sizes: Sequence[int]) -> dict[tuple[str, int], 
 
 
 def fig5(bench: Bench) -> Result:
-    """Algorithms of three libraries, blocking."""
+    """Compare the blocking algorithms of three libraries."""
     sizes = bench.sizes(KIB, GIB)
     lines = _library_lines(bench, sizes)
     first = large_size(sizes)
@@ -325,7 +328,7 @@ def fig5(bench: Bench) -> Result:
                 f"RNG is {range_text(openmpi[8])} as fast",
                 min(openmpi[8]) > 1.05,
                 partly=min(openmpi[8]) > 0.98,
-                why="on a power of two both move the same bytes; here links carry both directions at once",
+                why="on a power of two both move the same bytes, and simulated links are full duplex",
             ),
             judged(
                 "OpenMPI on 7 nodes: RNG is better than what it takes",
@@ -337,15 +340,15 @@ def fig5(bench: Bench) -> Result:
                 f"RNG is {range_text(intel[7])} as fast as AUTO",
                 min(intel[7]) > 1.3,
                 partly=min(intel[7]) >= 0.99,
-                why="SMPI's imitation of Intel MPI is of another version, which takes a ring there",
+                why="SMPI imitates another version of Intel MPI, which takes a ring there",
             ),
         ],
-        remark="AUTO is SMPI's imitation of each library; the algorithms are our schedules.",
+        remark="AUTO is SMPI's imitation of each library; the other algorithms are our schedules.",
     )
 
 
 def fig6(bench: Bench) -> Result:
-    """AUTO against BEST."""
+    """Compare AUTO with BEST."""
     sizes = bench.sizes(KIB, GIB)
     lines = _library_lines(bench, sizes)
     first = large_size(sizes, 32 * KIB)
@@ -368,23 +371,23 @@ def fig6(bench: Bench) -> Result:
                 f"MPICH {text['MPICH', 8]}, OpenMPI {text['OpenMPI', 8]}, IntelMPI {text['IntelMPI', 8]}",
                 max(ratios["MPICH", 8]) > 2 * max(max(ratios[one, 8]) for one in ("OpenMPI", "IntelMPI")) - 1,
                 partly=max(ratios["MPICH", 8]) > 1.5,
-                why="SMPI's Intel MPI is bad around 512 KiB",
+                why="SMPI's Intel MPI is slow around 512 KiB",
             ),
             judged(
                 "7 nodes: large gaps in all three",
                 f"MPICH {text['MPICH', 7]}, OpenMPI {text['OpenMPI', 7]}, IntelMPI {text['IntelMPI', 7]}",
                 all(max(ratios[library, 7]) > 1.4 for library in OF_LIBRARY),
                 partly=max(ratios["OpenMPI", 7]) > 1.4,
-                why="MPICH has no ring, and on 7 nodes its RSA is little better than the RDB that it takes",
+                why="MPICH has no ring, and on 7 nodes its RSA is little better than its choice, RDB",
             ),
         ],
-        remark=f"BEST is the fastest that the library has; ranges are of AUTO's time over BEST's from "
+        remark=f"BEST is the fastest that the library has; ranges are AUTO's time over BEST's from "
         f"{format_bytes(first)} on.",
     )
 
 
 def fig7(bench: Bench) -> Result:
-    """What trainings send."""
+    """Count the gradients of the four networks by size."""
     del bench
     panels, begins = [], []
     for build in NETWORKS.values():
@@ -408,10 +411,10 @@ def fig7(bench: Bench) -> Result:
                 f"gradients from {format_bytes(min(begins))} to {format_bytes(max(begins))}, one by one",
                 max(begins) >= 256 * MIB,
                 partly=True,
-                why="Horovod merges small ones and cuts none: its largest is a network's largest gradient",
+                why="Horovod merges small gradients and cuts none: no message exceeds the largest gradient",
             )
         ],
-        remark="Gradients as the layers have them, FP32, by powers of two, before Horovod merges any.",
+        remark="FP32 gradients of the layers by powers of two, before Horovod merges any.",
     )
 
 

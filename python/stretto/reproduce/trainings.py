@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both papers measured of trainings on ALTEC's CPUs, replayed: TensorFlow and Horovod on 8 or 9 nodes.
+"""Replays of both papers' trainings on ALTEC's CPUs: TensorFlow and Horovod on 8 or 9 nodes.
 
-How fast a node computes is taken from the CNN-training paper's Table 3, images/s with AUTO on 8 nodes: the
-compute time is that by which the replay gives this figure. It is said to be of all 8 nodes together: of one
-node VGG11's 58 images/s would be 2.6 TFLOP/s, more than two Xeon Gold 5120 have.
+The compute speed of a node comes from the CNN-training paper's Table 3, images/s with AUTO (the MPI default)
+on 8 nodes: the replay with this compute time gives that figure. We read it as the figure of all 8 nodes
+together. For one node VGG11's 58 images/s would be 2.6 TFLOP/s, more than two Xeon Gold 5120 have.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _WAYS = {
     "NBLx4(RNG)": f"{RNG}:segments=4",
 }
 _SETTINGS = (
-    "Compute speed by Table 3 of the CNN-training paper (AUTO, 64 images, 8 nodes); Horovod's fusion buffer "
-    "of 64 MiB and cycle of 5 ms."
+    "Compute speed from Table 3 of the CNN-training paper (AUTO, 64 images, 8 nodes); Horovod with a fusion "
+    "buffer of 64 MiB and a cycle of 5 ms."
 )
 
 
@@ -76,7 +76,7 @@ def _site(nodes: int, selector: str = "openmpi") -> Site:
 
 
 _SITES: dict[tuple[int, str], Site] = {}
-"""Each made once: replays share what is simulated of one."""
+"""Sites by nodes and selector. Replays of one site share its simulations."""
 
 
 def _percent(gain: float) -> str:
@@ -84,7 +84,7 @@ def _percent(gain: float) -> str:
 
 
 def fig8(bench: Bench) -> Result:
-    """Messages of trainings, before and after Horovod merges them."""
+    """Count the messages of trainings before and after Horovod merges them."""
     speeds = calibrate(_NAMES, bench.progress)
     cases = {name: _Case(name, speeds[name], PAPERS_BATCH, _site(PAPERS_NODES), "native") for name in _NAMES}
     outcomes = _play(bench, list(cases.values()))
@@ -122,13 +122,13 @@ def fig8(bench: Bench) -> Result:
 
 
 def _gains(outcomes: Mapping[_Case, Outcome], cases: Mapping[str, _Case]) -> dict[str, float]:
-    """Of each way over the blocking call as the library chooses."""
+    """Return the speedup of each way over the blocking MPI default."""
     auto = outcomes[cases[_AUTO]].images_per_second
     return {label: outcomes[case].images_per_second / auto for label, case in cases.items()}
 
 
 _NOT_THE_NETWORK = (
-    "what the paper saw beyond that must be what waiting costs the computation (polling threads, late "
+    "the rest of the paper's gain must be what waiting costs the computation (polling threads, late "
     "workers), which is not simulated"
 )
 _Pair = tuple[Outcome, Outcome]
@@ -136,25 +136,25 @@ _Pair = tuple[Outcome, Outcome]
 
 
 def _if_not_hidden(pair: _Pair) -> float:
-    """The gain if communication came after all computation: no way of doing allreduces can gain more."""
+    """Return the gain if all communication came after the computation, which bounds every gain."""
     auto, other = (one.compute_seconds + one.communication_seconds for one in pair)
     return auto / other - 1
 
 
 def _why_no_more(pairs: Sequence[_Pair]) -> str:
-    """Why the papers' gains do not come out, by the training that could gain most."""
+    """Say why the papers' gains do not come out, by the training that could gain most."""
     most = max(pairs, key=_if_not_hidden)
     auto = most[0]
     part = 100 * auto.communication_seconds / auto.step_seconds
     return (
-        f"at Table 3's speed all allreduces by AUTO take {part:.2g} % of a step "
-        f"({format_seconds(auto.communication_seconds)}), nearly all hidden; if nothing of it were, the gain "
+        f"at Table 3's speed the allreduces by AUTO take {part:.2g} % of a step "
+        f"({format_seconds(auto.communication_seconds)}), nearly all hidden; with nothing hidden the gain "
         f"would be {_percent(_if_not_hidden(most))}"
     )
 
 
 def fig9(bench: Bench) -> Result:
-    """Speed-up of trainings over the blocking AUTO."""
+    """Compare trainings with the one by blocking AUTO calls."""
     speeds = calibrate(_NAMES, bench.progress)
     groups = {
         (nodes, batch, name): {
@@ -202,7 +202,7 @@ def fig9(bench: Bench) -> Result:
                 "ResNet110 gains most, VGG11 and ResNet50 least",
                 ", ".join(f"{NETWORKS[name]().name} {_percent(best[name])}" for name in order),
                 order[0] == "resnet110" and set(order[-2:]) == {"vgg11", "resnet50"},
-                why="gains are what communication is not hidden: AlexNet has the most bytes for its "
+                why="only communication that is not hidden can gain: AlexNet has the most bytes for its "
                 "operations, ResNet110 a thirtieth of its bytes",
             ),
             judged(
@@ -211,12 +211,12 @@ def fig9(bench: Bench) -> Result:
                 min(gains[key]["NBLx4(RNG)"] for key in groups) > 1.02,
                 partly=True,
                 why=(
-                    "at Table 3's speed all of it is hidden; only faster nodes wait for communication (last "
+                    "at Table 3's speed all communication is hidden; only faster nodes wait for it (last "
                     "panels)"
                 ),
             ),
         ],
-        remark=f"{_SETTINGS} BL(RNG) and NBL(RNG) are one ring. Last panels: the same with faster nodes.",
+        remark=f"{_SETTINGS} BL(RNG) and NBL(RNG) are the same ring. Last panels: faster nodes.",
     )
 
 
@@ -239,7 +239,7 @@ def _range_claims(best: Mapping[str, float], pairs: Mapping[str, Sequence[_Pair]
 
 
 def _faster_nodes(bench: Bench, speeds: Mapping[str, float]) -> tuple[list[Panel], str]:
-    """What NBLx4(RNG) gains where nodes compute so many times faster, and where that is most."""
+    """Return panels and a text: what NBLx4(RNG) gains on nodes that compute faster."""
     factors = tuple(8.0**step for step in range(4)) if bench.quick else tuple(2.0**step for step in range(10))
     cases = {
         (nodes, name, factor): {
@@ -281,7 +281,7 @@ def _faster_nodes(bench: Bench, speeds: Mapping[str, float]) -> tuple[list[Panel
 def _libraries(
     bench: Bench, batches: Sequence[int]
 ) -> tuple[dict[tuple[str, int, str, str], _Case], dict[_Case, Outcome]]:
-    """AUTO, and BEST: each message by the fastest that the library has."""
+    """Replay trainings by AUTO and by BEST: each message by the fastest algorithm that the library has."""
     speeds = calibrate(_NAMES, bench.progress)
     cases = {}
     for library, (selector, algorithms) in OF_LIBRARY.items():
@@ -296,7 +296,7 @@ def _libraries(
 
 
 def training_fig9(bench: Bench) -> Result:
-    """Images a second, AUTO and BEST in three libraries."""
+    """Compare images a second by AUTO and BEST in three libraries."""
     cases, outcomes = _libraries(bench, (16, 32))
     panels = [
         Panel(
@@ -331,9 +331,9 @@ def training_fig9(bench: Bench) -> Result:
                 f"allreduces beside a step of 16 images: {text}",
                 ordered[0] == "alexnet" and ordered[-1] == "vgg11" and shares["alexnet"] > 0.5,
                 partly=ordered[0] == "alexnet",
-                why="AlexNet has the most communication for its computation, but at Table 3's speed a node "
-                "computes longer; VGG11 sends twice AlexNet's bytes in six times its time, the ResNets "
-                "hardly anything",
+                why="AlexNet has the most communication for its computation, but at Table 3's speed nodes "
+                "compute longer than they communicate; VGG11 sends twice AlexNet's bytes in six times its "
+                "time, the ResNets hardly anything",
             )
         ],
         remark=f"{_SETTINGS} BEST: each message by the fastest algorithm of the library.",
@@ -341,7 +341,7 @@ def training_fig9(bench: Bench) -> Result:
 
 
 def training_fig10(bench: Bench) -> Result:
-    """What BEST gains in trainings."""
+    """Compare BEST with AUTO in trainings."""
     batches = (16, 64) if bench.quick else (16, 32, 64)
     cases, outcomes = _libraries(bench, batches)
 
@@ -412,7 +412,7 @@ def training_fig10(bench: Bench) -> Result:
                 ),
                 all(own[library, first] >= own[library, last] for library in OF_LIBRARY),
                 partly=own["MPICH", first] >= own["MPICH", last],
-                why="within what the phase of Horovod's cycle changes",
+                why="the difference is within what the phase of Horovod's cycle changes",
             ),
         ],
         remark=f"{_SETTINGS} BEST: each message by the fastest algorithm of the library.",
@@ -420,7 +420,7 @@ def training_fig10(bench: Bench) -> Result:
 
 
 def table3(bench: Bench) -> Result:
-    """Images a second on 8 CPUs, AUTO and BEST."""
+    """Compare images a second on 8 CPUs by AUTO and BEST."""
     paper = {"alexnet": 337.0, "resnet50": 31.0, "resnet110": 197.0, "vgg11": 64.0}
     cases, outcomes = _libraries(bench, (PAPERS_BATCH,))
     auto, best = (
@@ -461,7 +461,7 @@ def table3(bench: Bench) -> Result:
             for name in _NAMES
         ],
         columns=1,
-        remark=f"{_SETTINGS} So AUTO is as in the paper; BEST is what is found.",
+        remark=f"{_SETTINGS} So AUTO is the paper's figure; BEST is the result.",
     )
 
 
