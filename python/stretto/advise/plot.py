@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.advise.search import Advice
-from stretto.plots.runs import label_bandwidths, label_sizes
+from stretto.plots.style import label_bandwidths, label_sizes
 from stretto.simulate.jobs import LABELS
 from stretto.support.files import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# As in plots.py; the widths differ since libraries that take the same lie upon each other.
+# The palette of plots/style.py. Widths differ, so that coinciding lines of two libraries stay visible.
 _OURS = "#0072B2"
 _LINES = {
     "openmpi": ("#D55E00", "s", 3.6),

@@ -13,7 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from stretto.bench.options import progress_bar
-from stretto.plots.drawing import draw
+from stretto.plots.drawing import draw_panels
 from stretto.reproduce.catalog import FIGURES, find_figures
 from stretto.reproduce.figure import Bench, Claim, Figure, Result, Verdict
 from stretto.reproduce.page import page_text
@@ -58,7 +58,7 @@ def reproduce(
             bench = Bench(quick=quick or subset, progress=progress)
             result = figure.make(bench)
         file = folder / f"{figure.paper}-{figure.number}.png"
-        draw(figure.heading, result, file)
+        draw_panels(figure.heading, result.panels, file, columns=result.columns)
         results.append((figure, result))
         _print(figure, result.claims, file, time.monotonic() - begin)
     if page:

@@ -3,5 +3,7 @@
 
 __all__ = [
     "drawing",
+    "panels",
     "runs",
+    "style",
 ]

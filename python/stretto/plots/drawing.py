@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawing reproduced figures with Matplotlib."""
+"""Draws panels of curves or bars with Matplotlib."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stretto.plots.runs import COLOURS, LINESTYLES, MARKERS, label_sizes
-from stretto.reproduce.figure import Axis, Panel, Result, Scale
+from stretto.plots.panels import Axis, Panel, Scale
+from stretto.plots.style import COLOURS, LINESTYLES, MARKERS, label_sizes
 from stretto.support.files import save_figure
 from stretto.support.units import format_bytes
 
@@ -23,25 +24,25 @@ _FORMULA = "-T"
 _MOST_MARKERS = 40
 
 
-def draw(title: str, result: Result, file: Path) -> None:
-    """Write the figure as PNG."""
+def draw_panels(title: str, panels: Sequence[Panel], file: Path, *, columns: int = 2) -> None:
+    """Write the panels as one PNG, so many in a row."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only drawing needs it
 
-    columns = min(result.columns, len(result.panels))
-    rows = math.ceil(len(result.panels) / columns)
-    # What belongs together has one colour: a formula (RSA-T) is dotted in that of what it is about.
-    labels = list(dict.fromkeys(label for panel in result.panels for label in panel.curves))
+    columns = min(columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    # A formula (RSA-T) is dotted, in the colour of the curve that it predicts (RSA).
+    labels = list(dict.fromkeys(label for panel in panels for label in panel.curves))
     plain = [label for label in labels if not _is_formula(label)]
-    # One legend for all, if they share most of it; else each has its own.
-    shared = len(labels) <= max(len(panel.curves) for panel in result.panels) + 2
+    # One legend for all panels if they share most labels; else one in each panel.
+    shared = len(labels) <= max(len(panel.curves) for panel in panels) + 2
     width = max(1.0 + _PANEL_WIDTH * columns, 6.5)
     figure = Figure(figsize=(width, 1.2 + _PANEL_HEIGHT * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
-    for axes, panel in zip(grid.flat, result.panels, strict=False):
+    for axes, panel in zip(grid.flat, panels, strict=False):
         _draw_panel(axes, panel, plain)
         if not shared:
             axes.legend(fontsize=7.5, frameon=False)
-    for axes in grid.flat[len(result.panels) :]:
+    for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     if shared:
         handles: dict[str, Artist] = {}

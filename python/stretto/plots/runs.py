@@ -8,23 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stretto.plots.style import (
+    COLOURS,
+    LINESTYLES,
+    MARKERS,
+    NATIVE_COLOUR,
+    label_bandwidths,
+    label_sizes,
+    legend_below,
+)
 from stretto.results.runs import BLOCKING, Row, Run, Series
 from stretto.spec.collectives import LinkBound
 from stretto.support.estimates import Estimate
 from stretto.support.files import save_figure
-from stretto.support.units import format_bytes, format_rate
+from stretto.support.units import format_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Wong's palette, made for colour-blind readers, without its yellow, which is too pale for lines on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-_NATIVE_COLOUR = "#333333"
-MARKERS = "osD^vP"
 _SPEC_LABELS = {"native": "native (AUTO)", "auto": "Stretto (auto)"}
-LINESTYLES = ("-", "--", "-.")
-_MOST_SIZE_LABELS = 9
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def plot_predictions(
         axes.plot(
             [size for size, _ in points],
             [bandwidth / 1e6 for _, bandwidth in points],
-            color=_NATIVE_COLOUR if label == "native" else COLOURS[index % len(COLOURS)],
+            color=NATIVE_COLOUR if label == "native" else COLOURS[index % len(COLOURS)],
             marker="" if formula else "x" if label == "native" else MARKERS[index % len(MARKERS)],
             linestyle=styles[index // len(COLOURS) % len(styles)],
             markersize=4,
@@ -124,23 +127,6 @@ def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | N
     return figure
 
 
-def legend_below(figure: Figure, width: float) -> None:
-    """One legend under all panels, of the lines of the first; the figure grows by its height (inches)."""
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    # A column is as wide as the longest label, at about 0.08 inches a letter, and its line.
-    columns = max(1, int(width / (0.7 + 0.08 * max(map(len, labels)))))
-    rows_needed = -(-len(labels) // columns)
-    figure.set_figheight(4.6 + 0.2 * rows_needed)
-    figure.legend(
-        handles,
-        labels,
-        loc="outside lower center",
-        ncols=min(columns, len(labels)),
-        frameon=False,
-        fontsize=9,
-    )
-
-
 def _title(run: Run, places: list[bool]) -> str:
     where = f"{run.ranks} ranks on {run.nodes} nodes" if run.nodes > 1 else f"{run.ranks} ranks on one node"
     place = ", in place" if places == [True] else ""
@@ -165,7 +151,7 @@ def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBou
         estimates = [estimate for row in line if (estimate := quantity.estimate(row))]
         native = spec == "native"
         index = 0 if native else others.index(spec)
-        colour = _NATIVE_COLOUR if native else COLOURS[index % len(COLOURS)]
+        colour = NATIVE_COLOUR if native else COLOURS[index % len(COLOURS)]
         axes.plot(
             sizes,
             [estimate.median / quantity.unit for estimate in estimates],
@@ -209,25 +195,3 @@ def bound_line(bound: LinkBound, sizes: Iterable[int]) -> list[tuple[int, float]
     stated = [(size, limit) for size, limit in limits if limit]
     # A single point makes no line: the bound holds for all larger sizes too.
     return [*stated, (round(stated[-1][0] * 1.3), stated[-1][1])] if stated else []
-
-
-def label_sizes(axes: Axes, sizes: list[int]) -> None:
-    """Sizes along the axis, as many as there is room for."""
-    step = -(-len(sizes) // _MOST_SIZE_LABELS)
-    # Counted from the largest, which matters most.
-    labelled = sizes[::-1][::step]
-    axes.set_xticks(labelled, [format_bytes(size).replace(" ", "\n") for size in labelled])
-    axes.set_xticks([], minor=True)
-
-
-def label_bandwidths(axes: Axes) -> None:
-    """Plain numbers; with a narrow range a decade's ticks alone would leave the axis bare."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
-
-    low, high = axes.get_ylim()
-    decades = high / low
-    narrow = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-    subdivisions = narrow if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subdivisions, numticks=30))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from stretto.plots.panels import SIZE, Axis, Panel, Scale
 from stretto.replay.durations import CallSource, Site
 from stretto.replay.horovod import Settings
 from stretto.replay.play import Outcome
@@ -25,9 +26,6 @@ from stretto.support.console import console_for
 from stretto.support.json_files import file_text
 from stretto.support.units import format_bytes, format_nodes, format_seconds, three_digits
 from stretto.training.file import Images
-
-if TYPE_CHECKING:
-    from stretto.reproduce.figure import Panel
 
 
 class Drawing(Enum):
@@ -286,8 +284,7 @@ def draw_replay(
     file: Path,
 ) -> None:
     """Images a second by what was varied, and messages after merging."""
-    from stretto.plots.drawing import draw  # noqa: PLC0415  Matplotlib is slow to load
-    from stretto.reproduce.figure import Result  # noqa: PLC0415
+    from stretto.plots.drawing import draw_panels  # noqa: PLC0415  Matplotlib is slow to load
 
     site = outcomes[0].setup.site
     where = (
@@ -295,14 +292,12 @@ def draw_replay(
         if kind is Drawing.SCALING
         else f"{format_nodes(site.nodes)} of {site.platform.name}"
     )
-    draw(f"{source.name} replayed on {where}", Result(_panels(outcomes, kind, comparison), []), file)
+    draw_panels(f"{source.name} replayed on {where}", _panels(outcomes, kind, comparison), file)
 
 
 def _panels(
     outcomes: Sequence[Outcome], kind: Drawing, comparison: Sequence[Comparison] | None
 ) -> list[Panel]:
-    from stretto.reproduce.figure import SIZE, Axis, Panel, Scale  # noqa: PLC0415
-
     images = Axis("images/s", Scale.LINEAR)
     specs = list(dict.fromkeys(one.setup.spec for one in outcomes))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stretto.plots.runs import label_sizes
+from stretto.plots.style import label_sizes
 from stretto.predict.file import Predictions
 from stretto.report.choices import COLOURS, Choices, algorithm_of, choices, colours, shape_text
 from stretto.report.inputs import Inputs, MachineFile, Point, StatisticsFile, TableFile

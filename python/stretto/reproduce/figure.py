@@ -1,55 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a reproduced figure: panels with the papers' axes, and the paper's claims with a verdict."""
+"""A reproduced figure: its panels, and the paper's claims about it with a verdict on each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
+from stretto.plots.panels import Panel
 from stretto.simulate.jobs import Job, seconds_of
 from stretto.simulate.smpi import Progress
-
-Curve = Mapping[float, float]
-"""y by x."""
-
-
-class Scale(StrEnum):
-    """The scale of an axis."""
-
-    BYTES = "bytes"
-    """Powers of two, labelled as sizes."""
-    POWERS = "powers"
-    """Powers of two, labelled as numbers."""
-    LOG = "log"
-    LINEAR = "linear"
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One axis of a panel."""
-
-    label: str
-    scale: Scale
-
-
-SIZE = Axis("message size", Scale.BYTES)
-THROUGHPUT = Axis("throughput (MB/s)", Scale.LINEAR)
-"""Bytes of the message by time, in 10⁶ a second, as the papers draw it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One chart of a figure."""
-
-    title: str
-    curves: Mapping[str, Curve]
-    """By label. A curve that is a sequence of bars has x from 0."""
-    x: Axis = SIZE
-    y: Axis = THROUGHPUT
-    bars: bool = False
-    ticks: Mapping[float, str] = field(default_factory=dict)
-    """Texts at places of the x axis, in place of numbers."""
 
 
 class Verdict(StrEnum):
@@ -145,8 +105,3 @@ PAPERS = {
     "node-aware": "Bienz, Olson, Gropp: Node-aware improvements to allreduce (2019)",
     "models": "Not from the papers: the models against each other",
 }
-
-
-def throughput(seconds: Mapping[int, float]) -> dict[float, float]:
-    """Return MB/s by size."""
-    return {size: size / time / 1e6 for size, time in seconds.items()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stretto.reproduce.figure import Bench, Panel, throughput
+from stretto.plots.panels import Panel
+from stretto.reproduce.figure import Bench
 from stretto.simulate.jobs import Job
 from stretto.simulate.platforms import Platform
 
@@ -33,6 +34,11 @@ def simulate_lines(
         for spec in specs.values()
     ]
     return dict(zip(specs, bench.seconds(jobs), strict=True))
+
+
+def throughput(seconds: Seconds) -> dict[float, float]:
+    """Megabytes per second by message size."""
+    return {size: size / time / 1e6 for size, time in seconds.items()}
 
 
 def size_panel(title: str, lines: Lines) -> Panel:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from stretto.reproduce.figure import Axis, Bench, Figure, Panel, Result, Scale, judged
+from stretto.plots.panels import Axis, Panel, Scale
+from stretto.reproduce.figure import Bench, Figure, Result, judged
 from stretto.simulate.model_comparison import TOLERATED, all_cases, compare, unexplained
 
 _QUICK_RANKS = (7, 8)

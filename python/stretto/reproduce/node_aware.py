@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from stretto._core import closed_forms
 from stretto.model.walker import Call, Model, load_machine
-from stretto.reproduce.figure import SIZE, Axis, Bench, Claim, Figure, Panel, Result, Scale, judged
+from stretto.plots.panels import SIZE, Axis, Panel, Scale
+from stretto.reproduce.figure import Bench, Claim, Figure, Result, judged
 from stretto.reproduce.lines import KIB, MIB, Lines, range_text, simulate_lines, speedups
 from stretto.simulate.jobs import ping_pong
 from stretto.simulate.platforms import load_platform

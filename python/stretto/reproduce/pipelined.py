@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stretto.model.walker import load_machine
-from stretto.reproduce.figure import Bench, Claim, Figure, Panel, Result, judged
+from stretto.plots.panels import Panel
+from stretto.reproduce.figure import Bench, Claim, Figure, Result, judged
 from stretto.reproduce.lines import (
     BIN,
     GIB,

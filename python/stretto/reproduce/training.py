@@ -12,18 +12,8 @@ from typing import Any
 
 from stretto._core import ClosedForm, Machine, closed_forms
 from stretto.model.walker import Call, Model, load_machine, machine_text
-from stretto.reproduce.figure import (
-    SIZE,
-    THROUGHPUT,
-    Axis,
-    Bench,
-    Figure,
-    Panel,
-    Result,
-    Scale,
-    judged,
-    throughput,
-)
+from stretto.plots.panels import SIZE, THROUGHPUT, Axis, Panel, Scale
+from stretto.reproduce.figure import Bench, Figure, Result, judged
 from stretto.reproduce.libraries import LIN, OF_LIBRARY, SRG
 from stretto.reproduce.lines import (
     GIB,
@@ -38,6 +28,7 @@ from stretto.reproduce.lines import (
     simulate_lines,
     size_panel,
     speedups,
+    throughput,
 )
 from stretto.simulate.jobs import ping_pong
 from stretto.simulate.platforms import load_platform

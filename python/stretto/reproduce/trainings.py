@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stretto.plots.panels import SIZE, Axis, Panel, Scale
 from stretto.replay.durations import Site
 from stretto.replay.output import messages_per_step
 from stretto.replay.play import Outcome, Setup, replay
@@ -22,7 +23,7 @@ from stretto.replay.source import (
     calibrate,
     of_network,
 )
-from stretto.reproduce.figure import SIZE, Axis, Bench, Claim, Figure, Panel, Result, Scale, judged
+from stretto.reproduce.figure import Bench, Claim, Figure, Result, judged
 from stretto.reproduce.libraries import OF_LIBRARY
 from stretto.reproduce.lines import RNG, RSA, range_text
 from stretto.simulate.platforms import load_platform

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stretto.plots.runs import draw_bound, label_bandwidths, label_sizes, legend_below
+from stretto.plots.runs import draw_bound
+from stretto.plots.style import label_bandwidths, label_sizes, legend_below
 from stretto.results.runs import Run
 from stretto.study.analysis import gain_of
 from stretto.study.curves import Curve, best_curve, curves, library_curves

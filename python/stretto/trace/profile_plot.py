@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from stretto.plots.drawing import draw
-from stretto.reproduce.figure import SIZE, Axis, Panel, Result, Scale
+from stretto.plots.drawing import draw_panels
+from stretto.plots.panels import SIZE, Axis, Panel, Scale
 from stretto.support.units import format_nodes
 from stretto.trace.profile_file import Profile
 
@@ -28,4 +28,4 @@ def draw_profile(profile: Profile, file: Path) -> None:
         f"{profile.ranks} ranks on {format_nodes(profile.nodes)}, {100 * profile.share:.0f} % of "
         f"{profile.seconds:.3g} s in collectives"
     )
-    draw(title, Result(panels, []), file)
+    draw_panels(title, panels, file)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from stretto.plots.runs import COLOURS
+from stretto.plots.style import COLOURS, NATIVE_COLOUR
 from stretto.study.specs import AUTO
 from stretto.support.estimates import Estimate
 from stretto.support.files import save_figure
@@ -101,7 +101,7 @@ def draw(training: Training, file: Path) -> None:
 
 
 def _colour(line: Line, index: int) -> str:
-    return "#333333" if line.spec == AUTO else COLOURS[(index - 1) % len(COLOURS)]
+    return NATIVE_COLOUR if line.spec == AUTO else COLOURS[(index - 1) % len(COLOURS)]
 
 
 def _draw_bars(axes: Axes, training: Training) -> None:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all Matplotlib charts share: colours, markers, axis labels, the legend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stretto.support.units import format_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Wong's palette for colour-blind readers, without its yellow, which is too pale for lines on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+NATIVE_COLOUR = "#333333"
+MARKERS = "osD^vP"
+LINESTYLES = ("-", "--", "-.")
+_MOST_SIZE_LABELS = 9
+
+
+def legend_below(figure: Figure, width: float) -> None:
+    """Put one legend below all panels, with the lines of the first panel, and make room for it.
+
+    `width` is that of the figure, in inches.
+    """
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    # A column holds a line sample and the longest label, at about 0.08 inches a letter.
+    columns = max(1, int(width / (0.7 + 0.08 * max(map(len, labels)))))
+    rows_needed = -(-len(labels) // columns)
+    figure.set_figheight(4.6 + 0.2 * rows_needed)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=min(columns, len(labels)),
+        frameon=False,
+        fontsize=9,
+    )
+
+
+def label_sizes(axes: Axes, sizes: list[int]) -> None:
+    """Label the x axis with message sizes, as many as there is room for."""
+    step = -(-len(sizes) // _MOST_SIZE_LABELS)
+    # Counted from the largest size, which matters most.
+    labelled = sizes[::-1][::step]
+    axes.set_xticks(labelled, [format_bytes(size).replace(" ", "\n") for size in labelled])
+    axes.set_xticks([], minor=True)
+
+
+def label_bandwidths(axes: Axes) -> None:
+    """Label the logarithmic y axis with plain numbers, with more ticks where the range is narrow."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
+
+    low, high = axes.get_ylim()
+    decades = high / low
+    narrow = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    subdivisions = narrow if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subdivisions, numticks=30))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
