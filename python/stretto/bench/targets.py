@@ -122,22 +122,32 @@ def lab_target(
     return Target(install.flavor.abi, start, rate, install.flavor)
 
 
-def find_target(
-    launcher_line: list[str],
-    mpi_name: str | None,
-    ranks: int | None,
-    lab_name: str | None,
-    provider: str,
-    ppn: int,
-    *,
-    preloaded: bool = False,
-) -> Target:
-    """What the options of a command mean; `lab_name`: None for no lab."""
-    if lab_name is not None:
-        return lab_target(lab_name, mpi_name or "openmpi", provider, ppn, ranks, preloaded=preloaded)
-    if launcher_line:
-        return own_target(launcher_line, mpi_name, preloaded=preloaded)
-    return local_target(mpi_name or "openmpi", ranks or 2, preloaded=preloaded)
+@dataclass(frozen=True)
+class Place:
+    """Where the options of a command say that a job runs: by the user's launcher, on the lab, or here."""
+
+    launcher: list[str]
+    """The user's own launcher with its options; empty for none."""
+    mpi_name: str | None = None
+    ranks: int | None = None
+    lab_name: str | None = None
+    """None: not on the lab."""
+    provider: str = "ucx"
+    ppn: int = 1
+
+    def __post_init__(self) -> None:
+        if self.launcher and self.lab_name is not None:
+            raise StrettoError("--lab brings its own launcher; give --lab or -- LAUNCHER, not both")
+
+
+def find_target(place: Place, *, preloaded: bool = False, usual_ranks: int = 2) -> Target:
+    """The target at that place, with `usual_ranks` on this machine if no number was given."""
+    name = place.mpi_name or "openmpi"
+    if place.lab_name is not None:
+        return lab_target(place.lab_name, name, place.provider, place.ppn, place.ranks, preloaded=preloaded)
+    if place.launcher:
+        return own_target(place.launcher, place.mpi_name, preloaded=preloaded)
+    return local_target(name, place.ranks or usual_ranks, preloaded=preloaded)
 
 
 def link_bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:

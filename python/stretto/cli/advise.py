@@ -28,6 +28,7 @@ from stretto.advise.output import (
 from stretto.advise.plot import plot_advice
 from stretto.advise.search import search
 from stretto.bench.options import progress_bar
+from stretto.cli.options import Ppn
 from stretto.model.walker import Model, machine_names
 from stretto.simulate.smpi import PACKAGE, find_smpirun
 from stretto.spec.recipes import check_collective
@@ -38,7 +39,7 @@ from stretto.support.units import format_nodes, parse_sizes
 
 def advise(
     nodes: Annotated[int, typer.Option(min=2, help="Number of nodes.")],
-    ppn: Annotated[int, typer.Option(min=1, help="Ranks on each node.")] = 1,
+    ppn: Ppn = 1,
     network: Annotated[
         str | None,
         typer.Option(metavar="RATE", help=f"Of a node's link, as 100Gbit. Unless given: {USUAL_NETWORK}."),

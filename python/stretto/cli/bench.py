@@ -19,7 +19,20 @@ from stretto.bench.options import (
     progress_bar,
 )
 from stretto.bench.table import notes, results_table
-from stretto.bench.targets import find_target, link_bound, measure
+from stretto.bench.targets import Place, find_target, link_bound, measure
+from stretto.cli.options import (
+    Element,
+    LabName,
+    LabPpn,
+    LauncherLine,
+    LinkRate,
+    MpiName,
+    OnLab,
+    Provider,
+    Ranks,
+    Root,
+    Seed,
+)
 from stretto.launch.lab import DEFAULT_NAME
 from stretto.results.runs import BLOCKING, FORMS, NON_BLOCKING, EndedError, Run, summarize
 from stretto.spec.collectives import COLLECTIVES
@@ -32,10 +45,7 @@ from stretto.support.units import format_bytes, parse_rate, parse_seconds, parse
 
 def bench(
     collective: Annotated[str, typer.Argument(help=f"What to measure: {', '.join(COLLECTIVES)}.")],
-    launch: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- LAUNCHER", help="Your own launcher with its options: -- mpirun -np 8"),
-    ] = None,
+    launch: LauncherLine = None,
     specs: Annotated[
         str,
         typer.Option(
@@ -65,32 +75,25 @@ def bench(
             "A reduce_scatter's message is a rank's input, an allgather's a rank's output."
         ),
     ] = "1KiB..16MiB:4",
-    root: Annotated[int, typer.Option(min=0, help="Root rank of bcast and reduce.")] = 0,
+    root: Root = 0,
     in_place: Annotated[
         InPlace, typer.Option(help="Measure calls with MPI_IN_PLACE. bcast has none.")
     ] = InPlace.NO,
-    element: Annotated[ElementType, typer.Option("--type", help="Type of the elements.")] = ElementType.FLOAT,
-    mpi_name: Annotated[
-        str | None,
-        typer.Option("--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi."),
-    ] = None,
-    ranks: Annotated[
-        int | None, typer.Option("--np", min=1, help="Ranks: 2 unless given, on the lab all that it holds.")
-    ] = None,
-    lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
-    lab_name: Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")] = DEFAULT_NAME,
-    ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab.")] = 1,
-    provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
-    link_rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Rate of a node's link, for the bound: 100gbit")
-    ] = None,
+    element: Element = ElementType.FLOAT,
+    mpi_name: MpiName = None,
+    ranks: Ranks = None,
+    lab: OnLab = False,
+    lab_name: LabName = DEFAULT_NAME,
+    ppn: LabPpn = 1,
+    provider: Provider = "ucx",
+    link_rate: LinkRate = None,
     repetitions: Annotated[int, typer.Option(min=1, help="Least number of repetitions.")] = 10,
     min_seconds: Annotated[float, typer.Option(min=0, help="Repeat each size for so long or longer.")] = 0.0,
     max_seconds: Annotated[
         float, typer.Option(min=0, help="End a size after so long, but not before 5 repetitions.")
     ] = 30.0,
     warmup: Annotated[int, typer.Option(min=0, help="Calls of each spec before measuring.")] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order in which the specs run.")] = 1,
+    seed: Seed = 1,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write samples and figures here.")] = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line per result here.")] = None,
     png_file: Annotated[
@@ -100,10 +103,9 @@ def bench(
     """Measure a collective by several specs, interleaved in one run, and check every result."""
     what = find_collective(collective)
     check_call(what, root, in_place)
+    place = Place(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
     if test_every and not overlap:
         raise StrettoError("--test-every is for --overlap")
-    if launch and lab:
-        raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
     arguments = [
         "--collective", collective,
         "--specs", ",".join(parse_specs(specs, what)),
@@ -122,7 +124,7 @@ def bench(
     ]  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
     outputs = Outputs(json_file, csv_file, png_file)
-    target = find_target(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
+    target = find_target(place)
     run = Run()
     watch = LoadWatch()
 

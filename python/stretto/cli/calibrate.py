@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from stretto.bench.targets import Target, lab_target, local_target, observe, own_target
+from stretto.bench.targets import Place, Target, find_target, observe
 from stretto.calibrate import points as calibration_points
 from stretto.calibrate.points import Measured
+from stretto.cli.options import LabName, LauncherLine, MpiName, OnLab, Ppn, Provider
 from stretto.launch.lab import DEFAULT_NAME
 from stretto.model.machine_file import MachineFile, file_text, read_machine_file
 from stretto.model.walker import machine_text
@@ -43,22 +44,16 @@ _MOST_LETTERS = 500
 
 
 def calibrate(
-    launch: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- LAUNCHER", help="Your own launcher with its options: -- srun -N 8"),
-    ] = None,
-    mpi_name: Annotated[
-        str | None,
-        typer.Option("--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi."),
-    ] = None,
+    launch: LauncherLine = None,
+    mpi_name: MpiName = None,
     ranks: Annotated[
         int | None,
         typer.Option("--np", min=2, help="Ranks: one a core of this node unless given, on the lab all."),
     ] = None,
-    lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
-    lab_name: Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")] = DEFAULT_NAME,
-    ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab, or of what is simulated.")] = 1,
-    provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
+    lab: OnLab = False,
+    lab_name: LabName = DEFAULT_NAME,
+    ppn: Ppn = 1,
+    provider: Provider = "ucx",
     simulated: Annotated[
         str | None,
         typer.Option(
@@ -84,10 +79,9 @@ def calibrate(
     from stretto.calibrate.remarks import find_remarks  # noqa: PLC0415
     from stretto.calibrate.simulation import Shape, simulate  # noqa: PLC0415
 
-    if sum((bool(launch), lab, simulated is not None)) > 1:
-        raise StrettoError(
-            "--lab, --simulated and -- LAUNCHER are three ways to get figures; give one of them"
-        )
+    if simulated is not None and (launch or lab):
+        raise StrettoError("--simulated measures nothing; give it without --lab and -- LAUNCHER")
+    place = Place(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
     seconds = _parse_budget(budget)
     check_files([output], [png_file])
     for option, text in (("--name", name or ""), ("--description", description)):
@@ -101,15 +95,8 @@ def calibrate(
         measured, where = simulate(source, shape), {"simulated": source.name}
         usual = f"{source.name}, simulated"
     else:
-        if lab:
-            target = lab_target(lab_name, mpi_name or "openmpi", provider, ppn, ranks)
-            where = {"launcher": f"lab {lab_name}"}
-        elif launch:
-            target = own_target(launch, mpi_name)
-            where = {"launcher": " ".join(launch)}
-        else:
-            target = local_target(mpi_name or "openmpi", ranks or _usual_ranks())
-            where = {"launcher": "one node"}
+        target = find_target(place, usual_ranks=_usual_ranks())
+        where = {"launcher": f"lab {lab_name}" if lab else " ".join(launch or ["one node"])}
         measured, interruption = _measure(target, seconds)
         where |= {"machine": describe_machine()}
         usual = f"lab of {measured.nodes} nodes" if lab else platform.node()

@@ -14,6 +14,7 @@ import typer
 from rich.table import Table
 
 from stretto import _core
+from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine
 from stretto.predict.measured import Measured, read_measured
 from stretto.spec.recipes import check_collective
@@ -50,9 +51,9 @@ def explain(
         str, typer.Argument(help="allreduce, bcast, reduce, reduce_scatter or allgather")
     ] = "allreduce",
     size: Annotated[str, typer.Option("--bytes", help="Size of the message: 16MiB")] = "16MiB",
-    nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes; 8 unless given.")] = None,
-    ppn: Annotated[int | None, typer.Option(min=1, help="Ranks on each node.")] = None,
-    topology: Annotated[str | None, typer.Option(help="Any topology, as ppn=4+4+1, or a file.")] = None,
+    nodes: ModelNodes = None,
+    ppn: ModelPpn = None,
+    topology: Topology = None,
     machine: Annotated[
         str, typer.Option(help="What stretto calibrate wrote, or a machine that is built in.")
     ] = "machine.json",

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from stretto._core import Prediction, choose, closed_forms
 from stretto.bench.options import progress_bar
+from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.plots import runs as plots
 from stretto.predict.judgement import judge, judgement_json, print_judgement
@@ -45,9 +46,9 @@ def predict(
     machine: Annotated[
         str, typer.Option(help=f"A machine file, or one of {', '.join(machine_names())}.")
     ] = "altec",
-    nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes; 8 unless given.")] = None,
-    ppn: Annotated[int | None, typer.Option(min=1, help="Ranks on each node.")] = None,
-    topology: Annotated[str | None, typer.Option(help="Any topology, as ppn=4+4+1, or a file.")] = None,
+    nodes: ModelNodes = None,
+    ppn: ModelPpn = None,
+    topology: Topology = None,
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..1GiB:4",
     specs: Annotated[
         str, typer.Option(help="With commas between. Unless given: whichever is best at some size.")

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from stretto.bench.options import parse_specs, progress_bar
+from stretto.cli.platform_options import FromMachine, PlatformName, Selector
 from stretto.cli.simulate import find_platform
 from stretto.replay.durations import CallSource, Site
 from stretto.replay.horovod import Settings
@@ -19,8 +20,6 @@ from stretto.replay.output import Comparison, Drawing, draw_replay, print_replay
 from stretto.replay.play import STEPS, Outcome, Setup
 from stretto.replay.play import replay as play
 from stretto.replay.source import load_source
-from stretto.simulate.jobs import SELECTORS
-from stretto.simulate.platforms import platform_names
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.native import library_name
 from stretto.support.errors import StrettoError
@@ -54,17 +53,8 @@ def replay(
     source: Annotated[
         str, typer.Argument(help="A file of stretto profile, or alexnet, resnet50, resnet110 or vgg11.")
     ],
-    platform: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=f"A file of SimGrid's XML, or one of {', '.join(platform_names())}. altec unless given.",
-        ),
-    ] = None,
-    from_machine: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="In place of a platform: make one from stretto calibrate's file."),
-    ] = None,
+    platform: PlatformName = None,
+    from_machine: FromMachine = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes; 8 unless given.")] = None,
     ppn: Annotated[int, typer.Option(min=1, help="Workers on each node.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Images of a worker in a step.")] = _USUAL_BATCH,
@@ -82,9 +72,7 @@ def replay(
             "--selector says, `auto` Stretto's built-in rule."
         ),
     ] = None,
-    selector: Annotated[
-        str, typer.Option(help=f"Which library `native` imitates: {', '.join(SELECTORS)}.")
-    ] = "openmpi",
+    selector: Selector = "openmpi",
     calls: Annotated[
         CallSource,
         typer.Option(help="What says how long a call takes: SMPI, or the model, which is nearer to TCP."),

@@ -22,13 +22,15 @@ from stretto.bench.options import (
     progress_bar,
 )
 from stretto.bench.table import notes, results_table
+from stretto.cli.options import Element, Ppn, Root
+from stretto.cli.platform_options import FromMachine, PlatformName, Selector
 from stretto.cli.program import ProgramCommand, program_of
 from stretto.model.walker import load_machine
 from stretto.plots import runs as plots
 from stretto.results.runs import Run, Series, summarize
-from stretto.simulate.jobs import LABELS, SELECTORS, Job, Point, ping_pong
+from stretto.simulate.jobs import LABELS, Job, Point, ping_pong
 from stretto.simulate.jobs import simulate as run_jobs
-from stretto.simulate.platforms import Platform, load_platform, platform_names, platform_of_machine
+from stretto.simulate.platforms import Platform, load_platform, platform_of_machine
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
@@ -48,25 +50,14 @@ class SimulateCommand(ProgramCommand):
 
 def simulate(
     context: typer.Context,
-    platform: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help=f"A file of SimGrid's XML, or one of {', '.join(platform_names())}. altec unless given.",
-        ),
-    ] = None,
-    from_machine: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="In place of a platform: make one from stretto calibrate's file."),
-    ] = None,
+    platform: PlatformName = None,
+    from_machine: FromMachine = None,
     nodes: Annotated[
         int | None,
         typer.Option(min=1, help="Number of nodes: 8, or as many as the platform has, unless given."),
     ] = None,
-    ppn: Annotated[int, typer.Option(min=1, help="Ranks on each node.")] = 1,
-    selector: Annotated[
-        str, typer.Option(help=f"Which library `native` imitates: {', '.join(SELECTORS)}.")
-    ] = "openmpi",
+    ppn: Ppn = 1,
+    selector: Selector = "openmpi",
     arithmetic: Annotated[
         bool, typer.Option("--arithmetic/--no-arithmetic", help="Whether reductions take time.")
     ] = True,
@@ -126,9 +117,9 @@ def bench(
         ),
     ] = "native,auto",
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..1GiB:4",
-    root: Annotated[int, typer.Option(min=0, help="Root rank of bcast and reduce.")] = 0,
+    root: Root = 0,
     in_place: Annotated[InPlace, typer.Option(help="Calls with MPI_IN_PLACE.")] = InPlace.NO,
-    element: Annotated[ElementType, typer.Option("--type", help="Type of the elements.")] = ElementType.FLOAT,
+    element: Element = ElementType.FLOAT,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write times and figures here.")] = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line per result here.")] = None,
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,

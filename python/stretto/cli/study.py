@@ -7,12 +7,14 @@ import functools
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stretto.bench.targets import Target, lab_target, local_target, own_target
+from stretto.bench.targets import Place, Target, find_target
+from stretto.cli.options import LabName, LabPpn, LinkRate, OnLab, Provider, Ranks, Seed
 from stretto.cli.program import program_of
 from stretto.launch.lab import DEFAULT_NAME, Lab
 from stretto.spec.collectives import COLLECTIVES, Collective
@@ -55,8 +57,8 @@ def study(
     guidelines: Annotated[
         bool, typer.Option("--guidelines", help="Check the self-consistent performance guidelines instead.")
     ] = False,
-    lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
-    lab_name: Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")] = DEFAULT_NAME,
+    lab: OnLab = False,
+    lab_name: LabName = DEFAULT_NAME,
     mpi_names: Annotated[
         str | None,
         typer.Option(
@@ -65,11 +67,9 @@ def study(
             help="With commas between: openmpi, openmpi5, mpich, mpich5, intelmpi.",
         ),
     ] = None,
-    ranks: Annotated[
-        int | None, typer.Option("--np", min=1, help="Ranks: 2 unless given, on the lab all that it holds.")
-    ] = None,
-    ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab.")] = 1,
-    provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
+    ranks: Ranks = None,
+    ppn: LabPpn = 1,
+    provider: Provider = "ucx",
     sizes: Annotated[
         str, typer.Option(help="Message sizes: 64KiB,1MB or 1KiB..64MiB or by four 1KiB..1GiB:4.")
     ] = "1KiB..16MiB:4",
@@ -80,10 +80,8 @@ def study(
         str, typer.Option(metavar="TIME", help="About how long all of it may take: 10m")
     ] = "10m",
     repetitions: Annotated[int, typer.Option(min=5, help="At most so many repetitions of each.")] = 15,
-    link_rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Rate of a node's link, for the bound: 100gbit")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the order in which the specs run.")] = 1,
+    link_rate: LinkRate = None,
+    seed: Seed = 1,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where figures and JSON go.")
     ] = Path("study"),
@@ -96,8 +94,9 @@ def study(
     own = read_specs(specs, chosen[0].algorithms) if specs else []
     clock = Clock(parse_seconds(budget))
     names = [name.strip() for name in mpi_names.split(",")] if mpi_names else None
-    targets = _targets(program_of(context), names, lab, lab_name, provider, ppn, ranks)
-    where = _where(program_of(context), lab, lab_name)
+    place = Place(program_of(context), None, ranks, lab_name if lab else None, provider, ppn)
+    targets = _targets(place, names)
+    where = _where(place)
     make_folder(output)
     compared, checked = Study(where), Guidelines(where)
     try:
@@ -121,38 +120,28 @@ def _collectives(name: str | None, guidelines: bool) -> list[Collective]:
     return [COLLECTIVES[name]]
 
 
-def _targets(
-    launcher: list[str],
-    names: list[str] | None,
-    lab: bool,
-    lab_name: str,
-    provider: str,
-    ppn: int,
-    ranks: int | None,
-) -> Targets:
-    """What each library is called, and how to come to it; one that is missing is told of in its turn."""
-    if launcher and lab:
-        raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
-    if launcher:
+def _targets(place: Place, names: list[str] | None) -> Targets:
+    """The name of each library, and a function that finds its target. A library may prove to be missing."""
+    if place.launcher:
         if names and len(names) > 1:
-            raise StrettoError(f"--mpi {','.join(names)}: a launcher is of one MPI; give one name, or none")
+            raise StrettoError(
+                f"--mpi {','.join(names)}: a launcher belongs to one MPI; give one name, or none"
+            )
         name = names[0] if names else None
-        return [(name or Path(launcher[0]).name, lambda: own_target(launcher, name))]
-    chosen = names or ["openmpi"]
-    if lab:
-        Lab(lab_name).require()
-        return [
-            (name, lambda name=name: lab_target(lab_name, name, provider, ppn, ranks))  # type: ignore[misc]
-            for name in chosen
-        ]
-    return [(name, lambda name=name: local_target(name, ranks or 2)) for name in chosen]  # type: ignore[misc]
+        find = functools.partial(find_target, replace(place, mpi_name=name))
+        return [(name or Path(place.launcher[0]).name, find)]
+    if place.lab_name is not None:
+        Lab(place.lab_name).require()
+    return [
+        (name, functools.partial(find_target, replace(place, mpi_name=name))) for name in names or ["openmpi"]
+    ]
 
 
-def _where(launcher: list[str], lab: bool, lab_name: str) -> str:
-    if launcher:
-        return f"started by {shlex.join(launcher)}"
-    if lab:
-        state = Lab(lab_name).require()
+def _where(place: Place) -> str:
+    if place.launcher:
+        return f"started by {shlex.join(place.launcher)}"
+    if place.lab_name is not None:
+        state = Lab(place.lab_name).require()
         return f"emulated cluster of {state.nodes} nodes, links of {state.rate}"
     return "on one machine"
 

@@ -14,7 +14,8 @@ from typing import Annotated
 import typer
 
 from stretto.bench.options import progress_bar
-from stretto.bench.targets import Target, find_target
+from stretto.bench.targets import Place, Target, find_target
+from stretto.cli.options import LabName, LabPpn, MpiName, OnLab, Provider, Ranks
 from stretto.cli.program import program_of
 from stretto.launch.lab import DEFAULT_NAME, Lab
 from stretto.launch.mpi import Flavor
@@ -104,17 +105,12 @@ def train(
             metavar="PROGRAM", help="The interpreter that has the framework; this one unless given."
         ),
     ] = None,
-    mpi_name: Annotated[
-        str | None,
-        typer.Option("--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi."),
-    ] = None,
-    ranks: Annotated[
-        int | None, typer.Option("--np", min=1, help="Ranks: 2 unless given, on the lab all that it holds.")
-    ] = None,
-    lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
-    lab_name: Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")] = DEFAULT_NAME,
-    ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab.")] = 1,
-    provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
+    mpi_name: MpiName = None,
+    ranks: Ranks = None,
+    lab: OnLab = False,
+    lab_name: LabName = DEFAULT_NAME,
+    ppn: LabPpn = 1,
+    provider: Provider = "ucx",
     patience: Annotated[
         str, typer.Option(metavar="TIME", help="End a job of which no step ends for so long.")
     ] = "15min",
@@ -138,8 +134,7 @@ def train(
     is_plain = without or backend == Backend.GLOO
     chosen = [AUTO] if is_plain else lines.parse(specs)
     launcher = program_of(context)
-    if launcher and lab:
-        raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
+    place = Place(launcher, mpi_name, ranks, lab_name if lab else None, provider, ppn)
     check_files([json_file], [png_file])
     wait = parse_seconds(patience)
     on_this_machine = ranks or (Lab(lab_name).require().nodes * ppn if lab else 2)
@@ -162,8 +157,7 @@ def train(
     )
     interpreter = _find_python(python)
     _check_packages(interpreter, framework.value)
-    lab_or_none = lab_name if lab else None
-    target = find_target(launcher, mpi_name, ranks, lab_or_none, provider, ppn, preloaded=bool(options.specs))
+    target = find_target(place, preloaded=bool(options.specs))
     training = Training(
         framework.value, architecture.name, options.data, batch, [Line(spec) for spec in chosen]
     )

@@ -22,7 +22,19 @@ from rich.text import Text
 
 from stretto import _core
 from stretto.bench.job import MeasuringJob, Ready, measuring_job
-from stretto.bench.targets import Target, find_target
+from stretto.bench.options import ElementType
+from stretto.bench.targets import Place, Target, find_target
+from stretto.cli.options import (
+    Element,
+    LabName,
+    LabPpn,
+    LauncherLine,
+    LinkRate,
+    MpiName,
+    OnLab,
+    Provider,
+    Ranks,
+)
 from stretto.launch.lab import DEFAULT_NAME
 from stretto.model.walker import Call, Model, load_machine
 from stretto.results.runs import BLOCKING, FORMS, EndedError
@@ -87,10 +99,7 @@ class Wanted:
 
 
 def tune(
-    launch: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- LAUNCHER", help="Your own launcher with its options: -- mpirun -np 8"),
-    ] = None,
+    launch: LauncherLine = None,
     collectives: Annotated[
         str, typer.Option(help="With commas between: allreduce,bcast,reduce,reduce_scatter,allgather.")
     ] = "allreduce",
@@ -121,34 +130,24 @@ def tune(
     network: Annotated[
         str, typer.Option(help="A name for the network, to be written into the table.", show_default=False)
     ] = "",
-    element: Annotated[str, typer.Option("--type", help="float, double or int32.")] = "float",
-    mpi_name: Annotated[
-        str | None,
-        typer.Option("--mpi", metavar="NAME", help="openmpi, openmpi5, mpich, mpich5 or intelmpi."),
-    ] = None,
-    ranks: Annotated[
-        int | None, typer.Option("--np", min=1, help="Ranks: 2 unless given, on the lab all that it holds.")
-    ] = None,
-    lab: Annotated[bool, typer.Option("--lab", help="On the emulated cluster of stretto lab up.")] = False,
-    lab_name: Annotated[str, typer.Option(help="Which lab: stretto, or stretto-WORD.")] = DEFAULT_NAME,
-    ppn: Annotated[int, typer.Option(min=1, help="Ranks on a node of the lab.")] = 1,
-    provider: Annotated[str, typer.Option(help="Network layer of MPICH 5 on the lab: ucx or ofi.")] = "ucx",
-    link_rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Rate of a node's link, for the bound: 100gbit")
-    ] = None,
+    element: Element = ElementType.FLOAT,
+    mpi_name: MpiName = None,
+    ranks: Ranks = None,
+    lab: OnLab = False,
+    lab_name: LabName = DEFAULT_NAME,
+    ppn: LabPpn = 1,
+    provider: Provider = "ucx",
+    link_rate: LinkRate = None,
 ) -> None:
     """Measure which spec is fastest at which size, against the MPI library by itself, and write a table."""
-    if launch and lab:
-        raise StrettoError("--lab brings a launcher of its own; give --lab or -- LAUNCHER, not both")
-    if element not in ("float", "double", "int32"):
-        raise StrettoError(f"--type {element}: expected float, double or int32")
+    place = Place(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
     wanted = Wanted(
-        parse_kinds(collectives, forms), parse_sizes(sizes), parse_seconds(budget), element, network, machine,
-        output, resume,
+        parse_kinds(collectives, forms), parse_sizes(sizes), parse_seconds(budget), element.value, network,
+        machine, output, resume,
     )  # fmt: skip
     rate = parse_rate(link_rate) if link_rate else None
     check_files([output])
-    target = find_target(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
+    target = find_target(place)
     if target.rate is not None and not network:
         wanted = replace(wanted, network=f"tcp {format_rate(target.rate)}")
     tuning = Tuning(wanted, target)

@@ -369,7 +369,7 @@ def test_wrong_results_are_not_kept() -> None:
     [
         (["scan"], "scan: the collectives that can be studied are allreduce, bcast"),
         (["--lab", "--", "mpirun"], "give --lab or -- LAUNCHER, not both"),
-        (["--mpi", "openmpi,mpich", "--", "mpirun"], "a launcher is of one MPI"),
+        (["--mpi", "openmpi,mpich", "--", "mpirun"], "a launcher belongs to one MPI"),
         (["--guidelines", "--specs", "ring"], "--specs: guidelines are checked of what"),
         (["--specs", "rign"], "rign"),
         (["--specs", "ring,,swing"], "with single commas between"),

@@ -168,7 +168,6 @@ def test_a_table_of_another_library_is_kept_beside(program: Path, tmp_path: Path
         (["--collectives", "scan"], "no collective 'scan'"),
         (["--forms", "eager"], "expected some of blocking, non-blocking, persistent"),
         (["--budget", "5"], "'5' is no time"),
-        (["--type", "real"], "expected float, double or int32"),
         (["--lab", "--", "env"], "give --lab or -- LAUNCHER"),
         (["--output", "/nowhere/a.json"], "there is no folder /nowhere"),
     ],
