@@ -13,13 +13,13 @@ import typer
 
 from stretto.bench.options import parse_specs, progress_bar
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
-from stretto.cli.simulate import find_platform
 from stretto.replay.durations import CallSource, Site
 from stretto.replay.horovod import Settings
 from stretto.replay.output import Comparison, Drawing, draw_replay, print_replay, replay_json
 from stretto.replay.play import STEPS, Outcome, Setup
 from stretto.replay.play import replay as play
 from stretto.replay.source import load_source
+from stretto.simulate.platforms import find_platform
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.native import library_name
 from stretto.support.errors import StrettoError

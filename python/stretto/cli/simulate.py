@@ -25,19 +25,20 @@ from stretto.bench.table import notes, results_table
 from stretto.cli.options import Element, Ppn, Root
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
 from stretto.cli.program import ProgramCommand, program_of
-from stretto.model.walker import load_machine
 from stretto.plots import runs as plots
 from stretto.results.runs import Run, Series, summarize
 from stretto.simulate.jobs import LABELS, Job, Point, ping_pong
 from stretto.simulate.jobs import simulate as run_jobs
-from stretto.simulate.platforms import Platform, load_platform, platform_of_machine
+from stretto.simulate.platforms import (
+    Platform,
+    find_platform,
+)
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import format_bandwidth, format_bytes, format_seconds, parse_sizes
 
-_USUAL_NODES = 8
 _PING_PONG = "8B..1GiB:2"
 
 
@@ -166,16 +167,6 @@ def bench(
     for line in lines:
         console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
     outputs.write(Outcome(run, bound), rows)
-
-
-def find_platform(name: str | None, machine: str | None, nodes: int | None, ppn: int) -> tuple[Platform, int]:
-    """What --platform, --from-machine and --nodes ask for: the platform and the number of nodes."""
-    if name is not None and machine is not None:
-        raise StrettoError("give --platform or --from-machine, not both")
-    if machine is not None:
-        return platform_of_machine(load_machine(machine), nodes or _USUAL_NODES, ppn), nodes or _USUAL_NODES
-    found = load_platform(name or "altec", nodes)
-    return found, nodes or min(len(found.hosts), _USUAL_NODES)
 
 
 def _run_of(jobs: list[Job], results: list[list[Point]]) -> Run:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters in virtual time: platforms, SMPI, and what MPI libraries choose there."""
+"""Runs collectives in virtual time on SimGrid's SMPI: platforms, jobs, the MPI libraries' choices."""
 
 __all__ = [
     "jobs",
     "library_choices",
-    "library_tables",
     "model_comparison",
     "platforms",
     "smpi",

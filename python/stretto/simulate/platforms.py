@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters to simulate: a machine's figures and how its nodes are wired, as SimGrid's XML.
+"""Clusters to simulate: a machine's figures and the wiring of its nodes, as SimGrid's XML.
 
-The figures are a machine file's (docs/formats.md), so that the schedule walker and the simulation speak of
-one cluster. What SimGrid's XML has no words for stands in properties of the hosts (src/simulate/host.hpp).
+The figures come from a machine file (docs/formats.md), so that the schedule walker and the simulation
+describe one cluster. What SimGrid's XML cannot express is written as properties of the hosts
+(src/simulate/host.hpp).
 """
 
 from __future__ import annotations
 
-import math
 import re
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,125 +16,19 @@ from xml.sax.saxutils import quoteattr
 
 from stretto._core import Machine
 from stretto.model.walker import load_machine
+from stretto.simulate.fabrics import Dragonfly, Fabric, FatTree, Torus
 from stretto.support.errors import StrettoError
 
 _HOST_SPEED = "1Gf"
-"""Of no account: what computes does so for a time, not for a number of operations."""
+"""Arbitrary: computation is charged as time, not as a number of operations."""
 _SYNCHRONOUS_FROM = 64 << 10
-"""Where the machine does not say from how many bytes on messages wait for their receive."""
-
-
-class Fabric(ABC):
-    """How nodes are wired."""
-
-    @property
-    @abstractmethod
-    def description(self) -> str:
-        """A few words."""
-
-    @abstractmethod
-    def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """For so many nodes or more: how many there are then, and what SimGrid's cluster is told."""
-
-    def link_bandwidth(self, node_bandwidth: float) -> float:
-        """Bytes per second of a link, in each direction."""
-        return node_bandwidth
-
-    def limiter(self, node_bandwidth: float) -> float | None:
-        """What a node takes in and gives off, together, where its links could do more."""
-        del node_bandwidth
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class FatTree(Fabric):
-    """Switches with as many links up as down: whoever talks to whom, nobody is in the way."""
-
-    ports: int
-    """Of a switch."""
-
-    @property
-    def description(self) -> str:
-        """A few words."""
-        return f"fat tree of switches with {self.ports} ports"
-
-    def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """One switch while it has ports enough, then two levels of them."""
-        if nodes <= self.ports:
-            return nodes, _topology("FAT_TREE", f"1;{nodes};1;1")
-        down = self.ports // 2
-        leaves = math.ceil(nodes / down)
-        if leaves > self.ports:
-            raise StrettoError(
-                f"--nodes {nodes}: a fat tree of {self.ports} ports a switch has {down * self.ports} at most"
-            )
-        return leaves * down, _topology("FAT_TREE", f"2;{down},{leaves};1,{down};1,1")
-
-
-@dataclass(frozen=True, slots=True)
-class Dragonfly(Fabric):
-    """Groups of routers, each router linked to all others of its group and each group to all others."""
-
-    nodes_of_router: int
-    routers_of_group: int
-    links_between_groups: int
-
-    @property
-    def description(self) -> str:
-        """A few words."""
-        return f"dragonfly of groups of {self.nodes_of_router * self.routers_of_group} nodes"
-
-    def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """As many groups as are needed."""
-        groups = math.ceil(nodes / (self.nodes_of_router * self.routers_of_group))
-        parameters = (
-            f"{groups},{self.links_between_groups};1,1;{self.routers_of_group},1;{self.nodes_of_router}"
-        )
-        return groups * self.nodes_of_router * self.routers_of_group, _topology("DRAGONFLY", parameters)
-
-
-@dataclass(frozen=True, slots=True)
-class Torus(Fabric):
-    """Three dimensions, as near to a cube as the number of nodes allows; messages pass nodes on their way."""
-
-    bandwidth: float
-    """Bytes per second of a link, in each direction."""
-
-    @property
-    def description(self) -> str:
-        """A few words."""
-        return "torus of three dimensions"
-
-    def shape(self, nodes: int) -> tuple[int, dict[str, str]]:
-        """The least box that holds them, and of those the one most like a cube."""
-        edge = max(1, round(nodes ** (1 / 3)))
-        boxes = [
-            (x, y, math.ceil(nodes / (x * y)))
-            for x in range(max(1, edge - 2), edge + 3)
-            for y in range(x, edge + 4)
-        ]
-        box = min(boxes, key=lambda box: (math.prod(box), max(box) - min(box)))
-        # SimGrid knows no dimension of one node, nor a torus of one.
-        lengths = [length for length in box if length > 1] or [2]
-        return math.prod(lengths), _topology("TORUS", ",".join(map(str, lengths)))
-
-    def link_bandwidth(self, node_bandwidth: float) -> float:
-        """Of its own, not a node's."""
-        del node_bandwidth
-        return self.bandwidth
-
-    def limiter(self, node_bandwidth: float) -> float | None:
-        """SimGrid's limiter is one for both directions."""
-        return 2 * node_bandwidth
-
-
-def _topology(name: str, parameters: str) -> dict[str, str]:
-    return {"topology": name, "topo_parameters": parameters}
+"""Rendezvous threshold in bytes, if the machine file does not give one."""
+_USUAL_NODES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A cluster that is built in. Its machine has the same name."""
+    """A built-in cluster. Its machine file has the same name."""
 
     fabric: Fabric
     nodes: int
@@ -143,8 +36,8 @@ class _Known:
     hop: float
 
 
-# Figures of the papers' clusters that are no machine's; what no paper has is said to be an estimate in
-# docs/simulation.md.
+# Figures of the papers' clusters that are not in the machine files. docs/simulation.md marks those that are
+# estimates.
 _KNOWN = {
     "altec": _Known(FatTree(36), nodes=9, cores=28, hop=1e-7),
     "qdr": _Known(FatTree(36), nodes=15, cores=12, hop=1e-7),
@@ -157,7 +50,7 @@ _KNOWN = {
 
 
 def platform_names() -> list[str]:
-    """The platforms that are built in."""
+    """Names of the built-in platforms."""
     return list(_KNOWN)
 
 
@@ -169,18 +62,19 @@ class Platform:
     description: str
     xml: str
     hosts: tuple[str, ...]
-    """One a node, in the order in which ranks fill them."""
+    """One host per node, in the order in which ranks fill them."""
     machine: Machine | None = None
-    """What the walker knows it as; None of a file of others."""
+    """The machine for the schedule walker; None for a user's XML file."""
 
 
 def load_platform(name: str, nodes: int | None = None, *, with_engine: bool = False) -> Platform:
-    """A platform that is built in, for so many nodes (as many as the real one has unless given), or a file's.
+    """The built-in platform of that name with `nodes` nodes, or the platform of an XML file.
 
-    What the engine adds on those that are built in is an estimate, in no paper, and the libraries add
-    something too: it is left out unless asked for.
+    Without `nodes`, a built-in platform has as many nodes as the real cluster. The built-in machines' engine
+    costs are estimates from no paper, and MPI libraries have costs of their own: `with_engine` charges them.
 
-    Raises StrettoError for a name that is neither, and for a file that names no hosts.
+    Raises StrettoError if the name is neither a built-in platform nor a readable file, or the file has no
+    hosts.
     """
     if name not in _KNOWN:
         return _read_platform(name)
@@ -190,25 +84,35 @@ def load_platform(name: str, nodes: int | None = None, *, with_engine: bool = Fa
 
 
 def platform_of_machine(machine: Machine, nodes: int, ppn: int) -> Platform:
-    """A platform with a machine's figures, calibrated or thought of."""
+    """A platform with a machine's figures, measured by `stretto calibrate` or written by hand."""
     return build_platform(machine, nodes, Wiring(FatTree(64), ppn, hop=0.0, with_engine=True))
+
+
+def find_platform(name: str | None, machine: str | None, nodes: int | None, ppn: int) -> tuple[Platform, int]:
+    """The platform and the number of nodes that --platform, --from-machine and --nodes ask for."""
+    if name is not None and machine is not None:
+        raise StrettoError("give --platform or --from-machine, not both")
+    if machine is not None:
+        return platform_of_machine(load_machine(machine), nodes or _USUAL_NODES, ppn), nodes or _USUAL_NODES
+    found = load_platform(name or "altec", nodes)
+    return found, nodes or min(len(found.hosts), _USUAL_NODES)
 
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What a platform has beside a machine's figures."""
+    """What a platform needs beyond a machine's figures."""
 
     fabric: Fabric
     cores: int
-    """Of a node."""
+    """Cores of a node."""
     hop: float
-    """Seconds that a link costs beyond the first and the last one."""
+    """Latency in seconds of each link but the first and the last."""
     with_engine: bool
-    """Whether what the machine says that the engine adds is charged."""
+    """Whether the machine's engine costs are charged."""
 
 
 def build_platform(machine: Machine, nodes: int, wiring: Wiring) -> Platform:
-    """A cluster of equal nodes."""
+    """The platform of a cluster of equal nodes."""
     count, shape = wiring.fabric.shape(nodes)
     description = f"{machine.description}; {wiring.fabric.description}"
     properties = "".join(
@@ -235,7 +139,7 @@ def build_platform(machine: Machine, nodes: int, wiring: Wiring) -> Platform:
 
 
 def synchronous_from(machine: Machine) -> int:
-    """Messages of so many bytes and more set out when their receive is posted, on whatever way they go."""
+    """The rendezvous threshold of all levels: larger messages start when their receive is posted."""
     return min(
         (one.begin for one in machine.protocols("network") if one.synchronous), default=_SYNCHRONOUS_FROM
     )
@@ -244,10 +148,10 @@ def synchronous_from(machine: Machine) -> int:
 def _settings(machine: Machine) -> dict[str, str]:
     eager = synchronous_from(machine)
     return {
-        # The usual model lets what goes one way slow down what comes the other way (TCP's acknowledgements),
-        # by which a full-duplex ring would be capped.
+        # SimGrid's default lets traffic in one direction slow down the other (TCP's acknowledgements), which
+        # would cap a full-duplex ring.
         "network/crosstraffic": "0",
-        # A window would limit what a flow gets on fast networks.
+        # A TCP window would limit a flow's bandwidth on fast networks.
         "network/TCP-gamma": "0",
         "smpi/async-small-thresh": str(eager),
         "smpi/send-is-detached-thresh": str(eager),
@@ -299,7 +203,7 @@ def _properties(machine: Machine, wiring: Wiring) -> dict[str, str]:
 
 
 def _positive(latency: float) -> float:
-    """A factor makes nothing of a latency of 0."""
+    """The latency, or 1 ns in place of 0, since SimGrid multiplies the latency by a factor."""
     return latency or 1e-9
 
 
@@ -309,13 +213,13 @@ def _read_platform(name: str) -> Platform:
         text = file.read_text(encoding="utf-8")
         root = ElementTree.fromstring(text)
     except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is no text"
+        what = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise StrettoError(
             f"--platform {name}: {what}; expected a file of SimGrid's XML, or one of "
             f"{', '.join(platform_names())}"
         ) from None
     except ElementTree.ParseError as error:
-        raise StrettoError(f"--platform {name}: no XML: {error}") from None
+        raise StrettoError(f"--platform {name}: not XML: {error}") from None
     hosts: list[str] = []
     for element in root.iter():
         if element.tag == "host":
@@ -323,12 +227,12 @@ def _read_platform(name: str) -> Platform:
         elif element.tag == "cluster":
             hosts += _hosts_of_cluster(element, name)
     if not hosts:
-        raise StrettoError(f"--platform {name}: there is no <host> and no <cluster> in it")
+        raise StrettoError(f"--platform {name}: the file has no <host> and no <cluster>")
     return Platform(file.stem, f"the platform of {file.name}", text, tuple(hosts))
 
 
 def _hosts_of_cluster(cluster: ElementTree.Element, name: str) -> list[str]:
-    """`<cluster prefix="n" radical="0-2,7" suffix=".org">` has n0.org, n1.org, n2.org and n7.org."""
+    """Names of a cluster's hosts: prefix "n", radical "0-1,7", suffix ".org" give n0.org, n1.org, n7.org."""
     hosts = []
     for part in cluster.get("radical", "").split(","):
         match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)

@@ -9,16 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stretto.model.walker import load_machine
+from stretto.simulate.fabrics import Dragonfly, Fabric, FatTree, Torus
 from stretto.simulate.jobs import ping_pong
-from stretto.simulate.platforms import (
-    Dragonfly,
-    Fabric,
-    FatTree,
-    Torus,
-    load_platform,
-    platform_names,
-    platform_of_machine,
-)
+from stretto.simulate.platforms import load_platform, platform_names, platform_of_machine
 from stretto.support.errors import StrettoError
 
 SIZES = (8, 1000, 8192, 100_000, 1 << 20, 1 << 26)
@@ -117,7 +110,7 @@ def test_hosts_of_a_cluster_of_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("no xml", "no XML"),
+        ("no xml", "not XML"),
         ("<platform/>", "no <host>"),
         ('<platform><cluster radical="a-b"/></platform>', "cannot read radical 'a-b'"),
     ],
