@@ -3,14 +3,9 @@
 
 __all__ = [
     "bench",
-    "candidates",
-    "evidence",
     "findings",
-    "journal",
     "launches",
-    "modelled",
-    "rule_regret",
-    "search",
+    "output",
+    "session",
     "table",
-    "times",
 ]

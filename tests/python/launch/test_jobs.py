@@ -249,7 +249,7 @@ def test_what_was_measured_before_a_signal_is_written_and_said(
     [
         (["bench", "allreduce"], "nothing was written"),
         (["calibrate", "--budget", "20s", "-o", "machine.json"], "nothing was written"),
-        (["tune", "-o", "table.json"], "the same command goes on from here"),
+        (["tune", "-o", "table.json"], "the same command continues from here"),
         (["study", "-o", "study"], "nothing was written"),
     ],
 )

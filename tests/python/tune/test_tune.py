@@ -105,7 +105,7 @@ def test_a_table_is_made_of_what_was_measured(program: Path, tmp_path: Path) -> 
 def test_a_job_that_dies_leaves_what_was_finished_and_goes_on(program: Path, tmp_path: Path) -> None:
     output = tmp_path / "table.json"
     let_answer(program, dies_at=1024)
-    with pytest.raises(StrettoError, match=r"the job has ended.*stretto tune goes on from"):
+    with pytest.raises(StrettoError, match=r"the job has ended.*stretto tune continues from"):
         invoke(*own(output, *SHORT))
     journal = tmp_path / "table.json.journal"
     assert journal.exists()
