@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.cli.main import app
+from stretto.model.rule_regret import RuleJudge, grid, machine_in_use, mean_regret
 from stretto.model.walker import Call, Model
 from stretto.support.units import parse_sizes
-from stretto.tune.rule_regret import RuleJudge, grid, machine_in_use, mean_regret
 
 TOPOLOGIES = ["nodes=4,ppn=1", "nodes=8,ppn=1", "nodes=9,ppn=1", "nodes=4,ppn=2"]
 SIZES = parse_sizes("1KiB..16MiB:4")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the built-in rule loses against the best spec, by the schedule walker."""
+"""How much slower the built-in rule's choices are than the best specs, as the schedule walker predicts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from dataclasses import dataclass
 
 from stretto import _core
 from stretto.model.walker import Call, Model, candidates, machine_text
-from stretto.results.runs import BLOCKING, NON_BLOCKING
 from stretto.spec.topologies import parse_topology
-from stretto.tune.findings import CallKind
 
-# What libraries take for calls that are not blocking: simple algorithms, which one of them or the other is
-# known to have (LibNBC of Open MPI, MPICH's scheduled collectives), carried out round by round.
+# What MPI libraries use for non-blocking calls: simple algorithms, executed round by round (LibNBC of
+# Open MPI, MPICH's scheduled collectives).
 _BACKGROUND = {
     "allreduce": ("recursive_doubling", "rabenseifner", "reduce_broadcast"),
     "bcast": ("binomial",),
@@ -24,12 +22,12 @@ _BACKGROUND = {
     "allgather": ("ring", "recursive_doubling"),
 }
 
-# What Open MPI 4.1 takes on a few nodes, by its own tables, where that is not the best.
 OPEN_MPI = {"bcast": ("linear",), "reduce": ("binomial",)}
+"""What Open MPI 4.1's own tables choose on a few nodes, where that is not the best."""
 
 
 def machine_in_use(name: str) -> _core.Machine:
-    """A machine as calls in a row find it: what an idle link has saved up serves the first of them only."""
+    """A machine without bursts: in a row of calls, only the first one finds an idle link."""
     content = json.loads(machine_text(name))
     for limit in content.get("limits", {}).values():
         limit.pop("burst", None)
@@ -38,7 +36,7 @@ def machine_in_use(name: str) -> _core.Machine:
 
 @dataclass(frozen=True, slots=True)
 class RuleCase:
-    """A call, and what it is predicted to take, in seconds."""
+    """One call: the rule's choice, MPI default and the best spec, with predicted seconds."""
 
     call: Call
     chosen: str
@@ -49,14 +47,15 @@ class RuleCase:
 
     @property
     def regret(self) -> float:
-        """The part of the best time by which the choice takes longer."""
+        """How much longer the choice takes than the best, as a fraction of the best time."""
         return self.seconds / self.best_seconds - 1
 
 
 class RuleJudge:
-    """Holds the rule against the walker, on one machine. Remembers what it has predicted.
+    """Compares the rule with the walker's best spec on one machine. Predictions are cached.
 
-    `library`: by collective, what the library's own blocking calls are; else the best textbook algorithm.
+    `library`: the algorithms of the library's blocking calls, by collective; by default the best textbook
+    algorithm.
     """
 
     def __init__(
@@ -72,12 +71,12 @@ class RuleJudge:
         self._known: dict[tuple[Call, str], float] = {}
 
     def choice(self, call: Call, rule: Mapping[str, int] | None = None) -> str:
-        """The rule's spec; with `rule`, by other figures than its own."""
-        kind = CallKind(call.collective, BLOCKING if self._blocking else NON_BLOCKING)
-        return _core.choose(kind.name, call.bytes, parse_topology(call.topology), rule or {})
+        """The rule's spec; `rule` replaces some of its figures."""
+        name = call.collective if self._blocking else f"i{call.collective}"
+        return _core.choose(name, call.bytes, parse_topology(call.topology), rule or {})
 
     def case(self, call: Call) -> RuleCase:
-        """The rule's choice and the best one."""
+        """The rule's choice and the best spec of one call."""
         chosen = self.choice(call)
         tried = [chosen, *candidates(call.collective, call.topology)]
         best = min(tried, key=lambda spec: self.seconds(call, spec))
@@ -91,7 +90,7 @@ class RuleJudge:
         )
 
     def seconds(self, call: Call, spec: str) -> float:
-        """What the call takes by the spec."""
+        """Predicted seconds of the call with this spec."""
         key = (call, spec)
         if key not in self._known:
             self._known[key] = self._predict(call, spec)
@@ -105,12 +104,12 @@ class RuleJudge:
 
 
 def mean_regret(cases: Sequence[RuleCase]) -> float:
-    """Over all of them."""
+    """The mean regret of all cases."""
     return statistics.mean(one.regret for one in cases)
 
 
 def grid(collectives: Iterable[str], topologies: Iterable[str], sizes: Iterable[int]) -> list[Call]:
-    """All calls of these."""
+    """Every combination of collective, topology and size."""
     return [
         Call(collective, size, where) for collective in collectives for where in topologies for size in sizes
     ]
