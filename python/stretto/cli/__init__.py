@@ -3,6 +3,7 @@
 
 __all__ = [
     "advise",
+    "algorithms",
     "bench",
     "calibrate",
     "explain",
@@ -14,10 +15,11 @@ __all__ = [
     "replay",
     "report",
     "reproduce",
-    "schedules",
+    "show",
     "simulate",
     "study",
     "trace",
     "train",
     "tune",
+    "verify",
 ]

@@ -138,15 +138,27 @@ app.command()(report)
 app.command(cls=LauncherCommand)(train)
 
 try:
-    from stretto.cli import advise, calibrate, explain, predict, replay, reproduce, schedules, simulate, tune
+    from stretto.cli import (
+        advise,
+        algorithms,
+        calibrate,
+        explain,
+        predict,
+        replay,
+        reproduce,
+        show,
+        simulate,
+        tune,
+        verify,
+    )
     from stretto.launch import library_settings as export
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass
 else:
-    app.command()(schedules.algorithms)
-    app.command()(schedules.verify)
-    app.command()(schedules.show)
+    app.command()(algorithms.algorithms)
+    app.command()(verify.verify)
+    app.command()(show.show)
     app.command()(advise.advise)
     app.command()(predict.predict)
     app.command()(tune.tune)

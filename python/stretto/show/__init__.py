@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves and draws schedules: timelines, pictures, tables of algorithms."""
+"""Lists algorithms, proves their schedules and draws them.
+
+Nothing here starts an MPI program.
+"""
 
 __all__ = [
     "algorithms",
-    "drawing",
+    "diagram",
     "proof",
-    "timeline",
+    "terminal",
+    "verdicts",
 ]

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto algorithms` prints: the registry for people, and as Markdown what each algorithm costs."""
+"""What `stretto algorithms` prints: the registry as a table, and the costs of algorithms as Markdown."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
 
 from stretto import _core
 from stretto.spec.recipes import Recipe, read_recipe
@@ -15,6 +19,28 @@ from stretto.support.units import three_digits
 _FLAT = [flat_text(ranks) for ranks in range(1, 65)]
 _CONSECUTIVE = ["nodes=3,ppn=4", "nodes=4,ppn=3", "nodes=4,ppn=4", "ppn=4+4+1", "ppn=1+3+2", "nodes=1,ppn=6"]
 _DEALT = [f"{text},mapping=by_node" for text in _CONSECUTIVE]
+_CROSSING_NODES = (4, 16, 64, 256, 1024)
+_CROSSING_PPN = (4, 16)
+_CROSSING_RECIPES = ("recursive_doubling", "smp(recursive_doubling)", "nap")
+
+
+def overview_table(collective: str) -> Table:
+    """The algorithms of a collective, with what each does."""
+    table = Table(
+        title=collective, title_justify="left", title_style="bold", box=SIMPLE_HEAD, header_style="bold",
+        pad_edge=False,
+    )  # fmt: skip
+    table.add_column("algorithm", no_wrap=True)
+    table.add_column("what it does")
+    for one in _core.algorithms():
+        if one.collective != collective:
+            continue
+        notes = [f"default: {usual}"] if (usual := usual_text(one)) else []
+        notes += [f"keeps rank order: {order}"] if (order := order_text(one)) else []
+        text = Text(one.description)
+        text.append("\n" + "; ".join(notes) if notes else "", style="dim")
+        table.add_row(pattern_text(one), text)
+    return table
 
 
 def pattern_text(algorithm: _core.Algorithm) -> str:
@@ -25,13 +51,13 @@ def pattern_text(algorithm: _core.Algorithm) -> str:
 
 
 def usual_text(algorithm: _core.Algorithm) -> str:
-    """What R and the parts of pattern_text are unless a spec says: `4`, `ring`."""
+    """The defaults of R and of the parts in pattern_text: `4`, `ring`."""
     radix = [str(algorithm.usual_radix)] if algorithm.usual_radix else []
     return ", ".join([usual for _, usual in algorithm.parts] + radix)
 
 
 def order_text(algorithm: _core.Algorithm) -> str:
-    """Where results are a0 op a1 op … in rank order; nothing for collectives that do not reduce."""
+    """When operands are combined in rank order (a0 op a1 op …); empty for collectives that do not reduce."""
     if not _core.is_reduction(algorithm.collective):
         return ""
 
@@ -51,10 +77,10 @@ def order_text(algorithm: _core.Algorithm) -> str:
 
 
 def multiple(blocks: int, whole: int) -> str:
-    """`1.75n`: what a message of n bytes becomes."""
+    """The traffic of a message of n bytes, as `1.75n`."""
     text = three_digits(blocks / whole)
     text = text.rstrip("0").rstrip(".") if "." in text else text
-    # A little is not nothing.
+    # Traffic that rounds to 0 keeps its digits.
     if text == "0":
         return "0" if blocks == 0 else f"{blocks / whole:.2g}n"
     return "n" if text == "1" else f"{text}n"
@@ -97,20 +123,20 @@ def _costs(collective: str, recipe: str, topology: _core.Topology) -> list[str]:
     return cells
 
 
-def crossing_table(recipes: Sequence[str], nodes: Sequence[int], ppns: Sequence[int]) -> Iterator[str]:
-    """Lines of Markdown: messages to other nodes of the busiest rank of an allreduce."""
-    titles = ["nodes", "ppn", *(f"`{recipe}`" for recipe in recipes)]
+def crossing_table() -> Iterator[str]:
+    """Lines of Markdown: how many messages the busiest rank of an allreduce sends to other nodes."""
+    titles = ["nodes", "ppn", *(f"`{recipe}`" for recipe in _CROSSING_RECIPES)]
     rows = []
-    for ppn in ppns:
-        for count in nodes:
+    for ppn in _CROSSING_PPN:
+        for count in _CROSSING_NODES:
             topology = parse_topology(f"nodes={count},ppn={ppn}")
-            reports = [prove(read_recipe("allreduce", recipe), topology) for recipe in recipes]
+            reports = [prove(read_recipe("allreduce", recipe), topology) for recipe in _CROSSING_RECIPES]
             rows.append([str(count), str(ppn), *(str(report.between_nodes.messages) for report in reports)])
     yield from _rows(titles, rows)
 
 
 def prove(recipe: Recipe, topology: _core.Topology) -> _core.Report:
-    """The report of a recipe that is correct."""
+    """The report of a correct recipe. Raises StrettoError for a wrong one."""
     report = _core.verify(recipe.collective, recipe.text, topology)
     if not report.ok:
         raise StrettoError(f"{recipe}: {report.error}")
@@ -118,7 +144,7 @@ def prove(recipe: Recipe, topology: _core.Topology) -> _core.Report:
 
 
 def _rows(titles: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
-    """A Markdown table: words to the left, numbers to the right."""
+    """The lines of a Markdown table, with numbers aligned to the right."""
     table = list(rows)
     left = [any(not re.fullmatch("[0-9.]*n?", row[column]) for row in table) for column in range(len(titles))]
     yield f"| {' | '.join(titles)} |"

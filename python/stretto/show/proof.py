@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves many recipes on many topologies, on all cores."""
+"""Proves recipes on many topologies, in parallel on all cores."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
@@ -13,13 +13,34 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from stretto import _core
 from stretto.launch.jobs import end_with_parent
-from stretto.spec.recipes import Recipe
-from stretto.spec.topologies import parse_topology
+from stretto.spec.recipes import Recipe, all_recipes, find_recipes
+from stretto.spec.topologies import flat_text, parse_topology, read_topology_text, telling_topologies
 from stretto.support.console import Bar
+from stretto.support.units import parse_ranks
 
 _FEW_RANKS = 8
-# Work of one task of a worker, in units of ranks squared: small enough to keep the cores busy to the end.
+# The work of one task, in ranks squared: small enough to keep all cores busy to the end.
 _TASK_WORK = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The topologies on which recipes are proven."""
+
+    topologies: list[str]
+    text: str
+    """As it ends a sentence: `for 1..64 ranks and 200 topologies`."""
+
+    @classmethod
+    def of(cls, topology: str) -> Scope:
+        """A single topology, as text or in a file."""
+        return cls([read_topology_text(topology)], f"on {topology}")
+
+    @classmethod
+    def many(cls, ranks: str, topologies: int) -> Scope:
+        """One rank per node in all these numbers, and so many topologies with several ranks per node."""
+        texts = [flat_text(count) for count in parse_ranks(ranks)] + telling_topologies(topologies)
+        return cls(texts, f"for {ranks} ranks and {topologies} topologies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +60,20 @@ class _Task:
 
 
 def roots_of(collective: str, ranks: int) -> list[int]:
-    """The roots that are proven: all of a few ranks; the first two, the middle and the last of many."""
+    """The roots to prove: every rank if there are few, else the first two, the middle and the last."""
     if not _core.has_root(collective):
         return [0]
     return list(range(ranks)) if ranks <= _FEW_RANKS else sorted({0, 1, ranks // 2, ranks - 1})
 
 
+def recipes_to_prove(names: Sequence[str], collective: str | None) -> list[Recipe]:
+    """The recipes with these names; all recipes if there are no names."""
+    recipes = [one for name in names for one in find_recipes(name, collective)] or all_recipes(collective)
+    return list(dict.fromkeys(recipes))
+
+
 def prove_all(recipes: list[Recipe], topologies: list[str], console: Console) -> list[Failure]:
-    """What does not hold; of each recipe and topology the first root only."""
+    """Prove each recipe on each topology. Returns the failures, one root for each pair at most."""
     tasks = list(_tasks(recipes, topologies))
     failures: list[Failure] = []
     bar = Bar(
@@ -66,7 +93,7 @@ def prove_all(recipes: list[Recipe], topologies: list[str], console: Console) ->
 
 
 def _tasks(recipes: list[Recipe], topologies: list[str]) -> Iterator[_Task]:
-    # The largest take longest: begun last they would run alone.
+    # Largest first: they take longest, and begun last they would keep a single core busy.
     ranks_of = {text: parse_topology(text).ranks for text in topologies}
     ordered = sorted(topologies, key=lambda text: -ranks_of[text])
     chunks: list[list[str]] = []

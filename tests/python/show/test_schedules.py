@@ -12,7 +12,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from stretto import _core
-from stretto.cli import schedules
+from stretto.cli.algorithms import algorithms
+from stretto.cli.show import show
+from stretto.cli.verify import verify
 from stretto.show.algorithms import multiple
 from stretto.show.drawing import draw_text
 from stretto.show.proof import roots_of
@@ -153,9 +155,8 @@ def test_local_actions_name_their_buffers() -> None:
 
 
 app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(schedules.algorithms)
-app.command()(schedules.verify)
-app.command()(schedules.show)
+for command in (algorithms, verify, show):
+    app.command()(command)
 
 
 def run(*arguments: str) -> str:

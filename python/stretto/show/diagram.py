@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The diagram of a recipe on a topology: its timeline, with a title and a caption that says what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from stretto import _core
+from stretto.show.algorithms import multiple
+from stretto.show.drawing import draw_file
+from stretto.show.timeline import Timeline, make_timeline
+from stretto.spec.recipes import Recipe
+from stretto.support.errors import StrettoError
+
+_FORMATS = (".svg", ".png", ".pdf")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """What `stretto show` draws."""
+
+    timeline: Timeline
+    title: str
+    caption: str
+
+
+def check_picture_file(file: Path) -> None:
+    """Refuse a file name whose suffix is no format of ours."""
+    if file.suffix.lower() not in _FORMATS:
+        raise StrettoError(f"{file}: expected a name that ends in {', '.join(_FORMATS)}")
+
+
+def make_diagram(recipe: Recipe, topology: _core.Topology, root: int, rank_order: bool) -> Diagram:
+    """Build the schedules of all ranks and prove them; a wrong schedule is drawn as well.
+
+    Raises StrettoError for a recipe that cannot be built on this topology.
+    """
+    try:
+        schedules = [
+            _core.build(recipe.collective, recipe.text, topology, root, rank)
+            for rank in range(topology.ranks)
+        ]
+        report = _core.verify(recipe.collective, recipe.text, topology, root)
+    except ValueError as error:
+        raise StrettoError(str(error)) from None
+    timeline = make_timeline(schedules, topology.node_of)
+    title = _title(recipe, topology, root, timeline)
+    if rank_order and _core.is_reduction(recipe.collective):
+        title += f", {'keeps' if report.keeps_order else 'does not keep'} rank order"
+    caption = _caption(report, timeline)
+    if misfit := _core.misfit(recipe.collective, recipe.text, topology, root):
+        caption += f"\nof no use here: {misfit}"
+    return Diagram(timeline, title, caption)
+
+
+def draw_diagram(diagram: Diagram, file: Path, rank_order: bool) -> None:
+    """Write the diagram as SVG, PNG or PDF."""
+    draw_file(diagram.timeline, diagram.title, diagram.caption, file, rank_order)
+
+
+def _title(recipe: Recipe, topology: _core.Topology, root: int, timeline: Timeline) -> str:
+    parts = [str(recipe), _count(topology.ranks, "rank")]
+    if timeline.tells_nodes:
+        parts.append(_count(topology.nodes, "node"))
+    if _core.has_root(recipe.collective):
+        parts.append(f"root {root}")
+    return ", ".join([*parts, _count(timeline.blocks, "block"), _count(timeline.steps, "step")])
+
+
+def _caption(report: _core.Report, timeline: Timeline) -> str:
+    """What the busiest rank and the busiest link carry, for a message of n bytes."""
+    if not report.ok:
+        return f"WRONG: {report.error}"
+
+    def traffic(one: _core.Traffic) -> str:
+        return f"{_count(one.messages, 'message')}, {multiple(one.blocks, report.blocks)} bytes"
+
+    rounds = f"busiest rank: {_count(report.rounds, 'round')}"
+    if not timeline.tells_nodes:
+        return f"{rounds}, sends {traffic(report.between_nodes)}"
+    inside = f"{traffic(report.within_node)} within its node"
+    link = f"busiest link of a node: {traffic(report.link)}"
+    return f"{rounds}, sends {traffic(report.between_nodes)} to other nodes; {inside}\n{link}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
