@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what the ranks of a job recorded: traces, profiles, Horovod's timeline."""
+"""Reads what the ranks of a job recorded, and sums it up: traces, profiles.
+
+A profile holds the training steps as well, from Horovod's timeline.
+"""
 
 __all__ = [
-    "analysis",
     "files",
-    "horovod_timeline",
-    "profile",
     "profile_file",
     "profile_plot",
+    "profile_run",
+    "profile_summary",
+    "profile_table",
+    "summary",
     "table",
 ]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the traces of all ranks tell: which collectives were slow, which ranks came late, and what that cost.
+"""Finds slow collectives and late ranks in the traces of all ranks, and what late ranks cost.
 
-The time from the first rank's arrival to the last one's end falls into two parts: until the last rank has
-arrived (`wait`), which no algorithm can shorten, and from there on (`work`). All times are in microseconds on
-rank 0's clock. The clock of another rank is known but for its clock error, so of two ranks one is later only
-if it is later by more than the clock errors of both.
+The time of a collective, from the first arrival to the last end, has two parts. `wait` lasts until the last
+rank has arrived; no algorithm can shorten it. `work` is the rest. All times are in microseconds on rank 0's
+clock. Other clocks are known only up to their clock error. So a rank counts as later than another only if the
+difference exceeds both clock errors together.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from stretto.support.errors import StrettoError
 
 BLOCKING = "blocking"
-# Of these no rank can have its result before every rank has begun.
+# In these, no rank can have its result before every rank has begun.
 _NEED_ALL = frozenset({"allreduce", "allgather", "barrier"})
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One rank's part in a collective."""
+    """One rank's call of a collective."""
 
     rank: int
     clock_error: float
@@ -38,7 +38,7 @@ class Call:
     sequence: int
 
     def is_later_than(self, other: Call) -> bool:
-        """Whether it began later, beyond doubt."""
+        """Whether this call began later than the other, beyond both clock errors."""
         return self.begin - other.begin > self.clock_error + other.clock_error
 
 
@@ -70,22 +70,22 @@ class Collective:
 
     @property
     def end(self) -> float:
-        """When the last rank was through."""
+        """When the last rank ended its call."""
         return max(call.end for call in self.calls)
 
     @property
     def wait(self) -> float:
-        """From the first arrival to the last."""
+        """Time from the first arrival to the last."""
         return self.last.begin - self.begin
 
     @property
     def work(self) -> float:
-        """From the last arrival to the last end."""
+        """Time from the last arrival to the last end."""
         return self.end - self.last.begin
 
     @property
     def total(self) -> float:
-        """From the first arrival to the last end."""
+        """Time from the first arrival to the last end."""
         return self.end - self.begin
 
     @property
@@ -100,12 +100,12 @@ class Collective:
 
     @property
     def late(self) -> Call | None:
-        """The last call, where it is later than each other one beyond doubt."""
+        """The last call, if it is later than every other call beyond clock errors; else None."""
         others = self.calls[:-1]
         return self.last if others and all(map(self.last.is_later_than, others)) else None
 
     def waiting(self, call: Call) -> float:
-        """How long a rank waited for the last one. A broadcast's root may be through before that comes."""
+        """How long a rank waited for the last one. A broadcast's root may end before, without waiting."""
         waits = self.last.is_later_than(call) and call.end > self.last.begin
         return self.last.begin - call.begin if waits else 0.0
 
@@ -116,7 +116,7 @@ class Collective:
 
     @property
     def waited_alone(self) -> float:
-        """The part of `waited` in which only one was missing: what is gained if it comes with the others."""
+        """The part of `waited` in which only the last rank was missing: what is gained if it is on time."""
         if self.late is None:
             return 0.0
         before = self.calls[-2].begin
@@ -124,17 +124,17 @@ class Collective:
 
     @property
     def contradicts_clocks(self) -> bool:
-        """Whether a rank had its result before another began, which cannot be."""
+        """Whether a rank had its result before another rank began, which is impossible with exact clocks."""
         last = self.last
         if last.name not in _NEED_ALL or (last.bytes == 0 and last.name != "barrier"):
             return False
         if last.form != BLOCKING and last.spec == "native":
-            return False  # what the library carries out in the background is seen to begin only
+            return False  # the trace sees only the start of what the library does in the background
         return any(last.begin - call.end > last.clock_error + call.clock_error for call in self.calls)
 
 
 def join(calls: Iterable[Call]) -> list[Collective]:
-    """The collectives to which the calls of all ranks belong, in the order in which they began."""
+    """Group the calls of all ranks into collectives, ordered by their begin."""
     groups: dict[tuple[str, int], list[Call]] = defaultdict(list)
     for call in calls:
         groups[call.communicator, call.sequence].append(call)
@@ -149,7 +149,7 @@ def _check(collective: Collective) -> None:
     calls = sorted(collective.calls, key=lambda call: call.rank)
     first = calls[0]
     what = f"collective {first.sequence} of communicator {first.communicator}"
-    then = "the traces are not of one job; empty the folder and run the job again"
+    then = "the traces are of different jobs; empty the folder and run the job again"
     for call in calls:
         if (call.name, call.ranks) != (first.name, first.ranks):
             raise StrettoError(
@@ -161,27 +161,27 @@ def _check(collective: Collective) -> None:
 
 
 def slowest(collectives: Sequence[Collective], count: int) -> list[Collective]:
-    """Those with most work, the slowest first."""
+    """The collectives with most `work`, the slowest first."""
     return sorted(collectives, key=lambda one: (-one.work, one.last.communicator, one.last.sequence))[:count]
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """How often a rank was late, and what that cost the others."""
+    """How often a rank was late, and how long the others waited for it."""
 
     rank: int | None
-    """None stands for collectives whose last ranks arrived so close together that none can be named."""
+    """None for all collectives whose last ranks arrived too close together to tell which was the last."""
     collectives: int
-    """How many it took part in."""
+    """How many collectives it took part in."""
     times: int
     waited: float
     waited_alone: float
     worst: Collective
-    """The one where the others waited longest."""
+    """The collective in which the others waited longest."""
 
 
 def late_ranks(collectives: Sequence[Collective]) -> list[Late]:
-    """Whoever was late, longest waited for first."""
+    """The late ranks; those for which others waited longest come first."""
     taken_part: dict[int | None, int] = defaultdict(int)
     late: dict[int | None, list[Collective]] = defaultdict(list)
     for collective in collectives:
@@ -206,29 +206,29 @@ def late_ranks(collectives: Sequence[Collective]) -> list[Late]:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What all collectives come to."""
+    """Totals over all collectives."""
 
     collectives: int
     incomplete: int
-    """Of how many some ranks left no trace."""
+    """How many lack the trace of a rank."""
     overlapping: int
-    """How many are not blocking, so that their time may have cost the program nothing."""
+    """How many are not blocking, so that the program may have computed meanwhile."""
     contradictions: int
-    """How many show that the clocks are further apart than the clock errors say."""
+    """How many show that clock errors are larger than stated."""
     inside: dict[int, float]
-    """How long each rank was in collectives; where they overlap, time counts once."""
+    """Time of each rank inside collectives; where they overlap, time counts once."""
     waiting: dict[int, float]
-    """How much of that it waited for late ranks."""
+    """The part of `inside` spent waiting for late ranks."""
 
     @property
     def waiting_share(self) -> float:
-        """The part of all ranks' time in collectives that is waiting for late ranks."""
+        """The share of waiting in all ranks' time inside collectives."""
         inside = sum(self.inside.values())
         return sum(self.waiting.values()) / inside if inside > 0 else 0.0
 
 
 def sum_up(collectives: Sequence[Collective], ranks: Iterable[int]) -> Totals:
-    """The totals of the ranks that left a trace."""
+    """The totals of the ranks, which are those that left a trace."""
     inside: dict[int, list[tuple[float, float]]] = {rank: [] for rank in sorted(ranks)}
     waiting: dict[int, list[tuple[float, float]]] = {rank: [] for rank in inside}
     for collective in collectives:
@@ -246,7 +246,7 @@ def sum_up(collectives: Sequence[Collective], ranks: Iterable[int]) -> Totals:
 
 
 def covered(intervals: Iterable[tuple[float, float]]) -> float:
-    """How long it is that at least one of the intervals lasts."""
+    """The length of the union of the intervals."""
     length = 0.0
     until = float("-inf")
     for begin, end in sorted(intervals):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that STRETTO_TRACE leaves, one a rank: reads them, and merges them into one.
+"""Reads the trace files that the ranks of a job wrote, and merges them into one.
 
-They are Chrome's trace events, in the form of an object; times are in microseconds.
+The files are Chrome trace events in object form; times are in microseconds.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _Kind = TypeVar("_Kind", int, float, str, list[Any], dict[str, Any])
 
 @dataclass(frozen=True, slots=True)
 class TimedEvent:
-    """An event as it will be written, and where it stands among the others."""
+    """An event as it will be written, with its sort key."""
 
     key: tuple[float, float]
-    """When it begins, and less its duration: what holds another event stands before that."""
+    """Begin and negated duration, so that an event comes before the events inside it."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class RankTrace:
-    """What one rank wrote."""
+    """The trace of one rank."""
 
     path: Path
     rank: int
@@ -44,7 +44,7 @@ class RankTrace:
     node: int
     clock_error: float
     about: dict[str, Any]
-    """All that it says about itself: `otherData`."""
+    """The content of `otherData`."""
     calls: list[Call]
     metadata: list[str]
     events: list[TimedEvent]
@@ -60,25 +60,25 @@ class TraceFolder:
     missing: list[int]
     """Ranks without a file."""
     complaints: list[str]
-    """A line for each file that is of no use."""
+    """A line for each file that cannot be used."""
 
 
-class _UselessError(Exception):
-    """Why a file cannot be used."""
+class _UnusableError(Exception):
+    """Says why a file cannot be used."""
 
 
 def read_folder(folder: Path) -> TraceFolder:
-    """All traces in the folder. Raises StrettoError where there are none, or those of several jobs."""
+    """Read all traces in a folder. Raises StrettoError if there are none, or if they are of several jobs."""
     files = _find(folder)
     traces, complaints = [], []
     for rank, path in sorted(files.items()):
         try:
             traces.append(_read(path, rank))
-        except _UselessError as error:
-            complaints.append(f"{path} {error}; rank {rank} is left out: run the job again to have it")
+        except _UnusableError as error:
+            complaints.append(f"{path} {error}; rank {rank} is left out: run the job again to include it")
     if not traces:
         more = f" (and {len(complaints) - 1} more files)" if len(complaints) > 1 else ""
-        raise StrettoError(f"{complaints[0]}{more}: no file is left")
+        raise StrettoError(f"{complaints[0]}{more}: no file is usable")
     _check_one_job(folder, traces)
     missing = [rank for rank in range(traces[0].ranks) if rank not in files]
     return TraceFolder(folder, traces[0].ranks, traces, missing, complaints)
@@ -94,12 +94,12 @@ def _find(folder: Path) -> dict[int, Path]:
         names = {int(match[1]): path for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))}
     except OSError as error:
         raise StrettoError(
-            f"{folder} cannot be read: {error.strerror}; name the folder that STRETTO_TRACE named"
+            f"{folder} cannot be read: {error.strerror}; give the folder that STRETTO_TRACE named"
         ) from None
     if not names:
         raise StrettoError(
             f"{folder} holds no rank-N.json: run the job with STRETTO_TRACE={folder}, "
-            "and let it come to MPI_Finalize, where the files are written"
+            "and let it reach MPI_Finalize, which writes the files"
         )
     return names
 
@@ -120,18 +120,18 @@ def _read(path: Path, rank: int) -> RankTrace:
     try:
         content = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except OSError as error:
-        raise _UselessError(f"cannot be read: {error.strerror}") from None
+        raise _UnusableError(f"cannot be read: {error.strerror}") from None
     except json.JSONDecodeError as error:
-        raise _UselessError(
-            f"is no whole JSON (from line {error.lineno}, column {error.colno} on): "
+        raise _UnusableError(
+            f"is not complete JSON (line {error.lineno}, column {error.colno}): "
             "the job may have been killed, or the disk full, while it was written"
         ) from None
     except (ValueError, RecursionError):
-        raise _UselessError("is no JSON") from None
+        raise _UnusableError("is not JSON") from None
     try:
         return _interpret(path, rank, content)
-    except _UselessError as error:
-        raise _UselessError(f"is no trace of Stretto's: {error}") from None
+    except _UnusableError as error:
+        raise _UnusableError(f"is not a trace by Stretto: {error}") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -142,17 +142,17 @@ def _interpret(path: Path, rank: int, content: Any) -> RankTrace:
     about = _field(_check(content, dict, "the file"), "otherData", dict)
     named = _whole(about, "rank")
     if named != rank:
-        raise _UselessError(f"it says that it is of rank {named}")
+        raise _UnusableError(f"it is of rank {named}")
     ranks, node = _whole(about, "ranks"), _whole(about, "node")
     if rank >= ranks:
-        raise _UselessError(f"it says that it is of rank {rank} of {ranks}")
+        raise _UnusableError(f"it is of rank {rank} of {ranks}")
     trace = RankTrace(path, rank, ranks, node, _number(about, "clock_error_us"), about, [], [], [])
     for event in _field(content, "traceEvents", list):
         _add_event(trace, _check(event, dict, "an event"))
     trace.events.sort(key=lambda event: event.key)
     seen = {(call.communicator, call.sequence) for call in trace.calls}
     if len(seen) < len(trace.calls):
-        raise _UselessError("it has a collective twice, by communicator and sequence")
+        raise _UnusableError("two collectives have the same communicator and sequence")
     return trace
 
 
@@ -184,37 +184,37 @@ def _add_event(trace: RankTrace, event: dict[str, Any]) -> None:
 
 
 def _check(value: Any, kind: type[_Kind], what: str) -> _Kind:
-    # bool is a kind of int.
+    # bool is a subclass of int.
     if not isinstance(value, kind) or isinstance(value, bool):
         names = {int: "a whole number", str: "a text", list: "a list", dict: "an object"}
-        raise _UselessError(f"{what} is not {names[kind]}")
+        raise _UnusableError(f"{what} is not {names[kind]}")
     return value
 
 
 def _field(where: dict[str, Any], key: str, kind: type[_Kind]) -> _Kind:
     if key not in where:
-        raise _UselessError(f"{key} is missing")
+        raise _UnusableError(f"{key} is missing")
     return _check(where[key], kind, key)
 
 
 def _whole(where: dict[str, Any], key: str) -> int:
     value = _field(where, key, int)
     if value < 0:
-        raise _UselessError(f"{key} is {value}")
+        raise _UnusableError(f"{key} is {value}")
     return value
 
 
 def _number(where: dict[str, Any], key: str, *, negative: bool = False) -> float:
     value = where.get(key)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < _NO_TIME:
-        raise _UselessError(f"{key} is not a number" if key in where else f"{key} is missing")
+        raise _UnusableError(f"{key} is not a number" if key in where else f"{key} is missing")
     if value < 0 and not negative:
-        raise _UselessError(f"{key} is {value}")
+        raise _UnusableError(f"{key} is {value}")
     return float(value)
 
 
 def write_merged(traces: Sequence[RankTrace], path: Path) -> int:
-    """Write all events into one file, by time; how many there are, metadata not counted."""
+    """Write all events into one file, ordered by time. Returns their number, without metadata."""
     by_rank = sorted(traces, key=lambda trace: trace.rank)
     about = {
         "stretto": by_rank[0].about.get("stretto"),
@@ -233,7 +233,7 @@ def write_merged(traces: Sequence[RankTrace], path: Path) -> int:
 
 
 def _in_order(by_rank: Sequence[RankTrace]) -> Iterator[str]:
-    """Metadata first, as it has no time; of events that begin at once the longest first, then by rank."""
+    """All events in time order: metadata first, and of simultaneous events the longest, then by rank."""
     for trace in by_rank:
         yield from trace.metadata
     for event in heapq.merge(*(trace.events for trace in by_rank), key=lambda event: event.key):

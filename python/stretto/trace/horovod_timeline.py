@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the timeline that Horovod's rank 0 writes (HOROVOD_TIMELINE, with HOROVOD_TIMELINE_MARK_CYCLES=1).
 
-It is a list of Chrome's trace events that a killed job does not close; each tensor is a process of its own.
-When the background thread finds that all workers have a tensor, its NEGOTIATE_ALLREDUCE ends; then ALLREDUCE
-begins, and within it MPI_ALLREDUCE, at once for all tensors of a message. Of ALLREDUCE's end type and shape
-are told.
+It is a list of Chrome trace events. A killed job does not close the list. Each tensor is a process of its
+own. NEGOTIATE_ALLREDUCE of a tensor ends when the background thread finds that all workers have the tensor.
+Then ALLREDUCE begins, and inside it MPI_ALLREDUCE, at once for all tensors of a message. The end event of
+ALLREDUCE has the tensor's type and shape.
 """
 
 from __future__ import annotations
@@ -26,71 +26,71 @@ _NEGOTIATION, _WHOLE = "NEGOTIATE_ALLREDUCE", "ALLREDUCE"
 _CYCLE = "CYCLE_START"
 _MICROSECOND = 1e-6
 _FEWEST_STEPS = 3
-"""The first tells no beginning, and one is no median."""
+"""The begin of the first step is unknown, and a median needs more than one value."""
 _ELEMENT = re.compile(r"[a-z]*?(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One allreduce of a tensor, in seconds."""
+    """One allreduce of a tensor; times are in seconds."""
 
     after: float
-    """At the last look before, not all workers had it."""
+    """The last cycle in which not all workers had the tensor."""
     by: float
-    """At this look all had."""
+    """The first cycle in which all workers had it."""
     end: float
 
     @property
     def ready(self) -> float:
-        """When all workers had it, as well as is known: between two looks."""
+        """The estimated time at which all workers had the tensor: halfway between the two cycles."""
         return (self.after + self.by) / 2
 
 
 @dataclass(slots=True)
 class Timeline:
-    """All allreduces of a job."""
+    """The allreduces of a job."""
 
     tensors: dict[str, list[Seen]] = field(default_factory=lambda: defaultdict(list))
     sizes: dict[str, int] = field(default_factory=dict)
     """Bytes by tensor."""
     messages: list[list[str]] = field(default_factory=list)
-    """Tensors that were merged into one allreduce."""
+    """The tensors of each merged allreduce."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyGradient:
-    """What all steps together tell of a gradient."""
+    """A gradient, and when it is ready in a step."""
 
     name: str
     bytes: int
     ready: float
-    """Seconds from the beginning of a step, the median of all steps."""
+    """Seconds from the start of a step, as the median over steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A training, as its timeline shows it. A step begins when the gradients before have been summed."""
+    """The steps of a training. A step begins when all gradients of the step before have been summed."""
 
     count: int
     seconds: float
-    """The median."""
+    """Length of a step, as the median over steps."""
     uncertainty: float
-    """Half of the time between two looks, the median over gradients and steps."""
+    """Half the time between two cycles, as the median over gradients and steps."""
     gradients: list[ReadyGradient]
-    """In the order in which they come."""
+    """In the order in which they become ready."""
     messages: dict[int, float]
-    """How many of so many bytes there are in a step."""
+    """Messages per step, by bytes."""
 
 
 def read_timeline(file: Path) -> Timeline:
-    """All that is in it. Raises StrettoError for a file that is none."""
+    """Read a timeline. Raises StrettoError for any other file."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise StrettoError(f"{file} could not be read: {error.strerror}") from None
     events = _parse(text)
     if events is None:
-        raise StrettoError(f"{file} is no timeline of Horovod's: expected a list of trace events")
+        raise StrettoError(f"{file} is not a timeline by Horovod: expected a list of trace events")
     return _interpret(events)
 
 
@@ -108,7 +108,7 @@ def _parse(text: str) -> list[dict[str, Any]] | None:
 
 @dataclass(slots=True)
 class _Open:
-    """What has begun of a tensor and not ended."""
+    """The events of a tensor that have begun and not ended."""
 
     names: list[str] = field(default_factory=list)
     agreed: float | None = None
@@ -120,7 +120,7 @@ def _interpret(events: Sequence[dict[str, Any]]) -> Timeline:
         for one in events
         if one.get("name") == "process_name" and "name" in one.get("args", {})
     }
-    looks = sorted(_time(one) for one in events if one.get("name") == _CYCLE)
+    cycles = sorted(_time(one) for one in events if one.get("name") == _CYCLE)
     timeline = Timeline()
     open_: dict[int, _Open] = defaultdict(_Open)
     message: list[str] = []
@@ -142,7 +142,7 @@ def _interpret(events: Sequence[dict[str, Any]]) -> Timeline:
                 state.agreed = _time(event)
             elif name == _WHOLE and state.agreed is not None:
                 timeline.sizes[tensor] = _bytes(event.get("args", {}))
-                timeline.tensors[tensor].append(_seen(looks, state.agreed, _time(event)))
+                timeline.tensors[tensor].append(_seen(cycles, state.agreed, _time(event)))
     return timeline
 
 
@@ -154,23 +154,26 @@ def _time(event: dict[str, Any]) -> float:
     return float(event["ts"]) * _MICROSECOND
 
 
-def _seen(looks: Sequence[float], agreed: float, end: float) -> Seen:
-    """Without marks of the cycles nothing is known but when they agreed."""
-    place = bisect_right(looks, agreed)
+def _seen(cycles: Sequence[float], agreed: float, end: float) -> Seen:
+    """The two cycles around the agreement; without marks of cycles, the agreement itself."""
+    place = bisect_right(cycles, agreed)
     if place < 2:
         return Seen(agreed, agreed, end)
-    return Seen(looks[place - 2], looks[place - 1], end)
+    return Seen(cycles[place - 2], cycles[place - 1], end)
 
 
 def _bytes(about: dict[str, Any]) -> int:
-    """Of `float32` and `[3, 3, 8, 16]`."""
+    """The bytes of a tensor, from texts such as `float32` and `[3, 3, 8, 16]`."""
     match = _ELEMENT.fullmatch(str(about.get("dtype", "")))
     element = max(1, int(match[1]) // 8) if match else 1
     return element * math.prod(int(one) for one in re.findall(r"\d+", str(about.get("shape", ""))))
 
 
 def steps_of(timeline: Timeline) -> Steps | None:
-    """The training in it: the tensors that come as often as most do, once a step. None if there is none."""
+    """The training steps in a timeline; None if there are too few.
+
+    Gradients are the tensors that occur as often as most tensors do: once per step.
+    """
     often = Counter(len(seen) for seen in timeline.tensors.values())
     if not often:
         return None

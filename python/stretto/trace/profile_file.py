@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto profile` writes: the collectives of a job, and the training in it if there is one."""
+"""The file of `stretto profile`: the collectives of a job, and its training steps if it is a training."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stretto.support.json_files import Number, Part, read_json, validate
+from stretto.support.json_files import Number, Part, file_text, read_json, validate
+from stretto.support.units import format_nodes
 
 FORMAT: Literal["stretto-profile"] = "stretto-profile"
 
@@ -24,7 +26,7 @@ class Spread(Part):
 
 
 class Calls(Part):
-    """Calls of one collective with one number of bytes, carried out one way."""
+    """Calls of one collective with the same size, spec and form."""
 
     collective: str
     spec: str
@@ -33,28 +35,28 @@ class Calls(Part):
     ranks: Count
     bytes: Count
     calls: Count
-    """Of all ranks together these are one."""
+    """How many collectives; a collective counts once, not once per rank."""
     total_bytes: Count
-    """Of one rank."""
+    """Message bytes of one rank, over all these calls."""
     seconds: Spread
     """From the first arrival to the last end."""
     inside: Time
-    """Seconds of all these calls, the mean of ranks."""
+    """Seconds inside all these calls, as the mean over ranks."""
     arrival: Spread
     """Seconds from the first arrival to the last."""
     gap: Spread
-    """Seconds that a rank was outside of collectives before."""
+    """Seconds outside collectives before a call."""
 
 
 class Bin(Part):
-    """Calls of one collective, of `begin` bytes and more and of less than twice as many."""
+    """Calls of one collective with `begin` to `2 * begin - 1` bytes."""
 
     collective: str
     begin: Count
     calls: Count
     total_bytes: Count
     inside: Time
-    """Seconds, the mean of ranks."""
+    """Seconds inside these calls, as the mean over ranks."""
 
 
 class GradientPart(Part):
@@ -63,7 +65,7 @@ class GradientPart(Part):
     name: str
     bytes: Annotated[int, Field(gt=0)]
     ready: Time
-    """Seconds of computing from the beginning of a step."""
+    """Seconds of computation from the start of a step."""
 
 
 class MessagePart(Part):
@@ -74,16 +76,16 @@ class MessagePart(Part):
 
 
 class Training(Part):
-    """Steps that were found in the timeline of a framework."""
+    """The training steps found in a framework's timeline."""
 
     framework: str
     steps: Count
     step_seconds: Time
-    """The median."""
+    """The median over steps."""
     compute_seconds: Time
-    """Until the last gradient is there: an estimate of a step without communication."""
+    """Time until the last gradient is ready: an estimate of a step without communication."""
     uncertainty_seconds: Time
-    """Of when gradients were there."""
+    """How exactly the ready times of gradients are known."""
     gradients: Annotated[list[GradientPart], Field(min_length=1)]
     messages: list[MessagePart]
 
@@ -96,21 +98,27 @@ class Profile(Part):
     ranks: Annotated[int, Field(gt=0)]
     nodes: Annotated[int, Field(gt=0)]
     seconds: Time
-    """From the first call to the end of the last, the mean of ranks."""
+    """From the first call to the end of the last, as the mean over ranks."""
     inside: Time
-    """Of that in collectives."""
+    """The part of `seconds` inside collectives."""
     waiting: Time
-    """And of that for ranks that came later."""
+    """The part of `inside` spent waiting for late ranks."""
     collectives: list[Calls]
     histogram: list[Bin]
     training: Training | None = None
 
     @property
     def share(self) -> float:
-        """The part of the time that was spent in collectives."""
+        """The share of the time that was spent inside collectives."""
         return self.inside / self.seconds if self.seconds > 0 else 0.0
 
 
+def profile_text(profile: Profile, command: Sequence[str]) -> str:
+    """The file's text; `command` is the command line that made it."""
+    where = f"{profile.ranks} ranks on {format_nodes(profile.nodes)}"
+    return file_text(FORMAT, command, where, profile.model_dump())
+
+
 def load_profile(file: Path) -> Profile:
-    """Raises StrettoError for a file that is none."""
+    """Read a profile. Raises StrettoError for any other file."""
     return validate(Profile, read_json(file), file)

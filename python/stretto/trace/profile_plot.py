@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A profile's histograms as a picture."""
+"""Draws the histograms of a profile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stretto.trace.profile_file import Profile
 
 
 def draw_profile(profile: Profile, file: Path) -> None:
-    """Calls and time by powers of two of bytes, as the papers draw the messages of trainings."""
+    """Draw calls and time by message size, in bins of powers of two."""
     begins = sorted({float(one.begin) for one in profile.histogram})
     calls: dict[str, dict[float, float]] = defaultdict(lambda: dict.fromkeys(begins, 0.0))
     times: dict[str, dict[float, float]] = defaultdict(lambda: dict.fromkeys(begins, 0.0))
@@ -22,7 +22,7 @@ def draw_profile(profile: Profile, file: Path) -> None:
         times[one.collective][one.begin] += one.inside
     panels = [
         Panel("calls", calls, SIZE, Axis("calls", Scale.LOG), bars=True),
-        Panel("time", times, SIZE, Axis("seconds, mean of ranks", Scale.LOG), bars=True),
+        Panel("time", times, SIZE, Axis("seconds, mean over ranks", Scale.LOG), bars=True),
     ]
     title = (
         f"{profile.ranks} ranks on {format_nodes(profile.nodes)}, {100 * profile.share:.0f} % of "

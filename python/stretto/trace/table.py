@@ -1,18 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto trace` prints: tables and lines for people."""
+"""Prints the summary of a trace: tables, and notes on how to read them."""
 
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from stretto.support.console import console_for
 from stretto.support.units import format_bytes, seconds_unit, three_digits
 from stretto.trace.analysis import BLOCKING, Collective, Late, Totals
 from stretto.trace.files import TraceFolder
+from stretto.trace.summary import Summary
+
+
+def print_problems(folder: TraceFolder) -> None:
+    """Print a line on standard error for each file that cannot be used, and one for missing ranks."""
+    for line in [*folder.complaints, *([missing_text(folder.missing)] if folder.missing else [])]:
+        print(f"stretto: {line}", file=sys.stderr)
+
+
+def print_summary(summary: Summary) -> None:
+    """Print tables of slow collectives and late ranks, the totals, and notes."""
+    tables = [slowest_table(summary.slowest)] if summary.slowest else []
+    if summary.late:
+        tables.append(late_table(summary.late, {one.rank: one.node for one in summary.folder.traces}))
+    console = console_for(*tables)
+    for table in tables:
+        console.print(table)
+    console.print(totals_line(summary.totals), markup=False, highlight=False, soft_wrap=True)
+    for line in notes(summary.folder, summary.totals, summary.late) if summary.slowest else []:
+        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def _time(microseconds: float) -> str:
@@ -31,7 +53,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _ranks_text(ranks: Sequence[int]) -> str:
-    """`3`, or `1, 4-7`."""
+    """Ranks as text, with runs shortened: `1, 4-7`."""
     runs: list[list[int]] = []
     for rank in ranks:
         if runs and rank == runs[-1][-1] + 1:
@@ -42,7 +64,7 @@ def _ranks_text(ranks: Sequence[int]) -> str:
 
 
 def missing_text(ranks: Sequence[int]) -> str:
-    """What is known of ranks without a file."""
+    """A line about the ranks that left no file."""
     ranks_text = _ranks_text(ranks)
     if len(ranks) == 1:
         return f"rank {ranks_text} left no trace: it may have been killed before MPI_Finalize"
@@ -61,7 +83,7 @@ def _two_lines(above: str, below: str) -> Text:
 
 
 def slowest_table(collectives: Sequence[Collective]) -> Table:
-    """Two lines a collective, as there is much to say."""
+    """The slowest collectives, in two lines each."""
     table = _table("slowest collectives, by the work after the last arrival")
     table.add_column("collective", overflow="fold")
     table.add_column("message, spec", overflow="fold")
@@ -84,7 +106,7 @@ def slowest_table(collectives: Sequence[Collective]) -> Table:
 
 
 def late_table(late: Sequence[Late], node_of: dict[int, int]) -> Table:
-    """A line a rank that was late."""
+    """The late ranks, in a line each."""
     table = _table("ranks that came last")
     for title in ("rank", "node", "last", "waited for it", "alone"):
         table.add_column(title, justify="right", no_wrap=True)
@@ -104,7 +126,7 @@ def late_table(late: Sequence[Late], node_of: dict[int, int]) -> Table:
 
 
 def totals_line(totals: Totals) -> str:
-    """Collectives, time in them, and how much of it is waiting."""
+    """A line with the number of collectives, the time inside them, and the share of waiting."""
     times = list(totals.inside.values())
     low, high = _time(min(times)), _time(max(times))
     spread = f" ({low} to {high})" if low != high else ""
@@ -116,32 +138,35 @@ def totals_line(totals: Totals) -> str:
 
 
 def notes(folder: TraceFolder, totals: Totals, late: Sequence[Late]) -> list[str]:
-    """What must be known to read the tables."""
+    """What a reader must know to understand the tables."""
     lines = [
         "wait: from the first arrival to the last; work: from there to the last end",
         "last: the rank that arrived last, and how much later than the median",
     ]
     if late:
-        lines.append("waited for it: by the other ranks together; alone: while all others were there already")
+        lines.append(
+            "waited for it: waiting time of all other ranks together; alone: the part in which only this "
+            "rank was missing"
+        )
     if any(one.rank is None for one in late):
-        lines.append("several: the last ranks came so close together that none of them can be named")
+        lines.append("several: the last ranks arrived too close together to tell which was the last")
     if len(folder.traces) > 1:
         error = max(trace.clock_error for trace in folder.traces)
         lines.append(
-            f"clocks are known to {_time(error)} or better; a rank counts as late only beyond that"
+            f"clocks agree to within {_time(error)}; a rank counts as late only beyond that"
             if error
-            else "all clocks are taken as exact"
+            else "all clocks are assumed to be exact"
         )
     if totals.incomplete:
         what = _count(totals.incomplete, "collective")
-        lines.append(f"{what} without all ranks' traces: a rank without one may have been the last")
+        lines.append(f"{what} without the traces of all ranks: a rank without a trace may have been the last")
     if totals.overlapping:
         what = _count(totals.overlapping, "collective")
-        lines.append(f"{what} not blocking: their time may have been spent computing")
+        lines.append(f"{what} not blocking: the ranks may have computed meanwhile")
     if totals.contradictions:
         what = _count(totals.contradictions, "collective")
         lines.append(
-            f"in {what} a rank had its result before another began: "
-            "the clocks are further apart than that, so do not trust the waiting"
+            f"in {what} a rank had its result before another rank began: "
+            "the clock errors are larger than stated, so do not trust the waiting times"
         )
     return lines

@@ -14,8 +14,8 @@ from stretto.support.errors import StrettoError
 from stretto.trace.analysis import Call
 from stretto.trace.files import RankTrace, TraceFolder
 from stretto.trace.horovod_timeline import read_timeline, steps_of
-from stretto.trace.profile import make_profile
 from stretto.trace.profile_file import Profile, load_profile
+from stretto.trace.profile_summary import make_profile
 
 if TYPE_CHECKING:
     from tests.python.conftest import Runner
@@ -115,7 +115,7 @@ def test_two_steps_are_too_few(tmp_path: Path) -> None:
 def test_what_is_no_timeline(tmp_path: Path, text: str) -> None:
     file = tmp_path / "timeline.json"
     file.write_text(text)
-    with pytest.raises(StrettoError, match="is no timeline of Horovod's"):
+    with pytest.raises(StrettoError, match="is not a timeline by Horovod"):
         read_timeline(file)
 
 
@@ -195,7 +195,7 @@ def test_a_program_that_fails_is_shown_all_the_same(mpi: Runner, tmp_path: Path)
     check_calls(Profile.model_validate(json.loads(result.stdout)))
     early = run_profile(mpi, tmp_path, program="early")
     assert early.exit_code == 4
-    assert "no rank came to MPI_Finalize" in early.stderr
+    assert "no rank reached MPI_Finalize" in early.stderr
 
 
 def test_a_program_without_mpi(mpi: Runner, tmp_path: Path) -> None:

@@ -313,8 +313,8 @@ def test_a_file_cut_off_anywhere_is_named_and_the_others_are_used(data: st.DataO
         found = read_folder(folder)
     assert [trace.rank for trace in found.traces] == [0]
     (complaint,) = found.complaints
-    assert complaint.startswith(f"{path} is no whole JSON")
-    assert complaint.endswith("rank 1 is left out: run the job again to have it")
+    assert complaint.startswith(f"{path} is not complete JSON")
+    assert complaint.endswith("rank 1 is left out: run the job again to include it")
     assert "\n" not in complaint
     assert found.missing == [2]
 
@@ -322,11 +322,11 @@ def test_a_file_cut_off_anywhere_is_named_and_the_others_are_used(data: st.DataO
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", "is no trace of Stretto's: the file is not an object"),
-        ("{}", "is no trace of Stretto's: otherData is missing"),
-        ("\xff", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
-        ('{"a": NaN}', "is no JSON"),
+        ("[]", "is not a trace by Stretto: the file is not an object"),
+        ("{}", "is not a trace by Stretto: otherData is missing"),
+        ("\xff", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ('{"a": NaN}', "is not JSON"),
     ],
 )
 def test_files_that_are_something_else(job: Path, text: str, message: str) -> None:
@@ -334,7 +334,7 @@ def test_files_that_are_something_else(job: Path, text: str, message: str) -> No
     found = read_folder(job)
     assert [trace.rank for trace in found.traces] == [0, 2]
     assert found.complaints == [
-        f"{job}/rank-1.json {message}; rank 1 is left out: run the job again to have it"
+        f"{job}/rank-1.json {message}; rank 1 is left out: run the job again to include it"
     ]
     assert found.missing == []
 
@@ -342,8 +342,8 @@ def test_files_that_are_something_else(job: Path, text: str, message: str) -> No
 @pytest.mark.parametrize(
     ("about", "change", "message"),
     [
-        ({"rank": 2}, {}, "it says that it is of rank 2"),
-        ({"ranks": 1}, {}, "it says that it is of rank 1 of 1"),
+        ({"rank": 2}, {}, "it is of rank 2"),
+        ({"ranks": 1}, {}, "it is of rank 1 of 1"),
         ({"ranks": "3"}, {}, "ranks is not a whole number"),
         ({"ranks": True}, {}, "ranks is not a whole number"),
         ({"clock_error_us": None}, {}, "clock_error_us is not a number"),
@@ -353,7 +353,7 @@ def test_files_that_are_something_else(job: Path, text: str, message: str) -> No
         ({}, {"dur": -1}, "dur is -1"),
         ({}, {"name": 3}, "name is not a text"),
         ({}, {"args": {}}, "spec is missing"),
-        ({}, {"args": JOB[1][1]["args"]}, "it has a collective twice, by communicator and sequence"),
+        ({}, {"args": JOB[1][1]["args"]}, "two collectives have the same communicator and sequence"),
     ],
 )
 def test_traces_that_make_no_sense(
@@ -361,7 +361,7 @@ def test_traces_that_make_no_sense(
 ) -> None:
     write(job, 1, [JOB[1][0] | change, *JOB[1][1:]], about)
     (complaint,) = read_folder(job).complaints
-    assert complaint.startswith(f"{job}/rank-1.json is no trace of Stretto's: {message}; rank 1 is left out")
+    assert complaint.startswith(f"{job}/rank-1.json is not a trace by Stretto: {message}; rank 1 is left out")
 
 
 def test_a_file_that_cannot_be_read(job: Path) -> None:
@@ -469,12 +469,12 @@ def test_what_is_lacking_is_said_and_the_rest_is_used(job: Path) -> None:
     shown = runner.invoke(app, ["trace", str(job)])
     assert shown.exit_code == 0
     assert shown.stderr == "stretto: rank 1 left no trace: it may have been killed before MPI_Finalize\n"
-    assert "3 collectives without all ranks' traces" in shown.stdout
+    assert "3 collectives without the traces of all ranks" in shown.stdout
     write(job, 1, JOB[1])
     (job / "rank-2.json").write_text("")
     shown = runner.invoke(app, ["trace", str(job), "--json"])
     assert shown.exit_code == 1
-    assert shown.stderr.startswith(f"stretto: {job}/rank-2.json is no whole JSON")
+    assert shown.stderr.startswith(f"stretto: {job}/rank-2.json is not complete JSON")
     assert json.loads(shown.stdout)["complaints"] == [shown.stderr.removeprefix("stretto: ").rstrip("\n")]
 
 
@@ -483,7 +483,7 @@ def test_overlapping_collectives_and_wrong_clocks_are_noted(tmp_path: Path) -> N
     write(tmp_path, 1, [event(1, 0, 500, 600, ranks=2, form="non-blocking")], {"ranks": 2})
     shown = CliRunner().invoke(app, ["trace", str(tmp_path)])
     assert "1 collective not blocking" in shown.stdout
-    assert "in 1 collective a rank had its result before another began" in shown.stdout
+    assert "in 1 collective a rank had its result before another rank began" in shown.stdout
 
 
 def test_a_job_without_collectives(tmp_path: Path) -> None:
@@ -498,10 +498,10 @@ def test_a_job_without_collectives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{}/nowhere"], "{}/nowhere cannot be read: No such file or directory; name the folder"),
+        (["{}/nowhere"], "{}/nowhere cannot be read: No such file or directory; give the folder"),
         (["{}/a"], "{}/a cannot be read: Not a directory"),
         (["{}/empty"], "{}/empty holds no rank-N.json: run the job with STRETTO_TRACE={}/empty"),
-        (["{}/bad"], "{}/bad/rank-0.json is no whole JSON"),
+        (["{}/bad"], "{}/bad/rank-0.json is not complete JSON"),
         (["{}/job", "-o", "{}/job/rank-7.json"], "--output {}/job/rank-7.json: a rank's own trace"),
         (["{}/job", "-o", "{}/nowhere/b"], "{}/nowhere/b: there is no folder {}/nowhere"),
         (["{}/job", "--top", "0"], "--top"),

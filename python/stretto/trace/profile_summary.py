@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile of a job, from what its ranks traced and what its framework told."""
+"""Makes the profile of a job from the traces of its ranks and the timeline of its framework."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HIGH = 0.95
 
 
 def make_profile(found: TraceFolder, training: Steps | None) -> Profile:
-    """Of what the ranks left."""
+    """The profile of a traced job, with its training steps if there are any."""
     collectives = join(call for one in found.traces for call in one.calls)
     totals = sum_up(collectives, (one.rank for one in found.traces))
     gaps = _gaps(call for one in found.traces for call in one.calls)
@@ -51,7 +51,7 @@ def _span(calls: Sequence[Call]) -> float:
 
 
 def _gaps(calls: Iterable[Call]) -> dict[tuple[int, str, int], float]:
-    """How long a rank was outside of collectives before each call, but its first."""
+    """Microseconds that each rank spent outside collectives before each of its calls but the first."""
     of_rank: dict[int, list[Call]] = defaultdict(list)
     for call in calls:
         of_rank[call.rank].append(call)
@@ -68,7 +68,7 @@ def _gaps(calls: Iterable[Call]) -> dict[tuple[int, str, int], float]:
 
 
 def _inside(collectives: Iterable[Collective]) -> float:
-    """Seconds of all of them, the mean of their ranks."""
+    """Seconds inside these collectives, as the mean over ranks."""
     return sum(
         statistics.fmean(call.end - call.begin for call in one.calls) * _MICROSECOND for one in collectives
     )
@@ -118,7 +118,7 @@ def _histogram(collectives: Iterable[Collective]) -> list[Bin]:
 
 
 def _spread(microseconds: Sequence[float]) -> Spread:
-    """The 95th percentile is the least that no more than 5 % exceed."""
+    """Median and 95th percentile, which at most 5 % of the values exceed."""
     if not microseconds:
         return Spread(median=0.0, p95=0.0)
     ascending = sorted(microseconds)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program with tracing and Horovod's timeline switched on, and reads what it recorded."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stretto.launch import jobs
+from stretto.launch.run import UnknownLauncherError, command
+from stretto.support.errors import StrettoError
+from stretto.support.interruption import INTERRUPTIONS, exit_status_of
+from stretto.trace.files import TraceFolder, read_folder
+from stretto.trace.horovod_timeline import Steps, read_timeline, steps_of
+
+_GRACE_SECONDS = 10.0
+"""How long an interrupted program may take to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledRun:
+    """A program that was run, and what it recorded."""
+
+    status: int
+    """The program's exit status."""
+    folder: TraceFolder
+    training: Steps | None
+    """The training steps in Horovod's timeline; None without a timeline."""
+
+
+class NothingRecordedError(StrettoError):
+    """The program failed before any rank wrote its trace; the command ends with the program's status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("no rank reached MPI_Finalize, so nothing was recorded")
+        self.status = status
+
+
+def run_profiled(program: Sequence[str], specs: Sequence[str], mpi_name: str | None) -> ProfiledRun:
+    """Run the program. Raises StrettoError if no rank left a trace."""
+    with tempfile.TemporaryDirectory(prefix="stretto-profile-") as name:
+        return _run(program, specs, mpi_name, Path(name))
+
+
+def _run(program: Sequence[str], specs: Sequence[str], mpi_name: str | None, folder: Path) -> ProfiledRun:
+    traces, timeline = folder / "traces", folder / "timeline.json"
+    traces.mkdir()
+    try:
+        line = command(
+            program,
+            os.environ | {"STRETTO_TRACE": str(traces)},
+            specs=specs,
+            others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
+            mpi_name=mpi_name,
+        )
+    except UnknownLauncherError as error:
+        raise _by_hand(error, traces, timeline) from None
+    try:
+        # Processes that the program leaves running on purpose are not ours to end.
+        with jobs.start(line, stdin=None, stdout=None, sweeps=False, grace_seconds=_GRACE_SECONDS) as process:
+            status = process.wait()
+    except INTERRUPTIONS as ended:
+        status = exit_status_of(ended)
+    if not any(traces.iterdir()):
+        if status:
+            raise NothingRecordedError(status)
+        raise StrettoError(
+            f"{program[0]} ended, but no rank left a trace here: either it does not use MPI, or its nodes do "
+            f"not share {folder.parent}; set TMPDIR to a folder that they share"
+        )
+    steps = steps_of(read_timeline(timeline)) if timeline.exists() else None
+    return ProfiledRun(status, read_folder(traces), steps)
+
+
+def _by_hand(error: UnknownLauncherError, traces: Path, timeline: Path) -> UnknownLauncherError:
+    """The same advice, with a trace folder that outlives this command."""
+    lasting = Path.cwd() / "stretto-trace"
+    advice = [line for line in error.exports if str(timeline) not in line and "HOROVOD" not in line]
+    return UnknownLauncherError(
+        str(error),
+        [
+            f"mkdir -p {shlex.quote(str(lasting))}  # all nodes must see it",
+            *(line.replace(str(traces), str(lasting)) for line in advice),
+            f"# when the job has ended: stretto trace {shlex.quote(str(lasting))}",
+        ],
+    )

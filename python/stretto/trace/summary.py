@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The summary of a job's traces: its slowest collectives, its late ranks, and its totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stretto.trace.analysis import Collective, Late, Totals, join, late_ranks, slowest, sum_up
+from stretto.trace.files import TraceFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What `stretto trace` prints."""
+
+    folder: TraceFolder
+    slowest: list[Collective]
+    late: list[Late]
+    totals: Totals
+
+
+def summarize(folder: TraceFolder, top: int) -> Summary:
+    """Join the calls of all ranks, and keep the `top` slowest collectives."""
+    collectives = join(call for one in folder.traces for call in one.calls)
+    totals = sum_up(collectives, (one.rank for one in folder.traces))
+    return Summary(folder, slowest(collectives, top), late_ranks(collectives), totals)
+
+
+def summary_json(summary: Summary, merged: Path, events: int) -> dict[str, Any]:
+    """The summary as JSON, with the merged file and the number of its events."""
+    found, totals = summary.folder, summary.totals
+    return {
+        "folder": str(found.path),
+        "trace": str(merged),
+        "events": events,
+        "ranks": found.ranks,
+        "missing": found.missing,
+        "complaints": found.complaints,
+        "clock_error_us": max(one.clock_error for one in found.traces),
+        "totals": {
+            "collectives": totals.collectives,
+            "incomplete": totals.incomplete,
+            "overlapping": totals.overlapping,
+            "contradictions": totals.contradictions,
+            "waiting_share": totals.waiting_share,
+            "by_rank": [
+                {"rank": rank, "inside_us": totals.inside[rank], "waiting_us": totals.waiting[rank]}
+                for rank in totals.inside
+            ],
+        },
+        "slowest": [_collective_json(one) for one in summary.slowest],
+        "late": [_late_json(one) for one in summary.late],
+    }
+
+
+def _late_json(one: Late) -> dict[str, Any]:
+    worst = one.worst.last
+    return {
+        "rank": one.rank,
+        "collectives": one.collectives,
+        "times": one.times,
+        "waited_us": one.waited,
+        "waited_alone_us": one.waited_alone,
+        "worst": {"communicator": worst.communicator, "sequence": worst.sequence},
+    }
+
+
+def _collective_json(one: Collective) -> dict[str, Any]:
+    call = one.last
+    return {
+        "collective": call.name,
+        "sequence": call.sequence,
+        "communicator": call.communicator,
+        "bytes": call.bytes,
+        "spec": call.spec,
+        "form": call.form,
+        "ranks": call.ranks,
+        "traced_ranks": len(one.calls),
+        "begin_us": one.begin,
+        "total_us": one.total,
+        "work_us": one.work,
+        "wait_us": one.wait,
+        "wait_share": one.wait_share,
+        "last_rank": call.rank,
+        "lateness_us": one.lateness,
+    }
