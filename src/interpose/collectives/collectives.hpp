@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "interpose/session/call_traits.hpp"
+#include "interpose/dispatch/form.hpp"
 
 namespace stretto {
 

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "interpose/dispatch/form.hpp"
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/call_traits.hpp"
 
 namespace stretto {
 

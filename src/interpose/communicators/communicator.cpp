@@ -13,7 +13,6 @@
 #include "engine/native_execution.hpp"
 #include "interpose/communicators/returned_errors.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/entry.hpp"
 #include "interpose/session/session.hpp"
 #include "threads/immortal.hpp"
 
@@ -289,12 +288,6 @@ void wait_until_opened(MPI_Comm comm) {
     wait_until([&] { return !state->is_opening(); });
   }
 }
-
-STRETTO_TAKE_OVER(Comm_free, (void* comm), {
-  auto* handle = static_cast<MPI_Comm*>(comm);
-  if (handle != nullptr && !next.was_looked_at()) wait_until_opened(*handle);
-  return next(comm);
-})
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
   *flag = 0;

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/operations/run_operation.hpp"
 #include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
 
 namespace stretto {
 namespace {
@@ -144,7 +145,7 @@ std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, c
   if (state->channel()->may_be_refused() && !wait_for_channel(*state, state->channel(), traits, spec)) {
     return nullptr;
   }
-  using Own = OwnOperation<Comparison>;
+  using Own = OperationWithMessage<Comparison>;
   const auto make = [&] { return Comparison(own, state, sequence); };
   auto kept = std::make_shared<Own>(make, ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null},
                                     state, of_facts, bruck, Face::non_blocking);

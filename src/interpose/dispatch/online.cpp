@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "interpose/communicators/learners.hpp"
-#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/dispatch/choice.hpp"
+#include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"

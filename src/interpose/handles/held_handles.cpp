@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "engine/element.hpp"
-#include "interpose/handles/known_operation.hpp"
-#include "interpose/session/entry.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
@@ -58,9 +56,8 @@ bool remove(Handle handle) {
   return is_freed;
 }
 
-/// The program frees it; false: it is not held, and so the library's to free.
 template <typename Handle>
-bool put_off(Handle handle) {
+bool postpone_free(Handle handle) {
   if (all_held == 0) return false;
   const std::lock_guard lock(mutex);
   const auto found = held<Handle>().find(handle);
@@ -107,26 +104,12 @@ void HeldHandles::hold_op(MPI_Op op) {
   add(op);
 }
 
-STRETTO_TAKE_OVER(Type_free, (void* datatype), {
-  auto* handle = static_cast<MPI_Datatype*>(datatype);
-  if (handle != nullptr) forget_datatype(*handle);
-  free_left_handles();
-  if (handle != nullptr && put_off(*handle)) {
-    *handle = mpi.datatype_null;
-    return MPI_SUCCESS;
-  }
-  return next(datatype);
-})
+bool postpone_datatype_free(MPI_Datatype datatype) {
+  return postpone_free(datatype);
+}
 
-STRETTO_TAKE_OVER(Op_free, (void* op), {
-  auto* handle = static_cast<MPI_Op*>(op);
-  if (handle != nullptr) forget_operation(*handle);
-  free_left_handles();
-  if (handle != nullptr && put_off(*handle)) {
-    *handle = mpi.op_null;
-    return MPI_SUCCESS;
-  }
-  return next(op);
-})
+bool postpone_op_free(MPI_Op op) {
+  return postpone_free(op);
+}
 
 }  // namespace stretto

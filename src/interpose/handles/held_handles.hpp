@@ -26,6 +26,11 @@ class HeldHandles {
   std::vector<MPI_Op> ops_;
 };
 
+/// The program frees a handle. Returns whether that is put off until nothing holds it any more; if not, the
+/// library must free it.
+bool postpone_datatype_free(MPI_Datatype datatype);
+bool postpone_op_free(MPI_Op op);
+
 /// To be called by threads of the program while they are in MPI. A few nanoseconds if there are none.
 void free_left_handles();
 

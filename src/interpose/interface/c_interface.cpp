@@ -4,7 +4,7 @@
 #include <string>
 
 #include "interpose/collectives/collective_forms.hpp"
-#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/dispatch/choice.hpp"
 #include "interpose/handles/known_operation.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "stretto/stretto.h"

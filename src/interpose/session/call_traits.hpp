@@ -2,14 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
 
-#include "engine/mpi.hpp"
 #include "schedule/topology.hpp"
 #include "select/rule.hpp"
-#include "select/spec.hpp"
 
 namespace stretto {
 
@@ -43,28 +38,5 @@ inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Fa
           .commutative = traits.commutative,
           .face = face};
 }
-
-class Communicator;
-class LearningCall;
-
-/// A call that the library carries out.
-struct LibraryCall {
-  CallTraits traits;
-  std::shared_ptr<Communicator> state;
-  std::uint64_t sequence = 0;
-};
-
-/// How the program makes a call, and what is to be told of it if it turns out to be the library's.
-struct Form {
-  Face face = Face::blocking;
-  /// Where the program wants the request of a call that is not blocking.
-  MPI_Request* request = nullptr;
-  /// Empty: the choice.
-  std::optional<Spec> forced = std::nullopt;
-  /// Set when the library carries it out, and that is to be told of (STRETTO_STATS and others).
-  std::optional<LibraryCall> told = std::nullopt;
-  /// Set when the library carries it out, and something is learned by it (STRETTO_ONLINE).
-  std::shared_ptr<LearningCall> learning = nullptr;
-};
 
 }  // namespace stretto

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/dispatch/choice.hpp"
+
+#include <string_view>
+
+#include "interpose/session/session.hpp"
+#include "select/rule.hpp"
+
+namespace stretto {
+
+std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology) {
+  const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
+  if (spec.is_native()) {
+    return reproducible ? "is not reproducible, which STRETTO_REPRODUCIBLE asks for" : "";
+  }
+  if (!traits.commutative && !keeps_order(spec.recipe, topology, traits.root)) {
+    return "does not keep rank order on " + std::to_string(topology.ranks()) +
+           " ranks, which an operation that does not commute needs";
+  }
+  if (reproducible && !has_fixed_tree(spec.recipe, topology, traits.root)) {
+    return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE asks for";
+  }
+  const Algorithm& algorithm = *spec.recipe.algorithm;
+  const std::string_view misfit = algorithm.misfit(task_of(spec.recipe, topology, traits.root));
+  if (!misfit.empty()) return "does not fit: " + std::string(misfit);
+  if (algorithm.stays_whole() && traits.bytes > Pipelining::most_segment_bytes) {
+    return "sends runs of blocks, which cannot be cut, so it takes at most 1 GiB";
+  }
+  return {};
+}
+
+namespace {
+
+Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face face) {
+  const CallShape shape = shape_of(traits, topology, face);
+  const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
+  if (reproducible) return choose_reproducible(shape);
+  return session.must_be_own(face) ? choose_own(shape) : choose(shape);
+}
+
+/// nullptr where the table says nothing, or what cannot serve this call.
+const Table::Row* find_in_table(const Communicator& state, const CallTraits& traits, Face face) {
+  if (state.table_shape() == nullptr) return nullptr;
+  const Table::Row* row = state.table_shape()->find(traits.collective, face, traits.bytes);
+  if (row == nullptr) return nullptr;
+  if (row->spec.is_native() && session.must_be_own(face)) return nullptr;
+  return find_misfit(row->spec, traits, state.topology()).empty() ? row : nullptr;
+}
+
+/// A reduction by an operation of the program's is not: the program blocks in functions of the library's,
+/// where only another thread could take it further, and that one may not run the program's operation.
+bool may_be_in_background(const CallTraits& traits) {
+  return session.non_blocking && (!traits.calls_program || session.settings.progress_thread);
+}
+
+void remark_on_background() {
+  if (session.non_blocking) {
+    complain_once_on_rank_0(
+        "non-blocking reductions by an operation of the program's are left to the MPI library: no other "
+        "thread may run it; set STRETTO_PROGRESS_THREAD=1 if any thread may");
+  } else {
+    complain_once_on_rank_0(std::string("non-blocking calls are left to the MPI library: ") +
+                            reason_of(session.background));
+  }
+}
+
+}  // namespace
+
+std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form) {
+  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
+  // on others.
+  if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
+  const bool is_blocking = form.face == Face::blocking;
+  if (!is_blocking && !may_be_in_background(traits)) {
+    const std::optional<Spec>& wanted =
+        form.forced ? form.forced : session.forced_for(traits.collective, traits.bytes);
+    if (wanted && !wanted->is_native()) remark_on_background();
+    return Spec{};
+  }
+  std::optional<Spec> spec = choose_spec(state, traits, form.face, form.forced);
+  if (!spec || !spec->is_native()) return spec;
+  // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
+  const bool may_be_cut = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
+  return may_be_cut ? spec : Spec{};
+}
+
+std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
+                                const std::optional<Spec>& forced) {
+  const std::optional<Spec>& wanted = forced ? forced : session.forced_for(traits.collective, traits.bytes);
+  const Topology& topology = state.topology();
+  if (!wanted) {
+    const Table::Row* tuned = find_in_table(state, traits, face);
+    return tuned != nullptr ? tuned->spec : choose_by_rule(traits, topology, face);
+  }
+  const std::string misfit = find_misfit(*wanted, traits, topology);
+  if (misfit.empty()) return wanted;
+  const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
+  const Spec instead = reproducible ? choose_by_rule(traits, topology, face) : Spec{};
+  complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
+                          (session.settings.strict ? "the call fails (STRETTO_STRICT)"
+                           : reproducible          ? to_string(instead) + " is used"
+                                                   : "the MPI library's own is used"));
+  if (session.settings.strict) return std::nullopt;
+  return instead;
+}
+
+std::string choice_text(const Communicator& state, const CallTraits& traits, Face face) {
+  const Spec spec = choose_spec(state, traits, face, std::nullopt).value_or(Spec{});
+  const bool by_table = !session.forced_for(traits.collective, traits.bytes);
+  const Table::Row* tuned = by_table ? find_in_table(state, traits, face) : nullptr;
+  const bool is_named = tuned != nullptr && !tuned->library.empty();
+  return is_named ? "native(" + tuned->library + ")" : to_string(spec);
+}
+
+}  // namespace stretto

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that make and free the program's handles.
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/handles/held_handles.hpp"
+#include "interpose/handles/known_operation.hpp"
+#include "interpose/session/entry.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+
+// MPI_Op_create_c is left alone: nothing is known of functions with large counts, and a program may look
+// whether the library has it. Fortran's layers come here with a function of Fortran.
+STRETTO_TAKE_OVER(Op_create, (void* function, int commute, void* op), {
+  const int result = next(function, commute, op);
+  if (result == MPI_SUCCESS && session.active && !next.was_looked_at()) {
+    note_operation(*static_cast<MPI_Op*>(op), function);
+  }
+  return result;
+})
+
+STRETTO_TAKE_OVER(Type_free, (void* datatype), {
+  auto* handle = static_cast<MPI_Datatype*>(datatype);
+  if (handle != nullptr) forget_datatype(*handle);
+  free_left_handles();
+  if (handle != nullptr && postpone_datatype_free(*handle)) {
+    *handle = mpi.datatype_null;
+    return MPI_SUCCESS;
+  }
+  return next(datatype);
+})
+
+STRETTO_TAKE_OVER(Op_free, (void* op), {
+  auto* handle = static_cast<MPI_Op*>(op);
+  if (handle != nullptr) forget_operation(*handle);
+  free_left_handles();
+  if (handle != nullptr && postpone_op_free(*handle)) {
+    *handle = mpi.op_null;
+    return MPI_SUCCESS;
+  }
+  return next(op);
+})
+
+STRETTO_TAKE_OVER(Comm_free, (void* comm), {
+  auto* handle = static_cast<MPI_Comm*>(comm);
+  if (handle != nullptr && !next.was_looked_at()) wait_until_opened(*handle);
+  return next(comm);
+})
+
+}  // namespace stretto

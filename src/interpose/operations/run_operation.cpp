@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/operations/run_operation.hpp"
+
+#include "interpose/operations/requests.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+#include "threads/time_slice.hpp"
+
+namespace stretto {
+
+bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel, const CallTraits& traits,
+                      const Spec& spec) {
+  Channel::State now = channel->progress();
+  if (now == Channel::State::open) return true;
+  const AwaitedCall awaited(state, traits, spec);
+  wait_until([&] { return (now = channel->progress()) != Channel::State::opening; });
+  if (now == Channel::State::open) return true;
+  state.refuse_channel();
+  // What kept the ranks from agreeing is what the library's own call will tell.
+  if (channel->error() != MPI_SUCCESS) return false;
+  complain_once_on_rank_0(
+      "the MPI library has no tag left for the collectives of another communicator; the library's own are "
+      "used on it");
+  return false;
+}
+
+int run(Operation& operation) {
+  note_thread_that_communicates(true);
+  operation.start();
+  wait_until([&] { return operation.ended(); },
+             [&] {
+               const bool any = operation.progress();
+               return make_progress() || any;
+             });
+  return operation.report_error();
+}
+
+void hand_over(std::shared_ptr<Operation> operation, Face face, MPI_Request* request) {
+  if (face == Face::non_blocking) {
+    operation->start();
+    if (!operation->ended()) add_outstanding(operation);
+  }
+  *request = make_request(std::move(operation), face == Face::persistent);
+}
+
+}  // namespace stretto
