@@ -3,10 +3,14 @@
 // where calls go on to; `rest` is what a form has beyond the blocking one: an info, a request.
 #pragma once
 
-#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/native_call.hpp"
+#include "interpose/collectives/signatures.hpp"
 #include "interpose/handles/short_types.hpp"
 #include "interpose/operations/requests.hpp"
 #include "interpose/progress/progress.hpp"
@@ -21,16 +25,15 @@ bool is_looked_at(const Next& next) {
   return session.active.load(std::memory_order_acquire) && !next.was_looked_at();
 }
 
-inline int refuse_count(RawHandle comm) {
-  mpi.Comm_call_errhandler(from_raw<MPI_Comm>(comm), MPI_ERR_COUNT);
+inline int refuse_count(MPI_Comm comm) {
+  mpi.Comm_call_errhandler(comm, MPI_ERR_COUNT);
   return MPI_ERR_COUNT;
 }
 
 /// To be called before the library gets a reduction in the background.
-inline void note_background_reduction(RawHandle op) {
+inline void note_background_reduction(RawOp op) {
   if (!session.active || !session.non_blocking) return;
-  const auto handle = from_raw<MPI_Op>(op);
-  if (is_program_operation(handle) && !is_short_operation(handle)) guard_program_functions();
+  if (is_program_operation(op) && !is_short_operation(op)) guard_program_functions();
 }
 
 template <typename Next, typename... Arguments>
@@ -46,83 +49,36 @@ int call_library(const Next& next, const Form& form, Arguments... arguments) {
   return result;
 }
 
-template <typename Next, typename Count, typename... Rest>
-int allreduce(const Next& next, Form form, const void* sendbuf, void* recvbuf, Count count,
-              RawHandle datatype, RawHandle op, RawHandle comm, Rest... rest) {
+/// Carries a call out by Stretto if attempt(form) gives a result, and else by the library.
+template <typename Next, typename Attempt, typename... Arguments>
+int make_call(const Next& next, Form form, const Attempt& attempt, Arguments... arguments) {
   if (is_looked_at(next)) {
-    if (const auto result = try_allreduce(form, sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
-                                          from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm)))
-      return *result;
+    if (const std::optional<int> result = attempt(form)) return *result;
   }
-  if (!next.takes(count)) return refuse_count(comm);
-  if (form.face != Face::blocking) note_background_reduction(op);
-  return call_library(next, form, sendbuf, recvbuf, count, datatype, op, comm, rest...);
+  const std::tuple all(arguments...);
+  if (!(next.takes(arguments) && ...)) return refuse_count(std::get<RawComm>(all));
+  if constexpr ((std::is_same_v<Arguments, RawOp> || ...)) {
+    if (form.face != Face::blocking) note_background_reduction(std::get<RawOp>(all));
+  }
+  return call_library(next, form, arguments...);
 }
 
-template <typename Next, typename Count, typename... Rest>
-int bcast(const Next& next, Form form, void* buffer, Count count, RawHandle datatype, int root,
-          RawHandle comm, Rest... rest) {
-  if (is_looked_at(next)) {
-    if (const auto result =
-            try_bcast(form, buffer, count, from_raw<MPI_Datatype>(datatype), root, from_raw<MPI_Comm>(comm)))
-      return *result;
+// allreduce(next, form, sendbuf, recvbuf, count, datatype, op, comm, rest...) and its kin;
+// AllreduceNext<Rest...> is the type of `next`.
+#define STRETTO_FUNCTION(Name, Iname, name, iname, collective, parameters, arguments)              \
+  template <typename Next, typename Count, typename... Rest>                                       \
+  int name(const Next& next, Form form, STRETTO_LIST parameters, Rest... rest) {                   \
+    return make_call(                                                                              \
+        next, std::move(form), [&](Form& its) { return try_##name(its, STRETTO_LIST arguments); }, \
+        STRETTO_LIST arguments, rest...);                                                          \
   }
-  if (!next.takes(count)) return refuse_count(comm);
-  return call_library(next, form, buffer, count, datatype, root, comm, rest...);
-}
+STRETTO_RAW_COLLECTIVES(STRETTO_FUNCTION, Count)
+#undef STRETTO_FUNCTION
 
-template <typename Next, typename Count, typename... Rest>
-int reduce(const Next& next, Form form, const void* sendbuf, void* recvbuf, Count count, RawHandle datatype,
-           RawHandle op, int root, RawHandle comm, Rest... rest) {
-  if (is_looked_at(next)) {
-    if (const auto result = try_reduce(form, sendbuf, recvbuf, count, from_raw<MPI_Datatype>(datatype),
-                                       from_raw<MPI_Op>(op), root, from_raw<MPI_Comm>(comm)))
-      return *result;
-  }
-  if (!next.takes(count)) return refuse_count(comm);
-  if (form.face != Face::blocking) note_background_reduction(op);
-  return call_library(next, form, sendbuf, recvbuf, count, datatype, op, root, comm, rest...);
-}
-
-template <typename Next, typename Count, typename... Rest>
-int reduce_scatter(const Next& next, Form form, const void* sendbuf, void* recvbuf, const Count* recvcounts,
-                   RawHandle datatype, RawHandle op, RawHandle comm, Rest... rest) {
-  if (is_looked_at(next)) {
-    if (const auto result =
-            try_reduce_scatter(form, sendbuf, recvbuf, recvcounts, from_raw<MPI_Datatype>(datatype),
-                               from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm)))
-      return *result;
-  }
-  if (!next.takes_lists()) return refuse_count(comm);
-  if (form.face != Face::blocking) note_background_reduction(op);
-  return call_library(next, form, sendbuf, recvbuf, recvcounts, datatype, op, comm, rest...);
-}
-
-template <typename Next, typename Count, typename... Rest>
-int reduce_scatter_block(const Next& next, Form form, const void* sendbuf, void* recvbuf, Count recvcount,
-                         RawHandle datatype, RawHandle op, RawHandle comm, Rest... rest) {
-  if (is_looked_at(next)) {
-    if (const auto result =
-            try_reduce_scatter_block(form, sendbuf, recvbuf, recvcount, from_raw<MPI_Datatype>(datatype),
-                                     from_raw<MPI_Op>(op), from_raw<MPI_Comm>(comm)))
-      return *result;
-  }
-  if (!next.takes(recvcount)) return refuse_count(comm);
-  if (form.face != Face::blocking) note_background_reduction(op);
-  return call_library(next, form, sendbuf, recvbuf, recvcount, datatype, op, comm, rest...);
-}
-
-template <typename Next, typename Count, typename... Rest>
-int allgather(const Next& next, Form form, const void* sendbuf, Count sendcount, RawHandle sendtype,
-              void* recvbuf, Count recvcount, RawHandle recvtype, RawHandle comm, Rest... rest) {
-  if (is_looked_at(next)) {
-    if (const auto result =
-            try_allgather(form, sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), recvbuf, recvcount,
-                          from_raw<MPI_Datatype>(recvtype), from_raw<MPI_Comm>(comm)))
-      return *result;
-  }
-  if (!next.takes(std::max(sendcount, recvcount))) return refuse_count(comm);
-  return call_library(next, form, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, rest...);
-}
+#define STRETTO_NEXT_TYPE(Name, Iname, name, iname, collective, parameters, arguments) \
+  template <typename... Rest>                                                          \
+  using Name##Next = Next<int(STRETTO_LIST parameters, Rest...)>;
+STRETTO_RAW_COLLECTIVES(STRETTO_NEXT_TYPE, int)
+#undef STRETTO_NEXT_TYPE
 
 }  // namespace stretto

@@ -32,66 +32,24 @@ Form persistent(void* request) {
   STRETTO_FORMS_OF(, Name, Iname, suffix, function, parameters, arguments)  \
   STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)
 
-#define STRETTO_COLLECTIVES(suffix, Count)                                                                 \
-  STRETTO_FORMS(                                                                                           \
-      Allreduce, Iallreduce, suffix, allreduce,                                                            \
-      (const void* sendbuf, void* recvbuf, Count count, RawHandle datatype, RawHandle op, RawHandle comm), \
-      (sendbuf, recvbuf, count, datatype, op, comm))                                                       \
-  STRETTO_FORMS(Bcast, Ibcast, suffix, bcast,                                                              \
-                (void* buffer, Count count, RawHandle datatype, int root, RawHandle comm),                 \
-                (buffer, count, datatype, root, comm))                                                     \
-  STRETTO_FORMS(Reduce, Ireduce, suffix, reduce,                                                           \
-                (const void* sendbuf, void* recvbuf, Count count, RawHandle datatype, RawHandle op,        \
-                 int root, RawHandle comm),                                                                \
-                (sendbuf, recvbuf, count, datatype, op, root, comm))                                       \
-  STRETTO_FORMS(Reduce_scatter, Ireduce_scatter, suffix, reduce_scatter,                                   \
-                (const void* sendbuf, void* recvbuf, const Count* recvcounts, RawHandle datatype,          \
-                 RawHandle op, RawHandle comm),                                                            \
-                (sendbuf, recvbuf, recvcounts, datatype, op, comm))                                        \
-  STRETTO_FORMS(Reduce_scatter_block, Ireduce_scatter_block, suffix, reduce_scatter_block,                 \
-                (const void* sendbuf, void* recvbuf, Count recvcount, RawHandle datatype, RawHandle op,    \
-                 RawHandle comm),                                                                          \
-                (sendbuf, recvbuf, recvcount, datatype, op, comm))                                         \
-  STRETTO_FORMS(Allgather, Iallgather, suffix, allgather,                                                  \
-                (const void* sendbuf, Count sendcount, RawHandle sendtype, void* recvbuf, Count recvcount, \
-                 RawHandle recvtype, RawHandle comm),                                                      \
-                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+#define STRETTO_INT_FORMS(Name, Iname, name, iname, collective, parameters, arguments) \
+  STRETTO_FORMS(Name, Iname, , name, parameters, arguments)
+STRETTO_RAW_COLLECTIVES(STRETTO_INT_FORMS, int)
 
-STRETTO_COLLECTIVES(, int)
 #ifdef STRETTO_ABI_MPICH
-STRETTO_COLLECTIVES(_c, RawCount)
+#define STRETTO_LARGE_FORMS(Name, Iname, name, iname, collective, parameters, arguments) \
+  STRETTO_FORMS(Name, Iname, _c, name, parameters, arguments)
+STRETTO_RAW_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)
 #else
 // Open MPI 4 and 5 have no large-count forms, and a program may look whether there are any. Open MPI 4 has
 // persistent collectives under the names that they had before MPI 4.
-#define STRETTO_PERSISTENT(Name, function, parameters, arguments)                                    \
-  STRETTO_DEFINE(MPIX_##Name##_init, nullptr, nullptr,                                               \
-                 (STRETTO_LIST parameters, RawHandle info, void* request),                           \
-                 return function(next, persistent(request), STRETTO_LIST arguments, info, request);) \
-  STRETTO_DEFINE(PMPIX_##Name##_init, nullptr, nullptr,                                              \
-                 (STRETTO_LIST parameters, RawHandle info, void* request),                           \
-                 return function(next, persistent(request), STRETTO_LIST arguments, info, request);)
-STRETTO_PERSISTENT(Allreduce, allreduce,
-                   (const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op,
-                    RawHandle comm),
-                   (sendbuf, recvbuf, count, datatype, op, comm))
-STRETTO_PERSISTENT(Bcast, bcast, (void* buffer, int count, RawHandle datatype, int root, RawHandle comm),
-                   (buffer, count, datatype, root, comm))
-STRETTO_PERSISTENT(Reduce, reduce,
-                   (const void* sendbuf, void* recvbuf, int count, RawHandle datatype, RawHandle op, int root,
-                    RawHandle comm),
-                   (sendbuf, recvbuf, count, datatype, op, root, comm))
-STRETTO_PERSISTENT(Reduce_scatter, reduce_scatter,
-                   (const void* sendbuf, void* recvbuf, const int* recvcounts, RawHandle datatype,
-                    RawHandle op, RawHandle comm),
-                   (sendbuf, recvbuf, recvcounts, datatype, op, comm))
-STRETTO_PERSISTENT(Reduce_scatter_block, reduce_scatter_block,
-                   (const void* sendbuf, void* recvbuf, int recvcount, RawHandle datatype, RawHandle op,
-                    RawHandle comm),
-                   (sendbuf, recvbuf, recvcount, datatype, op, comm))
-STRETTO_PERSISTENT(Allgather, allgather,
-                   (const void* sendbuf, int sendcount, RawHandle sendtype, void* recvbuf, int recvcount,
-                    RawHandle recvtype, RawHandle comm),
-                   (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+#define STRETTO_OLD_PERSISTENT(symbol, name, parameters, arguments)                                  \
+  STRETTO_DEFINE(symbol, nullptr, nullptr, (STRETTO_LIST parameters, RawHandle info, void* request), \
+                 return name(next, persistent(request), STRETTO_LIST arguments, info, request);)
+#define STRETTO_OLD_FORMS(Name, Iname, name, iname, collective, parameters, arguments) \
+  STRETTO_OLD_PERSISTENT(MPIX_##Name##_init, name, parameters, arguments)              \
+  STRETTO_OLD_PERSISTENT(PMPIX_##Name##_init, name, parameters, arguments)
+STRETTO_RAW_COLLECTIVES(STRETTO_OLD_FORMS, int)
 #endif
 
 }  // namespace stretto

@@ -40,62 +40,31 @@ void write_text(const std::string& text, char* into, std::size_t length) {
 
 }  // namespace
 
-// One collective in its three forms. `raw`: the types of the arguments as they are passed on.
-#define STRETTO_INTERFACE(name, Name, Iname, iname, collective, parameters, raw, arguments)              \
-  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                        \
-    static const Next<int(STRETTO_LIST raw)> next("MPI_" #Name, nullptr, nullptr);                       \
-    return by_spec(Collective::collective, spec, comm, {},                                               \
-                   [&](Form form) { return name(next, std::move(form), STRETTO_LIST arguments); });      \
-  }                                                                                                      \
-  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, MPI_Request* request) { \
-    static const Next<int(STRETTO_LIST raw, void*)> next("MPI_" #Iname, nullptr, nullptr);               \
-    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = request}, \
-                   [&](Form form) {                                                                      \
-                     return name(next, std::move(form), STRETTO_LIST arguments,                          \
-                                 static_cast<void*>(request));                                           \
-                   });                                                                                   \
-  }                                                                                                      \
-  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, MPI_Info info, const char* spec,    \
-                                            MPI_Request* request) {                                      \
-    static const Next<int(STRETTO_LIST raw, RawHandle, void*)> next("MPI_" #Name "_init",                \
-                                                                    "MPIX_" #Name "_init", nullptr);     \
-    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = request},   \
-                   [&](Form form) {                                                                      \
-                     return name(next, std::move(form), STRETTO_LIST arguments, to_raw(info),            \
-                                 static_cast<void*>(request));                                           \
-                   });                                                                                   \
+// One collective in its three forms.
+#define STRETTO_INTERFACE(Name, Iname, name, iname, collective, parameters, arguments)                    \
+  STRETTO_VISIBLE int stretto_##name(STRETTO_LIST parameters, const char* spec) {                         \
+    static const Name##Next<> next("MPI_" #Name, nullptr, nullptr);                                       \
+    return by_spec(Collective::collective, spec, comm, {},                                                \
+                   [&](Form form) { return name(next, std::move(form), STRETTO_LIST arguments); });       \
+  }                                                                                                       \
+  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, MPI_Request* request) {  \
+    static const Name##Next<void*> next("MPI_" #Iname, nullptr, nullptr);                                 \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = request},  \
+                   [&](Form form) {                                                                       \
+                     return name(next, std::move(form), STRETTO_LIST arguments,                           \
+                                 static_cast<void*>(request));                                            \
+                   });                                                                                    \
+  }                                                                                                       \
+  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, MPI_Info info, const char* spec,     \
+                                            MPI_Request* request) {                                       \
+    static const Name##Next<RawHandle, void*> next("MPI_" #Name "_init", "MPIX_" #Name "_init", nullptr); \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = request},    \
+                   [&](Form form) {                                                                       \
+                     return name(next, std::move(form), STRETTO_LIST arguments, to_raw(info),             \
+                                 static_cast<void*>(request));                                            \
+                   });                                                                                    \
   }
-
-STRETTO_INTERFACE(allreduce, Allreduce, Iallreduce, iallreduce, allreduce,
-                  (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
-                   MPI_Comm comm),
-                  (const void*, void*, int, RawHandle, RawHandle, RawHandle),
-                  (sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), to_raw(comm)))
-STRETTO_INTERFACE(bcast, Bcast, Ibcast, ibcast, bcast,
-                  (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm),
-                  (void*, int, RawHandle, int, RawHandle),
-                  (buffer, count, to_raw(datatype), root, to_raw(comm)))
-STRETTO_INTERFACE(reduce, Reduce, Ireduce, ireduce, reduce,
-                  (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
-                   MPI_Comm comm),
-                  (const void*, void*, int, RawHandle, RawHandle, int, RawHandle),
-                  (sendbuf, recvbuf, count, to_raw(datatype), to_raw(op), root, to_raw(comm)))
-STRETTO_INTERFACE(reduce_scatter, Reduce_scatter, Ireduce_scatter, ireduce_scatter, reduce_scatter,
-                  (const void* sendbuf, void* recvbuf, const int* recvcounts, MPI_Datatype datatype,
-                   MPI_Op op, MPI_Comm comm),
-                  (const void*, void*, const int*, RawHandle, RawHandle, RawHandle),
-                  (sendbuf, recvbuf, recvcounts, to_raw(datatype), to_raw(op), to_raw(comm)))
-STRETTO_INTERFACE(reduce_scatter_block, Reduce_scatter_block, Ireduce_scatter_block, ireduce_scatter_block,
-                  reduce_scatter,
-                  (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op,
-                   MPI_Comm comm),
-                  (const void*, void*, int, RawHandle, RawHandle, RawHandle),
-                  (sendbuf, recvbuf, recvcount, to_raw(datatype), to_raw(op), to_raw(comm)))
-STRETTO_INTERFACE(allgather, Allgather, Iallgather, iallgather, allgather,
-                  (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                   MPI_Datatype recvtype, MPI_Comm comm),
-                  (const void*, int, RawHandle, void*, int, RawHandle, RawHandle),
-                  (sendbuf, sendcount, to_raw(sendtype), recvbuf, recvcount, to_raw(recvtype), to_raw(comm)))
+STRETTO_COLLECTIVES(STRETTO_INTERFACE, int, MPI_Datatype, MPI_Op, MPI_Comm)
 
 STRETTO_VISIBLE const char* stretto_version(void) {
   return STRETTO_VERSION;

@@ -134,39 +134,35 @@ using namespace stretto;
 
 STRETTO_VISIBLE stretto_work* stretto_group_allreduce(stretto_group* group, const void* in, void* out,
                                                       size_t count, stretto_type type, stretto_op op) {
-  static const Next<int(const void*, void*, int, RawHandle, RawHandle, RawHandle, void*)> next(
-      "MPI_Iallreduce", nullptr, nullptr);
+  static const AllreduceNext<void*> next("MPI_Iallreduce", nullptr, nullptr);
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   return cut(group, count, [&](Size first, int some, MPI_Request* request) {
     const void* from = in == out ? MPI_IN_PLACE : at(in, first * by.bytes);
-    return allreduce(next, non_blocking(request), from, at(out, first * by.bytes), some, to_raw(by.datatype),
-                     to_raw(by.op), to_raw(group->comm), static_cast<void*>(request));
+    return allreduce(next, non_blocking(request), from, at(out, first * by.bytes), some, by.datatype, by.op,
+                     group->comm, static_cast<void*>(request));
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const void* in, void* out,
                                                    size_t count, stretto_type type, stretto_op op, int root) {
-  static const Next<int(const void*, void*, int, RawHandle, RawHandle, int, RawHandle, void*)> next(
-      "MPI_Ireduce", nullptr, nullptr);
+  static const ReduceNext<void*> next("MPI_Ireduce", nullptr, nullptr);
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   const bool is_root = group->rank == root;
   return cut(group, count, [&](Size first, int some, MPI_Request* request) {
     const void* from = is_root && in == out ? MPI_IN_PLACE : at(in, first * by.bytes);
     void* into = is_root ? at(out, first * by.bytes) : nullptr;
-    return reduce(next, non_blocking(request), from, into, some, to_raw(by.datatype), to_raw(by.op), root,
-                  to_raw(group->comm), static_cast<void*>(request));
+    return reduce(next, non_blocking(request), from, into, some, by.datatype, by.op, root, group->comm,
+                  static_cast<void*>(request));
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group, const void* in, void* out,
                                                            const size_t* counts, stretto_type type,
                                                            stretto_op op) {
-  static const Next<int(const void*, void*, int, RawHandle, RawHandle, RawHandle, void*)> next_block(
-      "MPI_Ireduce_scatter_block", nullptr, nullptr);
-  static const Next<int(const void*, void*, const int*, RawHandle, RawHandle, RawHandle, void*)> next(
-      "MPI_Ireduce_scatter", nullptr, nullptr);
+  static const Reduce_scatter_blockNext<void*> next_block("MPI_Ireduce_scatter_block", nullptr, nullptr);
+  static const Reduce_scatterNext<void*> next("MPI_Ireduce_scatter", nullptr, nullptr);
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   const auto size = static_cast<Size>(group->size);
@@ -179,31 +175,29 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group,
   const bool is_even = std::all_of(counts, counts + size, [&](Size count) { return count == counts[0]; });
   const bool is_started = add(work, [&](MPI_Request* request) {
     return is_even ? reduce_scatter_block(next_block, non_blocking(request), in, out, work->numbers[0],
-                                          to_raw(by.datatype), to_raw(by.op), to_raw(group->comm),
-                                          static_cast<void*>(request))
+                                          by.datatype, by.op, group->comm, static_cast<void*>(request))
                    : reduce_scatter(next, non_blocking(request), in, out,
-                                    static_cast<const int*>(work->numbers.data()), to_raw(by.datatype),
-                                    to_raw(by.op), to_raw(group->comm), static_cast<void*>(request));
+                                    static_cast<const int*>(work->numbers.data()), by.datatype, by.op,
+                                    group->comm, static_cast<void*>(request));
   });
   return finish(std::move(work), is_started);
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root) {
-  static const Next<int(void*, int, RawHandle, int, RawHandle, void*)> next("MPI_Ibcast", nullptr, nullptr);
+  static const BcastNext<void*> next("MPI_Ibcast", nullptr, nullptr);
   return cut(group, bytes, [&](Size first, int some, MPI_Request* request) {
-    return bcast(next, non_blocking(request), static_cast<void*>(at(data, first)), some, to_raw(MPI_BYTE),
-                 root, to_raw(group->comm), static_cast<void*>(request));
+    return bcast(next, non_blocking(request), static_cast<void*>(at(data, first)), some, MPI_BYTE, root,
+                 group->comm, static_cast<void*>(request));
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, const void* in, void* out,
                                                       size_t bytes) {
-  static const Next<int(const void*, int, RawHandle, void*, int, RawHandle, RawHandle, void*)> next(
-      "MPI_Iallgather", nullptr, nullptr);
+  static const AllgatherNext<void*> next("MPI_Iallgather", nullptr, nullptr);
   return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
     const int count = units.count(bytes);
-    return allgather(next, non_blocking(request), in, count, to_raw(units.datatype()), out, count,
-                     to_raw(units.datatype()), to_raw(group->comm), static_cast<void*>(request));
+    return allgather(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
+                     group->comm, static_cast<void*>(request));
   });
 }
 

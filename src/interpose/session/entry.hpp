@@ -65,7 +65,11 @@ class Next<int(Arguments...)> {
   /// Large-count forms that the library lacks (MPICH 3) are served by the ones with int. A program that looks
   /// at run time which functions there are (mpi4py's wheel) finds ours there.
   [[nodiscard]] bool takes(RawCount count) const { return narrowed_ == nullptr || count <= INT_MAX; }
-  [[nodiscard]] bool takes_lists() const { return narrowed_ == nullptr; }
+  [[nodiscard]] bool takes(const RawCount* /*counts*/) const { return narrowed_ == nullptr; }
+  template <typename Other>
+  [[nodiscard]] bool takes(const Other& /*argument*/) const {
+    return true;
+  }
 
   int operator()(Arguments... arguments) const {
     if (narrowed_ != nullptr) return narrowed_(narrow(arguments)...);
@@ -82,7 +86,7 @@ class Next<int(Arguments...)> {
       // What is negative is an error whatever its value, and the library says so.
       return argument < 0 ? -1 : static_cast<int>(argument);
     } else if constexpr (std::is_same_v<T, const RawCount*>) {
-      return nullptr;  // never called with it: takes_lists()
+      return nullptr;  // never called with it: takes()
     } else {
       return argument;
     }

@@ -34,4 +34,19 @@ RawHandle to_raw(Handle handle) {
   }
 }
 
+enum class HandleKind : std::uint8_t { comm, datatype, op };
+
+/// A raw handle whose kind is known. As an argument it is passed where a RawHandle would be.
+template <typename Handle, HandleKind kind>
+struct RawOf {
+  RawOf(RawHandle from) : raw(from) {}
+  RawOf(Handle handle) : raw(to_raw(handle)) {}
+  operator Handle() const { return from_raw<Handle>(raw); }
+
+  RawHandle raw;
+};
+using RawComm = RawOf<MPI_Comm, HandleKind::comm>;
+using RawDatatype = RawOf<MPI_Datatype, HandleKind::datatype>;
+using RawOp = RawOf<MPI_Op, HandleKind::op>;
+
 }  // namespace stretto
