@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # How tests are made: stretto_unit_tests for what is free of MPI, stretto_mpi_test for what runs under mpirun.
+#
+# Labels: `unit` and `mpi` say what a test is; `long` and `memory` (several GB) why `make test` leaves it to
+# `make test-all`. Target stretto-tests builds what the tests of a preset need, and nothing else.
+
+add_custom_target(stretto-tests)
 
 # stretto_unit_tests(FOLDER...): tests/FOLDER/*_test.cpp become one GoogleTest program each folder.
 function(stretto_unit_tests)
@@ -8,16 +13,19 @@ function(stretto_unit_tests)
     if(sources)
       add_executable(${folder}_test ${sources})
       target_link_libraries(${folder}_test PRIVATE stretto_core stretto_kernels stretto_options GTest::gtest_main)
-      gtest_discover_tests(${folder}_test TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+      add_dependencies(stretto-tests ${folder}_test)
+      gtest_discover_tests(${folder}_test TEST_PREFIX "${folder}." DISCOVERY_MODE PRE_TEST
+                           PROPERTIES TIMEOUT 300 LABELS unit)
     endif()
   endforeach()
 endfunction()
 
-# stretto_mpi_test(NAME name ABI abi RANKS n... SOURCE file [PRELOAD yes|no] [ENV NAME=VALUE...] [ARGS ...] [TIMEOUT s])
+# stretto_mpi_test(NAME name ABI abi RANKS n... SOURCE file [PRELOAD yes|no] [ENV NAME=VALUE...] [ARGS ...] [TIMEOUT s]
+#                  [LABELS ...])
 # Builds SOURCE once for the ABI and runs it by that MPI's launcher, as a test for each number of ranks. Programs of
 # tests/engine link the engine; all others are plain MPI programs, under Stretto only by PRELOAD.
 function(stretto_mpi_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;ABI;SOURCE;PRELOAD;TIMEOUT" "RANKS;ENV;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;ABI;SOURCE;PRELOAD;TIMEOUT" "RANKS;ENV;ARGS;LABELS")
   foreach(needed IN ITEMS NAME ABI SOURCE RANKS)
     if(NOT arg_${needed})
       message(FATAL_ERROR "stretto_mpi_test needs ${needed}")
@@ -46,26 +54,43 @@ function(stretto_mpi_test)
       target_link_libraries(${program} PRIVATE stretto-engine-${arg_ABI})
     endif()
     target_link_libraries(${program} PRIVATE GTest::gtest stretto_mpi_${arg_ABI})
+    add_dependencies(stretto-tests ${program})
   endif()
 
   stretto_mpi_run(NAME ${arg_NAME} ABI ${arg_ABI} PROGRAM $<TARGET_FILE:${program}> RANKS ${arg_RANKS}
-                  ${options} ENV ${arg_ENV} ARGS ${arg_ARGS})
+                  ${options} ENV ${arg_ENV} ARGS ${arg_ARGS} LABELS ${arg_LABELS})
 endfunction()
 
-# stretto_mpi_run(NAME name ABI abi RANKS n... PROGRAM file [PRELOAD yes|no] [ENV NAME=VALUE...] [ARGS ...] [TIMEOUT s])
-# Runs a program that is built by that MPI's launcher, as a test for each number of ranks.
+# stretto_mpi_run(NAME name ABI abi RANKS n... PROGRAM file [PRELOAD yes|no] [ENV NAME=VALUE...] [ARGS ...] [TIMEOUT s]
+#                  [LABELS ...])
+# Runs a program that is built by that MPI's launcher, as a test for each number of ranks. Ranks that wait give their
+# core away, so that a test counts for half as many cores as it has ranks: two of few ranks run at once on two cores.
 function(stretto_mpi_run)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;ABI;PROGRAM;PRELOAD;TIMEOUT" "RANKS;ENV;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;ABI;PROGRAM;PRELOAD;TIMEOUT" "RANKS;ENV;ARGS;LABELS")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
   # A tuning table at its default place would change what the library chooses.
   set(settings STRETTO_TABLE=none ${arg_ENV})
+  set(preloads "")
   if(arg_PRELOAD)
     if(NOT TARGET stretto-${arg_ABI})
       return()
     endif()
-    list(APPEND settings "LD_PRELOAD=$<TARGET_FILE:stretto-${arg_ABI}>")
+    add_dependencies(stretto-tests stretto-${arg_ABI})
+    list(APPEND preloads "$<TARGET_FILE:stretto-${arg_ABI}>")
+  endif()
+  if(arg_ABI STREQUAL "mpich")
+    if(NOT TARGET yield_when_idle)
+      add_library(yield_when_idle MODULE "${PROJECT_SOURCE_DIR}/tests/yield_when_idle.c")
+      target_link_libraries(yield_when_idle PRIVATE ${CMAKE_DL_LIBS})
+      add_dependencies(stretto-tests yield_when_idle)
+    endif()
+    list(APPEND preloads "$<TARGET_FILE:yield_when_idle>")
+  endif()
+  if(preloads)
+    list(JOIN preloads ":" preloads)
+    list(APPEND settings "LD_PRELOAD=${preloads}")
   endif()
   if(arg_ABI STREQUAL "openmpi")
     set(launch "${STRETTO_MPIRUN_openmpi}" --allow-run-as-root --oversubscribe --mca btl self,vader
@@ -84,7 +109,14 @@ function(stretto_mpi_run)
   foreach(ranks IN LISTS arg_RANKS)
     set(test ${arg_NAME}.${arg_ABI}.${ranks})
     add_test(NAME ${test} COMMAND ${launch} -n ${ranks} ${arg_PROGRAM} ${arg_ARGS})
-    set_tests_properties(${test} PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS ${ranks})
+    math(EXPR processors "${ranks} / 2")
+    if(processors EQUAL 0)
+      set(processors 1)
+    endif()
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors} LABELS "mpi;${arg_LABELS}")
+    if("memory" IN_LIST arg_LABELS)
+      set_tests_properties(${test} PROPERTIES RUN_SERIAL YES)
+    endif()
     if(arg_PRELOAD)
       # What was not under Stretto would prove nothing.
       set_tests_properties(${test} PROPERTIES FAIL_REGULAR_EXPRESSION "non-blocking calls are left to the MPI library")
