@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 from command_page import command_page
+from message_page import message_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files, InclusionLevel
@@ -20,7 +21,7 @@ from readme import readme_table
 from spec_page import spec_page
 
 ROOT = Path(__file__).parents[2]
-GENERATED = {"commands.md": command_page, "specs.md": spec_page}
+GENERATED = {"commands.md": command_page, "messages.md": message_page, "specs.md": spec_page}
 # Files of the repository that are pages of the site.
 PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
 # The README is no page: the site has its parts, each at its place.

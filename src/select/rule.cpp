@@ -12,7 +12,7 @@ namespace {
 
 /// What calls that do not block send at a time: as long as every library sends eagerly (Open MPI over TCP
 /// 64 KiB with its header). Links are as full with shorter messages, but each takes time of a processor that
-/// computes meanwhile (docs/training.md); the models know nothing of that, so it is none of the figures.
+/// computes meanwhile (docs/notebook.md); the models know nothing of that, so it is none of the figures.
 constexpr std::size_t background_message = 56 * kibibyte;
 
 /// Reads a text, so not to be done for each call.

@@ -18,7 +18,7 @@ namespace stretto {
 /// sleeping, whose wake-up of 50 µs and more empties the links, and which is no sooner given the processor
 /// beside a computation; sleeping until a socket has something new, which is not faster and sees no shared
 /// memory; blocking in MPI_Wait, which spins inside MPICH and cannot watch several segments at once.
-/// docs/training.md has figures.)
+/// docs/notebook.md has figures.)
 class Patience {
  public:
   Patience() = default;

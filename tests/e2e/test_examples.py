@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples that are shown in docs/use-with.md do their work under Stretto, by the spec asked for."""
+"""The examples that are shown in docs/how-to do their work under Stretto, by the spec asked for."""
 
 from __future__ import annotations
 

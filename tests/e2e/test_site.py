@@ -117,7 +117,7 @@ def test_every_algorithm_is_on_the_page_of_specs(site: Path) -> None:
         assert algorithm.description in text
 
 
-@pytest.mark.parametrize("page", [*sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"], ids=str)
+@pytest.mark.parametrize("page", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "CONTRIBUTING.md"], ids=str)
 def test_lists_are_such_for_mkdocs(page: Path) -> None:
     # It is stricter than GitHub: an empty line before a list and after a nested one, four spaces before that.
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
@@ -140,7 +140,7 @@ def test_a_page_that_was_opened_as_a_file_searches(site: Path, chromium: Chrome)
 def test_no_page_is_wider_than_a_phone(site: Path, chromium: Chrome) -> None:
     metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    for page in sorted(site.glob("*.html")):
+    for page in sorted([*site.glob("*.html"), *site.glob("how-to/*.html")]):
         chromium.get(page.as_uri())
         width = chromium.execute_script("return document.documentElement.scrollWidth")
         assert width == 390, page.name

@@ -121,7 +121,7 @@ class Call(Part):
 
 
 class StatisticsFile(Part):
-    """What STRETTO_STATS wrote (docs/debugging.md)."""
+    """What STRETTO_STATS wrote (docs/variables.md)."""
 
     stretto: str
     library: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables in docs/ are what the commands above them print; scripts/docs-tables rewrites them."""
+"""The documentation is up to date: tables, quoted messages, the width of lines, a short README."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 from stretto import _core
 from stretto.cli.main import app
 
-DOCS = Path(__file__).parents[3] / "docs"
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
 TABLE = re.compile(r"^<!-- table: stretto ([^\n]*) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 TABLES = [
     pytest.param(command, table, id=f"{page.stem}: {command}")
-    for page in sorted(DOCS.glob("*.md"))
+    for page in PAGES
     for command, table in TABLE.findall(page.read_text(encoding="utf-8"))
 ]
 
@@ -33,3 +35,37 @@ def test_every_algorithm_is_in_the_docs() -> None:
     sections = dict(re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     for algorithm in _core.algorithms():
         assert f"**`{algorithm.name}`**" in sections[algorithm.collective.capitalize()], str(algorithm.usual)
+
+
+def test_the_readme_is_read_in_two_minutes() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    assert len(text.split()) <= 700
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CHANGELOG.md", *PAGES], ids=str)
+def test_prose_wraps_at_100_columns(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    # Tables, headings, links and HTML comments cannot always be broken.
+    breakable = [line for line in prose.splitlines() if not re.match(r" *\||#|<", line) and "](" not in line]
+    assert [line for line in breakable if len(line) > 100] == []
+
+
+def _sources() -> str:
+    """All that the program can print: the sources, with string literals that follow each other joined."""
+    files = [*(ROOT / "src").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py")]
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
+    return re.sub(r'"\s+f?"', "", text).replace('\\"', '"')
+
+
+def test_quoted_messages_are_those_that_are_printed() -> None:
+    # The lines of its tables; … stands for what varies.
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    sources = _sources()
+    quoted = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    assert len(quoted) > 50
+    for line in quoted:
+        parts = [part.strip() for part in line.split("…")]
+        missing = [part for part in parts if re.search(r"\w", part) and part not in sources]
+        assert not missing, f"docs/troubleshooting.md quotes {line!r}, which nothing prints"
