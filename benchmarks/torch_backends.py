@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allreduce of torch.distributed by the backends "stretto" and "gloo", in turns within one job.
+"""Compares torch.distributed's allreduce over the backends "stretto" and "gloo", in turns within one job.
 
     mpirun -np 8 python benchmarks/torch_backends.py --link-rate 200mbit --json backends.json
 
-25 MiB is a bucket of DistributedDataParallel. Each call begins together, and takes as long as on the slowest
-rank. GLOO_SOCKET_IFNAME says which interface gloo takes.
+25 MiB is a bucket of DistributedDataParallel. All ranks begin a call together. The time of a call is the
+slowest rank's. GLOO_SOCKET_IFNAME names the interface of gloo.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from stretto.support.units import format_bytes, format_seconds, parse_rate, pars
 
 BACKENDS = ("stretto", "gloo")
 TYPES = (torch.float32, torch.bfloat16)
-# So many calls are timed together where nothing is sent.
+# Calls that send nothing are timed together, so many at once.
 CALLS_ALONE = 1000
 
 
 def seconds_of_slowest(seconds: float) -> float:
-    """Of all ranks."""
+    """Return the largest of all ranks' seconds."""
     slowest = torch.tensor(seconds, dtype=torch.float64)
     dist.all_reduce(slowest, dist.ReduceOp.MAX)
     return float(slowest)
 
 
 def time_call(group: Any, tensor: torch.Tensor) -> float:
-    """One call by all ranks, which begin together."""
+    """Return the seconds of one call that all ranks begin together."""
     dist.barrier()
     began = time.perf_counter()
     dist.all_reduce(tensor, group=group)
@@ -51,7 +51,7 @@ def time_call(group: Any, tensor: torch.Tensor) -> float:
 
 
 def measure(groups: dict[str, Any], kind: torch.dtype, size: int, repetitions: int) -> dict[str, list[float]]:
-    """Seconds by each backend, in turns; the one that comes first changes."""
+    """Return seconds by backend. The backends take turns, and the order alternates."""
     tensor = torch.zeros(size // kind.itemsize, dtype=kind)
     seconds: dict[str, list[float]] = {name: [] for name in groups}
     for group in groups.values():
@@ -63,7 +63,7 @@ def measure(groups: dict[str, Any], kind: torch.dtype, size: int, repetitions: i
 
 
 def measure_alone(groups: dict[str, Any], repetitions: int) -> dict[str, list[float]]:
-    """Seconds of a call in a group of one rank, which sends nothing: what the layers above take."""
+    """Return seconds of a call in a group of one rank, which sends nothing: the cost of the layers above."""
     tensor = torch.zeros(1)
     seconds: dict[str, list[float]] = {name: [] for name in groups}
     for _ in range(repetitions):
@@ -76,12 +76,12 @@ def measure_alone(groups: dict[str, Any], repetitions: int) -> dict[str, list[fl
 
 
 def groups_of(ranks: list[int]) -> dict[str, Any]:
-    """A group of each backend; all ranks call this alike."""
+    """Return a group for each backend. All ranks must call this in the same order."""
     return {name: dist.new_group(ranks, backend=name) for name in BACKENDS}
 
 
 def with_interval(estimate: Estimate, factor: float = 1.0) -> str:
-    """A median and its interval."""
+    """Return a median and its interval as text."""
     median, low, high = (
         three_digits(value * factor) for value in (estimate.median, estimate.low, estimate.high)
     )
@@ -89,7 +89,7 @@ def with_interval(estimate: Estimate, factor: float = 1.0) -> str:
 
 
 def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bound: LinkBound | None) -> None:
-    """A table, and a line on what a call costs by itself."""
+    """Print a table, and a line with the cost of a call that sends nothing."""
     table = Table(
         "type", "size", *(f"{name}, ms (95 %)" for name in BACKENDS), "speedup (95 %)", "of the bound"
     )
@@ -106,12 +106,14 @@ def show(series: list[dict[str, Any]], alone: dict[str, list[float]], bound: Lin
 
 
 def main() -> None:
-    """Measure, show, and write."""
+    """Measure, print, and write the file."""
     parser = argparse.ArgumentParser(description="Compare the backends stretto and gloo within one job.")
     parser.add_argument("--sizes", type=parse_sizes, default=parse_sizes("4KiB,64KiB,1MiB,25MiB"))
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument(
-        "--link-rate", type=parse_rate, help="of each node, such as 200mbit: adds the part of its bound"
+        "--link-rate",
+        type=parse_rate,
+        help="of each node, such as 200mbit: adds the part of the bound",
     )
     parser.add_argument("--json", type=Path, help="a file for the figures")
     options = parser.parse_args()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of DistributedDataParallel by the backends "stretto" and "gloo", in turns within one job.
+"""Compares steps of DistributedDataParallel over the backends "stretto" and "gloo", in turns within one job.
 
     mpirun -np 8 python benchmarks/torch_steps.py --model resnet110 --json steps.json
 
-Both networks are one, with the same weights and images. A step (forward and backward) begins together, and
-takes as long as on the slowest rank; the processor's time is the mean of the ranks. GLOO_SOCKET_IFNAME says
-which interface gloo takes.
+Both backends train the same network with the same weights and images. All ranks begin a step (forward and
+backward) together. Its time is the slowest rank's; the processor time is the mean of the ranks.
+GLOO_SOCKET_IFNAME names the interface of gloo.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from stretto.workers.images import Source, find_source
 
 
 def networks_of(model: str, groups: dict[str, Any]) -> dict[str, DistributedDataParallel]:
-    """The same network for each backend."""
+    """Return the same network for each backend."""
     networks = {}
     for name, group in groups.items():
         torch.manual_seed(1)
@@ -45,7 +45,7 @@ def networks_of(model: str, groups: dict[str, Any]) -> dict[str, DistributedData
 def time_step(
     network: DistributedDataParallel, images: torch.Tensor, labels: torch.Tensor
 ) -> dict[str, float]:
-    """Of one step by all ranks: seconds, of the slowest, and of the processor, the mean."""
+    """Return the seconds of one step: the slowest rank's, and the mean processor time of the ranks."""
     dist.barrier()
     began, before = time.perf_counter(), time.process_time()
     network.zero_grad()
@@ -59,7 +59,7 @@ def time_step(
 def measure(
     networks: dict[str, DistributedDataParallel], source: Source, batch: int, steps: int
 ) -> dict[str, dict[str, list[float]]]:
-    """By each backend, in turns; the one that comes first changes. The first step of each is not counted."""
+    """Return times by backend, in turns of alternating order; the first step of each does not count."""
     times: dict[str, dict[str, list[float]]] = {name: {"step": [], "processor": []} for name in networks}
     for step in range(steps + 1):
         images, labels = source.batch(1, dist.get_rank(), step, batch)
@@ -72,8 +72,8 @@ def measure(
 
 
 def show(times: dict[str, dict[str, list[float]]]) -> None:
-    """A row for each backend, and the ratio of the steps."""
-    table = Table("backend", "step, ms (95 %)", "processor's time of a rank, ms (95 %)")
+    """Print a row for each backend, and the ratio of the steps."""
+    table = Table("backend", "step, ms (95 %)", "processor time of a rank, ms (95 %)")
     for name in BACKENDS:
         table.add_row(
             name, *(with_interval(estimate_median(times[name][kind]), 1e3) for kind in ("step", "processor"))
@@ -84,17 +84,17 @@ def show(times: dict[str, dict[str, list[float]]]) -> None:
 
 
 def main() -> None:
-    """Measure, show, and write."""
+    """Measure, print, and write the file."""
     parser = argparse.ArgumentParser(
         description="Compare steps by the backends stretto and gloo within one job."
     )
     parser.add_argument("--model", choices=list(ARCHITECTURES), default="resnet110")
-    parser.add_argument("--batch", type=int, default=2, help="images a rank (2 unless given)")
-    parser.add_argument("--steps", type=int, default=30, help="by each backend (30 unless given)")
+    parser.add_argument("--batch", type=int, default=2, help="images of each rank (2 unless given)")
+    parser.add_argument("--steps", type=int, default=30, help="steps by each backend (30 unless given)")
     parser.add_argument("--json", type=Path, help="a file for the figures")
     options = parser.parse_args()
     if options.steps < 1 or options.batch < 1:
-        parser.error("--steps and --batch are 1 at least")
+        parser.error("--steps and --batch must be at least 1")
     torch.set_num_threads(1)
 
     dist.init_process_group("stretto")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allreduce beside computing threads, as in a training: by the library and by Stretto, in turns.
+"""Measures allreduce beside computing threads, as in a training: by the library and by Stretto, in turns.
 
     stretto lab run --mpi openmpi --stretto -- python benchmarks/waiting.py --size 4MiB --calls 2
 
-Each rank has a thread that multiplies matrices, and one that makes calls meanwhile. Printed is when each was
-through, of rank 0, as medians.
+Each rank has a thread that multiplies matrices and a thread that calls MPI_Allreduce meanwhile. The program
+prints when each of them finished on rank 0, as medians.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import mpi4py
 import numpy as np
 
 mpi4py.rc.thread_level = "multiple"
-from mpi4py import MPI  # noqa: E402  after what it reads
+from mpi4py import MPI  # noqa: E402  must follow mpi4py.rc
 from numpy.typing import NDArray  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
@@ -29,14 +29,14 @@ WIDTH = 192
 
 
 def compute(products: int) -> None:
-    """One thread's share of a step."""
+    """Do one thread's share of a step."""
     matrix = np.ones((WIDTH, WIDTH), np.float32)
     for _ in range(products):
         matrix @ matrix
 
 
 class Calls(threading.Thread):
-    """As Horovod's thread makes them."""
+    """A thread that makes calls as Horovod's thread does."""
 
     def __init__(self, comm: MPI.Comm, buffer: NDArray[np.float32], count: int) -> None:
         super().__init__()
@@ -44,14 +44,14 @@ class Calls(threading.Thread):
         self.ended = 0.0
 
     def run(self) -> None:
-        """One after the other."""
+        """Make the calls, one after the other."""
         for _ in range(self._count):
             self._comm.Allreduce(MPI.IN_PLACE, self._buffer)
         self.ended = time.perf_counter()
 
 
 def measure(comm: MPI.Comm, size: int, calls: int, products: int) -> tuple[float, float]:
-    """Seconds until the calls, and until the computation, were through."""
+    """Return the seconds until the calls ended, and until the computation ended."""
     thread = Calls(comm, np.zeros(size // 4, np.float32), calls)
     MPI.COMM_WORLD.Barrier()
     began = time.perf_counter()
@@ -63,11 +63,11 @@ def measure(comm: MPI.Comm, size: int, calls: int, products: int) -> tuple[float
 
 
 def main() -> None:
-    """Read the options, measure, print."""
+    """Read the options, measure and print."""
     parser = argparse.ArgumentParser(description="Allreduce beside computing threads.")
     parser.add_argument("--size", type=parse_bytes, default=4 << 20)
     parser.add_argument("--calls", type=int, default=2)
-    parser.add_argument("--products", type=int, default=1500, help="of matrices, in the computing thread")
+    parser.add_argument("--products", type=int, default=1500, help="matrix products of the computing thread")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--specs", default="native,auto")
     options = parser.parse_args()
@@ -80,12 +80,12 @@ def main() -> None:
             for spec in specs:
                 force_allreduce(spec)
                 found = measure(comm, options.size, options.calls, options.products)
-                if turn > 0:  # the first warms up
+                if turn > 0:  # the first round warms up
                     seconds[spec].append(found)
     if comm.rank == 0:
         for spec, found in seconds.items():
             calls, computation = (statistics.median(column) for column in zip(*found, strict=True))
-            print(f"{spec}: calls through after {calls:.3f} s, computation after {computation:.3f} s")
+            print(f"{spec}: calls ended after {calls:.3f} s, computation after {computation:.3f} s")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long one rank takes to build its schedule, and how much memory that takes: the slowest and the largest
-// of some ranks, by algorithm. Times are the fastest of several builds, as the machine may be busy with other
-// things.
+// Measures how long one rank takes to build its schedule, and how much memory the schedule takes. Prints the
+// slowest and the largest of some ranks, by algorithm. The time of a rank is the fastest of several builds,
+// since the machine may be busy.
 #include <algorithm>
 #include <array>
 #include <chrono>

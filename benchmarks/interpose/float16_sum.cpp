@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Horovod does with gradients that it compresses to float16: a type of two bytes, and an operation of
-// its own. First the arithmetic alone, by the function that is given and by Stretto's kernel, in turns; then
-// MPI_Allreduce by the library and by Stretto, in turns. To be run under the preload, with the library that
-// has the function, HOROVOD/tensorflow/mpi_lib.*.so, as argument, and the folder of
-// libtensorflow_framework.so.2 in LD_LIBRARY_PATH. Without an argument it takes a function of its own, which
-// sums eight at a time by F16C as Horovod's does, and tells Stretto of it: for MPI libraries that this
-// Horovod was not built for.
+// Measures what Horovod does with gradients that it compresses to float16: a type of two bytes, and an
+// operation of its own. First the arithmetic alone, by Horovod's function and by Stretto's kernel, in turns.
+// Then MPI_Allreduce by the library and by Stretto, in turns.
+//
+// Run it under the preload. The argument is the library with Horovod's function,
+// HOROVOD/tensorflow/mpi_lib.*.so; LD_LIBRARY_PATH must have the folder of libtensorflow_framework.so.2.
+// Without an argument the program uses a function of its own, which sums eight at a time by F16C as Horovod's
+// does, and registers it with Stretto. That serves MPI libraries that this Horovod was not built for.
 #include <dlfcn.h>
 #include <immintrin.h>
 #include <mpi.h>
@@ -58,10 +59,10 @@ double seconds(const Work& work) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-/// 1, whose sums stay exact.
+/// The float16 1, whose sums stay exact.
 constexpr Half one = 0x3C00;
 
-/// Medians of 25 turns, each of about 2 MiB, in pieces of `elements`.
+/// Prints medians of 25 turns, each over about 2 MiB in pieces of `elements`.
 void compare_arithmetic(const char* what, MPI_User_function* function, MPI_Datatype type,
                         std::size_t elements) {
   const std::size_t pieces = (std::size_t{1} << 20U) / elements;
@@ -91,14 +92,14 @@ int force(const char* spec) {
   return function == nullptr ? MPI_ERR_OTHER : function("allreduce", spec, 1024);
 }
 
-/// Horovod's function Stretto knows by itself.
+/// Registers the operation with Stretto, which knows Horovod's own function without that.
 void tell_of(MPI_Op op, MPI_Datatype type) {
   using Know = int (*)(MPI_Op, MPI_Datatype, const char*, const char*);
   const auto know = reinterpret_cast<Know>(dlsym(RTLD_DEFAULT, "stretto_know_operation"));
   if (know != nullptr) know(op, type, "float16", "sum");
 }
 
-/// Of the slowest rank.
+/// Returns the seconds of one call by the slowest rank.
 double call(std::vector<Half>& buffer, MPI_Datatype type, MPI_Op op) {
   std::ranges::fill(buffer, one);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -139,7 +140,8 @@ void compare_allreduce(std::size_t bytes, int rank, MPI_Datatype type, MPI_Op op
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc > 2) {
-    std::fputs("float16-sum: name Horovod's library, .../horovod/tensorflow/mpi_lib.*.so, or none\n", stderr);
+    std::fputs("float16-sum: give Horovod's library, .../horovod/tensorflow/mpi_lib.*.so, or no argument\n",
+               stderr);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   int rank = 0;
@@ -152,7 +154,7 @@ int main(int argc, char** argv) {
   MPI_Op_create(function, 1, &op);
   if (function == own_sum) tell_of(op, type);
   if (rank == 0) {
-    // Horovod's loop takes eight at once where the processor has F16C, and converts bit by bit what is left.
+    // With F16C, Horovod's loop takes eight elements at once and converts the rest bit by bit.
     compare_arithmetic("7 elements (Horovod's loop without F16C)", function, type, 7);
     compare_arithmetic("32 KiB", function, type, std::size_t{1} << 14U);
     compare_arithmetic("2 MiB", function, type, std::size_t{1} << 20U);

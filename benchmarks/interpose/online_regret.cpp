@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job loses, or gains, by STRETTO_ONLINE=1: each call of MPI_Allreduce is paired with one of the
-// library's own function, which Stretto does not see (AUTO), in changing order. To be run under the preload:
+// Measures what a job loses, or gains, by STRETTO_ONLINE=1. Each call of MPI_Allreduce is paired with a call
+// of the library's own function, which Stretto does not see (the MPI default). The order alternates. Run it
+// under the preload:
 //   stretto lab run --mpi openmpi --stretto -x STRETTO_ONLINE=1 -- online-regret-openmpi 120 16384 65536
-// The first argument is how many seconds it takes in all, the others are bytes.
+// The first argument is the time in seconds for all sizes together; the others are sizes in bytes.
 #include <mpi.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace {
 
 using Function = int (*)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
-constexpr std::size_t parts = 10;  // of the time, for the spread and to see it learn
+constexpr std::size_t parts = 10;  // parts of the time: they show the spread, and the learning
 
 double seconds_of(Function function, std::vector<float>& in, std::vector<float>& out) {
   const double began = MPI_Wtime();
@@ -27,11 +28,11 @@ double seconds_of(Function function, std::vector<float>& in, std::vector<float>&
 struct Sums {
   std::array<double, parts> online{};
   std::array<double, parts> library{};
-  std::size_t calls = 0;  // of each
+  std::size_t calls = 0;  // of each function
 };
 
 void print(std::size_t bytes, const Sums& mine) {
-  Sums all;  // the mean over the ranks: what the job loses, not what one of them waits for
+  Sums all;  // the sum over the ranks: what the job loses, not what one rank waits for
   MPI_Reduce(mine.online.data(), all.online.data(), parts, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   MPI_Reduce(mine.library.data(), all.library.data(), parts, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   int rank = 0;
@@ -48,8 +49,9 @@ void print(std::size_t bytes, const Sums& mine) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const double each = 1e6 * library / static_cast<double>(mine.calls) / ranks;
-  std::printf("%10zu bytes, %zu calls of %.0f us: loss against AUTO %+.1f %%; by tenths of the time:", bytes,
-              mine.calls, each, 100 * (online / library - 1));
+  std::printf(
+      "%10zu bytes, %zu calls of %.0f us: loss against the MPI default %+.1f %%; by tenths of the time:",
+      bytes, mine.calls, each, 100 * (online / library - 1));
   for (const double loss : losses) std::printf(" %+.1f", loss);
   std::printf("\n");
 }
@@ -79,7 +81,7 @@ int main(int argc, char** argv) {
       sums.online[at] += seconds_of(MPI_Allreduce, in, out);
       if (!library_first) sums.library[at] += seconds_of(library, in, out);
       part = parts * (MPI_Wtime() - began) / share;
-      // All ranks end together; not by a call that Stretto would see.
+      // All ranks end together. Stretto does not see this call.
       LIBRARY(PMPI_Bcast)(&part, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
     print(bytes, sums);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Stretto adds to a call that it leaves to the MPI library: an 8-byte BAND on a duplicate of
-// MPI_COMM_SELF, by MPI_Allreduce and, interleaved, by the library's own function, which Stretto does not
-// see. To be run under the preload:
+// Measures what Stretto adds to a call that it leaves to the MPI library: an 8-byte BAND on a duplicate of
+// MPI_COMM_SELF. Batches by MPI_Allreduce alternate with batches by the library's own function, which Stretto
+// does not see. Run it under the preload:
 //   mpirun -n 1 -x LD_PRELOAD=.../libstretto-openmpi.so pass-through-openmpi
 #include <dlfcn.h>
 #include <mpi.h>

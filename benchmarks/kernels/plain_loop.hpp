@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The loop that anyone would write, compiled in two ways within one program, by function attributes: as
-// distributions compile (-O2 for any x86-64), and with everything on (-O3 for AVX-512 or, where that is
-// missing, AVX2). On other processors both are compiled as the program is.
+// The loop that anyone would write. Function attributes compile it in two ways within one program: as
+// distributions do (-O2 for any x86-64), and with everything on (-O3 for AVX-512 or, without it, AVX2). On
+// other processors both are compiled as the program is.
 
 #include <cstddef>
 
@@ -22,7 +22,7 @@ namespace stretto::benchmarks {
 #define STRETTO_LOOP_AVX512 STRETTO_LOOP_O2
 #endif
 
-// A macro, because a function that all three call would be compiled only once.
+// A macro, since a function that all three call would be compiled only once.
 #define STRETTO_LOOP(name, attributes)                                                   \
   template <class T, kernels::Op op>                                                     \
   attributes void name(void* into, const void* left, const void* right, std::size_t n) { \
@@ -46,7 +46,7 @@ STRETTO_LOOP(loop_o2, STRETTO_LOOP_O2)
 STRETTO_LOOP(loop_avx2, STRETTO_LOOP_AVX2)
 STRETTO_LOOP(loop_avx512, STRETTO_LOOP_AVX512)
 
-// The best of them that this processor runs; nullptr where there is none but loop_o2.
+// Returns the best loop that this processor can run; nullptr if that is loop_o2.
 template <class T, kernels::Op op>
 kernels::Function loop_native() {
 #if defined(__x86_64__)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Our reduction kernels against plain loops and against MPI_Reduce_local of the MPI library that this program
-// is linked to, on one core.
+// Compares our reduction kernels with plain loops and with MPI_Reduce_local of the MPI library that this
+// program is linked to, on one core.
 //
-// MPI_Reduce_local has two operands (inout = in op inout), so all are measured that way: the result over the
-// right operand. `stretto_third_buffer` shows the other form, which only our kernels and loops have.
+// MPI_Reduce_local has two operands (inout = in op inout), so all write the result over the right operand.
+// `stretto_third_buffer` measures the other form, which only our kernels and loops have.
 //
 // Counters: bytes_per_second counts three streams, two read and one written. `memcpy_percent` is the time of
-// a memcpy of as many bytes, taken in turns with the kernel, over the time of the kernel: from memory, a copy
-// moves the same three streams (read, fetch of the line to be written, write back), so it is the bound, and
-// 100 means as fast as memory allows. In L1 and L2, where the arithmetic has three accesses to the copy's
-// two, it is a yardstick.
+// a memcpy of as many bytes over the time of the kernel; both take turns. From memory, a copy moves the same
+// three streams (read, fetch of the line to be written, write back). So the copy is the bound, and 100 means
+// as fast as memory allows. In L1 and L2 the arithmetic has three accesses to the copy's two, so there it is
+// only a yardstick.
 //
 // For medians: --benchmark_repetitions=9 --benchmark_report_aggregates_only=true --benchmark_min_time=0.05
 
@@ -47,7 +47,7 @@ Block make_block(std::size_t bytes) {
   return block;
 }
 
-// Time of this thread's processor: nothing here waits, and a program that takes the core away does not count.
+// Returns the processor time of this thread. Nothing here waits, and other programs on the core do not count.
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -66,13 +66,13 @@ double seconds(F&& work, std::size_t calls) {
 
 enum class Result { over_right, third_buffer };
 
-// reduce(into, left, right) on `bytes` bytes.
+// Measures reduce(into, left, right) on `bytes` bytes.
 template <class Reduce>
 void measure(benchmark::State& state, Result result, const Reduce& reduce) {
   const auto bytes = static_cast<std::size_t>(state.range(0));
   const Block left = make_block(bytes), right = make_block(bytes), third = make_block(bytes);
   void* const into = result == Result::over_right ? right.get() : third.get();
-  // Long enough that reading the clock does not count, short enough that other programs disturb both alike.
+  // Long enough that reading the clock does not count; short enough that other programs disturb both alike.
   const std::size_t calls = std::max<std::size_t>(1, (std::size_t{1} << 20) / bytes);
   double kernel_seconds = 0;
   double copy_seconds = 0;

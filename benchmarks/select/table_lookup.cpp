@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a choice by a tuning table costs a call (target: under 50 ns): to find the row of a message whose size
-// is another one each time, in lists of different lengths, and to take its spec. Beside it the built-in
-// rule's choice, and what is done once: to find the shape for a communicator, and to read a table.
+// Measures what a choice by a tuning table costs a call (target: under 50 ns). A choice finds the row for the
+// message's size, which changes each time, in lists of different lengths, and copies its spec. For
+// comparison: the built-in rule's choice. Done once only: finding the shape for a communicator, and reading a
+// table.
 
 #include <benchmark/benchmark.h>
 
@@ -15,8 +16,8 @@
 namespace stretto {
 namespace {
 
-/// Shapes of 1, 2, 4, … nodes, each with a list of so many rows for every call: `native`, and this spec of a
-/// reduction.
+/// Returns a table with shapes of 1, 2, 4, … nodes. Each has a list of `rows` rows for every form of
+/// allreduce; `native` and `spec` alternate.
 std::string text_of_table(int shapes, int rows, const std::string& spec = "ring:segment_bytes=256KiB") {
   std::string text = R"({"format": "stretto-table", "version": 1, "mpi": "MPICH 4.0.2", "shapes": [)";
   for (int i = 0; i < shapes; ++i) {
@@ -35,7 +36,7 @@ std::string text_of_table(int shapes, int rows, const std::string& spec = "ring:
   return text + "]}";
 }
 
-/// Sizes over all rows, in no order that a processor could learn.
+/// Returns sizes over all rows, in an order that a branch predictor cannot learn.
 std::vector<std::size_t> sizes(int rows) {
   std::mt19937_64 random(3);
   std::vector<std::size_t> all(4096);
@@ -61,7 +62,7 @@ void choose_by_table(benchmark::State& state) {
 }
 BENCHMARK(choose_by_table)->Arg(1)->Arg(4)->Arg(8)->Arg(16);
 
-/// Specs that are made of others take memory.
+/// Specs made of other algorithms allocate memory.
 void choose_two_levels_by_table(benchmark::State& state) {
   choose_by(state, text_of_table(6, 8, "multilane(ring)"), 8);
 }
