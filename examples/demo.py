@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Stretto is for, in some minutes: the MPI library's own allreduce (AUTO) against it, then a training.
+"""Shows in some minutes what Stretto is for: an allreduce and a training, by the MPI default and by Stretto.
 
-On an emulated cluster where that can be made (it takes root), else on ranks of this machine, which have no
-network between them that could be used better. Every command is shown as one may type it.
+Runs on an emulated cluster if one can be made (which takes root), else on ranks of this machine, where no
+network limits. Every command is printed as a user would type it.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ class Place:
 
     @property
     def name(self) -> str:
-        """Words for headings and file names."""
+        """Return the name for headings and file names."""
         return f"{self.ranks} nodes" if self.on_lab else f"{self.ranks} ranks"
 
     def bench(self, files: Path) -> list[str]:
-        """The command that measures AUTO and Stretto."""
+        """Return the command that measures the MPI default and Stretto."""
         command = ["stretto", "bench", "allreduce", "--mpi", self.install.flavor.value]
         command += ["--specs", "native,auto", "--json", f"{files}.json", "--png", f"{files}.png"]
         if self.on_lab:
-            # The largest messages take seconds each, and move by a percent only.
+            # The largest messages take seconds each, and vary by only a percent.
             limits = ["--repetitions", "5", "--warmup", "1", "--max-seconds", "15"]
             return [*command, "--sizes", "64KiB..16MiB:4", *limits, "--lab", "--lab-name", LAB]
         return [*command, "--sizes", "1KiB..16MiB:4", "--max-seconds", "5", "--np", str(self.ranks)]
 
     def train(self, options: Sequence[str], *, stretto: bool) -> list[str]:
-        """The command that trains the network."""
+        """Return the command that trains the network."""
         program = [PYTHON, str(SCRIPT), *options]
         if self.on_lab:
             line = ["stretto", "lab", "run", "--name", LAB, "--mpi", self.install.flavor.value]
@@ -71,7 +71,7 @@ class Place:
         launcher, flavor = self.install.launcher, self.install.flavor
         line = [str(launcher.path)]
         if not stretto:
-            # mpi4py's wheel must take the MPI of this launcher; `stretto run` sees to that by itself.
+            # mpi4py's wheel must load the MPI of this launcher. `stretto run` takes care of that itself.
             line += launch.rank_options(flavor, launch.mpi4py_settings(launcher, os.environ))
         if flavor.abi == "openmpi":
             line += ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
@@ -80,7 +80,7 @@ class Place:
 
 
 def show(command: Sequence[str], environment: dict[str, str]) -> None:
-    """Run a command as if it had been typed; an error when it fails."""
+    """Print a command and run it. Raises StrettoError if it fails."""
     shown = shlex.join(command).replace(PYTHON, "python").replace(str(SCRIPT), "examples/train_digits.py")
     console.print(f"$ {shown}", style="bold cyan", markup=False, soft_wrap=True)
     if command[0] == "stretto":
@@ -89,7 +89,7 @@ def show(command: Sequence[str], environment: dict[str, str]) -> None:
     try:
         status = process.wait()
     except BaseException:
-        # Ctrl-C has reached it too. It gets the time to end its ranks.
+        # The command got the Ctrl-C, too. It needs time to end its ranks.
         process.terminate()
         process.wait(20)
         raise
@@ -98,8 +98,8 @@ def show(command: Sequence[str], environment: dict[str, str]) -> None:
 
 
 def measure(place: Place, results: Path) -> tuple[str, ...]:
-    """Measure and draw; a line of the summary."""
-    console.rule(f"MPI_Allreduce on {place.name}: AUTO against Stretto")
+    """Measure and draw; return a line of the summary."""
+    console.rule(f"MPI_Allreduce on {place.name}: MPI default and Stretto")
     files = results / f"demo-{place.name.replace(' ', '-')}"
     show(place.bench(files), place.install.environment())
     console.print(f"the plot is in {files}.png\n", markup=False, soft_wrap=True)
@@ -112,12 +112,12 @@ def measure(place: Place, results: Path) -> tuple[str, ...]:
 
 
 def compare(what: str, native: float, stretto: float, unit: str) -> tuple[str, ...]:
-    """A line of the summary: two figures and their ratio."""
+    """Return a line of the summary: two figures and their ratio."""
     return what, f"{native:,.1f} {unit}", f"{stretto:,.1f} {unit}", f"{stretto / native:.2f}"
 
 
 def train(place: Place, results: Path, steps: int) -> Rows:
-    """Train without and with Stretto; lines of the summary."""
+    """Train without and with Stretto; yield lines of the summary."""
     console.rule(f"Training on digits, data-parallel on {place.name}: without Stretto, then with it")
     figures: list[dict[str, Any]] = []
     for stretto in (False, True):
@@ -133,11 +133,11 @@ def train(place: Place, results: Path, steps: int) -> Rows:
 
 
 def summary(rows: Sequence[tuple[str, ...]], install: Install) -> Table:
-    """What came out, in one table."""
+    """Return all results in one table."""
     label = f"{install.flavor.label} ({install.launcher.version})"
     table = Table(title=f"{label}, without and with Stretto", title_justify="left")
     table.add_column("", no_wrap=True)
-    for title in ("AUTO", "Stretto", "speedup"):
+    for title in ("MPI default", "Stretto", "speedup"):
         table.add_column(title, justify="right")
     for cells in rows:
         table.add_row(*cells)
@@ -145,7 +145,7 @@ def summary(rows: Sequence[tuple[str, ...]], install: Install) -> Table:
 
 
 def on_lab(install: Install, results: Path, steps: int) -> Rows:
-    """On as many nodes as a power of two, where AUTO is at its best, and on one fewer."""
+    """Run on a power of two of nodes, where the MPI default is at its best, and on one node less."""
     for nodes in (8, 7):
         with Lab.temporary(nodes, RATE, name=LAB):
             console.print(f"a lab of {nodes} nodes is up, with links of {RATE}\n")
@@ -156,38 +156,40 @@ def on_lab(install: Install, results: Path, steps: int) -> Rows:
 
 
 def on_this_machine(install: Install, results: Path, steps: int) -> Rows:
-    """On two ranks over shared memory."""
+    """Run on two ranks over shared memory."""
     place = Place(install, 2, on_lab=False)
     yield measure(place, results)
-    # A step is ten times shorter here than on the lab.
+    # A step is ten times as fast here as on the lab.
     yield from train(place, results, 10 * steps)
 
 
 def demo(install: Install, results: Path, steps: int) -> None:
-    """All of it, and the summary."""
+    """Run everything and print the summary."""
     results.mkdir(parents=True, exist_ok=True)
     run = on_lab
     try:
         check_machine()
-        # Whether namespaces may be made here shows only when one is made.
+        # Only making a namespace shows whether that is allowed here.
         with Lab.temporary(1, RATE, name=LAB):
             pass
     except StrettoError as error:
         console.print(f"no lab: {error}", style="yellow", markup=False, soft_wrap=True)
-        console.print("so all runs on ranks of this machine, where no network limits\n", style="yellow")
+        console.print(
+            "so all programs run on ranks of this machine, where no network limits\n", style="yellow"
+        )
         run = on_this_machine
-    # Closed at once when something ends it, so that the lab goes down then and not some time later.
+    # Closing the generator takes the lab down at once, whatever ended the demo.
     with contextlib.closing(run(install, results, steps)) as rows:
         table = summary(list(rows), install)
     console.print(table)
 
 
 def main() -> int:
-    """Read the options, and see to it that whatever ends the demo ends it in one line."""
-    parser = argparse.ArgumentParser(description="AUTO against Stretto, and a training with and without.")
+    """Read the options and run the demo. Every error ends it with one line."""
+    parser = argparse.ArgumentParser(description="Compare the MPI default with Stretto, also in a training.")
     parser.add_argument("--mpi", choices=[flavor.value for flavor in Flavor], default="openmpi")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder for the plots")
-    parser.add_argument("--steps", type=int, default=30, help="of the training on the lab")
+    parser.add_argument("--steps", type=int, default=30, help="steps of the training on the lab")
     options = parser.parse_args()
     try:
         with signals_as_exceptions():

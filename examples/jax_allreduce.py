@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step of data-parallel training in JAX: gradients are summed over the ranks by mpi4jax, inside of jit.
+"""A step of data-parallel training in JAX: mpi4jax sums gradients over the ranks, inside of jit.
 
-Nothing in here knows about Stretto:
+The program does not know of Stretto:
 
     mpirun -np 2 python examples/jax_allreduce.py
     stretto run --stats calls.json -- mpirun -np 2 python examples/jax_allreduce.py
@@ -22,12 +22,12 @@ STEPS, ROWS, COLUMNS = 10, 64, 1024
 
 
 def loss(weights: jax.Array, inputs: jax.Array, targets: jax.Array) -> jax.Array:
-    """The mean square of what a linear layer gets wrong."""
+    """Return the mean square error of a linear layer."""
     return jnp.mean((inputs @ weights - targets) ** 2)
 
 
 def step(weights: jax.Array, inputs: jax.Array, targets: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """A step of gradient descent by the mean of all ranks' gradients; new weights, and this rank's loss."""
+    """Do a step by the mean of all ranks' gradients; return new weights and this rank's loss."""
     value, gradient = jax.value_and_grad(loss)(weights, inputs, targets)
     total = mpi4jax.allreduce(gradient, op=MPI.SUM, comm=comm)
     return weights - 20.0 * total / comm.size, value

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stretto's C interface: a sum that travels while the program computes, once by stretto_iallreduce and then
- * again and again by one persistent request. Build it as examples/CMakeLists.txt says; then
+/* Stretto's C interface: a sum that proceeds while the program computes. First by stretto_iallreduce, then
+ * repeatedly by one persistent request. Build it as examples/CMakeLists.txt says; then
  *
  *     mpirun -np 2 ./overlap [SPEC]        as in ./overlap recursive_doubling:segments=2
  */
@@ -13,8 +13,8 @@ enum { COUNT = 1 << 18, STEPS = 3 }; /* 2 MiB of doubles */
 static double mine[COUNT], sum[COUNT], other[COUNT];
 static int rank, ranks;
 
-/* What each rank puts in, and whether the sum is right. Small integers, so that any order of additions gives
- * the same. */
+/* The input of each rank, and the check of the sum. Small integers, so that any order of additions gives the
+ * same result. */
 static void fill(int step) {
   for (int i = 0; i < COUNT; ++i) mine[i] = (i + step) % 100 + rank;
 }
@@ -26,8 +26,8 @@ static int is_right(int step) {
   return 1;
 }
 
-/* The computation, which touches neither `mine` nor `sum`: they are the collective's until that is complete.
- * Now and then it lets the collective advance; with STRETTO_PROGRESS_THREAD=1 a thread of Stretto's does
+/* The computation. It touches neither `mine` nor `sum`, which belong to the collective until it is complete.
+ * MPI_Test lets the collective advance now and then. With STRETTO_PROGRESS_THREAD=1 a thread of Stretto does
  * that, and no MPI_Test is needed. */
 static void compute(MPI_Request* request) {
   for (int i = 0; i < COUNT; ++i) {
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   MPI_Request request;
   int right = 1;
 
-  /* Reads a spec before MPI_Init: `spec` becomes its usual spelling, or what is wrong with it. */
+  /* Reads a spec before MPI_Init. `spec` becomes its usual spelling, or the error. */
   const int readable =
       stretto_parse_spec("allreduce", argc > 1 ? argv[1] : "ring:segments=4", spec, (int)sizeof spec);
 
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     return 2;
   }
 
-  /* What plain MPI_Allreduce does with such a message; "native" is the MPI library's own. */
+  /* What plain MPI_Allreduce would use for this message; "native" is the MPI default. */
   stretto_choice("allreduce", MPI_COMM_WORLD, sizeof sum, choice, (int)sizeof choice);
   if (rank == 0) {
     printf("Stretto %s on %d ranks: MPI_Allreduce takes %s, this program %s\n", stretto_version(), ranks,
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   right = right && is_right(0);
 
-  /* Again and again: what can be prepared is prepared once, then each step starts it. */
+  /* Repeatedly: the request is prepared once, and each step starts it. */
   stretto_allreduce_init(mine, sum, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, spec,
                          &request);
   for (int step = 1; step <= STEPS; ++step) {
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   }
   MPI_Request_free(&request);
 
-  /* With STRETTO_STATS=FILE calls are counted; the program may read that too, while it runs. */
+  /* With STRETTO_STATS=FILE calls are counted. The program may read the counts while it runs. */
   char counted[4096];
   if (stretto_statistics(counted, sizeof counted) > 0 && rank == 0) fputs(counted, stdout);
 

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A sum of 16 MiB over all ranks. Nothing in here knows about Stretto:
+! A sum of 16 MiB over all ranks. The program does not know of Stretto:
 !
 !     mpifort examples/sum.f90 -o sum
 !     stretto run -- mpirun -np 2 ./sum

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Train a small network on scikit-learn's digits, data-parallel: each rank a part of every batch.
+"""Trains a small network on scikit-learn's digits, data-parallel: each rank takes a part of every batch.
 
-Nothing in here knows about Stretto:
+The program does not know of Stretto:
 
     mpirun -np 2 python examples/train_digits.py
     stretto run -- mpirun -np 2 python examples/train_digits.py
@@ -28,7 +28,7 @@ Array = NDArray[np.float32]
 
 
 class Network:
-    """Fully connected layers, whose parameters and gradients are one buffer each."""
+    """Fully connected layers. All parameters are one buffer, and all gradients another."""
 
     def __init__(self, widths: list[int], random: np.random.Generator) -> None:
         self.shapes = [*itertools.pairwise(widths)]
@@ -38,7 +38,7 @@ class Network:
             weights[:] = random.normal(0, np.sqrt(2 / len(weights)), weights.shape)
 
     def layers(self, buffer: Array) -> list[tuple[Array, Array]]:
-        """Weights and biases of every layer, as views into a buffer."""
+        """Return weights and biases of every layer, as views into a buffer."""
         views, start = [], 0
         for inputs, outputs in self.shapes:
             block = buffer[start : start + (inputs + 1) * outputs].reshape(inputs + 1, outputs)
@@ -47,7 +47,7 @@ class Network:
         return views
 
     def forward(self, images: Array) -> list[Array]:
-        """What goes into each layer, and last what comes out."""
+        """Return the input of each layer, and the output of the last one."""
         values = [images]
         for weights, biases in self.layers(self.parameters):
             values.append(np.maximum(values[-1], 0) @ weights + biases)
@@ -67,12 +67,12 @@ class Network:
             slope = (slope @ weights.T) * (value > 0)
 
     def accuracy(self, images: Array, labels: NDArray[np.int64]) -> float:
-        """Part of the images that are recognized."""
+        """Return the part of the images that is recognized."""
         return float((self.forward(images)[-1].argmax(axis=1) == labels).mean())
 
 
 def train(comm: MPI.Comm, steps: int, batch: int, width: int, seed: int) -> dict[str, Any]:
-    """Train on all ranks of the communicator; what came out of it."""
+    """Train on all ranks of the communicator; return the results."""
     digits = load_digits()
     images, test_images, labels, test_labels = train_test_split(
         (digits.data / 16).astype(np.float32), digits.target, test_size=0.2, random_state=seed
@@ -94,7 +94,7 @@ def train(comm: MPI.Comm, steps: int, batch: int, width: int, seed: int) -> dict
         network.parameters += velocity
     seconds = time.perf_counter() - began
 
-    # Data-parallel training holds only as long as all ranks have the same parameters, to the last bit.
+    # In data-parallel training all ranks must have the same parameters, to the last bit.
     digest = hashlib.sha256(network.parameters.tobytes()).hexdigest()
     if len(set(comm.allgather(digest))) != 1:
         raise SystemExit("the ranks have drifted apart: an allreduce gave them different sums")
@@ -112,16 +112,16 @@ def train(comm: MPI.Comm, steps: int, batch: int, width: int, seed: int) -> dict
 
 
 def main() -> None:
-    """Read the options, train, print."""
+    """Read the options, train and print."""
     parser = argparse.ArgumentParser(description="Train a network on digits, data-parallel.")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--batch", type=int, default=32, help="images of each rank in a step")
-    parser.add_argument("--width", type=int, default=1024, help="of the two hidden layers")
+    parser.add_argument("--width", type=int, default=1024, help="width of the two hidden layers")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="a file for the figures")
     options = parser.parse_args()
 
-    # A communicator of its own, as Horovod has it. One thread a rank: the ranks share the cores already.
+    # A communicator of its own, as in Horovod. One thread a rank, since the ranks share the cores.
     with threadpool_limits(1):
         result = train(MPI.COMM_WORLD.Dup(), options.steps, options.batch, options.width, options.seed)
     if MPI.COMM_WORLD.rank == 0:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Train a small Keras network on scikit-learn's digits, data-parallel by Horovod.
+"""Trains a small Keras network on scikit-learn's digits, data-parallel by Horovod.
 
-Nothing in here knows about Stretto:
+The program does not know of Stretto:
 
     mpirun -np 2 python examples/train_digits_horovod.py
     stretto run -- mpirun -np 2 python examples/train_digits_horovod.py
@@ -19,13 +19,13 @@ STEPS, BATCH, WIDTH = 60, 32, 1024
 
 
 def network() -> tf.keras.Model:
-    """Fully connected, 1.1 M parameters."""
+    """Return a fully connected network with 1.1 M parameters."""
     dense = tf.keras.layers.Dense
     return tf.keras.Sequential([dense(WIDTH, "relu"), dense(WIDTH, "relu"), dense(10)])
 
 
 def main() -> None:
-    """Each rank takes its own part of the images."""
+    """Train on this rank's part of the images."""
     hvd.init()
     tf.keras.utils.set_random_seed(1 + hvd.rank())
     digits = load_digits()
@@ -41,7 +41,7 @@ def main() -> None:
         chosen = random.choice(mine, BATCH)
         with tf.GradientTape() as tape:
             value = loss(labels[chosen], model(images[chosen], training=True))
-        # The mean over the ranks: here Horovod calls MPI_Allreduce.
+        # The mean over the ranks. Here Horovod calls MPI_Allreduce.
         gradients = hvd.DistributedGradientTape(tape).gradient(value, model.trainable_variables)
         optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
         if step == 0:

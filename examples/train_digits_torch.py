@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Train a small network on scikit-learn's digits by PyTorch's DistributedDataParallel, over MPI.
+"""Trains a small network on scikit-learn's digits by PyTorch's DistributedDataParallel, over MPI.
 
 mpirun -np 2 python examples/train_digits_torch.py
-mpirun -np 2 python examples/train_digits_torch.py --backend gloo     # to compare with
+mpirun -np 2 python examples/train_digits_torch.py --backend gloo     # for comparison
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from torch.nn.parallel import DistributedDataParallel
 
-# The backend "stretto"; and, for every backend, the variables that init_process_group looks for.
+# Registers the backend "stretto", and sets the variables that init_process_group needs with any backend.
 import stretto.torch  # noqa: F401
 import torch
 
 
 def train(steps: int, batch: int, width: int, seed: int) -> tuple[float, float]:
-    """Images a second of all ranks, and the part of the test images that is recognized."""
+    """Return images a second of all ranks, and the part of the test images that is recognized."""
     rank, size = dist.get_rank(), dist.get_world_size()
     digits = load_digits()
     parts = train_test_split(digits.data / 16, digits.target, test_size=0.2, random_state=seed)
@@ -52,12 +52,12 @@ def train(steps: int, batch: int, width: int, seed: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Read the options, train, print."""
+    """Read the options, train and print."""
     parser = argparse.ArgumentParser(description="Train a network on digits by DistributedDataParallel.")
     parser.add_argument("--backend", choices=["stretto", "gloo", "mpi"], default="stretto")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--batch", type=int, default=32, help="images of each rank in a step")
-    parser.add_argument("--width", type=int, default=1024, help="of the two hidden layers")
+    parser.add_argument("--width", type=int, default=1024, help="width of the two hidden layers")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
 
