@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Read by the other scripts: where things are, and how they report.
+# Sourced by the other scripts: paths, and how scripts report.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
@@ -19,10 +19,10 @@ fail() {
     exit 1
 }
 
-# install_debian_packages NAME...: those that are missing.
+# install_debian_packages NAME...: installs the packages that are missing.
 install_debian_packages() {
     if ! command -v dpkg-query >/dev/null; then
-        echo "note: this is no Debian or Ubuntu; needed are the equivalents of: $*"
+        echo "note: this is not Debian or Ubuntu; install the equivalents of: $*"
         return
     fi
     local package missing=()
@@ -39,7 +39,7 @@ install_debian_packages() {
     apt-get -qq install --yes --no-install-recommends "${missing[@]}" </dev/null
 }
 
-# The sources that are formatted and linted, each followed by a NUL.
+# cpp_files: prints the sources to format and to lint, each followed by a NUL.
 cpp_files() {
     find . \( -name build -o -name '.?*' \) -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print0
 }

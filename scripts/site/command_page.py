@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of all commands, with every argument and option that the command line itself knows."""
+"""Makes the page of all commands, with every argument and option of the command line."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typer.main import get_command
 
 from stretto.cli.main import app
 
-# Typer's classes of commands and parameters are its own or click's, by its version: hence Any.
+# Any, since Typer's classes of commands and parameters are its own or click's, depending on its version.
 
 
 def command_page() -> str:
-    """As Markdown."""
+    """Return the page as Markdown."""
     group: Any = get_command(app)
     parts = ["# Commands\n", f"`stretto COMMAND --help` says the same. {group.help}\n"]
     commands = list(_commands(group, "stretto"))
@@ -55,7 +55,7 @@ def _section(name: str, command: Any) -> Iterator[str]:
 
 
 def _row(names: str, text: str) -> str:
-    """Of what --help has: names, and the meaning with the usual value and the range in brackets behind it."""
+    """Return a row from a line of --help: the meaning, with default and range in brackets after it."""
     meaning, brackets, usual = text.rpartition("  [")
     if not brackets:
         meaning, usual = text, ""
@@ -67,5 +67,5 @@ def _cell(text: str | None) -> str:
 
 
 def _escaped(text: str) -> str:
-    """So that nothing of it is taken for HTML or emphasis."""
+    """Return the text with HTML and emphasis escaped."""
     return re.sub(r"([<*_])", r"\\\1", text)

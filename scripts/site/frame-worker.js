@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The theme searches in a Worker, which browsers do not start for a page that was opened as a file. There, this one
-// runs the same script in a hidden frame. The theme's script looks for the name IFrameWorker, by which it knows.
+// The theme searches in a Worker. Browsers start none for a page that was opened as a file. For such a page, this class
+// runs the same script in a hidden frame. The theme's script recognizes it by the name IFrameWorker.
 if (location.protocol === "file:") {
   window.IFrameWorker = class extends EventTarget {
     constructor(url) {

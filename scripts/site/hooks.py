@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MkDocs' hooks: pages that are made when the site is, and the repository's links on the site.
+"""MkDocs' hooks: they generate pages, and turn links of the repository into links of the site.
 
-Pages link as GitHub shows them, by paths of the repository. On the site, a link to another page stays what it
-is; one to a file that is no page leads to a page which shows that file; the README is where its parts are.
+Pages link by paths of the repository, as GitHub shows them. On the site a link to another page stays. A link
+to any other file leads to a page that shows the file. A link to the README leads to the page with that part.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from spec_page import spec_page
 
 ROOT = Path(__file__).parents[2]
 GENERATED = {"commands.md": command_page, "messages.md": message_page, "specs.md": spec_page}
-# Files of the repository that are pages of the site.
+# Files of the repository that are pages of the site, too.
 PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
-# The README is no page: the site has its parts, each at its place.
+# The README is not a page. Its parts are on these pages.
 README = {"": "index.md"}
 ASSETS = ("site.css", "frame-worker.js")
 SOURCES = "source"
@@ -35,7 +35,7 @@ _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add what is not in docs/."""
+    """Add the pages that are not in docs/."""
     for name, make in GENERATED.items():
         files.append(File.generated(config, name, content=make()))
     for path, name in PAGES.items():
@@ -51,7 +51,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put in the README's tables, and turn links around."""
+    """Insert the README's tables, and turn links into links of the site."""
     del config, files
     here = page.file.src_uri
     if here.startswith(f"{SOURCES}/"):
@@ -61,10 +61,10 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Let pages that were opened as files search: browsers let them load scripts, but read no file.
+    """Write the search index as a script, since pages that were opened as files may load only scripts.
 
-    Hooks come after plugins, so the index is there. The theme looks for this name. (Its offline plugin writes
-    it, too, but takes frame-worker.js's counterpart from another machine.)
+    Hooks run after plugins, so the index exists. The theme looks for this name. (Its offline plugin writes
+    the script, too, but loads frame-worker.js's counterpart from another machine.)
     """
     folder = Path(config.site_dir) / "search"
     index = (folder / "search_index.json").read_text(encoding="utf-8")
@@ -72,7 +72,7 @@ def on_post_build(*, config: MkDocsConfig) -> None:
 
 
 def _to_site(text: str, path: str, here: str) -> str:
-    """With the links that a file of the repository has, on a page of the site."""
+    """Return the text of a repository's file with its links turned into links of the page `here`."""
 
     def turned(link: re.Match[str]) -> str:
         target, anchor = link[1], link[2] or ""
@@ -87,7 +87,7 @@ def _to_site(text: str, path: str, here: str) -> str:
 
 
 def _uri_of(path: str, anchor: str) -> str | None:
-    """Where the site has a file of the repository; nothing if there is none, which MkDocs reports."""
+    """Return the site's page for a file of the repository; None, which MkDocs reports, if it is missing."""
     if path == "README.md":
         if anchor not in README:
             raise PluginError(
@@ -102,7 +102,7 @@ def _uri_of(path: str, anchor: str) -> str | None:
 
 
 def _path_of(uri: str) -> str:
-    """Where the repository has a page; generated ones are as if they lay in docs/."""
+    """Return the repository's path of a page. Generated pages count as files of docs/."""
     return next((path for path, name in PAGES.items() if name == uri), f"docs/{uri}")
 
 

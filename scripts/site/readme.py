@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README's tables, for the pages of the site that show them too."""
+"""Reads the README's tables, for pages of the site that show them, too."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 class MissingTableError(LookupError):
-    """No table, or several, where one was asked for."""
+    """There is not exactly one table with the title."""
 
 
 def readme_table(title: str) -> str:
-    """The table whose first column has this title."""
+    """Return the table whose first column has this title."""
     lines = README.read_text(encoding="utf-8").splitlines()
     heads = [number for number, line in enumerate(lines) if line.startswith(f"| {title} |")]
     if len(heads) != 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of all specs: what the registry has, collective by collective."""
+"""Makes the page of all specs from the registry, by collective."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from stretto.show.algorithms import order_text, pattern_text, usual_text
 
 _INTRODUCTION = """# Specs
 
-Each way to carry out a collective, as `STRETTO_ALLREDUCE` and its kin, `--spec`, tuning tables and the
-C interface spell it. [How a spec is written](algorithms.md#specs), with segments and windows;
-[what each costs, and when it wins](algorithms.md).
+All specs, as `STRETTO_ALLREDUCE` and its kin, `--spec`, tuning tables and the C interface spell them.
 
-`native` is the MPI library's own way, for every collective. Capitals stand for another algorithm, of the
-collective that they name, or for a number."""
+- [How a spec is written](algorithms.md#specs), with segments and windows.
+- [What each costs, and when it wins](algorithms.md).
+
+`native` is the MPI default, for every collective. Capitals stand for a number, or for another algorithm of
+the collective that they name."""
 
 
 def spec_page() -> str:
-    """As Markdown."""
+    """Return the page as Markdown."""
     return "\n".join(_lines())
 
 
