@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each folder of sources is a room, and includes only what stands in itself or in a lower room."""
+"""Each folder of sources is a room, and uses only itself and rooms below it, by their doors."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-SOURCES = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src"
+PACKAGE = ROOT / "python" / "stretto"
 
 # Lowest first. A folder that is not named belongs to the nearest one above it that is.
 CPP_ROOMS = (
@@ -31,6 +34,13 @@ CPP_ROOMS = (
     *("interpose/observe", "interpose/operations", "interpose/dispatch", "interpose/collectives"),
     *("interpose/start", "interpose/entries", "interpose/interface"),
 )
+
+PYTHON_ROOMS = (
+    *("support", "spec", "results", "plots", "model", "launch", "torch", "workers", "bench", "simulate"),
+    *("calibrate", "tune", "study", "predict", "trace", "training", "replay", "reproduce", "show"),
+    *("report", "advise", "cli"),
+)
+MOST_MODULES, MOST_LINES = 15, 3000
 
 # From which room, to which, and where: "file:line".
 Edge = tuple[str, str, str]
@@ -61,6 +71,83 @@ def cpp_edges(sources: Path = SOURCES) -> Iterable[Edge]:
                     find_room(include[1], CPP_ROOMS, "/"),
                     f"{file.relative_to(sources.parent)}:{number}",
                 )
+
+
+def imported_modules(file: Path) -> Iterable[tuple[str, int]]:
+    """Yields each module of the package that a file imports, `room.module`, with the line."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{one.name}" for one in node.names]
+        elif isinstance(node, ast.Import):
+            names = [one.name for one in node.names]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "stretto" and len(parts) > 2 and (PACKAGE / parts[1]).is_dir():
+                yield f"{parts[1]}.{parts[2]}", node.lineno
+
+
+def python_edges() -> Iterable[tuple[str, str, str, str]]:
+    """Yields the imports between rooms: from which room, to which, where, and the module's name."""
+    for file in sorted(PACKAGE.glob("*/**/*.py")):
+        room = file.relative_to(PACKAGE).parts[0]
+        for name, line in imported_modules(file):
+            other, module = name.split(".")
+            if other != room:
+                yield room, other, f"{file.relative_to(ROOT)}:{line}", module
+
+
+def doors_of(room: str) -> list[str]:
+    """Returns the modules that a room offers to others: `__all__` of its `__init__.py`."""
+    for node in ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            doors: list[str] = ast.literal_eval(node.value)
+            return doors
+    return []
+
+
+def test_no_import_points_upward() -> None:
+    assert find_upward_edges(PYTHON_ROOMS, [edge[:3] for edge in python_edges()]) == []
+
+
+def test_rooms_are_entered_by_their_doors() -> None:
+    assert [
+        f"{where}: {module} is not in __all__ of {other}"
+        for _, other, where, module in python_edges()
+        if module not in doors_of(other)
+    ] == []
+
+
+def test_every_door_is_used() -> None:
+    used = {(other, module) for _, other, _, module in python_edges()}
+    outside = {name for file in (ROOT / "scripts").rglob("*") if file.is_file() for name in names_in(file)}
+    others = {"cli", "torch", "workers"}  # entered by users and launchers
+    assert [
+        f"{room}.{door}"
+        for room in PYTHON_ROOMS
+        if room not in others
+        for door in doors_of(room)
+        if (room, door) not in used and f"stretto.{room}.{door}" not in outside
+    ] == []
+
+
+def names_in(file: Path) -> list[str]:
+    """Returns the modules that a script names."""
+    return re.findall(r"stretto\.\w+\.\w+", file.read_text(encoding="utf-8"))
+
+
+def test_every_python_room_is_in_the_list() -> None:
+    assert sorted(one.parent.name for one in PACKAGE.glob("*/__init__.py")) == sorted(PYTHON_ROOMS)
+    assert {one.name for one in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
+
+
+@pytest.mark.parametrize("room", PYTHON_ROOMS)
+def test_a_room_is_small(room: str) -> None:
+    modules = [one for one in (PACKAGE / room).rglob("*.py") if one.name != "__init__.py"]
+    assert sum(len(one.read_text(encoding="utf-8").splitlines()) for one in modules) <= MOST_LINES
+    # The command line has a file a command.
+    assert len(modules) <= MOST_MODULES or room == "cli"
 
 
 def test_no_include_points_upward() -> None:

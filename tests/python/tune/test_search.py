@@ -174,9 +174,7 @@ def test_a_model_puts_what_it_promises_first() -> None:
 
 
 def test_a_budget_that_is_too_short() -> None:
-    with pytest.raises(
-        TooShortError, match="too short to measure anything of 16 MiB; give"
-    ):
+    with pytest.raises(TooShortError, match="too short to measure anything of 16 MiB; give"):
         search(Cluster(1), budget=5.0).run([16 << 20])
 
 
