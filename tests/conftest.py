@@ -23,7 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ALLREDUCE = COLLECTIVES["allreduce"]
 SIZES = [4 << 10, 64 << 10, 1 << 20, 16 << 20]
-# Seconds of a message, in units of what AUTO takes for it.
+# Seconds of a message, in units of what the MPI default takes for it.
 TIMES = {
     "native": 1.0,
     "auto": 0.5,

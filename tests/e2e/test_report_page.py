@@ -107,7 +107,7 @@ def hover_text(browser: Chrome, chart: str, selector: str) -> str:
 
 
 def test_hovering_over_a_line_shows_median_interval_and_choice(browser: Chrome) -> None:
-    # AUTO and Stretto are drawn last, each with error bars.
+    # The MPI default and Stretto are drawn last, each with error bars.
     text = hover_text(
         browser, "throughput-1", ".scatterlayer .trace:nth-last-child(2) .points path:last-child"
     )

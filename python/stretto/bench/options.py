@@ -9,12 +9,11 @@ from enum import StrEnum
 
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from stretto.launch.run import check_spec
+from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.collectives import COLLECTIVES, Collective
 from stretto.spec.native import library_name
 from stretto.support.console import Bar
 from stretto.support.errors import StrettoError
-from stretto.support.units import split_list
 
 
 class InPlace(StrEnum):
@@ -50,9 +49,7 @@ def check_call(collective: Collective, root: int, in_place: InPlace) -> None:
 
 def parse_specs(text: str, collective: Collective) -> list[str]:
     """The specs of a list, each once. Raises StrettoError for one that cannot be read."""
-    specs = list(dict.fromkeys(spec.strip() for spec in split_list(text)))
-    if not all(specs):
-        raise StrettoError(f"--specs {text}: expected specs with single commas between, e.g. native,ring")
+    specs = split_specs(text)
     for spec in specs:
         # What the library has of its own, the measuring program knows.
         if library_name(spec) is None:

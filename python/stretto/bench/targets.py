@@ -81,7 +81,7 @@ def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
 def _full(command: list[str], preloaded: bool, mpi_name: str | None = None) -> list[str]:
     if not preloaded:
         return command
-    # AUTO is the library as it is, whatever a table would tell it.
+    # The MPI default must be measured as it is, whatever a tuning table tells the library.
     return launch.command(command, os.environ, tell_library=False, mpi_name=mpi_name)
 
 

@@ -18,6 +18,8 @@ from stretto.cli.options import LabName, LabPpn, LinkRate, OnLab, Provider, Rank
 from stretto.cli.program import program_of
 from stretto.launch.lab import DEFAULT_NAME, Lab
 from stretto.spec.collectives import COLLECTIVES, Collective
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
 from stretto.study import file as study_file
 from stretto.study import guidelines_file, guidelines_table
 from stretto.study import table as study_table
@@ -35,7 +37,7 @@ from stretto.study.runs import (
     measure_run,
     probe,
 )
-from stretto.study.specs import AUTO, STRETTO, candidates, read_specs
+from stretto.study.specs import candidates, read_specs
 from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
 from stretto.support.files import make_folder
@@ -86,7 +88,7 @@ def study(
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where figures and JSON go.")
     ] = Path("study"),
 ) -> None:
-    """AUTO, BEST, pipelined and Stretto, for one or several MPI libraries: stretto study [-- LAUNCHER]."""
+    """Compare the MPI default, BEST, pipelined calls and Stretto, in one or several MPI libraries."""
     chosen = _collectives(collective, guidelines)
     settings = Settings(parse_sizes(sizes), repetitions, seed, parse_rate(link_rate) if link_rate else None)
     if specs and guidelines:
@@ -229,7 +231,7 @@ def _check_guidelines(
 
                 try:
                     seconds = clock.share(jobs - number * len(collectives) - place)
-                    arguments = arguments_for(collective, [AUTO, STRETTO], settings, seconds)
+                    arguments = arguments_for(collective, [NATIVE, STRETTO], settings, seconds)
                     arguments += ["--mockups", ",".join(mockups(collective.name))]
                     measure_run(find(), arguments, settings, report, keep)
                 except StrettoError as error:

@@ -21,7 +21,7 @@ from stretto.launch.lab import DEFAULT_NAME, Lab
 from stretto.launch.mpi import Flavor
 from stretto.launch.run import find_start
 from stretto.spec.architectures import ARCHITECTURES
-from stretto.study.specs import AUTO
+from stretto.spec.native import NATIVE
 from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all
@@ -82,11 +82,11 @@ def train(
     specs: Annotated[
         str,
         typer.Option(
-            help="Ways to carry out MPI_Allreduce; the usual are AUTO, RNG, NBL, NBLx4 and Stretto's choice."
+            help="Specs of MPI_Allreduce: the MPI default, RNG, NBL, NBLx4 and Stretto's choice unless given."
         ),
     ] = lines.USUAL,
     without: Annotated[
-        bool, typer.Option("--without-stretto", help="Only AUTO, with nothing of Stretto in the job.")
+        bool, typer.Option("--without-stretto", help="Only the MPI default, without Stretto in the job.")
     ] = False,
     compression: Annotated[Compression, typer.Option(help="Of gradients.")] = Compression.NONE,
     backend: Annotated[Backend, typer.Option(help="Of PyTorch.")] = Backend.STRETTO,
@@ -119,7 +119,7 @@ def train(
         Path | None, typer.Option("--png", help="Draw images per second and losses here.")
     ] = None,
 ) -> None:
-    """Train a network data-parallel, with AUTO and others in turns; print images per second."""
+    """Train a network data-parallel, by the MPI default and others in turns; print images per second."""
     if model not in ARCHITECTURES:
         raise StrettoError(
             f"--model {model}: there is no such network; choose from {', '.join(ARCHITECTURES)}"
@@ -132,7 +132,7 @@ def train(
         )
     architecture = ARCHITECTURES[model]()
     is_plain = without or backend == Backend.GLOO
-    chosen = [AUTO] if is_plain else lines.parse(specs)
+    chosen = [NATIVE] if is_plain else lines.parse(specs)
     launcher = program_of(context)
     place = Place(launcher, mpi_name, ranks, lab_name if lab else None, provider, ppn)
     check_files([json_file], [png_file])

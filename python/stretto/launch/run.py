@@ -19,6 +19,7 @@ from pathlib import Path
 from stretto.launch import library_settings as export
 from stretto.launch import mpi, wrappers
 from stretto.launch.mpi import Flavor, Launcher
+from stretto.spec.checks import check_spec
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
@@ -55,22 +56,6 @@ def forced(specs: Sequence[str]) -> dict[str, str]:
             raise StrettoError(f"--spec {text}: there is one for {collective} already, {result[variable]}")
         result[variable] = spec
     return result
-
-
-def check_spec(collective: str, spec: str) -> None:
-    """An error of one line when the spec cannot be read, or there is no such collective."""
-    try:
-        from stretto import _core  # noqa: PLC0415  only this check needs the compiled module
-    except ImportError:
-        return  # the library says the same on rank 0
-    if collective not in _core.collectives():
-        known = ", ".join(_core.collectives())
-        raise StrettoError(f"--spec {collective}/{spec}: there is no such collective; there are {known}")
-    if spec != "auto":
-        try:
-            _core.parse_spec(spec, collective)
-        except ValueError as error:
-            raise StrettoError(str(error)) from None
 
 
 def settings(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SPEC_LABELS = {"native": "native (AUTO)", "auto": "Stretto (auto)"}
+_SPEC_LABELS = {"native": "MPI default", "auto": "Stretto"}
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from stretto.replay.horovod import Settings
 from stretto.replay.play import Outcome
 from stretto.replay.source import Source
 from stretto.simulate.jobs import LABELS
+from stretto.spec.labels import label_of
+from stretto.spec.native import NATIVE
 from stretto.spec.networks import histogram
-from stretto.study.specs import AUTO, label_of
 from stretto.support.console import console_for
 from stretto.support.json_files import file_text
 from stretto.support.units import format_bytes, format_nodes, format_seconds, three_digits
@@ -59,9 +60,9 @@ def median_error(comparison: Sequence[Comparison]) -> float | None:
 
 
 def gain(outcome: Outcome, outcomes: Sequence[Outcome]) -> float | None:
-    """How many times the images of AUTO with the same nodes and settings."""
+    """The speedup over the MPI default with the same nodes and settings; None if that was not replayed."""
     for one in outcomes:
-        if one.setup.spec == AUTO and (one.setup.site, one.setup.settings) == (
+        if one.setup.spec == NATIVE and (one.setup.site, one.setup.settings) == (
             outcome.setup.site,
             outcome.setup.settings,
         ):
@@ -102,7 +103,7 @@ def _table(*titles: str) -> Table:
 
 def _outcome_table(outcomes: Sequence[Outcome], kind: Drawing) -> Table:
     table = _table(
-        "allreduce", "nodes", "images/s", "of AUTO", "efficiency", "step", "compute", "allreduces", "not "
+        "allreduce", "nodes", "images/s", "speedup", "efficiency", "step", "compute", "allreduces", "not "
         "hidden",
         "messages",
     )  # fmt: skip
@@ -180,7 +181,7 @@ def _notes(
         ),
         where,
         (
-            f"AUTO: {_of_calls(site)}; Horovod with a fusion buffer of "
+            f"MPI default: {_of_calls(site)}; Horovod with a fusion buffer of "
             f"{format_bytes(settings.fusion)} and a cycle of {format_seconds(settings.cycle)}; virtual time, "
             f"the mean of {len(outcomes[0].steps)} steps"
         ),
@@ -207,14 +208,14 @@ def _of_calls(site: Site) -> str:
 def _sweep_notes(outcomes: Sequence[Outcome], settings: Settings) -> list[str]:
     best = _best(outcomes)
     usual = [one for one in outcomes if one.setup.settings.fusion == settings.fusion]
-    auto_spec = next(one for one in usual if one.setup.spec == AUTO)
+    native = next(one for one in usual if one.setup.spec == NATIVE)
     alone = _best(usual)
     found = f"{label_of(best.setup.spec)} with {format_bytes(best.setup.settings.fusion)}"
-    over_auto = best.images_per_second / auto_spec.images_per_second - 1
+    over_native = best.images_per_second / native.images_per_second - 1
     over_alone = best.images_per_second / alone.images_per_second - 1
     return [
         (
-            f"best: {found}: {100 * over_auto:.2f} % more images/s than AUTO with "
+            f"best: {found}: {100 * over_native:.2f} % more images/s than the MPI default with "
             f"{format_bytes(settings.fusion)}, {100 * over_alone:.2f} % more than "
             f"{label_of(alone.setup.spec)} with that"
         )

@@ -24,7 +24,10 @@ PASSES = 3
 PAPERS_SETTINGS = Settings(fusion=64 << 20, cycle=5e-3)
 """Of Horovod 0.19 and 0.20, which the papers used."""
 PAPERS_IMAGES = {"alexnet": 330.0, "resnet50": 27.0, "resnet110": 196.0, "vgg11": 58.0}
-"""Images a second by 8 nodes of ALTEC with AUTO, 64 images a worker (CNN-training paper, Table 3)."""
+"""Images per second of 8 nodes of ALTEC by the MPI default, 64 images a worker.
+
+Table 3 of the CNN-training paper, AUTO there.
+"""
 PAPERS_BATCH, PAPERS_NODES = 64, 8
 _ENOUGH = 1e-5
 _MOST_TRIALS = 12
@@ -110,7 +113,8 @@ def _load_network(name: str, batch: int, speed: str | None, platform: str) -> So
         with progress_bar("calibrating") as progress:
             images = calibrate([name], progress)[name]
         note = (
-            f"{images:.3g} images/s a worker, by which AUTO gives what the CNN-training paper's Table 3 has"
+            f"{images:.3g} images/s a worker, with which the MPI default is as fast as in Table 3 of the "
+            "CNN-training paper"
         )
         return of_network(network, batch / images, note)
     number, unit = _parse_speed(speed)
@@ -133,7 +137,7 @@ def _parse_speed(text: str) -> tuple[float, str]:
 
 
 def calibrate(names: Sequence[str], progress: Progress | None = None) -> dict[str, float]:
-    """Images a second that a worker of ALTEC computes, so that AUTO's replay gives Table 3's figure.
+    """Images per second that a worker of ALTEC computes, if the MPI default's replay is to give Table 3.
 
     What a step takes longer than its computation hardly depends on that: it is taken off the step that is to
     come out, until that comes out.

@@ -9,7 +9,7 @@ from typing import Any
 
 from stretto.report.inputs import Shape, TableFile, TableRow
 from stretto.report.page import Chart, KeyFigure, Section, axis, chart_text, layout
-from stretto.study.specs import without_parameters
+from stretto.spec.labels import without_parameters
 from stretto.support.units import format_bytes, format_nodes, three_digits
 
 NATIVE_COLOUR = "#c9ced6"
@@ -166,7 +166,7 @@ def choice_chart(identity: str, table: TableFile, one: Choices) -> Chart:
 
 def _hover(one: Choices, shape: Shape, column: int, row: TableRow) -> str:
     library = f"<br>the library's algorithm: {chart_text(row.library)}" if row.library else ""
-    gain = f"<br>{three_digits(row.gain)} times as fast as AUTO" if row.gain is not None else ""
+    gain = f"<br>{three_digits(row.gain)} times as fast as the MPI default" if row.gain is not None else ""
     return (
         f"{chart_text(shape_text(shape))}, {one.range_text(column)}<br>{chart_text(row.spec)}{library}{gain}"
     )

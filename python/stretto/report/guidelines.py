@@ -19,12 +19,13 @@ from stretto.report.page import (
     number,
 )
 from stretto.report.study import interval_text
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
 from stretto.study.guidelines import TOLERANCE, Check, sizes_of, violations
 from stretto.study.guidelines_file import Guidelines, LibraryChecks
-from stretto.study.specs import AUTO, STRETTO
 from stretto.support.units import format_bytes, three_digits
 
-_SIDES = ((AUTO, "the library"), (STRETTO, "Stretto"))
+_SIDES = ((NATIVE, "the library"), (STRETTO, "Stretto"))
 # From half the time to twice, in which 1 is white.
 _COLOURS = ([0, "#2b6a99"], [0.45, "#e4eef5"], [0.5, "#ffffff"], [0.55, "#fdeae4"], [1, "#b3261e"])
 

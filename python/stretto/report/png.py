@@ -14,10 +14,11 @@ from stretto.report.choices import COLOURS, Choices, algorithm_of, choices, colo
 from stretto.report.inputs import Inputs, MachineFile, Point, StatisticsFile, TableFile
 from stretto.report.models import LEVEL_COLOURS, LEVELS, fitted_sizes
 from stretto.report.statistics import by_spec, categories, category_text, spec_colours
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
 from stretto.study.figures import file_name, write_figures
 from stretto.study.guidelines import sizes_of
 from stretto.study.guidelines_file import LibraryChecks
-from stretto.study.specs import AUTO, STRETTO
 from stretto.support.files import save_figure
 from stretto.support.units import format_bytes, three_digits
 
@@ -118,7 +119,7 @@ def guidelines_figure(library: LibraryChecks) -> Figure:
     figure = Figure(figsize=(4.6 + 1.1 * len(sizes), 1.4 + 0.26 * len(guidelines)), layout="constrained")
     figure.suptitle(f"{library.title}: left side by right side, ! violated", fontsize=11)
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, spec, title in zip(panels, (AUTO, STRETTO), ("the library", "Stretto"), strict=True):
+    for axes, spec, title in zip(panels, (NATIVE, STRETTO), ("the library", "Stretto"), strict=True):
         found = {(one.guideline, one.bytes): one for one in library.checks if one.spec == spec}
         cells = [[found.get((one, size)) for size in sizes] for one in guidelines]
         ratios = [[one.ratio.median if one else float("nan") for one in row] for row in cells]

@@ -21,17 +21,17 @@ from stretto.report.page import (
     number,
 )
 from stretto.results.runs import Row
+from stretto.spec.labels import NATIVE_LABEL, STRETTO, Kind, label_of
 from stretto.study.analysis import MIDDLE, SizeFigures, gain_of, mean_gains, ranking
 from stretto.study.curves import Curve, best_curve, curves, library_curves
 from stretto.study.file import Study, StudyRun
-from stretto.study.specs import STRETTO, Kind, label_of
 from stretto.support.estimates import Estimate
 from stretto.support.units import format_bandwidth, format_bytes, format_rate, format_seconds, three_digits
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "pentagon", "star")
 _GROUPS = {
     None: (1, "reference", "Reference"),
-    Kind.AUTO: (1, "reference", "Reference"),
+    Kind.NATIVE: (1, "reference", "Reference"),
     Kind.STRETTO: (1, "reference", "Reference"),
     Kind.LIBRARY: (2, "library", "The library's own algorithms"),
     Kind.PIPELINING: (3, "pipelining", "The library's non-blocking call"),
@@ -48,9 +48,9 @@ def sections(studies: Sequence[Study]) -> list[Section]:
     throughput = Section(
         "throughput",
         "Throughput over message size",
-        "How many bytes of message a collective takes care of in a second. AUTO is what the MPI library "
-        "does by itself, BEST the fastest of all that was measured at that size, Stretto what Stretto "
-        "chooses without being told. Click a line in the legend to hide or show it, twice to see it "
+        "How many bytes of message a collective takes care of in a second. MPI default is what the MPI "
+        "library does by itself, BEST the fastest of all that was measured at that size, Stretto what "
+        "Stretto chooses without being told. Click a line in the legend to hide or show it, twice to see it "
         "alone.",
     )
     for index, (study, run) in enumerate(shown):
@@ -60,7 +60,7 @@ def sections(studies: Sequence[Study]) -> list[Section]:
     gains = Section(
         "gains",
         "Gains",
-        "Times faster than AUTO, in pairs that were measured in turns within one run, with 95 % "
+        "Times faster than the MPI default, in pairs that were measured in turns within one run, with 95 % "
         "confidence intervals. BEST is the best of many, so a little lucky.",
         [gains_table("gains-table", [run for _, run in shown])],
     )
@@ -85,7 +85,11 @@ def _key_figures(run: StudyRun) -> list[KeyFigure]:
         return []
     middle = f"{format_bytes(MIDDLE[0])} to {format_bytes(MIDDLE[1])}"
     return [
-        KeyFigure(f"{three_digits(mean)}\u00d7", f"Stretto over AUTO, mean of {middle}: {where}", mean < 1)
+        KeyFigure(
+            f"{three_digits(mean)}\u00d7",
+            f"Stretto over the MPI default, mean of {middle}: {where}",
+            mean < 1,
+        )
     ]
 
 
@@ -113,8 +117,8 @@ def size_axis(sizes: Iterable[int], title: str) -> dict[str, Any]:
 def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
     """A line for each candidate; BEST broad and pale, the bound dashed."""
     # Who comes last is on top.
-    others = [kind for kind in Kind if kind not in (Kind.AUTO, Kind.STRETTO)]
-    lines = [best_curve(run), *curves(run, others), *curves(run, (Kind.AUTO, Kind.STRETTO))]
+    others = [kind for kind in Kind if kind not in (Kind.NATIVE, Kind.STRETTO)]
+    lines = [best_curve(run), *curves(run, others), *curves(run, (Kind.NATIVE, Kind.STRETTO))]
     data = [trace(curve) for curve in lines] + bound_trace(run)
     caption = (
         f"{run.title}. Medians of {_repetitions(run)} repetitions, each the slowest rank's, "
@@ -132,7 +136,7 @@ def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
 
 
 def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
-    """AUTO, BEST and Stretto of each library."""
+    """The MPI default, BEST and Stretto of each library."""
     first = runs[0]
     data = []
     for curve in library_curves(runs):
@@ -143,8 +147,8 @@ def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
     sizes = {size.bytes for run in runs for size in run.sizes}
     title = f"{first.run.collective.function} of {first.run.type}, {first.place}: the libraries compared"
     caption = (
-        "Dashes: AUTO; dots: BEST; a full line: Stretto under that library. The libraries ran one after the "
-        "other, so a small difference between them says nothing."
+        "Dashes: MPI default; dots: BEST; a full line: Stretto under that library. The libraries ran one "
+        "after the other, so a small difference between them says nothing."
     )
     chart_layout = layout(
         xaxis=size_axis(sizes, f"message size ({first.run.collective.message})"),
@@ -174,9 +178,9 @@ def trace(curve: Curve) -> dict[str, Any]:
         "legendrank": rank,
     }
     if not is_band:
-        symbol = "x" if curve.kind == Kind.AUTO else _SYMBOLS[style.marker % len(_SYMBOLS)]
+        symbol = "x" if curve.kind == Kind.NATIVE else _SYMBOLS[style.marker % len(_SYMBOLS)]
         result["marker"] = {"symbol": symbol, "size": 7}
-    if curve.kind in (Kind.AUTO, Kind.STRETTO):
+    if curve.kind in (Kind.NATIVE, Kind.STRETTO):
         result["error_y"] = {
             "type": "data",
             "symmetric": False,
@@ -198,7 +202,7 @@ def _hover(curve: Curve, row: Row) -> str:
         f"{name}, {format_bytes(series.bytes)}{chosen}"
         f"\n{format_bandwidth(row.bandwidth.median)} MB/s"
         f" ({format_bandwidth(row.bandwidth.low)} to {format_bandwidth(row.bandwidth.high)})"
-        f"\n{format_seconds(row.seconds.median)}, {interval_text(gain)} times AUTO's speed{bound}"
+        f"\n{format_seconds(row.seconds.median)}, {interval_text(gain)} times the MPI default's speed{bound}"
     )
 
 
@@ -235,7 +239,7 @@ def gains_table(identity: str, runs: Sequence[StudyRun]) -> Table:
         Column("MPI"),
         Column("collective"),
         Column("size", number=True),
-        Column("AUTO", number=True),
+        Column(NATIVE_LABEL, number=True),
         Column("pipelined"),
         Column("gain", number=True),
         Column("BEST"),
@@ -262,7 +266,7 @@ def _gain_cells(run: StudyRun, one: SizeFigures) -> list[Cell]:
         Cell(f"{run.name},", detail=run.place),
         Cell(run.run.collective.name),
         number(one.bytes, format_bytes(one.bytes)),
-        _seconds(one.auto.seconds.median),
+        _seconds(one.native.seconds.median),
         Cell(label_of(one.pipelining.series.spec) if one.pipelining else ""),
         _gain(one.pipelining),
         Cell(best, mark="wide"),
@@ -292,7 +296,7 @@ def ranking_table(identity: str, runs: Sequence[StudyRun]) -> Table:
     for size in sorted({one.bytes for run in runs for one in run.sizes}):
         figures = [next((one for one in run.sizes if one.bytes == size), None) for run in runs]
         by: dict[str, list[Row | None]] = {
-            "AUTO": [one.auto if one else None for one in figures],
+            NATIVE_LABEL: [one.native if one else None for one in figures],
             "BEST": [one.best if one else None for one in figures],
             "Stretto": [one.stretto if one else None for one in figures],
         }

@@ -3,7 +3,9 @@
 
 __all__ = [
     "architectures",
+    "checks",
     "collectives",
+    "labels",
     "native",
     "networks",
     "recipes",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study says: at each size AUTO, BEST and Stretto, and how much is gained.
+"""What a study says: at each size the MPI default, BEST and Stretto, and how much is gained.
 
-AUTO is the library's own choice, BEST the fastest candidate at each size (Castelló et al. 2023, section 4).
+BEST is the fastest candidate at each size (Castelló et al. 2023, section 4, where AUTO is the MPI default).
 Gains are the medians of ratios that were taken in pairs within one run, and by these a candidate is the
-fastest: what disturbs AUTO and a candidate alike does not count.
+fastest: what disturbs the MPI default and a candidate alike does not count.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stretto.results.runs import BLOCKING, Row
-from stretto.study.specs import AUTO, Kind, kind_of
+from stretto.spec.labels import Kind, kind_of
+from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate
 
 # The sizes over which the gain is averaged, in bytes: those of distributed training.
@@ -27,9 +28,10 @@ class SizeFigures:
     """One message size of one run."""
 
     bytes: int
-    auto: Row
+    native: Row
+    """The MPI default."""
     best: Row
-    """The candidate with the largest gain: AUTO itself where none gains."""
+    """The candidate with the largest gain: the MPI default itself where none gains."""
     stretto: Row | None
     library: Row | None
     """The fastest of the library's own algorithms; None if it was told to use none."""
@@ -43,14 +45,14 @@ class SizeFigures:
 
 
 def gain_of(row: Row) -> Estimate:
-    """Times faster than AUTO, paired by repetition."""
+    """Times faster than the MPI default, paired by repetition."""
     if row.speedup is None:
-        raise ValueError(f"{row.series.spec}: AUTO was not measured beside it")
+        raise ValueError(f"{row.series.spec}: the MPI default was not measured beside it")
     return row.speedup
 
 
 def plain(rows: Iterable[Row]) -> list[Row]:
-    """The rows that a study compares: blocking calls of the collective itself, out of place, beside AUTO."""
+    """The rows to compare: blocking calls of the collective itself, out of place, beside the MPI default."""
     return [
         row
         for row in rows
@@ -68,14 +70,14 @@ def by_size(rows: Iterable[Row]) -> list[SizeFigures]:
         sizes.setdefault(row.series.bytes, []).append(row)
     figures = []
     for size, found in sorted(sizes.items()):
-        auto = _fastest(found, Kind.AUTO)
-        if auto is None:
+        native = _fastest(found, Kind.NATIVE)
+        if native is None:
             continue
         figures.append(
             SizeFigures(
                 size,
-                auto,
-                max((row for row in found if not _is_auto_again(row)), key=_median_gain),
+                native,
+                max((row for row in found if not _is_native_again(row)), key=_median_gain),
                 _fastest(found, Kind.STRETTO),
                 _fastest(found, Kind.LIBRARY),
                 _fastest(found, Kind.PIPELINING),
@@ -89,9 +91,9 @@ def _fastest(rows: Iterable[Row], kind: Kind) -> Row | None:
     return max(of_kind, key=_median_gain, default=None)
 
 
-def _is_auto_again(row: Row) -> bool:
+def _is_native_again(row: Row) -> bool:
     """Stretto left it to the library: the same call, so that a difference is noise."""
-    return row.series.spec != AUTO and row.series.chosen == AUTO
+    return row.series.spec != NATIVE and row.series.chosen == NATIVE
 
 
 def _median_gain(row: Row) -> float:
@@ -100,7 +102,7 @@ def _median_gain(row: Row) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Geometric means of the gains over AUTO at the sizes of MIDDLE; None where there are none."""
+    """Geometric means of the gains over the MPI default at the sizes of MIDDLE; None where there are none."""
 
     best: float | None
     stretto: float | None

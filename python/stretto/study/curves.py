@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stretto.results.runs import Row
+from stretto.spec.labels import NATIVE_LABEL, Kind, kind_of, label_of
 from stretto.study.analysis import plain
 from stretto.study.file import StudyRun
-from stretto.study.specs import Kind, kind_of, label_of
 
 # Colours that stay apart for colour-blind readers, by what a line is: warm ones for the library's own
 # algorithms, greens for its non-blocking calls, blues and violets for Stretto's. Markers tell apart, too.
 _COLOURS = {
-    Kind.AUTO: ("#222222",),
+    Kind.NATIVE: ("#222222",),
     Kind.STRETTO: ("#0072B2",),
     Kind.LIBRARY: ("#D55E00", "#CC79A7", "#B8860B", "#882255", "#E08D60", "#8C4A2F", "#AA4499", "#999933"),
     Kind.PIPELINING: ("#117733", "#1B9E77", "#66A61E", "#99C5A5"),
@@ -48,7 +48,7 @@ class Curve:
 
 
 def curves(run: StudyRun, kinds: Iterable[Kind]) -> list[Curve]:
-    """A line for each candidate of these kinds, AUTO first."""
+    """A line for each candidate of these kinds, the MPI default first."""
     wanted = list(kinds)
     lines: dict[str, list[Row]] = {}
     for row in plain(run.rows):
@@ -72,7 +72,7 @@ def best_curve(run: StudyRun, label: str = "BEST") -> Curve:
 
 def _style(kind: Kind, number: int) -> Style:
     colours = _COLOURS[kind]
-    strong = kind in (Kind.AUTO, Kind.STRETTO)
+    strong = kind in (Kind.NATIVE, Kind.STRETTO)
     dash = _DASHES[number // len(colours) % len(_DASHES)]
     return Style(colours[number % len(colours)], dash, number, 2.4 if strong else 1.5)
 
@@ -81,19 +81,19 @@ _LIBRARY_COLOURS = ("#0072B2", "#D55E00", "#117733", "#CC79A7", "#B8860B")
 
 
 def library_curves(runs: Sequence[StudyRun]) -> list[Curve]:
-    """AUTO, BEST and Stretto of each library, a colour each."""
+    """The MPI default, BEST and Stretto of each library, a colour each."""
     result = []
     for number, run in enumerate(runs):
         colour = _LIBRARY_COLOURS[number % len(_LIBRARY_COLOURS)]
         for kind, name, dash in (
-            (Kind.AUTO, "AUTO", "dash"),
+            (Kind.NATIVE, NATIVE_LABEL, "dash"),
             (None, "BEST", "dot"),
             (Kind.STRETTO, "Stretto", "solid"),
         ):
             rows = [
                 row
                 for size in run.sizes
-                if (row := {Kind.AUTO: size.auto, None: size.best, Kind.STRETTO: size.stretto}[kind])
+                if (row := {Kind.NATIVE: size.native, None: size.best, Kind.STRETTO: size.stretto}[kind])
             ]
             if rows:
                 width = 2.4 if kind is Kind.STRETTO else 1.6

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from stretto.plots.runs import draw_bound
 from stretto.plots.style import label_bandwidths, label_sizes, legend_below
 from stretto.results.runs import Run
+from stretto.spec.labels import NATIVE_LABEL, Kind, label_of, without_parameters
 from stretto.study.analysis import gain_of
 from stretto.study.curves import Curve, best_curve, curves, library_curves
 from stretto.study.file import StudyRun
-from stretto.study.specs import Kind, label_of, without_parameters
 from stretto.support.files import save_figure
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def figures(runs: Sequence[StudyRun]) -> Iterator[tuple[str, Figure]]:
     shown = [run for run in runs if run.sizes]
     for run in shown:
         name = f"{run.run.collective.name}-{file_name(run.name)}"
-        library = curves(run, (Kind.AUTO, Kind.LIBRARY))
+        library = curves(run, (Kind.NATIVE, Kind.LIBRARY))
         if len(library) > 1:
             yield f"{name}-library", _figure(run, "its own algorithms", library)
-        pipelining = curves(run, (Kind.AUTO, Kind.PIPELINING, Kind.STRETTO))
+        pipelining = curves(run, (Kind.NATIVE, Kind.PIPELINING, Kind.STRETTO))
         if any(curve.kind == Kind.PIPELINING for curve in pipelining):
             yield f"{name}-pipelining", _figure(run, "non-blocking and pipelined", pipelining)
-        best = [best_curve(run), *curves(run, (Kind.AUTO, Kind.STRETTO, Kind.OWN))]
-        yield f"{name}-stretto", _figure(run, "AUTO, BEST and Stretto", best)
+        best = [best_curve(run), *curves(run, (Kind.NATIVE, Kind.STRETTO, Kind.OWN))]
+        yield f"{name}-stretto", _figure(run, "MPI default, BEST and Stretto", best)
     for collective in dict.fromkeys(run.run.collective.name for run in shown):
         together = [run for run in shown if run.run.collective.name == collective]
         if len(together) > 1:
@@ -104,7 +104,7 @@ def _draw(axes: Axes, curve: Curve) -> None:
         markersize=4.5,
         alpha=0.4 if best else 1,
         solid_capstyle="round",
-        zorder=1.5 if best else 3 if curve.kind in (Kind.AUTO, Kind.STRETTO) else 2,
+        zorder=1.5 if best else 3 if curve.kind in (Kind.NATIVE, Kind.STRETTO) else 2,
         label=curve.label,
     )
     if not best:
@@ -119,7 +119,7 @@ def _draw(axes: Axes, curve: Curve) -> None:
 
 
 def _marker(curve: Curve) -> str:
-    return "x" if curve.label == "AUTO" else _MARKERS[curve.style.marker % len(_MARKERS)]
+    return "x" if curve.label == NATIVE_LABEL else _MARKERS[curve.style.marker % len(_MARKERS)]
 
 
 def _name_best(axes: Axes, run: StudyRun) -> None:

@@ -114,7 +114,7 @@ def _size_json(one: SizeFigures) -> dict[str, Any]:
 
     return {
         "bytes": one.bytes,
-        "auto": row_json(one.auto),
+        "auto": row_json(one.native),
         "best": row_json(one.best),
         "stretto": row_json(one.stretto),
         "library": row_json(one.library),

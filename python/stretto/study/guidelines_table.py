@@ -9,12 +9,13 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
 from stretto.study.guidelines import TOLERANCE, Check, sizes_of, violations
 from stretto.study.guidelines_file import Guidelines, LibraryChecks
-from stretto.study.specs import AUTO, STRETTO
 from stretto.support.units import format_bytes, three_digits
 
-_NAMES = {AUTO: "the library", STRETTO: "Stretto"}
+_NAMES = {NATIVE: "the library", STRETTO: "Stretto"}
 
 
 def tables(library: LibraryChecks) -> Iterator[Table]:

@@ -135,7 +135,7 @@ def arguments_for(
 
 
 def _as_many(found: Sequence[Series], run: Run) -> list[Series]:
-    """Those that have as many samples as AUTO has in the run, so that they can be compared."""
+    """Those that have as many samples as the MPI default has in the run, so that they can be compared."""
     counts = {series.bytes: len(series.seconds) for series in run.series if series.spec == NATIVE}
     return [
         replace(series, seconds=series.seconds[: counts[series.bytes]])

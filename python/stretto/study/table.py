@@ -10,14 +10,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from stretto.results.runs import Row
+from stretto.spec.labels import NATIVE_LABEL, STRETTO, label_of
 from stretto.study.analysis import MIDDLE, SizeFigures, gain_of, mean_gains, ranking
 from stretto.study.file import Study, StudyRun
-from stretto.study.specs import STRETTO, label_of
 from stretto.support.units import format_bytes, format_rate, format_seconds, three_digits
 
 
 def gain_text(row: Row | None) -> str:
-    """`1.95 (1.90-2.01)`: times faster than AUTO."""
+    """`1.95 (1.90-2.01)`: times faster than the MPI default."""
     if row is None:
         return ""
     gain = gain_of(row)
@@ -29,11 +29,11 @@ def _bound_text(row: Row | None) -> str:
 
 
 def gains_table(run: StudyRun) -> Table:
-    """A line a size: AUTO's time, and the gains over it."""
+    """A line a size: the MPI default's time, and the gains over it."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, title=escape(run.title))
     table.title_justify = "left"
     table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("AUTO", justify="right", no_wrap=True)
+    table.add_column(NATIVE_LABEL, justify="right", no_wrap=True)
     has_library = any(one.library for one in run.sizes)
     titles = ["the library's best"] * has_library + ["pipelined", "BEST", "Stretto"]
     for title in titles:
@@ -44,7 +44,7 @@ def gains_table(run: StudyRun) -> Table:
         table.add_column("of bound", justify="right", no_wrap=True)
     for one in run.sizes:
         rows = [*([one.library] if has_library else []), one.pipelining, one.best, one.stretto]
-        cells = [format_bytes(one.bytes), format_seconds(one.auto.seconds.median)]
+        cells = [format_bytes(one.bytes), format_seconds(one.native.seconds.median)]
         for row in rows:
             text = _best_text(row) if row is one.best else _spec_text(row)
             cells += [escape(text), gain_text(row)]
@@ -77,7 +77,7 @@ def _add_means(table: Table, sizes: Sequence[SizeFigures], has_library: bool, ha
 
 
 def ranking_table(runs: Sequence[StudyRun]) -> Table:
-    """The libraries against each other: time and place of each, by AUTO, by BEST and with Stretto."""
+    """The libraries against each other: time and place of each by the MPI default, BEST and Stretto."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
     table.title = escape(f"{runs[0].run.collective.function}: the libraries ranked")
     table.title_justify = "left"
@@ -86,7 +86,7 @@ def ranking_table(runs: Sequence[StudyRun]) -> Table:
     for run in runs:
         table.add_column(escape(run.name), justify="right")
     pick: dict[str, Callable[[SizeFigures], Row | None]] = {
-        "AUTO": lambda one: one.auto,
+        NATIVE_LABEL: lambda one: one.native,
         "BEST": lambda one: one.best,
         "Stretto": lambda one: one.stretto,
     }
@@ -110,7 +110,7 @@ def notes(study: Study) -> Iterator[str]:
     """Lines to print below the tables."""
     middle = f"{format_bytes(MIDDLE[0])} to {format_bytes(MIDDLE[1])}"
     yield (
-        "gain: times faster than AUTO, the library's own choice, in pairs within one run; BEST: the fastest "
+        "gain: times faster than the MPI default, in pairs within one run; BEST: the fastest "
         f"candidate at that size (the best of many, so a little lucky); mean: geometric, {middle}"
     )
     counts = [len(series.seconds) for run in study.runs for series in run.run.series]

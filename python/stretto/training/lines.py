@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from stretto.launch.run import check_spec
-from stretto.study.specs import AUTO, STRETTO, label_of
+from stretto.spec.checks import check_spec, split_specs
+from stretto.spec.labels import STRETTO, label_of
+from stretto.spec.native import NATIVE
 from stretto.support.errors import StrettoError
-from stretto.support.units import split_list
 
-USUAL = f"{AUTO},ring,native:segments=1,native:segments=4,{STRETTO}"
-"""Pipelined paper, Fig. 9: BL(AUTO), BL(RNG), NBL and NBLx4; and Stretto's own choice."""
+USUAL = f"{NATIVE},ring,native:segments=1,native:segments=4,{STRETTO}"
+"""The lines of the pipelined paper's Fig. 9 (BL(AUTO), BL(RNG), NBL, NBLx4 there) and Stretto's choice."""
 _LABELS = {"ring": "RNG"}
 
 
@@ -20,7 +20,7 @@ def label(spec: str) -> str:
 
 def parse(text: str) -> list[str]:
     """Specs, each once."""
-    specs = list(dict.fromkeys(one.strip() for one in split_list(text)))
+    specs = split_specs(text)
     for spec in specs:
         if spec.startswith("native("):
             raise StrettoError(

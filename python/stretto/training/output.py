@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from stretto.plots.style import COLOURS, NATIVE_COLOUR
-from stretto.study.specs import AUTO
+from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate
 from stretto.support.files import save_figure
 from stretto.support.units import format_rate, format_seconds, three_digits
@@ -73,7 +73,7 @@ def notes(training: Training) -> Iterator[str]:
     yield f"{training.about}, {training.mpi}, {where}{links}; {training.parameters:,} parameters"
     yield (
         f"medians of {rounds} rounds in turns; in brackets {100 * coverage:.0f} % confidence; speedup over "
-        "AUTO, by pairs of a round"
+        "the MPI default, by pairs of a round"
     )
     if training.compute_seconds is not None:
         yield (
@@ -101,7 +101,7 @@ def draw(training: Training, file: Path) -> None:
 
 
 def _colour(line: Line, index: int) -> str:
-    return NATIVE_COLOUR if line.spec == AUTO else COLOURS[(index - 1) % len(COLOURS)]
+    return NATIVE_COLOUR if line.spec == NATIVE else COLOURS[(index - 1) % len(COLOURS)]
 
 
 def _draw_bars(axes: Axes, training: Training) -> None:

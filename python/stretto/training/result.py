@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stretto.study.specs import AUTO
+from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate, estimate_median, speedup
 from stretto.support.files import write_atomically
 from stretto.support.json_files import file_text
@@ -83,11 +83,11 @@ class Training:
         return estimate_median(line.step_seconds).map_decreasing(lambda seconds: images / seconds)
 
     def gain(self, line: Line) -> Estimate | None:
-        """Over AUTO, from pairs of the same round."""
-        auto = next((one for one in self.lines if one.spec == AUTO), None)
-        if auto is None or line is auto:
+        """The speedup over the MPI default, by pairs of the same round."""
+        native = next((one for one in self.lines if one.spec == NATIVE), None)
+        if native is None or line is native:
             return None
-        return speedup(auto.step_seconds, line.step_seconds)
+        return speedup(native.step_seconds, line.step_seconds)
 
     def communication_share(self, line: Line) -> float | None:
         """The part of a step that is not computation: what better communication could win at most."""

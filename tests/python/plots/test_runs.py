@@ -37,7 +37,7 @@ def test_a_panel_each_for_out_of_place_and_in_place() -> None:
         assert labels[0] == "64\nMiB"
         assert len(labels) <= 9
         lines = {str(line.get_label()): line for line in panel.get_lines()}
-        assert list(lines) == ["native (AUTO)", "ring", "Stretto (auto)", "bound of 200mbit links"]
+        assert list(lines) == ["MPI default", "ring", "Stretto", "bound of 200mbit links"]
         # Below 4 MiB the lab states no bound.
         assert np.min(np.asarray(lines["bound of 200mbit links"].get_xdata())) == 4 << 20
         assert lines["bound of 200mbit links"].get_linestyle() == "--"
@@ -78,9 +78,7 @@ def test_a_plot_of_what_was_hidden() -> None:
     assert figure.get_suptitle().endswith(", progress thread")
     lines = axes.get_lines()
     assert [line.get_label() for line in lines] == [
-        f"{spec}, {form}"
-        for spec in ("native (AUTO)", "Stretto (auto)")
-        for form in ("non-blocking", "persistent")
+        f"{spec}, {form}" for spec in ("MPI default", "Stretto") for form in ("non-blocking", "persistent")
     ]
     assert [line.get_linestyle() for line in lines] == ["-", "--", "-", "--"]
     assert all(np.allclose(np.asarray(line.get_ydata()), 50) for line in lines)

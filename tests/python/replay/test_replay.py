@@ -207,7 +207,7 @@ def profile(tmp_path: Path, *, training: bool = True) -> Path:
 def measured(tmp_path: Path, **changes: Any) -> Path:
     """As stretto train writes it, with keys that nobody here knows."""
     images = {"median": 10_000.0, "low": 9e3, "high": 11e3}
-    line = {"label": "AUTO", "spec": "native", "images_per_second": images}
+    line = {"label": "MPI default", "spec": "native", "images_per_second": images}
     content = {
         "format": "stretto-training", "version": 1, "framework": "horovod", "model": "digits", "batch": 32,
         "ranks": 8, "nodes": 8, "mpi": "openmpi", "compute_seconds": 0.04, "new": 1,
@@ -249,7 +249,7 @@ def test_a_sweep_finds_the_best_of_all(tmp_path: Path) -> None:
     assert len(outcomes) == 6 * 3
     best = max(outcomes, key=lambda one: float(one["images_per_second"]))
     fusion = best["fusion_bytes"] // MIB
-    label = {"native": "AUTO"}.get(best["spec"], best["spec"])
+    label = {"native": "MPI default"}.get(best["spec"], best["spec"])
     assert f"best: {label} with {fusion} MiB" in result.stdout
     assert png.read_bytes().startswith(b"\x89PNG")
 

@@ -77,14 +77,14 @@ def test_throughput_shows_auto_best_stretto_and_the_bound(inputs: Inputs) -> Non
     chart = charts(page_sections(inputs))["throughput-1"]
     names = [trace["name"] for trace in chart.chart]
     assert names[0] == "BEST"
-    assert names[-3:] == ["AUTO", "Stretto", "bound of 200mbit links"]
+    assert names[-3:] == ["MPI default", "Stretto", "bound of 200mbit links"]
     assert {"NBL", "NBLx4", "native(ring)", "recursive_doubling"} <= set(names)
-    best, auto = chart.chart[0], chart.chart[names.index("AUTO")]
+    best, auto = chart.chart[0], chart.chart[names.index("MPI default")]
     assert all(one >= other for one, other in zip(best["y"], auto["y"], strict=True))
     assert auto["y"][-1] == pytest.approx((16 << 20) / (1e-4 + (16 << 20) / 7e6) / 1e6)
     hover = chart.chart[names.index("Stretto")]["text"][-1]
     assert "chosen: ring:segment_bytes=256KiB" in hover
-    assert "2.00 (2.00 to 2.00) times AUTO" in hover
+    assert "2.00 (2.00 to 2.00) times the MPI default" in hover
     assert "an emulated cluster" in chart.caption
 
 
@@ -132,7 +132,7 @@ def test_a_map_of_choices(inputs: Inputs) -> None:
     assert heat_map["colorbar"]["ticktext"] == ["native", "native: recursive_doubling", "ring"]
     assert heat_map["z"] == [[0, 1, 1, 2], [0, 0, 2, 2]]
     assert heat_map["hovertext"][0][3] == (
-        "8 nodes of 1, 64 KiB and more<br>ring:segment_bytes=256KiB<br>1.93 times as fast as AUTO"
+        "8 nodes of 1, 64 KiB and more<br>ring:segment_bytes=256KiB<br>1.93 times as fast as the MPI default"
     )
 
 

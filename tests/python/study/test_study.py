@@ -23,12 +23,14 @@ from stretto.cli import main as cli
 from stretto.results.file import RunFile
 from stretto.results.runs import FORMS, Run, Series, summarize, to_json
 from stretto.spec.collectives import COLLECTIVES, LinkBound
+from stretto.spec.labels import STRETTO, Kind, kind_of, label_of
+from stretto.spec.native import NATIVE
 from stretto.study import table as study_table
 from stretto.study.analysis import by_size, gain_of, mean_gains, ranking
 from stretto.study.figures import figures
 from stretto.study.file import Study, StudyRun, parse_bench, parse_study, study_text
 from stretto.study.runs import Clock, Settings, library_algorithms, measure_run
-from stretto.study.specs import AUTO, STRETTO, Kind, candidates, kind_of, label_of
+from stretto.study.specs import candidates
 from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import Terminated
@@ -50,7 +52,7 @@ def make_run(series: list[Series], nodes: int = 8) -> Run:
 @pytest.mark.parametrize(
     ("spec", "kind", "label"),
     [
-        ("native", Kind.AUTO, "AUTO"),
+        ("native", Kind.NATIVE, "MPI default"),
         ("native:segments=1", Kind.PIPELINING, "NBL"),
         ("native:segments=4", Kind.PIPELINING, "NBLx4"),
         ("native(ring)", Kind.LIBRARY, "native(ring)"),
@@ -66,10 +68,10 @@ def test_what_the_papers_call_a_spec(spec: str, kind: Kind, label: str) -> None:
 @pytest.mark.parametrize("ppn", [[4], [1] * 8, [2] * 4, [4, 4, 1]])
 def test_candidates_are_of_use_where_they_run(collective: Any, ppn: list[int]) -> None:
     found = candidates(collective.algorithms, ppn, ["linear"])
-    assert found[:2] == [AUTO, STRETTO]
+    assert found[:2] == [NATIVE, STRETTO]
     assert len(set(found)) == len(found)
     assert {kind_of(spec) for spec in found} >= {
-        Kind.AUTO,
+        Kind.NATIVE,
         Kind.STRETTO,
         Kind.LIBRARY,
         Kind.PIPELINING,
@@ -94,7 +96,7 @@ times = st.lists(st.floats(1e-6, 10), min_size=5, max_size=5)
 def test_best_is_as_fast_as_auto_and_every_candidate(
     others: dict[str, list[float]], auto: list[float]
 ) -> None:
-    series = [make_series(1 << 20, AUTO, auto)]
+    series = [make_series(1 << 20, NATIVE, auto)]
     series += [make_series(1 << 20, spec, seconds, "ring") for spec, seconds in others.items()]
     (figures,) = by_size(summarize(make_run(series), None))
     best = gain_of(figures.best).median
@@ -106,18 +108,18 @@ def test_best_is_as_fast_as_auto_and_every_candidate(
 
 
 def test_a_call_that_stretto_leaves_to_the_library_is_not_best() -> None:
-    series = [make_series(1024, AUTO, [1.0] * 6), make_series(1024, STRETTO, [0.9] * 6, AUTO)]
+    series = [make_series(1024, NATIVE, [1.0] * 6), make_series(1024, STRETTO, [0.9] * 6, NATIVE)]
     (figures,) = by_size(summarize(make_run(series), None))
-    assert figures.best.series.spec == AUTO
+    assert figures.best.series.spec == NATIVE
     assert figures.stretto is not None
     assert gain_of(figures.stretto).median == pytest.approx(1 / 0.9)
 
 
 def test_only_what_can_be_compared_counts() -> None:
-    auto = make_series(1024, AUTO, [1.0] * 6)
+    auto = make_series(1024, NATIVE, [1.0] * 6)
     in_place = Series(1024, True, "ring", "ring", 1, [0.1] * 6, True)
     elsewhere = make_series(2048, "ring", [0.1] * 6)
-    mockup = Series(1024, False, AUTO, AUTO, 1, [0.1] * 6, True, mockup="reduce+bcast")
+    mockup = Series(1024, False, NATIVE, NATIVE, 1, [0.1] * 6, True, mockup="reduce+bcast")
     (figures,) = by_size(summarize(make_run([auto, in_place, elsewhere, mockup]), None))
     assert figures.best.series is auto
 
@@ -125,7 +127,7 @@ def test_only_what_can_be_compared_counts() -> None:
 def test_the_mean_is_geometric_and_over_the_middle_sizes() -> None:
     series = []
     for size, gain in ((1024, 9.0), (256 << 10, 2.0), (16 << 20, 8.0), (64 << 20, 9.0)):
-        series += [make_series(size, AUTO, [1.0] * 6), make_series(size, STRETTO, [1 / gain] * 6, "ring")]
+        series += [make_series(size, NATIVE, [1.0] * 6), make_series(size, STRETTO, [1 / gain] * 6, "ring")]
     means = mean_gains(by_size(summarize(make_run(series), None)))
     assert means.stretto == pytest.approx(4)
     assert means.best == pytest.approx(4)
@@ -134,14 +136,14 @@ def test_the_mean_is_geometric_and_over_the_middle_sizes() -> None:
 
 def test_a_message_that_was_cut_to_whole_blocks_is_in_the_middle_too() -> None:
     size = (256 << 10) - 4
-    series = [make_series(size, AUTO, [1.0] * 6), make_series(size, STRETTO, [0.5] * 6, "ring")]
+    series = [make_series(size, NATIVE, [1.0] * 6), make_series(size, STRETTO, [0.5] * 6, "ring")]
     assert mean_gains(by_size(summarize(make_run(series), None))).stretto == pytest.approx(2)
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(1e-6, 10)), min_size=1, max_size=5))
 def test_places_follow_the_times(seconds: list[float | None]) -> None:
     rows = [
-        summarize(make_run([make_series(1, AUTO, [one])]), None)[0] if one is not None else None
+        summarize(make_run([make_series(1, NATIVE, [one])]), None)[0] if one is not None else None
         for one in seconds
     ]
     places = ranking(rows)
@@ -202,7 +204,7 @@ def test_a_study_is_read_back(samples: Path) -> None:
 
 
 def test_what_stretto_bench_wrote_is_a_study_too() -> None:
-    run = make_run([make_series(1024, AUTO, [1.0, 1.1]), make_series(1024, "ring", [0.5, 0.5])])
+    run = make_run([make_series(1024, NATIVE, [1.0, 1.1]), make_series(1024, "ring", [0.5, 0.5])])
     content = json.loads(json.dumps(to_json(run, summarize(run, None), None, [])))
     (read,) = parse_bench(content, Path("bench.json")).runs
     assert read.run == run
@@ -249,7 +251,7 @@ def test_the_tables(samples: Path) -> None:
     assert "ring:segment_bytes=256KiB 2.08 (2.08-2.08) ring:segment_bytes=256KiB 2.00 (2.00-2.00)" in row
     assert row.endswith("%")  # of the bound
     assert "mean 1.67 1.25 2.08 2.00" in lines
-    assert any(line.startswith("16 MiB AUTO 2.397 s 2. 2.179 s 1.") for line in lines)
+    assert any(line.startswith("16 MiB MPI default 2.397 s 2. 2.179 s 1.") for line in lines)
 
 
 def test_the_notes_say_what_is_missing(samples: Path) -> None:
@@ -274,10 +276,10 @@ def test_the_figures_are_the_papers(samples: Path) -> None:
     ]
     (axes,) = found[f"{one}-pipelining"].axes
     lines = [str(line.get_label()) for line in axes.get_lines()]
-    assert lines == ["AUTO", "NBL", "NBLx4", "Stretto", "bound of 200mbit links"]
+    assert lines == ["MPI default", "NBL", "NBLx4", "Stretto", "bound of 200mbit links"]
     assert axes.get_xscale() == "log"
     (axes,) = found[f"{one}-stretto"].axes
-    assert [str(line.get_label()) for line in axes.get_lines()][:3] == ["BEST", "AUTO", "Stretto"]
+    assert [str(line.get_label()) for line in axes.get_lines()][:3] == ["BEST", "MPI default", "Stretto"]
     (axes,) = found["allreduce-libraries"].axes
     assert len(axes.get_lines()) == 7
 
@@ -404,7 +406,7 @@ def test_a_study_of_this_machine(tmp_path: Path) -> None:
     specs = list(dict.fromkeys(series.spec for series in run.run.series))
     assert "native(ring)" in specs
     others = [spec for spec in specs if kind_of(spec) != Kind.LIBRARY]
-    assert others == [AUTO, STRETTO, *(f"native:segments={count}" for count in (1, 2, 4, 8)), "ring"]
+    assert others == [NATIVE, STRETTO, *(f"native:segments={count}" for count in (1, 2, 4, 8)), "ring"]
     assert all(series.correct for series in run.run.series)
     written = {file.name for file in tmp_path.iterdir()}
     name = f"allreduce-{run.name.lower().replace(' ', '-')}"

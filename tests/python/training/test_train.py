@@ -94,7 +94,7 @@ def test_ranks_share_the_cores_of_their_node(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_labels_are_those_of_the_paper() -> None:
     assert [lines.label(spec) for spec in lines.parse(lines.USUAL)] == [
-        "AUTO",
+        "MPI default",
         "RNG",
         "NBL",
         "NBLx4",
@@ -167,7 +167,7 @@ def test_what_is_shown(tmp_path: Path) -> None:
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(output.table(training))
     text = console.export_text()
-    assert "AUTO" in text
+    assert "MPI default" in text
     assert "2.00" in text
     assert "75 %" in text
     remarks = "\n".join(output.notes(training))
