@@ -17,7 +17,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
-from stretto.cli.report import page_text
+from stretto.report.contents import page_text
 from stretto.report.inputs import read_inputs
 
 KINDS = ("study", "guidelines", "table", "machine", "predictions", "statistics")

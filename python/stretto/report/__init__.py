@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes one HTML page of whatever files Stretto wrote."""
+"""Makes one HTML page from files that Stretto wrote.
+
+Charts, tables and scripts are inside the page.
+"""
 
 __all__ = [
-    "choices",
-    "guidelines",
+    "contents",
     "inputs",
-    "models",
-    "page",
     "png",
-    "statistics",
-    "study",
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a report: what a tuning table chooses, over size and nodes."""
+"""The report's section on a tuning table: the chosen specs by message size and nodes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ COLOURS = (
     "#D55E00", "#6A51A3", "#999933", "#882255", "#44AA99",
 )  # fmt: skip
 
-
-# What the table says nothing of.
+# Stands where the table has no entry.
 _UNMEASURED = TableRow.model_validate({"from": 0, "spec": "built-in rule"})
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a table says of one call: rows are shapes, columns begin at the sizes where any choice changes."""
+    """The choices for one call: rows are shapes; a column begins at each size where some choice changes."""
 
     call: str
     shapes: list[Shape]
@@ -34,21 +33,21 @@ class Choices:
     """In bytes, ascending."""
     cells: list[list[TableRow]]
     beyond: frozenset[int] = frozenset()
-    """The starts at which nothing begins, but something has just ended."""
+    """The starts at which a row of the table has ended and none begins."""
 
     @property
     def algorithms(self) -> list[str]:
-        """Those that are chosen somewhere; the library's own first."""
+        """The algorithms chosen anywhere, `native` first."""
         found = dict.fromkeys(algorithm_of(row) for line in self.cells for row in line)
         return sorted(found, key=lambda name: (not name.startswith("native"), name))
 
     def size_text(self, column: int) -> str:
-        """The sizes of a column, as a tick: the first of them."""
+        """The tick of a column: its first size."""
         start = self.starts[column]
         return f"above {format_bytes(start - 1)}" if start in self.beyond else format_bytes(start)
 
     def range_text(self, column: int) -> str:
-        """All sizes of a column."""
+        """The sizes of a column."""
         begin = self.size_text(column)
         if column + 1 == len(self.starts):
             return begin if self.starts[column] in self.beyond else f"{begin} and more"
@@ -58,19 +57,19 @@ class Choices:
 
 
 def algorithm_of(row: TableRow) -> str:
-    """The algorithm, without its parameters: `ring`, `smp(ring)`; the library's own by its name."""
+    """The algorithm without parameters, as `smp(ring)`; for `native`, the name of the library's algorithm."""
     name = without_parameters(row.spec)
     return f"native: {row.library}" if name == "native" and row.library else name
 
 
 def shape_text(shape: Shape) -> str:
-    """`8 nodes of 2`."""
+    """A shape as text: `8 nodes of 2`."""
     ragged = f"{shape.min_ppn} to " if shape.min_ppn not in (None, shape.ppn) else ""
     return f"{format_nodes(shape.nodes)} of {ragged}{shape.ppn}{' (modelled)' if shape.modelled else ''}"
 
 
 def choices(table: TableFile) -> list[Choices]:
-    """A map for each call that the table speaks of."""
+    """The choices for each call in the table."""
     calls = dict.fromkeys(call for shape in table.shapes for call in shape.calls)
     return [_choices_of(call, [one for one in table.shapes if one.calls.get(call)]) for call in calls]
 
@@ -91,36 +90,35 @@ def _row_at(rows: Sequence[TableRow], size: int) -> TableRow:
 
 
 def colours(algorithms: Sequence[str]) -> dict[str, str]:
-    """A colour for each; the library's own choice is grey."""
+    """Colours by algorithm; `native` is grey."""
     fixed = {"native": NATIVE_COLOUR, _UNMEASURED.spec: UNMEASURED_COLOUR}
     others = [name for name in algorithms if name not in fixed]
     return fixed | {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(others)}
 
 
 def sections(tables: Sequence[TableFile]) -> list[Section]:
-    """A map for each call of each table; nothing if no table was given."""
+    """A map for each call of each table; no section without tables."""
     maps = [(table, one) for table in tables for one in choices(table) if one.shapes]
     if not maps:
         return []
     section = Section(
         "choices",
         "Choices",
-        "What the tuning table chooses for a message of a size on a number of nodes. Grey: left to the "
-        "MPI library, which is as fast there. Nearly white: nobody measured it, and the built-in rule "
-        "decides. A column begins at the size that is written below it.",
+        "What the tuning table chooses, by message size and nodes. Grey: the MPI default, which is as fast "
+        "there. Nearly white: not measured; the built-in rule decides. A column begins at the size below it.",
     )
     for index, (table, one) in enumerate(maps):
         section.items.append(choice_chart(f"choices-{index + 1}", table, one))
     for table in tables:
         measured = sum(1 for shape in table.shapes if not shape.modelled)
         section.figures.append(
-            KeyFigure(f"{measured} of {len(table.shapes)}", f"shapes of the table measured: {table.mpi}")
+            KeyFigure(f"{measured} of {len(table.shapes)}", f"shapes in the table were measured: {table.mpi}")
         )
     return [section]
 
 
 def choice_chart(identity: str, table: TableFile, one: Choices) -> Chart:
-    """A heat map with a colour for each algorithm."""
+    """A heat map, with a colour for each algorithm."""
     algorithms = one.algorithms
     palette = colours(algorithms)
     count = len(algorithms)
@@ -157,8 +155,7 @@ def choice_chart(identity: str, table: TableFile, one: Choices) -> Chart:
     )
     network = f", {table.network}" if table.network else ""
     caption = (
-        f"MPI_{one.call.capitalize()} by {table.mpi}{network}. "
-        "Hover over a field for the whole spec and its gain."
+        f"MPI_{one.call.capitalize()} by {table.mpi}{network}. Hover over a field to see its spec and gain."
     )
     height = max(230, 130 + 34 * len(one.shapes), 130 + 24 * count)
     return Chart(identity, f"{one.call}, {table.mpi}", caption, [heat_map], chart_layout, height)

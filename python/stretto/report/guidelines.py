@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a report: which performance guidelines hold."""
+"""The report's section on performance guidelines: which of them hold."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from stretto.study.guidelines_file import Guidelines, LibraryChecks
 from stretto.support.units import format_bytes, three_digits
 
 _SIDES = ((NATIVE, "the library"), (STRETTO, "Stretto"))
-# From half the time to twice, in which 1 is white.
+# Ratios from 0 to 2; 1 is white.
 _COLOURS = ([0, "#2b6a99"], [0.45, "#e4eef5"], [0.5, "#ffffff"], [0.55, "#fdeae4"], [1, "#b3261e"])
 
 
 def sections(found: Sequence[Guidelines]) -> list[Section]:
-    """A chart for each library, and the violations; nothing if no guidelines were given."""
+    """A chart for each library, and a table of violations; no section without guidelines."""
     libraries = [library for one in found for library in one.libraries if library.checks]
     if not libraries:
         return []
     section = Section(
         "guidelines",
         "Performance guidelines",
-        "What a user may expect of any MPI library: a collective takes no longer than other calls that "
-        "could stand for it, a shorter message no longer than a longer one, and splitting a message is "
-        "no gain (Träff, Gropp, Thakur, 2010). A ratio above 1 breaks a rule: the user would gain by "
-        "rewriting the program. Both sides were measured in turns in one run; copies between calls are "
+        "What users may expect of any MPI library (Träff, Gropp, Thakur, 2010): a collective takes no "
+        "longer than other calls that do the same; a short message takes no longer than a long one; and "
+        "splitting a message gains nothing. A ratio above 1 breaks a guideline: rewriting the program "
+        "would make it faster. Both sides were measured alternately in one run. Copies between calls are "
         "not counted.",
     )
     for index, library in enumerate(libraries):
@@ -52,7 +52,7 @@ def sections(found: Sequence[Guidelines]) -> list[Section]:
         section.figures.append(
             KeyFigure(
                 f"{counts[0]} → {counts[1]}",
-                f"guidelines violated by the library alone, and with Stretto: {library.title}",
+                f"guidelines violated by the MPI library alone → with Stretto: {library.title}",
                 counts[1] > 0,
             )
         )
@@ -60,7 +60,7 @@ def sections(found: Sequence[Guidelines]) -> list[Section]:
 
 
 def ratio_chart(identity: str, library: LibraryChecks) -> Chart:
-    """Guidelines by size, for the library and for Stretto side by side."""
+    """A heat map of guidelines by size, for the library and for Stretto side by side."""
     sizes = [format_bytes(size) for size in sizes_of(library.checks)]
     guidelines = list(dict.fromkeys(one.guideline for one in library.checks))
     names = [chart_text(one.text) for one in guidelines]
@@ -71,7 +71,7 @@ def ratio_chart(identity: str, library: LibraryChecks) -> Chart:
         data.append(_heat_map(index, sizes, names, cells))
     common = {"showgrid": False, "linecolor": "#dde2e8", "ticks": ""}
     chart_layout = layout(
-        xaxis=axis("the library by itself", domain=[0, 0.485], side="top", type="category", **common),
+        xaxis=axis("the MPI library", domain=[0, 0.485], side="top", type="category", **common),
         xaxis2=axis("with Stretto", domain=[0.515, 1], side="top", type="category", anchor="y", **common),
         yaxis=axis("", autorange="reversed", type="category", tickfont={"size": 12}, **common),
         margin={"l": 70, "r": 20, "t": 96, "b": 10},
@@ -83,8 +83,8 @@ def ratio_chart(identity: str, library: LibraryChecks) -> Chart:
         },
     )
     caption = (
-        f"{library.title}. Time of a guideline's left side by that of its right side: blue is well, red is "
-        f"not; !: violated beyond noise, as the whole 95 % interval is above {TOLERANCE}."
+        f"{library.title}. Time of a guideline's left side divided by that of its right side. Blue: it "
+        f"holds; red: it does not; !: violated beyond noise (the whole 95 % interval is above {TOLERANCE})."
     )
     return Chart(identity, library.title, caption, data, chart_layout, 146 + 26 * len(guidelines))
 
@@ -121,7 +121,7 @@ def _hover(one: Check) -> str:
 
 
 def violations_table(identity: str, libraries: Sequence[LibraryChecks]) -> Table:
-    """A line for each guideline that is violated."""
+    """A row for each violated guideline."""
     rows = [
         [
             Cell(library.title, mark="wide"),
@@ -149,8 +149,8 @@ def violations_table(identity: str, libraries: Sequence[LibraryChecks]) -> Table
         Column("size", number=True),
         Column("guideline"),
         Column("ratio", number=True),
-        Column("left side took"),
-        Column("right side took"),
+        Column("spec on the left"),
+        Column("spec on the right"),
     ]
-    caption = "What is violated beyond noise, with what was chosen on either side."
+    caption = "Guidelines that are violated beyond noise, with the specs chosen on both sides."
     return Table(identity, "Violations", caption, columns, rows, (0, 1, 2, 3))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto report` reads: any of the files that Stretto writes, known by what is in them."""
+"""Reads the inputs of `stretto report`: any files that Stretto wrote, recognized by their content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stretto.support.json_files import Bytes, Number, Part, Rate, Seconds, read_
 
 
 class TableRow(Part):
-    """What is done from so many bytes on, up to the next row's or to so many."""
+    """The spec for sizes from `bytes` on, up to the next row or to `to`."""
 
     bytes: Annotated[Bytes, Field(alias="from")]
     to: Bytes | None = None
@@ -31,15 +31,15 @@ class TableRow(Part):
 
 
 class Shape(Part):
-    """What a table says for a number of nodes, and ranks on each."""
+    """The rows of a table for a number of nodes and of ranks per node."""
 
     nodes: Annotated[int, Field(ge=1)]
     ppn: Annotated[int, Field(ge=1)]
-    """Of ragged nodes: on the fullest."""
+    """Ranks per node; on unequal nodes, those of the fullest."""
     min_ppn: int | None = None
     modelled: bool = False
     calls: dict[str, list[TableRow]]
-    """By the name of the call: allreduce, iallreduce, allreduce_init, …"""
+    """Rows by call: allreduce, iallreduce, allreduce_init, …"""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class _Table(Part):
 
 
 class Protocol(Part):
-    """What one message takes from so many bytes on: latency + bytes / bandwidth."""
+    """The cost of a message from `bytes` on: latency + bytes / bandwidth."""
 
     bytes: Annotated[Bytes, Field(alias="from")]
     latency: Annotated[Number, Field(ge=0)]
@@ -68,22 +68,22 @@ class Protocol(Part):
     synchronous: bool = False
 
     def seconds(self, size: int) -> float:
-        """Of a message of so many bytes."""
+        """Seconds of a message of this size."""
         return self.latency + size / self.bandwidth
 
 
 class Point(Part):
-    """One case of a calibration: messages of one size, alone between two ranks."""
+    """One case of a calibration: messages of one size between two ranks, with nothing else under way."""
 
     what: Literal["ping-pong"]
     level: str
     bytes: Bytes
     seconds: Annotated[list[list[Seconds]], Field(min_length=1)]
-    """By the pass over all cases in which they were taken."""
+    """Seconds of each message, in a list for each pass over all cases."""
 
     @property
     def samples(self) -> list[float]:
-        """The seconds of one message, of all passes."""
+        """Seconds of each message, of all passes."""
         return [second for part in self.seconds for second in part]
 
 
@@ -103,13 +103,13 @@ class MachineFile(Part):
     notes: _Notes = Field(default_factory=_Notes)
 
     def seconds(self, level: Literal["socket", "node", "network"], size: int) -> float:
-        """What one message takes, by the fit."""
+        """Seconds of a message according to the fit."""
         protocols = [one for one in self.levels[level] if one.bytes <= size]
         return (protocols or self.levels[level])[-1 if protocols else 0].seconds(size)
 
 
 class Call(Part):
-    """Calls of one kind that a run made."""
+    """Calls of a run with the same collective, size class and spec."""
 
     collective: str
     bytes_from: Bytes
@@ -121,7 +121,7 @@ class Call(Part):
 
 
 class StatisticsFile(Part):
-    """What STRETTO_STATS wrote (docs/variables.md)."""
+    """A file of STRETTO_STATS (docs/variables.md)."""
 
     stretto: str
     library: str
@@ -133,7 +133,7 @@ class StatisticsFile(Part):
 
 @dataclass(slots=True)
 class Inputs:
-    """All that was read, each kind with the file's name."""
+    """All that was read, by kind."""
 
     studies: list[Study] = field(default_factory=list)
     guidelines: list[Guidelines] = field(default_factory=list)
@@ -145,7 +145,7 @@ class Inputs:
 
 
 def read_inputs(paths: Sequence[Path]) -> Inputs:
-    """Read files, and of folders what a study left there. Raises StrettoError at the first that is none."""
+    """Read files, and in folders the files of a study. Raises StrettoError for a file of another kind."""
     inputs = Inputs()
     for path in paths:
         for file in _files_of(path):
@@ -182,7 +182,7 @@ def _read_into(inputs: Inputs, file: Path) -> None:
         inputs.statistics.append((file.name, validate(StatisticsFile, content, file)))
     else:
         raise StrettoError(
-            f"{file}: expected a study or its guidelines, what stretto bench --json wrote, a table, "
+            f"{file}: expected a study, guidelines, a file of stretto bench --json, a table, "
             "a machine, predictions or a statistics file"
         )
     inputs.files.append(file.name)
@@ -202,9 +202,9 @@ def _read_table(content: dict[str, Any], file: Path) -> TableFile:
 
 
 def _read_points(machine: MachineFile) -> list[Point]:
-    """The messages that were measured.
+    """The measured messages.
 
-    They stand in the notes, which no program is bound to: what is not of that form is passed over.
+    They are in the notes, which may hold anything: entries of another form are skipped.
     """
     points = machine.notes.points
     found = []

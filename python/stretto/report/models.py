@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a report: theory against reality, and a machine's measured points against its fits."""
+"""The report's sections on models: predictions against measurements, and the fits of a machine."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ LEVEL_COLOURS = {"socket": "#009E73", "node": "#E69F00", "network": "#0072B2"}
 
 
 def prediction_sections(found: Sequence[Predictions]) -> list[Section]:
-    """Predicted against measured; nothing if no predictions were given."""
+    """Predicted against measured time; no section without predictions."""
     if not found:
         return []
     section = Section(
         "theory",
-        "Theory against reality",
-        "What the model says that a collective takes, against what it took. On the line both are the same.",
+        "Predictions and measurements",
+        "The time of a collective according to the model, against the measured time. On the line they are "
+        "equal.",
     )
     for index, one in enumerate(found):
         section.items.append(prediction_chart(f"theory-{index + 1}", one))
@@ -44,7 +45,7 @@ def prediction_sections(found: Sequence[Predictions]) -> list[Section]:
         section.figures.append(
             KeyFigure(
                 f"{100 * median:.0f} %",
-                f"median error of the model, {100 * abs(far.error):.0f} % at worst: {one.title}",
+                f"median error of the model (largest: {100 * abs(far.error):.0f} %): {one.title}",
             )
         )
     section.items.append(prediction_table("theory-table", found))
@@ -52,7 +53,7 @@ def prediction_sections(found: Sequence[Predictions]) -> list[Section]:
 
 
 def prediction_chart(identity: str, one: Predictions) -> Chart:
-    """A point for each collective by each spec."""
+    """A point for each prediction, with a colour for each collective and spec."""
     names = list(dict.fromkeys(f"{point.collective} {point.spec}" for point in one.predictions))
     data: list[dict[str, Any]] = []
     for index, name in enumerate(names):
@@ -76,7 +77,7 @@ def prediction_chart(identity: str, one: Predictions) -> Chart:
     ends = [ends[0] / 1.3, ends[1] * 1.3]
     for factor, name, dash in (
         (1.0, "predicted = measured", "solid"),
-        (1.15, "15 % more, less", "dot"),
+        (1.15, "± 15 %", "dot"),
         (1 / 1.15, "", "dot"),
     ):
         data.append(
@@ -99,8 +100,8 @@ def prediction_chart(identity: str, one: Predictions) -> Chart:
     return Chart(
         identity,
         one.title,
-        f"Predictions for the machine {one.machine}, measurements with {one.mpi}. Above the line the model "
-        "is too pessimistic, below it too optimistic; dots mark 15 %.",
+        f"Predictions for the machine {one.machine}, measurements with {one.mpi}. Above the line, the model "
+        "predicts too much time; below it, too little. The dotted lines are 15 % off.",
         data,
         chart_layout,
         520,
@@ -117,7 +118,7 @@ def _prediction_hover(one: Prediction) -> str:
 
 
 def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
-    """A line for each prediction."""
+    """A row for each prediction."""
     rows = [
         [
             Cell(file.mpi),
@@ -142,18 +143,18 @@ def prediction_table(identity: str, found: Sequence[Predictions]) -> Table:
         Column("measured", number=True),
         Column("error", number=True),
     ]
-    return Table(identity, "", "Red: off by more than 35 %.", columns, rows, (0, 1, 2, 3, 4))
+    return Table(identity, "", "Red: wrong by more than 35 %.", columns, rows, (0, 1, 2, 3, 4))
 
 
 def machine_sections(found: Sequence[tuple[MachineFile, list[Point]]]) -> list[Section]:
-    """Bandwidth of one message over its size, measured and fitted; nothing if no machine was given."""
+    """Measured and fitted bandwidth of single messages; no section without machines."""
     if not found:
         return []
     section = Section(
         "machine",
         "Machine",
-        "What one message between two ranks takes, alone: the points were measured, the lines are what "
-        "the models use. Where a line jumps, the library changes its protocol.",
+        "The bandwidth of single messages between two ranks. Points were measured; lines are what the models "
+        "use. Where a line jumps, the MPI library changes its protocol.",
     )
     for index, (machine, points) in enumerate(found):
         section.items.append(machine_chart(f"machine-{index + 1}", machine, points))
@@ -162,7 +163,7 @@ def machine_sections(found: Sequence[tuple[MachineFile, list[Point]]]) -> list[S
 
 
 def fitted_sizes(machine: MachineFile, level: str, points: Sequence[Point]) -> list[int]:
-    """Where to draw a fit: finely, and on both sides of each change of protocol."""
+    """The sizes at which a fit is drawn: a fine grid, and both sides of each change of protocol."""
     largest = max([point.bytes for point in points] or [64 << 20])
     starts = [one.bytes for one in machine.levels[level] if 0 < one.bytes <= largest]  # type: ignore[index]
     grid = [round(2 ** (step / 4)) for step in range(4 * 40) if 2 ** (step / 4) <= largest]
@@ -170,7 +171,7 @@ def fitted_sizes(machine: MachineFile, level: str, points: Sequence[Point]) -> l
 
 
 def machine_chart(identity: str, machine: MachineFile, points: Sequence[Point]) -> Chart:
-    """A line for each level, and its points."""
+    """A line for each level, with its measured points."""
     data: list[dict[str, Any]] = []
     for level in machine.levels:
         of_level = [point for point in points if point.level == level]
@@ -213,7 +214,7 @@ def machine_chart(identity: str, machine: MachineFile, points: Sequence[Point]) 
     ticks = [4**step for step in range(1, 14)]
     shown = [size for size in ticks if size <= max(max(one["x"]) for one in data)]
     chart_layout = layout(
-        xaxis=size_axis(shown, "bytes of a message"),
+        xaxis=size_axis(shown, "message size"),
         yaxis=log_axis("bandwidth (MB/s)", (value for line in data for value in line["y"])),
     )
     remarks = " ".join(f"{one.rstrip('.')}." for one in machine.notes.remarks)
@@ -227,14 +228,14 @@ def machine_chart(identity: str, machine: MachineFile, points: Sequence[Point]) 
 
 
 def machine_table(identity: str, machine: MachineFile) -> Table:
-    """A line for each protocol of each level."""
+    """A row for each protocol of each level."""
     rows = [
         [
             Cell(LEVELS[level]),
             number(one.bytes, format_bytes(one.bytes)),
             number(one.latency, format_seconds(one.latency)),
             number(one.bandwidth, f"{format_bandwidth(one.bandwidth)} MB/s"),
-            Cell("waits for the receiver" if one.synchronous else "eager"),
+            Cell("rendezvous" if one.synchronous else "eager"),
         ]
         for level, protocols in machine.levels.items()
         for one in protocols
@@ -246,4 +247,11 @@ def machine_table(identity: str, machine: MachineFile) -> Table:
         Column("bandwidth", number=True),
         Column("protocol"),
     ]
-    return Table(identity, "", "latency + bytes / bandwidth, from so many bytes on.", columns, rows, (0,))
+    return Table(
+        identity,
+        "",
+        "Time of a message: latency + bytes / bandwidth, from this size on.",
+        columns,
+        rows,
+        (0,),
+    )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One HTML page that holds all that it shows: charts as data with Plotly's JavaScript, tables, text.
+"""Renders one self-contained HTML page: charts as data for Plotly's JavaScript, tables, and text.
 
-All text goes through the template's escaping, and charts' texts through `chart_text`: what comes from files
-is never taken for markup.
+The template escapes all text, and `chart_text` escapes texts in charts, so that text from files is never
+taken for markup.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FONT = "system-ui, sans-serif"
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart of Plotly's: its traces and its layout."""
+    """A Plotly chart: traces and layout."""
 
     id: str
     title: str
@@ -34,7 +34,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table; numbers stand to the right."""
+    """A column of a table; numbers are aligned to the right."""
 
     title: str
     number: bool = False
@@ -42,18 +42,18 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a cell shows, and by what it is sorted if that is a number."""
+    """The text of a cell, and its sort key if that is a number."""
 
     text: str
     sort: float | None = None
     detail: str = ""
     mark: str = ""
-    """A class: number, good or bad; or wide, for long text."""
+    """A CSS class: number, good, bad, or wide for long text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be sorted by each column, and filtered by some (numbers of columns)."""
+    """A table that can be sorted by each column, and filtered by those whose indices are in `filters`."""
 
     id: str
     title: str
@@ -64,7 +64,7 @@ class Table:
 
 
 def without_empty_columns(table: Table) -> Table:
-    """The table without columns in which no row has anything."""
+    """The table without columns that are empty in every row."""
     kept = [
         index
         for index in range(len(table.columns))
@@ -80,7 +80,7 @@ def without_empty_columns(table: Table) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """One of the figures on top."""
+    """A figure at the top of the page."""
 
     value: str
     label: str
@@ -89,14 +89,14 @@ class KeyFigure:
 
 @dataclass(slots=True)
 class Section:
-    """A heading with what stands below it."""
+    """A section of the page."""
 
     id: str
     title: str
     intro: str
     items: list[Chart | Table] = field(default_factory=list)
     figures: list[KeyFigure] = field(default_factory=list)
-    """What of it is worth to stand on top of the page."""
+    """The figures that it contributes to the top of the page."""
 
 
 def number(value: float, text: str, detail: str = "", mark: str = "number") -> Cell:
@@ -105,12 +105,12 @@ def number(value: float, text: str, detail: str = "", mark: str = "number") -> C
 
 
 def chart_text(text: str) -> str:
-    """Text for a chart, where Plotly would otherwise read tags."""
+    """Text for a chart, escaped, since Plotly reads tags."""
     return html.escape(text, quote=False)
 
 
 def layout(**more: Any) -> dict[str, Any]:
-    """What the layouts of all charts have in common; `more` replaces whole parts of it."""
+    """The layout that all charts share; `more` replaces whole parts of it."""
     common: dict[str, Any] = {
         "font": {"family": _FONT, "size": 13, "color": "#1c2430"},
         "paper_bgcolor": "#ffffff",
@@ -147,7 +147,7 @@ def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
 
 
 def render(title: str, subtitle: str, sections: Sequence[Section], inputs: Sequence[str]) -> str:
-    """The page."""
+    """The HTML of the page."""
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  only a report needs it
     from plotly.offline import get_plotlyjs  # noqa: PLC0415  the same
 
@@ -177,6 +177,6 @@ def render(title: str, subtitle: str, sections: Sequence[Section], inputs: Seque
         style=(parts / "report.css").read_text(encoding="utf-8"),
         script=(parts / "report.js").read_text(encoding="utf-8"),
         plotly=get_plotlyjs(),
-        # A text that looks like the end of the script must not be one.
+        # No text may look like the end of the script.
         charts=json.dumps(charts, allow_nan=False).replace("<", "\\u003c"),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of a report as PNG, for papers."""
+"""Writes the charts of a report as PNG, for papers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from stretto.plots.style import label_sizes
 from stretto.predict.file import Predictions
+from stretto.report.calls import by_spec, categories, category_text, spec_colours
 from stretto.report.choices import COLOURS, Choices, algorithm_of, choices, colours, shape_text
 from stretto.report.inputs import Inputs, MachineFile, Point, StatisticsFile, TableFile
 from stretto.report.models import LEVEL_COLOURS, LEVELS, fitted_sizes
-from stretto.report.statistics import by_spec, categories, category_text, spec_colours
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
 from stretto.study.figures import file_name, write_figures
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def write_charts(inputs: Inputs, folder: Path) -> list[Path]:
-    """Write all of them; the files."""
+    """Write all charts into a folder. Returns the files."""
     files = write_figures([run for study in inputs.studies for run in study.runs], folder)
     for name, figure in _figures(inputs):
         file = folder / f"{name}.png"
@@ -61,7 +61,7 @@ def _empty(width: float, height: float, title: str) -> tuple[Figure, Axes]:
 
 
 def choice_figure(table: TableFile, one: Choices) -> Figure:
-    """Sizes by nodes, a colour for each algorithm."""
+    """A map of choices by size and nodes, with a colour for each algorithm."""
     from matplotlib.colors import ListedColormap  # noqa: PLC0415  loaded with the rest
     from matplotlib.patches import Patch  # noqa: PLC0415  the same
 
@@ -111,13 +111,13 @@ def prediction_figure(found: Predictions) -> Figure:
 
 
 def guidelines_figure(library: LibraryChecks) -> Figure:
-    """Guidelines by sizes, for the library and for Stretto."""
+    """Maps of guidelines by size, for the library and for Stretto."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
 
     guidelines = list(dict.fromkeys(one.guideline for one in library.checks))
     sizes = sizes_of(library.checks)
     figure = Figure(figsize=(4.6 + 1.1 * len(sizes), 1.4 + 0.26 * len(guidelines)), layout="constrained")
-    figure.suptitle(f"{library.title}: left side by right side, ! violated", fontsize=11)
+    figure.suptitle(f"{library.title}: left side / right side, ! violated", fontsize=11)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, spec, title in zip(panels, (NATIVE, STRETTO), ("the library", "Stretto"), strict=True):
         found = {(one.guideline, one.bytes): one for one in library.checks if one.spec == spec}
@@ -140,7 +140,7 @@ def guidelines_figure(library: LibraryChecks) -> Figure:
 
 
 def machine_figure(machine: MachineFile, points: Sequence[Point]) -> Figure:
-    """Bandwidth of one message over its size, measured and fitted."""
+    """Measured and fitted bandwidth of single messages."""
     figure, axes = _empty(8.2, 4.8, f"{machine.name}: one message between two ranks")
     largest = 1
     for level in machine.levels:
@@ -159,7 +159,7 @@ def machine_figure(machine: MachineFile, points: Sequence[Point]) -> Figure:
                 markersize=4.5,
                 label=f"{LEVELS[level]}, measured",
             )
-    axes.set(xscale="log", yscale="log", xlabel="bytes of a message", ylabel="bandwidth (MB/s)")
+    axes.set(xscale="log", yscale="log", xlabel="message size", ylabel="bandwidth (MB/s)")
     axes.grid(which="major", alpha=0.35)
     label_sizes(axes, [4**step for step in range(1, 14) if 4**step <= largest])
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
@@ -167,7 +167,7 @@ def machine_figure(machine: MachineFile, points: Sequence[Point]) -> Figure:
 
 
 def statistics_figure(name: str, run: StatisticsFile) -> Figure:
-    """Time by collective and size, in parts by spec."""
+    """Time by collective and size, divided by spec."""
     rows = categories(run)
     figure, axes = _empty(8.2, 1.7 + 0.28 * len(rows), f"{name}: time in collectives")
     ends = dict.fromkeys(rows, 0.0)

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduces the papers' figures, a file a paper, and judges each claim."""
+"""Reproduces the papers' figures, one module per paper or part of it.
+
+Each claim of a paper gets a verdict.
+"""
 
 __all__ = [
     "catalog",
-    "figure",
-    "libraries",
-    "lines",
-    "models",
-    "node_aware",
     "page",
-    "pipelined",
-    "training",
-    "trainings",
+    "run",
 ]

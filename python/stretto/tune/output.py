@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stretto.spec.collectives import COLLECTIVES, LinkBound
+from stretto.spec.labels import NATIVE_LABEL
 from stretto.spec.native import NATIVE
 from stretto.support.console import Bar, console_for
 from stretto.support.units import format_bytes, format_seconds, seconds_unit, three_digits
@@ -93,7 +94,7 @@ def _bound(tuning: Tuning, kind: CallKind, rate: float | None) -> LinkBound | No
 
 def _choice_table(kind: CallKind, choices: list[Choice], bound: LinkBound | None) -> Table:
     table = Table(title=kind.name, title_justify="left", box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for column in ("size", "AUTO", "choice", "time", "gain (95 %)", *(["of bound"] if bound else [])):
+    for column in ("size", NATIVE_LABEL, "choice", "time", "gain (95 %)", *(["of bound"] if bound else [])):
         table.add_column(column, justify="left" if column == "choice" else "right")
     for choice in choices:
         limit = bound.bandwidth(choice.size) if bound else None

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from stretto.cli import main as cli
-from stretto.cli.report import page_sections, page_text
 from stretto.predict.file import Prediction, median_error, worst
 from stretto.report.choices import algorithm_of, choices
+from stretto.report.contents import page_sections, page_text
 from stretto.report.inputs import Inputs, Shape, TableFile, TableRow, read_inputs
 from stretto.report.page import Cell, Chart, Column, Section, Table, log_axis, render, without_empty_columns
 from stretto.support.errors import StrettoError
@@ -284,8 +284,8 @@ def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
         ("{", "is no JSON"),
         ("[" * 100_000, "is no JSON"),
         ("[]", "holds no JSON object"),
-        ("{}", "expected a study or its guidelines"),
-        ('{"format": "other"}', "expected a study or its guidelines"),
+        ("{}", "expected a study, guidelines"),
+        ('{"format": "other"}', "expected a study, guidelines"),
         ('{"format": "stretto-table", "version": 1}', "mpi: Field required"),
         ('{"format": "stretto-table", "version": 1, "mpi": "x", "shapes": [{"nodes": 0}]}', "nodes"),
         ('{"format": "stretto-machine", "version": 1, "name": "x", "levels": {"node": []}}', "levels/node"),

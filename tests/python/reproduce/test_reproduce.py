@@ -96,7 +96,7 @@ def test_names_of_figures() -> None:
 def test_a_name_is_needed() -> None:
     result = CliRunner().invoke(app, ["reproduce"])
     assert result.exit_code == 2
-    assert "say which figure" in result.stderr
+    assert "name a figure" in result.stderr
 
 
 def test_where_two_curves_cross() -> None:

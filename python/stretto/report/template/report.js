@@ -1,8 +1,8 @@
 "use strict";
-// Draws the charts that the page holds as data, and makes its tables sortable and filterable.
+// Draws the page's charts, and makes its tables sortable and filterable.
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
-  // What is on the page stays there: no button that uploads it, and no address to upload it to.
+  // Data stays on the page: no button that uploads it, and no address to upload it to.
   const config = {
     responsive: true,
     displaylogo: false,
@@ -10,8 +10,8 @@
     plotlyServerURL: "",
     modeBarButtonsToRemove: ["select2d", "lasso2d"],
   };
-  // A phone has no room for a legend beside the plot, so it stands below, and the chart gets longer by it. A
-  // map keeps its width, and its figure scrolls.
+  // A phone has no room for a legend beside the plot. So the legend goes below, and the chart gets higher.
+  // A map keeps its width, and its figure scrolls.
   const narrow = window.matchMedia("(max-width: 700px)");
   const LEGEND_ROW = 21;
   const NARROW_PLOT = 340;
@@ -38,7 +38,7 @@
   function draw() {
     for (const place of document.querySelectorAll("[data-chart]")) {
       const chart = charts[place.dataset.chart];
-      // Plotly writes into a layout that it is given.
+      // Plotly changes the layout that it is given.
       const layout = structuredClone(fitted(place, chart));
       Plotly.react(place, chart.data, layout, config);
     }
@@ -46,7 +46,7 @@
   draw();
   narrow.addEventListener("change", draw);
 
-  // Says what of a table is out of sight, and where.
+  // Says how many rows and columns of a table are out of sight, and where.
   function makeHint(box) {
     const hint = document.createElement("p");
     hint.className = "hint";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a report: what a run called, as STRETTO_STATS counted it."""
+"""The report's section on a run: its calls, as STRETTO_STATS counted them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from stretto.support.units import format_bytes, format_nodes, format_seconds
 
 
 def sections(found: Sequence[tuple[str, StatisticsFile]]) -> list[Section]:
-    """Time and calls by collective, size and spec; nothing if no file was given."""
+    """Time and calls by collective, size and spec; no section without files."""
     if not found:
         return []
     section = Section(
         "run",
-        "What a run called",
-        "Counted by one rank while a program ran (STRETTO_STATS). The time of collectives that are not "
-        "blocking may have been spent computing.",
+        "Calls of a run",
+        "One rank counted these calls while a program ran (STRETTO_STATS). During non-blocking collectives "
+        "the program may have computed.",
     )
     for index, (name, run) in enumerate(found):
         section.items.append(time_chart(f"run-{index + 1}", name, run))
@@ -49,12 +49,12 @@ def sections(found: Sequence[tuple[str, StatisticsFile]]) -> list[Section]:
 
 
 def size_class(call: Call) -> str:
-    """`64 KiB to below 128 KiB`."""
+    """The sizes of a call, as `64 KiB to below 128 KiB`."""
     return f"{format_bytes(call.bytes_from)} to below {format_bytes(call.bytes_below)}"
 
 
 def by_spec(run: StatisticsFile) -> dict[str, list[Call]]:
-    """The calls of each spec; the one that took longest comes first."""
+    """Calls by spec; the spec with the most time comes first."""
     found: dict[str, list[Call]] = {}
     for call in run.calls:
         found.setdefault(call.spec, []).append(call)
@@ -62,23 +62,23 @@ def by_spec(run: StatisticsFile) -> dict[str, list[Call]]:
 
 
 def categories(run: StatisticsFile) -> list[tuple[str, int]]:
-    """Collectives and size classes, by name and size."""
+    """Pairs of collective and size class, ordered by name and size."""
     return sorted({(call.collective, call.bytes_from) for call in run.calls})
 
 
 def category_text(category: tuple[str, int]) -> str:
-    """`allreduce, from 64 KiB`."""
+    """A collective and size class as text: `allreduce, from 64 KiB`."""
     return f"{category[0]}, from {format_bytes(category[1])}"
 
 
 def spec_colours(specs: Sequence[str]) -> dict[str, str]:
-    """What is the library's own is grey."""
+    """Colours by spec; `native` is grey."""
     others = [spec for spec in specs if spec != "native"]
     return {"native": NATIVE_COLOUR} | {spec: COLOURS[i % len(COLOURS)] for i, spec in enumerate(others)}
 
 
 def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
-    """A bar for each collective and size class, in parts by spec."""
+    """A bar for each collective and size class, divided by spec."""
     rows = categories(run)
     total = sum(call.seconds for call in run.calls) or 1.0
     specs = by_spec(run)
@@ -118,13 +118,13 @@ def time_chart(identity: str, name: str, run: StatisticsFile) -> Chart:
     where = f"{run.ranks} ranks on {format_nodes(run.nodes)}"
     caption = (
         f"{name}: {where}, {library}. Time that rank {run.measured_on_rank} spent in collectives, by "
-        "collective and size; colours are specs, grey is the MPI library's own."
+        "collective and size. Colours are specs; grey is the MPI default."
     )
     return Chart(identity, name, caption, data, chart_layout, max(260, 110 + 28 * len(rows)))
 
 
 def calls_table(identity: str, run: StatisticsFile) -> Table:
-    """A line for each collective, size class and spec."""
+    """A row for each collective, size class and spec."""
     total = sum(call.seconds for call in run.calls) or 1.0
     rows = [
         [
@@ -147,4 +147,4 @@ def calls_table(identity: str, run: StatisticsFile) -> Table:
         Column("time", number=True),
         Column("share", number=True),
     ]
-    return Table(identity, "", "Shares are of the time in collectives.", columns, rows, (0, 1, 2))
+    return Table(identity, "", "Share: of the time in all collectives.", columns, rows, (0, 1, 2))

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the page together: the sections for which the inputs have something, and the subtitle."""
+
+from __future__ import annotations
+
+from stretto.report import calls, choices, guidelines, models, study
+from stretto.report.inputs import Inputs
+from stretto.report.page import Section, render
+from stretto.support.errors import StrettoError
+
+
+def page_sections(found: Inputs) -> list[Section]:
+    """The sections for which there are inputs."""
+    return [
+        *study.sections(found.studies),
+        *choices.sections(found.tables),
+        *models.prediction_sections(found.predictions),
+        *guidelines.sections(found.guidelines),
+        *models.machine_sections(found.machines),
+        *calls.sections(found.statistics),
+    ]
+
+
+def page_text(found: Inputs) -> str:
+    """The HTML page. Raises StrettoError if there is nothing to show."""
+    sections = page_sections(found)
+    if not sections:
+        raise StrettoError(f"{', '.join(found.files)}: nothing to show: there is no result in it")
+    places = dict.fromkeys(study.where for study in found.studies)
+    places |= dict.fromkeys(one.where for one in found.guidelines)
+    libraries = dict.fromkeys(run.name for study in found.studies for run in study.runs)
+    subtitle = "; ".join([*places, *libraries])
+    return render("MPI collectives: measured, chosen, explained", subtitle, sections, found.files)
