@@ -32,10 +32,47 @@ class Algorithm:
     @property
     def usual(self) -> str:
         """The recipe with the usual radix and parts: `knomial:radix=4`, `smp(ring)`."""
+    @property
+    def short_messages(self) -> bool:
+        """Whether it is good for short messages."""
+    @property
+    def long_messages(self) -> bool:
+        """Whether it is good for long messages."""
+    @property
+    def as_part(self) -> bool:
+        """Whether it is useful inside a composed algorithm."""
+    @property
+    def segment_bytes(self) -> list[int]:
+        """Segment sizes that make its rounds overlap well; empty if it gains little by segments."""
+    @property
+    def needs_shared_nodes(self) -> bool:
+        """Whether it needs nodes of several ranks."""
+    @property
+    def recipes(self) -> list[str]:
+        """The recipes that a search should try, the usual one first: a composed algorithm with all parts."""
 
 def algorithms() -> list[Algorithm]: ...
 def sample_recipes(collective: str) -> list[str]:
     """Of each algorithm the recipes that the proof tries: the usual one and telling others."""
+
+class ShortListed:
+    """A recipe that is known to be among the fastest for some messages."""
+
+    @property
+    def recipe(self) -> str: ...
+    @property
+    def short_messages(self) -> bool: ...
+    @property
+    def long_messages(self) -> bool: ...
+    @property
+    def specs(self) -> list[str]:
+        """The recipe whole and in segments, as far as that is worth trying."""
+
+def short_list(collective: str) -> list[ShortListed]:
+    """The few recipes of a collective that are worth a measurement."""
+
+def needs_segments(collective: str, recipe: str) -> bool:
+    """Whether the algorithm, or one of its parts, is slow unless the message is cut into segments."""
 
 class Spec:
     @property
@@ -94,6 +131,8 @@ class Slice:
     def count(self) -> int: ...
 
 class Action:
+    """One thing that a rank does. str() of it is `send b1→3`, `recv b0-1←5`, `reduce b1=in1+s0`."""
+
     @property
     def kind(self) -> str:
         """One of:
@@ -151,6 +190,9 @@ class Report:
     @property
     def rounds(self) -> int:
         """Rounds with a message, of the busiest rank."""
+    @property
+    def depth(self) -> int:
+        """Messages on the longest chain in which each one waits for the one before."""
     @property
     def messages(self) -> int:
         """Messages that the busiest rank sends."""

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/short_list.hpp"
 #include "bindings/bindings.hpp"
+#include "schedule/action_text.hpp"
 #include "select/settings.hpp"
 #include "select/spec.hpp"
 #include "select/topology_text.hpp"
@@ -135,6 +137,27 @@ std::vector<std::pair<std::string, std::string>> parts_of(const Algorithm& algor
   return parts;
 }
 
+std::vector<std::string> texts_of(const std::vector<Recipe>& recipes) {
+  std::vector<std::string> texts(recipes.size());
+  std::ranges::transform(recipes, texts.begin(), [](const Recipe& recipe) { return to_string(recipe); });
+  return texts;
+}
+
+std::vector<std::size_t> segment_bytes_of(const Algorithm& algorithm) {
+  std::vector<std::size_t> sizes(algorithm.use.segment_bytes.begin(), algorithm.use.segment_bytes.end());
+  std::erase(sizes, 0U);
+  return sizes;
+}
+
+std::vector<std::string> specs_of(const ShortListed& listed) {
+  std::vector<std::string> specs;
+  if (listed.whole) specs.push_back(to_string(listed.recipe));
+  for (const std::size_t bytes : listed.segment_bytes) {
+    specs.push_back(to_string(Spec{.recipe = listed.recipe, .pipelining = {.segment_bytes = bytes}}));
+  }
+  return specs;
+}
+
 void bind_registry(nb::module_& module) {
   module.def("collectives", [] {
     std::vector<std::string> names(collectives.size());
@@ -156,18 +179,37 @@ void bind_registry(nb::module_& module) {
       .def_ro("usual_radix", &Algorithm::usual_radix)
       .def_ro("moves_runs", &Algorithm::moves_runs)
       .def_prop_ro("parts", &parts_of)
-      .def_prop_ro("usual", [](const Algorithm& a) { return to_string(usual_recipe(a)); });
+      .def_prop_ro("usual", [](const Algorithm& a) { return to_string(usual_recipe(a)); })
+      .def_prop_ro("short_messages", [](const Algorithm& a) { return a.use.short_messages; })
+      .def_prop_ro("long_messages", [](const Algorithm& a) { return a.use.long_messages; })
+      .def_prop_ro("as_part", [](const Algorithm& a) { return a.use.as_part; })
+      .def_prop_ro("segment_bytes", &segment_bytes_of)
+      .def_prop_ro("needs_shared_nodes", &needs_shared_nodes)
+      .def_prop_ro("recipes", [](const Algorithm& a) { return texts_of(recipes_to_search(a)); });
   module.def("algorithms", [] { return std::vector<Algorithm>(algorithms().begin(), algorithms().end()); });
   module.def(
       "sample_recipes",
+      [](const std::string& collective) { return texts_of(sample_recipes(collective_named(collective))); },
+      nb::arg("collective"));
+
+  nb::class_<ShortListed>(module, "ShortListed")
+      .def_prop_ro("recipe", [](const ShortListed& s) { return to_string(s.recipe); })
+      .def_ro("short_messages", &ShortListed::short_messages)
+      .def_ro("long_messages", &ShortListed::long_messages)
+      .def_prop_ro("specs", &specs_of);
+  module.def(
+      "short_list",
       [](const std::string& collective) {
-        std::vector<std::string> texts;
-        for (const Recipe& recipe : sample_recipes(collective_named(collective))) {
-          texts.push_back(to_string(recipe));
-        }
-        return texts;
+        const auto list = short_list(collective_named(collective));
+        return std::vector<ShortListed>(list.begin(), list.end());
       },
       nb::arg("collective"));
+  module.def(
+      "needs_segments",
+      [](const std::string& collective, const std::string& recipe) {
+        return needs_segments(recipe_spelled(collective, recipe));
+      },
+      nb::arg("collective"), nb::arg("recipe"));
 
   nb::class_<Spec>(module, "Spec")
       .def_prop_ro(
@@ -213,7 +255,8 @@ void bind_schedules(nb::module_& module) {
       .def_ro("peer", &Action::peer)
       .def_prop_ro("into", [](const Action& a) { return if_any(a.into); })
       .def_prop_ro("left", [](const Action& a) { return if_any(a.left); })
-      .def_prop_ro("right", [](const Action& a) { return if_any(a.right); });
+      .def_prop_ro("right", [](const Action& a) { return if_any(a.right); })
+      .def("__str__", [](const Action& a) { return to_string(a); });
   nb::class_<Schedule>(module, "Schedule")
       .def_prop_ro("ranks", &Schedule::ranks)
       .def_prop_ro("rank", &Schedule::rank)
@@ -242,6 +285,7 @@ void bind_proof(nb::module_& module) {
       .def_ro("has_fixed_tree", &Proof::has_fixed_tree)
       .def_ro("blocks", &Proof::blocks)
       .def_ro("rounds", &Proof::rounds)
+      .def_ro("depth", &Proof::depth)
       .def_ro("messages", &Proof::messages)
       .def_ro("between_nodes", &Proof::between_nodes)
       .def_ro("within_node", &Proof::within_node)

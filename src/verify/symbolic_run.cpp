@@ -63,7 +63,9 @@ std::string SymbolicRun::execute() {
   while (!ready_.empty() && error_.empty()) {
     const int rank = ready_.back();
     ready_.pop_back();
-    ++ranks_[static_cast<std::size_t>(rank)].round;
+    Rank& state = ranks_[static_cast<std::size_t>(rank)];
+    ++state.round;
+    state.begin = state.end;
     begin_round(rank);
   }
   if (error_.empty()) error_ = describe_deadlock();
@@ -72,6 +74,12 @@ std::string SymbolicRun::execute() {
 
 Expressions::Id SymbolicRun::value(int rank, const Slice& slice) const {
   return ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(cells(rank).first(slice))];
+}
+
+int SymbolicRun::depth() const {
+  int longest = 0;
+  for (const Rank& rank : ranks_) longest = std::max(longest, rank.end);
+  return longest;
 }
 
 Expressions::Id SymbolicRun::contribution(int rank, int block) const {
@@ -164,8 +172,7 @@ void SymbolicRun::post(int rank, const Action& action) {
   partners.pop_front();
   const Posted mine{&action, rank};
   deliver(sends ? mine : partner, sends ? partner : mine);
-  finish_one(rank);
-  finish_one(partner.rank);
+  finish_message(rank, partner.rank);
 }
 
 void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
@@ -204,6 +211,16 @@ void SymbolicRun::compute(int rank, const Action& action) {
     if (!error_.empty()) return;
     write(rank, action.into, i, action.kind == Kind::reduce ? combine(here, left, right) : left);
   }
+}
+
+void SymbolicRun::finish_message(int one, int other) {
+  Rank& a = ranks_[static_cast<std::size_t>(one)];
+  Rank& b = ranks_[static_cast<std::size_t>(other)];
+  const int arrival = std::max(a.begin, b.begin) + 1;
+  a.end = std::max(a.end, arrival);
+  b.end = std::max(b.end, arrival);
+  finish_one(one);
+  finish_one(other);
 }
 
 void SymbolicRun::finish_one(int rank) {

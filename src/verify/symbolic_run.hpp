@@ -24,6 +24,8 @@ class SymbolicRun {
 
   /// What the first block of a slice holds on a rank.
   [[nodiscard]] Expressions::Id value(int rank, const Slice& slice) const;
+  /// Messages on the longest chain in which each one waits for the one before.
+  [[nodiscard]] int depth() const;
   [[nodiscard]] const Expressions& expressions() const { return expressions_; }
   /// What a rank brings to a block.
   [[nodiscard]] Expressions::Id contribution(int rank, int block) const;
@@ -33,6 +35,8 @@ class SymbolicRun {
  private:
   struct Rank {
     int round = 0;
+    int begin = 0;               // of the round: messages that come one after the other before it
+    int end = 0;                 // of the round, as far as its messages have arrived
     std::size_t unfinished = 0;  // actions of the round
     std::vector<Expressions::Id> memory;
   };
@@ -55,6 +59,7 @@ class SymbolicRun {
   void post(int rank, const Action& action);
   void deliver(const Posted& send, const Posted& receive);
   void compute(int rank, const Action& action);
+  void finish_message(int one, int other);
   void finish_one(int rank);
   Expressions::Id combine(const Posted& where, Expressions::Id left, Expressions::Id right);
   /// A message of the rank's current round that has no partner yet; nullptr if there is none.

@@ -188,6 +188,7 @@ Proof verify(const Problem& problem, std::span<const Schedule> schedules, const 
   proof.error = run.execute();
   if (!proof.holds()) return proof;
   Results(problem, schedules, run, proof).check();
+  proof.depth = run.depth();
   count_traffic(schedules, topology, proof);
   return proof;
 }

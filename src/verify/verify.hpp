@@ -36,6 +36,7 @@ struct Proof {
   bool has_fixed_tree = true;
   int blocks = 1;  // that the message is cut into
   int rounds = 0;  // that hold a message, of the busiest rank
+  int depth = 0;   // messages on the longest chain in which each one waits for the one before
   // What the busiest rank sends, each figure for itself:
   Traffic between_nodes;
   Traffic within_node;

@@ -342,6 +342,17 @@ TEST(Ring, CrossesEachNodesLinkOnceInEachDirection) {
   }
 }
 
+TEST(Verify, CountsMessagesThatWaitForEachOther) {
+  const auto depth = [](Collective collective, std::string_view name) {
+    return verify(usual_recipe(*find_algorithm(collective, name)), Topology::flat(8)).depth;
+  };
+  EXPECT_EQ(depth(Collective::allreduce, "ring"), 14);
+  EXPECT_EQ(depth(Collective::allreduce, "recursive_doubling"), 3);
+  EXPECT_EQ(depth(Collective::bcast, "chain"), 7);
+  EXPECT_EQ(depth(Collective::bcast, "linear"), 1);
+  EXPECT_EQ(depth(Collective::reduce, "binomial"), 3);
+}
+
 TEST(Verify, CountsTheWorkOfTheBusiestRank) {
   const Proof ring = verify(usual("ring"), Topology::flat(8));
   EXPECT_EQ(ring.rounds, 14);

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from stretto._core import algorithms, misfit
+from stretto._core import algorithms, misfit, needs_segments
 from stretto.model.walker import Call, Model, link_seconds
 from stretto.simulate.library_choices import LIBRARIES, LibraryChoice, library_choice
 from stretto.spec.native import NATIVE
@@ -24,15 +24,6 @@ _MOST_BY_SEGMENTS = 3.0
 _CERTAIN = 0.8
 _AS_GOOD = 1.02
 _CANDIDATES = 10
-# Beside the usual parts of composed algorithms.
-_MORE_PARTS = {
-    "allreduce": (
-        "smp(ring)", "smp(rabenseifner)", "multilane(rabenseifner)", "multilane(recursive_doubling)",
-        "reduce_broadcast(chain,chain)",
-    ),
-    "bcast": ("smp(chain)", "smp(scatter_allgather)"),
-    "reduce": ("smp(chain)", "smp(rabenseifner)"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +85,7 @@ class _Before:
 
 
 class Search:
-    """Of one collective on one topology; asked for sizes in ascending order,"""
+    """The search for one collective on one topology. Ask for sizes in ascending order."""
 
     def __init__(self, model: Model, collective: str, topology: str) -> None:
         self._model = model
@@ -102,10 +93,13 @@ class Search:
         self._topology = topology
         where = parse_topology(topology)
         self._ranks, self._ppn = where.ranks, where.max_ppn
-        usual = [one.usual for one in algorithms() if one.collective == collective]
-        recipes = [*usual, *_MORE_PARTS.get(collective, ())]
-        fitting = [one for one in recipes if not misfit(collective, one, where)]
-        self._recipes = list(dict.fromkeys(fitting))
+        self.recipes = [
+            recipe
+            for algorithm in algorithms()
+            if algorithm.collective == collective
+            for recipe in algorithm.recipes
+            if not misfit(collective, recipe, where)
+        ]
         self._before: dict[str, _Before] = {}
         self._last = ""
 
@@ -114,8 +108,8 @@ class Search:
         call = Call(self._collective, size, self._topology)
         times: dict[str, float] = {}
         least = float("inf")
-        at_least = {one: self._at_least(one, size) for one in self._recipes}
-        for recipe in sorted(self._recipes, key=at_least.__getitem__):
+        at_least = {one: self._at_least(one, size) for one in self.recipes}
+        for recipe in sorted(self.recipes, key=at_least.__getitem__):
             if at_least[recipe] > least:
                 break  # and all that come after
             found = self._times(recipe, call, least)
@@ -132,7 +126,7 @@ class Search:
     def _times(self, recipe: str, call: Call, to_beat: float) -> dict[str, float]:
         """Of the recipe whole, and in segments where that may help."""
         times = {recipe: self._model.predict(call, recipe).seconds}
-        if times[recipe] < _MOST_BY_SEGMENTS * to_beat or "chain" in recipe:
+        if times[recipe] < _MOST_BY_SEGMENTS * to_beat or needs_segments(call.collective, recipe):
             for spec in _cut(recipe, call.bytes):
                 times[spec] = self._model.predict(call, spec).seconds
         return times

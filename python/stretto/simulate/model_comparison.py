@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from stretto._core import Machine, algorithms, build, closed_forms, misfit, parse_spec
+from stretto._core import Machine, algorithms, build, closed_forms, parse_spec
 from stretto.model.machine_file import MachineFile, Protocol, file_text, read_machine_file
 from stretto.model.walker import Call, Model, machine_text
 from stretto.simulate.jobs import Job, simulate
@@ -28,12 +28,6 @@ TOLERATED = 0.2
 _NODES = 32
 """Of each platform, so that it is one cluster whatever part of it is used."""
 _SEGMENTS = 4
-_PIPELINED = {
-    "allreduce": ("ring", "rabenseifner", "segmented_ring"),
-    "bcast": ("binomial", "chain"),
-    "reduce": ("chain",),
-    "allgather": ("ring",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +208,10 @@ def all_cases(
     cases = []
     for algorithm in algorithms():
         specs = [algorithm.usual]
-        if algorithm.name in _PIPELINED.get(algorithm.collective, ()):
+        if algorithm.segment_bytes and not algorithm.needs_shared_nodes:
             specs.append(f"{algorithm.usual}:segments={_SEGMENTS}")
-        needs_nodes = misfit(algorithm.collective, algorithm.usual, parse_topology("nodes=8,ppn=1"))
-        machine = "bluewaters" if needs_nodes else "altec"
-        places = shapes if needs_nodes else [(count, 1) for count in ranks]
+        machine = "bluewaters" if algorithm.needs_shared_nodes else "altec"
+        places = shapes if algorithm.needs_shared_nodes else [(count, 1) for count in ranks]
         for spec in specs:
             cases += [Case(machine, algorithm.collective, spec, nodes, ppn, sizes) for nodes, ppn in places]
     return cases

@@ -13,59 +13,17 @@ from stretto.spec.native import NATIVE, native_by
 # Quintana-Ortí, Duato 2021, Figs. 2-3).
 _PIPELINING = tuple(f"native:segments={count}" for count in (1, 2, 4, 8))
 
-# Of each collective's algorithms those that are best somewhere: for short messages, for long ones without and
-# with segments, and for several ranks a node.
-_OWN = {
-    "allreduce": (
-        "recursive_doubling",
-        "rabenseifner",
-        "rabenseifner:segment_bytes=1MiB",
-        "ring",
-        "ring:segment_bytes=256KiB",
-        "smp(ring):segment_bytes=128KiB",
-        "multilane(ring):segment_bytes=256KiB",
-        "multilane(rabenseifner):segment_bytes=1MiB",
-    ),
-    "bcast": (
-        "binomial",
-        "scatter_allgather",
-        "chain:segment_bytes=8KiB",
-        "chain:segment_bytes=32KiB",
-        "smp(chain):segment_bytes=32KiB",
-    ),
-    "reduce": (
-        "binomial",
-        "rabenseifner:segment_bytes=1MiB",
-        "chain:segment_bytes=8KiB",
-        "chain:segment_bytes=32KiB",
-        "smp(chain):segment_bytes=32KiB",
-    ),
-    "reduce_scatter": (
-        "recursive_halving",
-        "pairwise",
-        "ring",
-        "ring:segment_bytes=256KiB",
-        "multilane:segment_bytes=256KiB",
-    ),
-    "allgather": (
-        "recursive_doubling",
-        "bruck",
-        "ring",
-        "ring:segment_bytes=256KiB",
-        "multilane:segment_bytes=256KiB",
-    ),
-}
-
 
 def own_specs(algorithms: str, ppn: Sequence[int]) -> list[str]:
-    """Stretto's own ways for a collective's algorithms that are of use on nodes with so many ranks each."""
+    """Specs of the registry's short list that are of use on nodes with so many ranks each."""
     from stretto import _core  # noqa: PLC0415  the command line starts without the compiled module
 
     topology = _core.Topology(f"ppn={'+'.join(map(str, ppn))}")
     return [
         spec
-        for spec in _OWN[algorithms]
-        if not _core.misfit(algorithms, _core.parse_spec(spec, algorithms).recipe, topology)
+        for listed in _core.short_list(algorithms)
+        if not _core.misfit(algorithms, listed.recipe, topology)
+        for spec in listed.specs
     ]
 
 

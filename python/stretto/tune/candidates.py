@@ -20,12 +20,6 @@ _LEAST_SEGMENT = 4 * _KIB
 _MOST_SEGMENTS = 1024
 _RADIXES = (3, 4, 8)
 _WINDOWS = (2, 32)  # the usual is 8
-# Which algorithms a composed one is tried with, of the collective of its part.
-_PARTS = {
-    "allreduce": ("ring", "rabenseifner", "recursive_doubling"),
-    "reduce": ("binomial", "chain", "rabenseifner"),
-    "bcast": ("binomial", "chain", "scatter_allgather"),
-}
 _NATIVE_SEGMENTS = (2, 4, 8)
 _LEAST_NATIVE_SEGMENT = 16 * _KIB
 
@@ -143,14 +137,9 @@ class Candidates:
 
 
 def _with_parameters(algorithm: _core.Algorithm, ranks: int) -> list[str]:
-    name = algorithm.name
-    if algorithm.usual_radix:
-        return [algorithm.usual, *(f"{name}:radix={radix}" for radix in _RADIXES if radix <= ranks)]
-    if algorithm.parts:
-        # Parts of one kind go together: a chain up and a chain down.
-        choices = [_PARTS.get(collective, (usual,)) for collective, usual in algorithm.parts]
-        return [algorithm.usual, *(f"{name}({','.join(parts)})" for parts in zip(*choices, strict=False))]
-    return [name]
+    if not algorithm.usual_radix:
+        return algorithm.recipes
+    return [algorithm.usual, *(f"{algorithm.name}:radix={radix}" for radix in _RADIXES if radix <= ranks)]
 
 
 @functools.cache

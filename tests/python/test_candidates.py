@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A new algorithm is tried everywhere by its row in the registry alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from stretto import _core
+from stretto.advise.search import Search
+from stretto.model.walker import Model, machine_text
+from stretto.simulate.model_comparison import all_cases
+from stretto.study.specs import own_specs
+from stretto.tune.candidates import Candidates
+
+TOPOLOGY = "nodes=4,ppn=4"
+SHORT, LONG = 1 << 10, 16 << 20
+
+
+def names(specs: list[str], collective: str) -> set[str]:
+    return {_core.parse_spec(spec, collective).algorithm for spec in specs}
+
+
+def advised(collective: str) -> list[str]:
+    return Search(Model(_core.Machine(machine_text("altec"))), collective, TOPOLOGY).recipes
+
+
+@pytest.mark.parametrize("collective", _core.collectives())
+def test_what_is_good_for_something_is_tried_everywhere(collective: str) -> None:
+    mine = [one for one in _core.algorithms() if one.collective == collective]
+    good = {one.name for one in mine if one.short_messages or one.long_messages}
+    tuned = Candidates(collective, TOPOLOGY)
+    assert good
+    assert names(own_specs(collective, [4, 4, 4, 4]), collective) == good
+    assert names(tuned.all(SHORT), collective) >= good
+    assert names(tuned.all(LONG), collective) >= good
+    assert names(advised(collective), collective) >= good
+
+
+@pytest.mark.parametrize("collective", ["allreduce", "bcast", "reduce"])
+def test_a_part_is_tried_in_every_composed_algorithm(collective: str) -> None:
+    tuned = set(Candidates(collective, TOPOLOGY).all(SHORT))
+    for whole in _core.algorithms():
+        if whole.collective != collective or not whole.parts:
+            continue
+        usual = {name for _, name in whole.parts}
+        parts = {
+            one.name for one in _core.algorithms() if one.as_part and one.collective in dict(whole.parts)
+        }
+        tried = {name for recipe in whole.recipes for name in recipe.partition("(")[2].rstrip(")").split(",")}
+        assert tried - {""} >= parts - usual
+        assert tuned >= {str(_core.parse_spec(recipe, collective)) for recipe in whole.recipes}
+        assert set(advised(collective)) >= set(whole.recipes)
+
+
+def test_what_gains_by_segments_is_compared_in_segments() -> None:
+    compared = {(case.collective, case.spec) for case in all_cases()}
+    pipelined = [one for one in _core.algorithms() if one.segment_bytes and not one.needs_shared_nodes]
+    assert {(one.collective, f"{one.usual}:segments=4") for one in pipelined} <= compared
