@@ -14,12 +14,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from stretto.show.timeline import Blocks, Local, Message, Timeline
+from stretto.show.timeline import Blocks, Local, Message, Stuck, Timeline
 from stretto.support.files import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_STUCK_MEANS = "never end: the other rank does not take part"
 _TERMINAL_COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red", "bright_cyan", "bright_yellow")
 
 
@@ -36,6 +37,8 @@ def draw_text(timeline: Timeline, rank_order: bool = False) -> Table:
         _append(cells[message.step][message.receiver], arrival, message.into)
     for action in timeline.locals:
         _append(cells[action.step][action.rank], _local_label(action), action.into)
+    for one in timeline.stuck:
+        _append_words(cells[one.step][one.rank], _stuck_label(one), "bold red")
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(_under_node(timeline, "step"), justify="right", style="dim")
     is_first = _first_of_nodes(timeline)
@@ -61,8 +64,9 @@ def text_legend(timeline: Timeline, rank_order: bool) -> str:
     if rank_order:
         reduces = "←1 b5=recv+own reduces, what arrives on the left; ←1 b5=own+recv on the right"
     nodes = "⇒ and ⇐ are messages between nodes; " if timeline.tells_nodes else ""
+    stuck = f"✗→ and ✗← {_STUCK_MEANS}; " if timeline.stuck else ""
     return (
-        f"→2 b5 sends block 5 to rank 2; ←1 b5 receives block 5 from rank 1; {reduces}; {nodes}"
+        f"→2 b5 sends block 5 to rank 2; ←1 b5 receives block 5 from rank 1; {reduces}; {nodes}{stuck}"
         "in5 is block 5 of the input, s0 a block of scratch memory"
     )
 
@@ -81,9 +85,17 @@ def _under_node(timeline: Timeline, title: str, node: str = "") -> str:
 
 
 def _append(cell: Text, words: str, blocks: Blocks) -> None:
+    _append_words(cell, words, _TERMINAL_COLOURS[blocks.first % len(_TERMINAL_COLOURS)])
+
+
+def _append_words(cell: Text, words: str, style: str) -> None:
     if cell:
         cell.append("\n")
-    cell.append(words, style=_TERMINAL_COLOURS[blocks.first % len(_TERMINAL_COLOURS)])
+    cell.append(words, style=style)
+
+
+def _stuck_label(one: Stuck) -> str:
+    return f"✗{'→' if one.sends else '←'}{one.peer} {_name(one.blocks)}"
 
 
 def _name(blocks: Blocks) -> str:
@@ -140,6 +152,8 @@ def draw_file(timeline: Timeline, title: str, caption: str, file: Path, rank_ord
         # Several messages of a pair go side by side.
         _draw_message(axes, picture, message, rank_order, aside=0.14 * before[way])
         before[way] += 1
+    for one in timeline.stuck:
+        _draw_stuck(axes, picture, one)
     axes.set_title(title, fontsize=12)
     axes.set_xlabel(f"step\n{_picture_legend(timeline)}\n{caption}", fontsize=10)
     save_figure(figure, file, dpi=min(130, int(30000 / max(width, height))))
@@ -150,6 +164,7 @@ def _picture_legend(timeline: Timeline) -> str:
     if any(message.reduces for message in timeline.messages):
         words += ["⊕ what arrives is reduced", "• what arrives is kept"]
     words += ["bold: between nodes", "thin: within a node"] if timeline.tells_nodes else []
+    words += [f"red ✗: sends and receives that {_STUCK_MEANS}"] if timeline.stuck else []
     return "     ".join(words)
 
 
@@ -210,7 +225,7 @@ class _Picture:
     def place_label(self, message: Message, text: str) -> float:
         """The share of the arrow at which its label overlaps least with others, the first best."""
         begin, end = self._inches(message.sender), self._inches(message.receiver)
-        lanes = abs(end - begin) / _LANE_INCHES
+        lanes = abs(end - begin) / _LANE_INCHES  # 0 for a message of a rank to itself
         several = (
             sum(one.step == message.step and one.sender == message.sender for one in self.timeline.messages)
             > 1
@@ -309,6 +324,21 @@ def _draw_message(
                 _operands(message), (end, end_y), (0, clear_side), textcoords="offset points",
                 ha="center", va="center", fontsize=7, color="0.25",
             )  # fmt: skip
+
+
+def _draw_stuck(axes: Axes, picture: _Picture, one: Stuck) -> None:
+    """Half an arrow, from the rank or towards it, that ends in a cross."""
+    y = picture.lane[one.rank]
+    towards = picture.lane.get(one.peer, y)
+    cross_y = y + 0.4 * (1 if towards > y else -1)
+    begin, end = one.step + _ARROW[0], one.step + _ARROW[1]
+    rank_x, cross_x = (begin, (begin + end) / 2) if one.sends else (end, (begin + end) / 2)
+    axes.plot([rank_x, cross_x], [y, cross_y], color="red", linewidth=1.2, linestyle="--", zorder=6)
+    axes.plot(cross_x, cross_y, "x", color="red", markersize=8, markeredgewidth=2, zorder=7)
+    axes.annotate(
+        _stuck_label(one)[1:], (cross_x, cross_y), (7, 0), textcoords="offset points",
+        color="red", fontsize=8, va="center", zorder=7,
+    )  # fmt: skip
 
 
 def _draw_local(axes: Axes, picture: _Picture, action: Local) -> None:

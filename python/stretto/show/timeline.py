@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Protocol
 
@@ -106,6 +106,18 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True)
+class Stuck:
+    """A send or receive that never ends: it has no partner, or ranks wait for each other."""
+
+    step: int
+    rank: int
+    peer: int
+    """Of a wrong schedule: there may be no such rank."""
+    sends: bool
+    blocks: Blocks
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """All that happens, by step."""
 
@@ -116,6 +128,8 @@ class Timeline:
     locals: list[Local]
     node_of: list[int]
     """The node of each rank."""
+    stuck: list[Stuck] = field(default_factory=list)
+    """Empty unless the schedule is wrong. What follows on a rank that waits is missing then."""
 
     @property
     def by_node(self) -> list[int]:
@@ -136,33 +150,49 @@ _Place = tuple[int, int]  # rank, round
 
 
 @dataclass(frozen=True, slots=True)
+class _End:
+    """One end of a message."""
+
+    place: _Place
+    action: ActionLike
+
+    @property
+    def sends(self) -> bool:
+        return self.action.kind == "send"
+
+    def blocks(self) -> Blocks:
+        return _blocks(self.action.left if self.sends else self.action.into)
+
+
+@dataclass(frozen=True, slots=True)
 class _Match:
-    send: tuple[_Place, ActionLike]
-    receive: tuple[_Place, ActionLike]
+    send: _End
+    receive: _End
 
 
 def make_timeline(schedules: Sequence[ScheduleLike], node_of: Sequence[int] | None = None) -> Timeline:
     """The schedules of all ranks, rank 0 first, on one clock; one rank a node unless it is said."""
     rounds = [schedule.rounds for schedule in schedules]
-    matches = _match(rounds)
+    matches, alone = _match(rounds)
     starts = _start_steps(rounds, matches)
+
+    def start(end: _End) -> int | None:
+        """When the rank comes to this round; None: never."""
+        rank, index = end.place
+        return starts[rank][index] if index < len(starts[rank]) else None
+
     messages = []
     for match in matches:
-        (sender, sending), send = match.send
-        (receiver, receiving), receive = match.receive
-        step = max(starts[sender][sending], starts[receiver][receiving])
-        reduces = receive.kind == "recv_reduce"
-        messages.append(
-            Message(
-                step,
-                sender,
-                receiver,
-                _blocks(send.left),
-                _blocks(receive.into),
-                reduces,
-                arrives_left=reduces and receive.left is None,
-            )
-        )
+        steps = start(match.send), start(match.receive)
+        if steps[0] is not None and steps[1] is not None:
+            messages.append(_message(match, max(steps[0], steps[1])))
+        else:
+            alone += [match.send, match.receive]
+    stuck = [
+        Stuck(step, end.place[0], end.action.peer, end.sends, end.blocks())
+        for end in alone
+        if (step := start(end)) is not None
+    ]
     local = [
         Local(
             starts[rank][index],
@@ -174,16 +204,37 @@ def make_timeline(schedules: Sequence[ScheduleLike], node_of: Sequence[int] | No
         )
         for rank, own in enumerate(rounds)
         for index, actions in enumerate(own)
+        if index < len(starts[rank])
         for action in actions
-        if action.peer < 0
+        if action.kind in ("copy", "reduce")
     ]
     messages.sort(key=lambda message: (message.step, message.sender, message.receiver))
     local.sort(key=lambda action: (action.step, action.rank))
-    steps = max((start[-1] for start in starts), default=0)
+    stuck.sort(key=lambda one: (one.step, one.rank, one.peer))
+    ends = [one.step + 1 for one in [*messages, *local, *stuck]]
     ranks = len(schedules)
-    blocks = schedules[0].blocks if schedules else 0
     return Timeline(
-        ranks, blocks, steps, messages, local, list(range(ranks)) if node_of is None else list(node_of)
+        ranks,
+        schedules[0].blocks if schedules else 0,
+        max(ends, default=0),
+        messages,
+        local,
+        list(range(ranks)) if node_of is None else list(node_of),
+        stuck,
+    )
+
+
+def _message(match: _Match, step: int) -> Message:
+    receive = match.receive.action
+    reduces = receive.kind == "recv_reduce"
+    return Message(
+        step,
+        match.send.place[0],
+        match.receive.place[0],
+        match.send.blocks(),
+        match.receive.blocks(),
+        reduces,
+        arrives_left=reduces and receive.left is None,
     )
 
 
@@ -193,45 +244,49 @@ def _blocks(piece: SliceLike | None) -> Blocks:
     return Blocks.of(piece)
 
 
-def _match(rounds: Sequence[Sequence[Sequence[ActionLike]]]) -> list[_Match]:
-    """Every send with its receive: the n-th from one rank to another with the n-th receive there from it."""
-    sends: dict[_Place, list[tuple[_Place, ActionLike]]] = defaultdict(list)
-    receives: dict[_Place, list[tuple[_Place, ActionLike]]] = defaultdict(list)
+def _match(rounds: Sequence[Sequence[Sequence[ActionLike]]]) -> tuple[list[_Match], list[_End]]:
+    """Every send with its receive, and those that have no partner.
+
+    The n-th message from one rank to another goes into the n-th receive there from it.
+    """
+    sends: dict[_Place, list[_End]] = defaultdict(list)
+    receives: dict[_Place, list[_End]] = defaultdict(list)
     for rank, own in enumerate(rounds):
         for index, actions in enumerate(own):
             for action in actions:
                 if action.kind == "send":
-                    sends[rank, action.peer].append(((rank, index), action))
-                elif action.peer >= 0:
-                    receives[action.peer, rank].append(((rank, index), action))
-    matches = []
+                    sends[rank, action.peer].append(_End((rank, index), action))
+                elif action.kind in ("recv", "recv_reduce"):
+                    receives[action.peer, rank].append(_End((rank, index), action))
+    matches: list[_Match] = []
+    alone: list[_End] = []
     for pair in sends.keys() | receives.keys():
         for send, receive in zip_longest(sends[pair], receives[pair]):
-            if send is None or receive is None:
-                raise StrettoError(f"ranks {pair[0]} and {pair[1]} do not agree on the messages between them")
-            matches.append(_Match(send, receive))
-    return matches
+            if send is not None and receive is not None:
+                matches.append(_Match(send, receive))
+            else:
+                alone += [end for end in (send, receive) if end is not None]
+    return matches, alone
 
 
 def _start_steps(rounds: Sequence[Sequence[Sequence[ActionLike]]], matches: list[_Match]) -> list[list[int]]:
-    """The step in which each rank comes to each of its rounds, and last the one in which it is through."""
+    """The step in which each rank comes to each of its rounds, and last the one in which it is through.
+
+    A rank that waits for ever has fewer. Messages without a partner hold nobody up.
+    """
     partners: dict[_Place, list[_Place]] = defaultdict(list)
     for match in matches:
-        partners[match.send[0]].append(match.receive[0])
-        partners[match.receive[0]].append(match.send[0])
-    starts = [[0] * (len(own) + 1) for own in rounds]
-    total = sum(map(len, rounds))
-    changed = True
-    while changed:
-        changed = False
-        for rank, own in enumerate(rounds):
-            for index in range(len(own)):
-                begin = max(
-                    [starts[rank][index], *(starts[peer][other] for peer, other in partners[rank, index])]
-                )
-                if begin > total:
-                    raise StrettoError("the schedule does not end: ranks wait for each other")
-                if starts[rank][index + 1] < begin + 1:
-                    starts[rank][index + 1] = begin + 1
-                    changed = True
+        partners[match.send.place].append(match.receive.place)
+        partners[match.receive.place].append(match.send.place)
+    starts = [[0] for _ in rounds]
+    ready = list(range(len(rounds)))
+    while ready:
+        rank = ready.pop()
+        index = len(starts[rank]) - 1
+        others = partners[rank, index]
+        if index == len(rounds[rank]) or any(len(starts[peer]) <= other for peer, other in others):
+            continue
+        begin = max([starts[rank][index], *(starts[peer][other] for peer, other in others)])
+        starts[rank].append(begin + 1)
+        ready += [rank, *(peer for peer, _ in partners[rank, index + 1])]
     return starts

@@ -16,7 +16,7 @@ from stretto.cli.algorithms import algorithms
 from stretto.cli.show import show
 from stretto.cli.verify import verify
 from stretto.show.algorithms import multiple
-from stretto.show.drawing import draw_text
+from stretto.show.drawing import draw_file, draw_text, text_legend
 from stretto.show.proof import roots_of
 from stretto.show.timeline import Timeline, make_timeline
 from stretto.spec.recipes import Recipe, all_recipes
@@ -96,14 +96,33 @@ def test_messages_of_a_pair_match_in_order() -> None:
     assert [(m.step, m.sent.first, m.into.first) for m in timeline.messages] == [(0, 2, 2), (1, 3, 3)]
 
 
-def test_messages_without_a_partner_are_an_error() -> None:
-    with pytest.raises(StrettoError, match="ranks 0 and 1 do not agree"):
-        timeline_of([[send(1)]], [])
+def stuck_ends(timeline: Timeline) -> list[tuple[int, int, int, bool]]:
+    return [(one.step, one.rank, one.peer, one.sends) for one in timeline.stuck]
 
 
-def test_ranks_that_wait_for_each_other_are_an_error() -> None:
-    with pytest.raises(StrettoError, match="does not end"):
-        timeline_of([[send(1)], [recv(1)]], [[send(0)], [recv(0)]])
+def test_messages_without_a_partner_are_drawn_and_hold_nobody_up() -> None:
+    timeline = timeline_of([[send(2)], [send(1)]], [[recv(0)]], [[recv(1, 3)]])
+    assert stuck_ends(timeline) == [(0, 0, 2, True), (0, 2, 1, False)]
+    assert [(m.step, m.sender, m.receiver) for m in timeline.messages] == [(1, 0, 1)]
+    text = "\n".join(cells(timeline))
+    assert "✗→2 b0" in text
+    assert "✗←1 b3" in text
+    assert "never end" in text_legend(timeline, rank_order=False)
+
+
+def test_ranks_that_wait_for_each_other_are_drawn_until_then() -> None:
+    timeline = timeline_of([[send(1)], [recv(1)]], [[send(0)], [recv(0)]], [[send(3)]], [[recv(2)]])
+    assert stuck_ends(timeline) == [(0, 0, 1, True), (0, 1, 0, True)]
+    assert [(m.sender, m.receiver) for m in timeline.messages] == [(2, 3)]
+    assert timeline.steps == 1
+
+
+def test_wrong_schedules_are_drawn_into_files(tmp_path: Path) -> None:
+    picture = tmp_path / "a.svg"
+    # To a rank that is not there, and to itself.
+    timeline = timeline_of([[send(7)], [send(0), recv(0)]], [[recv(0)]])
+    draw_file(timeline, "title", "caption", picture)
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 
 @pytest.mark.parametrize("recipe", all_recipes(), ids=str)
@@ -179,9 +198,9 @@ def test_the_table_has_the_costs_of_the_papers() -> None:
         "algorithms", "--table", "--collective", "allreduce", "--topology", "nodes=8,ppn=1"
     ).splitlines()
     rows = {line.split("`")[1]: [cell.strip() for cell in line.split("|")[2:-1]] for line in lines[4:]}
-    assert rows["ring"] == ["14", "14", "0", "1.75n", "1.75n", "0", "no", "no"]
-    assert rows["rabenseifner"] == ["6", "6", "0", "1.75n", "1.75n", "0", "yes", "yes"]
-    assert rows["recursive_doubling"] == ["3", "3", "0", "3n", "3n", "0", "yes", "yes"]
+    assert rows["ring"] == ["14", "14", "14", "0", "1.75n", "1.75n", "0", "no", "no"]
+    assert rows["rabenseifner"] == ["6", "6", "6", "0", "1.75n", "1.75n", "0", "yes", "yes"]
+    assert rows["recursive_doubling"] == ["3", "3", "3", "0", "3n", "3n", "0", "yes", "yes"]
 
 
 def test_the_table_of_several_topologies_has_all_collectives() -> None:
