@@ -100,7 +100,7 @@ def _cost_table(collective: str, text: str) -> Iterator[str]:
     reduces = _core.is_reduction(collective)
     yield f"`{collective}` on `{text}` ({topology.ranks} ranks):"
     yield ""
-    titles = ["spec", "rounds", "messages to other nodes", "within the node", "bytes to other nodes"]
+    titles = ["spec", "rounds", "depth", "messages to other nodes", "within the node", "bytes to other nodes"]
     titles += ["over a node's link", "within the node"]
     titles += ["keeps rank order", "fixed tree"] if reduces else []
     yield from _rows(titles, (_costs(collective, one, topology) for one in _usual(collective)))
@@ -112,7 +112,7 @@ def _usual(collective: str) -> list[str]:
 
 def _costs(collective: str, recipe: str, topology: _core.Topology) -> list[str]:
     report = prove(Recipe(collective, recipe), topology)
-    cells = [f"`{recipe}`", str(report.rounds)]
+    cells = [f"`{recipe}`", str(report.rounds), str(report.depth)]
     cells += [str(report.between_nodes.messages), str(report.within_node.messages)]
     cells += [
         multiple(one.blocks, report.blocks) for one in (report.between_nodes, report.link, report.within_node)
