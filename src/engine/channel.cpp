@@ -59,13 +59,13 @@ void ChannelPool::close() {
   MPI_Request request = mpi.request_null;
   mpi.Ireduce_scatter(sent_to_.data(), &expected, one_each.data(), MPI_INT, MPI_SUM, comm_, &request);
   int known = 0;
-  Patience patience;
+  Backoff backoff;
   // Looked for, as MPICH 5.0.2 over UCX matches no receive from anybody.
   while (known == 0 || taken_in_ < expected || !sent_.empty()) {
     if (known == 0) mpi.Test(&request, &known, MPI_STATUS_IGNORE);
     take_in_releases();
     remove_sent();
-    patience.fruitless();
+    backoff.wait();
   }
   mpi.Comm_free(&comm_);
 }
@@ -226,7 +226,7 @@ bool look_at_opening_channels() {
 
 }  // namespace
 
-void let_open(std::shared_ptr<Channel> channel) {
+void keep_until_open(std::shared_ptr<Channel> channel) {
   if (!channel || channel->progress() != Channel::State::opening) return;
   const std::lock_guard lock(letting_open);
   look_at_opening_channels();

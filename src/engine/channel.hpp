@@ -155,7 +155,7 @@ class Channel {
 
 /// Keeps a channel that nobody needs any more until its ranks have agreed on it: so long the library writes
 /// to it, and only then is it known what to release.
-void let_open(std::shared_ptr<Channel> channel);
+void keep_until_open(std::shared_ptr<Channel> channel);
 /// All ranks have begun to agree on all of them. To be called before the pool is closed.
 void wait_for_opening_channels();
 

@@ -10,7 +10,7 @@
 namespace stretto {
 
 /// Where an execution stands in one of its segments, and whose messages it waits for there.
-struct Standing {
+struct SegmentState {
   std::size_t segment = 0;
   int round = 0;
   std::vector<int> receives_from;  // ranks of the collective's communicator
@@ -64,7 +64,7 @@ class Execution {
   [[nodiscard]] bool gave_up() const { return gave_up_; }
 
   /// Of segments that are under way.
-  [[nodiscard]] virtual std::vector<Standing> standings() const { return {}; }
+  [[nodiscard]] virtual std::vector<SegmentState> segment_states() const { return {}; }
 
   [[nodiscard]] int error() const { return error_; }
   void observe(Observer* observer) { observer_ = observer; }

@@ -340,17 +340,17 @@ bool ScheduleExecution::progress() {
   return done > 0;
 }
 
-std::vector<Standing> ScheduleExecution::standings() const {
-  std::vector<Standing> all;
+std::vector<SegmentState> ScheduleExecution::segment_states() const {
+  std::vector<SegmentState> all;
   if (ended()) return all;
   for (const Flight& flight : std::span(flights_).first(in_flight_)) {
-    Standing standing{.segment = flight.segment, .round = flight.round, .receives_from = {}, .sends_to = {}};
+    SegmentState state{.segment = flight.segment, .round = flight.round, .receives_from = {}, .sends_to = {}};
     for (std::size_t slot = flight.first_slot; slot < flight.first_slot + width_; ++slot) {
       if (requests_[slot] == mpi.request_null) continue;
       const Action& action = *transfers_[slot].action;
-      (action.receives() ? standing.receives_from : standing.sends_to).push_back(action.peer);
+      (action.receives() ? state.receives_from : state.sends_to).push_back(action.peer);
     }
-    if (!standing.receives_from.empty() || !standing.sends_to.empty()) all.push_back(std::move(standing));
+    if (!state.receives_from.empty() || !state.sends_to.empty()) all.push_back(std::move(state));
   }
   return all;
 }

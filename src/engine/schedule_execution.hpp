@@ -49,7 +49,7 @@ class ScheduleExecution final : public Execution {
   bool progress() override;
   [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || gave_up_; }
   void give_up() override;
-  [[nodiscard]] std::vector<Standing> standings() const override;
+  [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 
  private:
   /// What MPI is told of a communication.

@@ -36,8 +36,8 @@ void Helper::call(std::unique_lock<std::mutex>& lock) {
   wake_up_.notify_one();
 }
 
-void Helper::wait_for_end_of_look() const {
-  while (is_looking_) sched_yield();
+void Helper::wait_for_end_of_poll() const {
+  while (is_polling_) sched_yield();
 }
 
 void Helper::stop() {
@@ -55,10 +55,10 @@ void Helper::run() {
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
   HelperRules rules;
   while (!is_stopping_) {
-    is_looking_ = true;  // before it reads what a look depends on
+    is_polling_ = true;  // before it reads what a look depends on
     const ProgressState state = counts_.read();
-    const auto found = rules.must_look(state) ? look_(state.blocked > 0) : HelperRules::Found::needless;
-    is_looking_ = false;
+    const auto found = rules.must_poll(state) ? poll_(state.blocked > 0) : HelperRules::Found::not_needed;
+    is_polling_ = false;
     const std::optional<HelperRules::Time> rest = rules.after(found);
     if (!rest) {
       sleep_until_called();

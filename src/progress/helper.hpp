@@ -15,9 +15,9 @@ namespace stretto {
 class Helper {
  public:
   /// One look at the outstanding operations; `must_help`: a thread is blocked, so all of them matter.
-  using Look = std::function<HelperRules::Found(bool must_help)>;
+  using Poll = std::function<HelperRules::Found(bool must_help)>;
 
-  Helper(const ProgressCounts& counts, Look look) : counts_(counts), look_(std::move(look)) {}
+  Helper(const ProgressCounts& counts, Poll poll) : counts_(counts), poll_(std::move(poll)) {}
   Helper(const Helper&) = delete;
   Helper& operator=(const Helper&) = delete;
   ~Helper() { stop(); }
@@ -30,7 +30,7 @@ class Helper {
   void call();
 
   /// Returns when no look is under way that began before something changed that looks depend on.
-  void wait_for_end_of_look() const;
+  void wait_for_end_of_poll() const;
 
   /// Ends the thread; the next operation starts it again.
   void stop();
@@ -43,14 +43,14 @@ class Helper {
   void sleep_until_called();
 
   const ProgressCounts& counts_;
-  Look look_;
+  Poll poll_;
   std::mutex mutex_;
   std::condition_variable wake_up_;
   HelperThread thread_;
   bool called_ = false;
   std::atomic<bool> is_awake_{false};
   std::atomic<bool> is_stopping_{false};
-  std::atomic<bool> is_looking_{false};
+  std::atomic<bool> is_polling_{false};
 };
 
 }  // namespace stretto

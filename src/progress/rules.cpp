@@ -6,7 +6,7 @@
 
 namespace stretto {
 
-bool HelperRules::must_look(const ProgressState& state) {
+bool HelperRules::must_poll(const ProgressState& state) {
   idle_ticks_ = state.outstanding > 0 ? 0 : idle_ticks_ + 1;
   const bool is_replaced = std::exchange(stand_ins_, state.stand_ins) != state.stand_ins;
   stands_aside_ = is_replaced && state.blocked == 0;
@@ -22,7 +22,7 @@ std::optional<HelperRules::Time> HelperRules::after(Found found) {
       return Time::zero();
     case Found::nothing:
       return std::exchange(nap_, std::min(2 * nap_, longest_nap));
-    case Found::needless:
+    case Found::not_needed:
       break;
   }
   if (idle_ticks_ >= ticks_until_dormant) return std::nullopt;

@@ -95,10 +95,10 @@ class HelperRules {
   static constexpr int ticks_until_dormant = 3;
 
   /// What a look came to: it was none, or nobody needed it; it found nothing; it took an operation further.
-  enum class Found : std::uint8_t { needless, nothing, something };
+  enum class Found : std::uint8_t { not_needed, nothing, something };
 
-  /// Whether to look now. Otherwise it rests at once, by after(Found::needless).
-  [[nodiscard]] bool must_look(const ProgressState& state);
+  /// Whether to look now. Otherwise it rests at once, by after(Found::not_needed).
+  [[nodiscard]] bool must_poll(const ProgressState& state);
 
   /// How long to sleep then: not at all, so long, or (empty) until it is called.
   [[nodiscard]] std::optional<Time> after(Found found);

@@ -19,16 +19,16 @@ namespace stretto {
 /// beside a computation; sleeping until a socket has something new, which is not faster and sees no shared
 /// memory; blocking in MPI_Wait, which spins inside MPICH and cannot watch several segments at once.
 /// docs/notebook.md has figures.)
-class Patience {
+class Backoff {
  public:
-  Patience() = default;
-  Patience(const Patience&) = delete;
-  Patience& operator=(const Patience&) = delete;
-  ~Patience() {
+  Backoff() = default;
+  Backoff(const Backoff&) = delete;
+  Backoff& operator=(const Backoff&) = delete;
+  ~Backoff() {
     if (asked_) ask_for_usual_slices();
   }
 
-  void fruitless() {
+  void wait() {
     if (has_short_slices()) {
       sched_yield();
       return;
@@ -44,7 +44,7 @@ class Patience {
       asked_ = true;
     }
   }
-  void fruitful() { looks_ = 0; }
+  void reset() { looks_ = 0; }
 
  private:
   using Clock = std::chrono::steady_clock;

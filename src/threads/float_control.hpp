@@ -56,14 +56,15 @@ struct FloatControl {
 };
 
 /// For as long as this lives, its thread calculates as another one did.
-class CalculatesAs {
+class ScopedFloatControl {
  public:
-  explicit CalculatesAs(const FloatControl& other) : own_(FloatControl::current()), differs_(own_ != other) {
+  explicit ScopedFloatControl(const FloatControl& other)
+      : own_(FloatControl::current()), differs_(own_ != other) {
     if (differs_) other.set();
   }
-  CalculatesAs(const CalculatesAs&) = delete;
-  CalculatesAs& operator=(const CalculatesAs&) = delete;
-  ~CalculatesAs() {
+  ScopedFloatControl(const ScopedFloatControl&) = delete;
+  ScopedFloatControl& operator=(const ScopedFloatControl&) = delete;
+  ~ScopedFloatControl() {
     if (differs_) own_.set();
   }
 

@@ -24,7 +24,7 @@ void note_thread(bool wanted);
 /// A thread that makes collective calls and is not the one that the program began with is there to
 /// communicate, as Horovod's is: it has short slices in calls for which they are `wanted`. A nanosecond if
 /// nothing changes.
-inline void note_thread_that_communicates(bool wanted) {
+inline void mark_communication_thread(bool wanted) {
   if (wanted != detail::is_noted) detail::note_thread(wanted);
 }
 

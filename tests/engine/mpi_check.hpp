@@ -34,12 +34,12 @@ inline void begin(int* argc, char*** argv) {
 /// Starts a call and waits until it has ended. Returns its MPI error code.
 inline int run_to_end(Execution& execution, const Call& call) {
   execution.start(call, 0);
-  Patience patience;
+  Backoff backoff;
   while (!execution.ended()) {
     if (execution.progress()) {
-      patience.fruitful();
+      backoff.reset();
     } else {
-      patience.fruitless();
+      backoff.wait();
     }
   }
   return execution.error();

@@ -82,7 +82,7 @@ class Simulation {
   void turn() {
     const unsigned stand_ins = std::exchange(seen_stand_ins_, state_.stand_ins);
     const bool stands_aside = stand_ins != state_.stand_ins && state_.blocked == 0;
-    const bool looks = rules_.must_look(state_);
+    const bool looks = rules_.must_poll(state_);
     if (looks) {
       EXPECT_GT(state_.outstanding, 0U);
       EXPECT_EQ(state_.polling, 0);
@@ -93,9 +93,9 @@ class Simulation {
       EXPECT_TRUE(state_.outstanding == 0 || state_.polling > 0 || stands_aside ||
                   (state_.is_guarded && state_.blocked == 0));
     }
-    Found found = Found::needless;
+    Found found = Found::not_needed;
     if (looks)
-      found = pick(4) == 0 ? Found::something : state_.blocked > 0 ? Found::nothing : Found::needless;
+      found = pick(4) == 0 ? Found::something : state_.blocked > 0 ? Found::nothing : Found::not_needed;
     const auto rest = rules_.after(found);
     if (!rest) {
       EXPECT_EQ(state_.outstanding, 0U) << "dormant";
@@ -144,7 +144,7 @@ TEST(HelperRules, NapsFollowWhatIsFound) {
   const ProgressState blocked{.outstanding = 1, .blocked = 1};
   std::vector<std::int64_t> naps;
   for (int i = 0; i < 6; ++i) {
-    EXPECT_TRUE(rules.must_look(blocked));
+    EXPECT_TRUE(rules.must_poll(blocked));
     naps.push_back(rules.after(Found::nothing)->count());
   }
   EXPECT_EQ(naps, (std::vector<std::int64_t>{20, 40, 80, 160, 200, 200}));
@@ -157,13 +157,13 @@ TEST(HelperRules, NapsFollowWhatIsFound) {
 TEST(HelperRules, DormantOnlyAfterSomeTicks) {
   HelperRules rules;
   for (int i = 1; i < HelperRules::ticks_until_dormant; ++i) {
-    EXPECT_FALSE(rules.must_look({}));
-    EXPECT_EQ(rules.after(Found::needless), HelperRules::tick);
+    EXPECT_FALSE(rules.must_poll({}));
+    EXPECT_EQ(rules.after(Found::not_needed), HelperRules::tick);
   }
-  EXPECT_FALSE(rules.must_look({}));
-  EXPECT_EQ(rules.after(Found::needless), std::nullopt);
-  EXPECT_TRUE(rules.must_look({.outstanding = 1}));
-  EXPECT_EQ(rules.after(Found::needless), HelperRules::tick);
+  EXPECT_FALSE(rules.must_poll({}));
+  EXPECT_EQ(rules.after(Found::not_needed), std::nullopt);
+  EXPECT_TRUE(rules.must_poll({.outstanding = 1}));
+  EXPECT_EQ(rules.after(Found::not_needed), HelperRules::tick);
 }
 
 /// A process of which operations end by the helper's looks alone.
@@ -193,17 +193,17 @@ class Process {
   }
   void guard() {
     counts_.guard();
-    helper_.wait_for_end_of_look();
+    helper_.wait_for_end_of_poll();
     may_look_unblocked_ = false;
   }
   [[nodiscard]] bool looked_wrongly() const { return looked_wrongly_; }
 
  private:
-  Found look(bool must_help) {
+  Found poll(bool must_help) {
     if (!must_help && !may_look_unblocked_) looked_wrongly_ = true;
     const std::lock_guard guard(mutex_);
-    if (outstanding_ == 0) return Found::needless;
-    if (++looks_ % 3 != 0) return must_help ? Found::nothing : Found::needless;
+    if (outstanding_ == 0) return Found::not_needed;
+    if (++looks_ % 3 != 0) return must_help ? Found::nothing : Found::not_needed;
     counts_.set_outstanding(--outstanding_);
     return Found::something;
   }
@@ -261,7 +261,7 @@ TEST(Helper, StopsAndStartsAgain) {
   std::atomic<int> looks{0};
   Helper helper(counts, [&](bool) {
     if (++looks % 5 == 0) counts.set_outstanding(0);
-    return Found::needless;
+    return Found::not_needed;
   });
   for (int turn = 0; turn < 20; ++turn) {
     counts.set_outstanding(1);

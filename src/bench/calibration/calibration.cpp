@@ -29,7 +29,7 @@ class Progress {
     begin_ = PMPI_Wtime();
   }
   /// No oftener than twice a second: to pass it on takes the launcher some time of a core.
-  void look() {
+  void report() {
     const double now = PMPI_Wtime();
     if (now - last_ < 0.5) return;
     last_ = now;
@@ -45,19 +45,19 @@ class Progress {
 };
 
 /// In the order in which one needs what another has found.
-std::vector<std::unique_ptr<Phase>> list_phases(Site& site, const Phase::Look& look) {
+std::vector<std::unique_ptr<Phase>> list_phases(Site& site, const Phase::OnProgress& on_progress) {
   std::vector<std::unique_ptr<Phase>> phases;
   for (std::size_t level = 0; level < site.levels.size(); ++level) {
-    if (site.levels[level].name == "network") phases.push_back(make_train(site, level, look));
-    phases.push_back(make_ping_pong(site, level, look));
-    phases.push_back(make_duplex(site, level, look));
+    if (site.levels[level].name == "network") phases.push_back(make_train(site, level, on_progress));
+    phases.push_back(make_ping_pong(site, level, on_progress));
+    phases.push_back(make_duplex(site, level, on_progress));
   }
   for (const Limit limit : {Limit::node, Limit::memory, Limit::fabric}) {
-    if (has_flows(site, limit)) phases.push_back(make_flows(site, limit, look));
+    if (has_flows(site, limit)) phases.push_back(make_flows(site, limit, on_progress));
   }
-  phases.push_back(make_reduction(site, look));
+  phases.push_back(make_reduction(site, on_progress));
   for (const int ranks : {2, 4}) {
-    if (has_engine(site, ranks)) phases.push_back(make_engine(site, ranks, look));
+    if (has_engine(site, ranks)) phases.push_back(make_engine(site, ranks, on_progress));
   }
   return phases;
 }
@@ -81,15 +81,16 @@ void calibrate(const Options& options, const Placement& placement) {
   if (speaks) report_calibration(options, placement);
   const double begin = PMPI_Wtime();
   LoadWatch load(site);
-  load.look();
+  load.sample();
   for (std::size_t level = 0; level < site.levels.size(); ++level) {
     make_probe(site, level, {})->measure(0, 0);
   }
 
   const double total = options.calibrate_seconds - meet({PMPI_Wtime() - begin})[0];
   Progress progress(total);
-  const Phase::Look look = speaks ? Phase::Look([&] { progress.look(); }) : Phase::Look();
-  const std::vector<std::unique_ptr<Phase>> phases = list_phases(site, look);
+  const Phase::OnProgress on_progress =
+      speaks ? Phase::OnProgress([&] { progress.report(); }) : Phase::OnProgress();
+  const std::vector<std::unique_ptr<Phase>> phases = list_phases(site, on_progress);
   double weights = 0;
   for (const auto& phase : phases) weights += phase->weight();
   // Each phase takes some samples in any event: below a second or two that is all that there is.
@@ -99,7 +100,7 @@ void calibrate(const Options& options, const Placement& placement) {
                                 " are too short to measure anything; give a longer --budget");
   }
   for (int pass = 0; pass < passes; ++pass) {
-    if (pass > 0) load.look();
+    if (pass > 0) load.sample();
     for (const auto& phase : phases) {
       const double seconds = total * phase->weight() / weights / passes;
       progress.begin(seconds);
@@ -112,7 +113,7 @@ void calibrate(const Options& options, const Placement& placement) {
       }
     }
   }
-  load.look();
+  load.sample();
 }
 
 }  // namespace stretto::bench

@@ -21,8 +21,8 @@
 namespace stretto {
 
 template <typename Next>
-bool is_looked_at(const Next& next) {
-  return session.active.load(std::memory_order_acquire) && !next.was_looked_at();
+bool may_handle(const Next& next) {
+  return session.active.load(std::memory_order_acquire) && !next.was_handled();
 }
 
 inline int refuse_count(MPI_Comm comm) {
@@ -41,7 +41,7 @@ int call_library(const Next& next, const Form& form, Arguments... arguments) {
   const NativeCall native(form);
   // The library yields the processor again and again while it waits: with short slices that would take it
   // from the threads that compute.
-  note_thread_that_communicates(false);
+  mark_communication_thread(false);
   const int result = next(arguments...);
   if (form.face == Face::persistent && result == MPI_SUCCESS && session.active) {
     note_persistent_of_library(*form.request);
@@ -52,7 +52,7 @@ int call_library(const Next& next, const Form& form, Arguments... arguments) {
 /// Carries a call out by Stretto if attempt(form) gives a result, and else by the library.
 template <typename Next, typename Attempt, typename... Arguments>
 int make_call(const Next& next, Form form, const Attempt& attempt, Arguments... arguments) {
-  if (is_looked_at(next)) {
+  if (may_handle(next)) {
     if (const std::optional<int> result = attempt(form)) return *result;
   }
   const std::tuple all(arguments...);

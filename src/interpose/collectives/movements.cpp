@@ -93,9 +93,9 @@ std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_D
                           .root = root,
                           .understood = element_bytes.has_value(),
                           .element_bytes = element_bytes.value_or(0)};
-  return carry_out(form, traits,
-                   {.datatype = datatype, .other_datatype = mpi.datatype_null, .op = mpi.op_null}, comm,
-                   state, [&] { return Broadcast(buffer, elements, datatype, root, state->rank() == root); });
+  return dispatch(form, traits,
+                  {.datatype = datatype, .other_datatype = mpi.datatype_null, .op = mpi.op_null}, comm, state,
+                  [&] { return Broadcast(buffer, elements, datatype, root, state->rank() == root); });
 }
 
 std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t sendcount,
@@ -130,7 +130,7 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
                           .element_bytes = element_bytes.value_or(0)};
   const ProgramHandles handles{
       .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
-  return carry_out(form, traits, handles, comm, state, [&] {
+  return dispatch(form, traits, handles, comm, state, [&] {
     std::optional<Contribution> sent;
     // Nothing is ever written to the input (proven).
     if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};

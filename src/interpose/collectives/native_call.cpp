@@ -8,7 +8,7 @@
 
 namespace stretto {
 
-ToldCall::ToldCall(const LibraryCall& call, Face face)
+ObservedCall::ObservedCall(const LibraryCall& call, Face face)
     : call_(call),
       began_(seconds_now()),
       trace_(call.state->native_only() ? nullptr
@@ -16,13 +16,13 @@ ToldCall::ToldCall(const LibraryCall& call, Face face)
   watch(*this);
 }
 
-ToldCall::~ToldCall() {
+ObservedCall::~ObservedCall() {
   unwatch(*this);
   if (!session.counts_calls()) return;
   record_call(call_.traits.collective, call_.traits.bytes, Spec{}, seconds_now() - began_);
 }
 
-bool ToldCall::try_describe(std::string& text) {
+bool ObservedCall::try_describe(std::string& text) {
   text = describe_call(*call_.state, call_.traits, Spec{}, call_.sequence) +
          " has not ended: it is in the MPI library";
   return true;

@@ -13,10 +13,10 @@
 namespace stretto {
 
 /// What is told of a call that the library carries out. Of one that is not blocking only the start is seen.
-class ToldCall final : public Watched {
+class ObservedCall final : public Watched {
  public:
-  ToldCall(const LibraryCall& call, Face face);
-  ~ToldCall() override;
+  ObservedCall(const LibraryCall& call, Face face);
+  ~ObservedCall() override;
   bool try_describe(std::string& text) override;
   [[nodiscard]] const Communicator& communicator() const override { return *call_.state; }
   [[nodiscard]] std::uint64_t number() const override { return call_.sequence; }
@@ -32,12 +32,12 @@ class NativeCall {
  public:
   explicit NativeCall(const Form& form) {
     if (form.face == Face::blocking) elsewhere_.emplace();
-    if (form.told) told_.emplace(*form.told, form.face);
+    if (form.library_call) observed_.emplace(*form.library_call, form.face);
   }
 
  private:
-  std::optional<WaitingElsewhere> elsewhere_;
-  std::optional<ToldCall> told_;
+  std::optional<BlockedScope> elsewhere_;
+  std::optional<ObservedCall> observed_;
 };
 
 }  // namespace stretto

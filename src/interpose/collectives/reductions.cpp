@@ -71,17 +71,17 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
     return std::nullopt;
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return carry_out(form, traits_of(Collective::reduce_scatter, elements, element, predefined),
-                   handles_of(element), comm, state, [&] {
-                     return Message({.input = input_of(sendbuf, recvbuf),
-                                     .output = recvbuf,
-                                     .element = with_known_kernel(element.value()),
-                                     .count = elements,
-                                     .input_holds = {0, elements},
-                                     .output_holds = mine,
-                                     .in_place = in_place},
-                                    make_borders());
-                   });
+  return dispatch(form, traits_of(Collective::reduce_scatter, elements, element, predefined),
+                  handles_of(element), comm, state, [&] {
+                    return Message({.input = input_of(sendbuf, recvbuf),
+                                    .output = recvbuf,
+                                    .element = with_known_kernel(element.value()),
+                                    .count = elements,
+                                    .input_holds = {0, elements},
+                                    .output_holds = mine,
+                                    .in_place = in_place},
+                                   make_borders());
+                  });
 }
 
 }  // namespace
@@ -97,13 +97,13 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr) return std::nullopt;
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return carry_out(form, traits_of(Collective::allreduce, elements, element, predefined), handles_of(element),
-                   comm, state, [&] {
-                     Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
-                                             with_known_kernel(element.value()));
-                     call.in_place = sendbuf == MPI_IN_PLACE;
-                     return Message(call);
-                   });
+  return dispatch(form, traits_of(Collective::allreduce, elements, element, predefined), handles_of(element),
+                  comm, state, [&] {
+                    Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
+                                            with_known_kernel(element.value()));
+                    call.in_place = sendbuf == MPI_IN_PLACE;
+                    return Message(call);
+                  });
 }
 
 std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
@@ -122,15 +122,15 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
     return std::nullopt;
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return carry_out(form, traits_of(Collective::reduce, elements, element, predefined, root),
-                   handles_of(element), comm, state, [&] {
-                     Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr,
-                                             elements, with_known_kernel(element.value()));
-                     call.in_place = is_root && sendbuf == MPI_IN_PLACE;
-                     if (!is_root) call.output_holds = {};
-                     call.root = root;
-                     return Message(call);
-                   });
+  return dispatch(form, traits_of(Collective::reduce, elements, element, predefined, root),
+                  handles_of(element), comm, state, [&] {
+                    Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr, elements,
+                                            with_known_kernel(element.value()));
+                    call.in_place = is_root && sendbuf == MPI_IN_PLACE;
+                    if (!is_root) call.output_holds = {};
+                    call.root = root;
+                    return Message(call);
+                  });
 }
 
 template <typename Count>

@@ -128,8 +128,8 @@ void Communicator::find_topology(int ranks) {
 Communicator::~Communicator() {
   learners_.conclude(topology_);
   // A communicator may be freed before its ranks have agreed.
-  let_open(std::move(channel_));
-  let_open(std::move(persistent_channel_));
+  keep_until_open(std::move(channel_));
+  keep_until_open(std::move(persistent_channel_));
 }
 
 const std::shared_ptr<Channel>& Communicator::channel() {

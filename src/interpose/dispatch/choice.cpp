@@ -35,7 +35,7 @@ Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face fac
   const CallShape shape = shape_of(traits, topology, face);
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (reproducible) return choose_reproducible(shape);
-  return session.must_be_own(face) ? choose_own(shape) : choose(shape);
+  return session.must_avoid_library(face) ? choose_own(shape) : choose(shape);
 }
 
 /// nullptr where the table says nothing, or what cannot serve this call.
@@ -43,7 +43,7 @@ const Table::Row* find_in_table(const Communicator& state, const CallTraits& tra
   if (state.table_shape() == nullptr) return nullptr;
   const Table::Row* row = state.table_shape()->find(traits.collective, face, traits.bytes);
   if (row == nullptr) return nullptr;
-  if (row->spec.is_native() && session.must_be_own(face)) return nullptr;
+  if (row->spec.is_native() && session.must_avoid_library(face)) return nullptr;
   return find_misfit(row->spec, traits, state.topology()).empty() ? row : nullptr;
 }
 

@@ -95,14 +95,14 @@ class Comparison final : public Message {
   int finish() override {
     for (std::size_t rank = 1; rank < all_.size(); ++rank) {
       const Difference found = difference(all_[0], all_[rank]);
-      if (!found.left.empty()) tell(found, rank);
+      if (!found.left.empty()) report_mismatch(found, rank);
     }
     return MPI_SUCCESS;
   }
 
  private:
   /// All ranks have found the same.
-  void tell(const Difference& found, std::size_t rank) {
+  void report_mismatch(const Difference& found, std::size_t rank) {
     const bool speaks = state_->rank() == 0;
     if (speaks) {
       complain("STRETTO_CHECK: call number " + std::to_string(sequence_) + " of a communicator of " +

@@ -8,7 +8,7 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
                                            Spec& spec) {
   // A shorter call may not have got here on all ranks: where the datatypes differ, some need no look.
   if (traits.bytes < session.online_floor(traits.collective) || form.face != Face::blocking || form.forced ||
-      session.said_by_program(traits.collective) != nullptr || !traits.understood || traits.is_own ||
+      session.program_forced(traits.collective) != nullptr || !traits.understood || traits.is_own ||
       state->native_only()) {
     return nullptr;
   }

@@ -34,9 +34,9 @@ bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Fa
 /// library's, whose own function must be called with the arguments as they are. make_message() gives a
 /// Message, or throws.
 template <typename MakeMessage>
-std::optional<int> carry_out(Form& form, const CallTraits& traits, const ProgramHandles& handles,
-                             MPI_Comm comm, std::shared_ptr<Communicator> state,
-                             const MakeMessage& make_message) {
+std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramHandles& handles,
+                            MPI_Comm comm, std::shared_ptr<Communicator> state,
+                            const MakeMessage& make_message) {
   std::optional<Spec> spec = choose_for_form(*state, traits, form);
   if (!spec) return report(comm, MPI_ERR_OTHER);
   std::shared_ptr<Operation> after;
@@ -45,8 +45,8 @@ std::optional<int> carry_out(Form& form, const CallTraits& traits, const Program
   if (!prepare(*state, traits, *spec, form.face)) spec = Spec{};
   if (spec->is_pass_through()) {
     form.learning = std::move(learning);
-    if (session.tells_of_all_calls() || session.counts_calls())
-      form.told = {traits, state, state->next_sequence()};
+    if (session.observes_all_calls() || session.counts_calls())
+      form.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;
   }
   try {

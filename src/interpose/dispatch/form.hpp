@@ -30,7 +30,7 @@ struct Form {
   /// Empty: the choice.
   std::optional<Spec> forced = std::nullopt;
   /// Set when the library carries it out, and that is to be told of (STRETTO_STATS and others).
-  std::optional<LibraryCall> told = std::nullopt;
+  std::optional<LibraryCall> library_call = std::nullopt;
   /// Set when the library carries it out, and something is learned by it (STRETTO_ONLINE).
   std::shared_ptr<LearningCall> learning = nullptr;
 };

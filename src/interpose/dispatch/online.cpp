@@ -44,7 +44,7 @@ std::vector<Candidate> candidates_for(const Communicator& state, CallTraits trai
 void agree(Learner& learner, const Communicator& state, const CallTraits& traits, const Spec& spec,
            MPI_Comm comm) {
   const AwaitedCall awaited(state, traits, spec);
-  const WaitingElsewhere elsewhere;
+  const BlockedScope elsewhere;
   const double began = seconds_now();
   Learner::Figures figures = learner.figures(began);
   // An error has been told to the program's handler; the call that follows meets it as well.

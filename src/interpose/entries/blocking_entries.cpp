@@ -31,7 +31,7 @@ int finish(int started, MPI_Request& request, MPI_Status* status) {
 #define STRETTO_SEND(name, start)                                                                     \
   STRETTO_TAKE_OVER(                                                                                  \
       name, (const void* buffer, int count, RawHandle datatype, int dest, int tag, RawHandle comm), { \
-        if (!has_outstanding() || next.was_looked_at()) {                                             \
+        if (!has_outstanding() || next.was_handled()) {                                               \
           return next(buffer, count, datatype, dest, tag, comm);                                      \
         }                                                                                             \
         MPI_Request request = mpi.request_null;                                                       \
@@ -45,7 +45,7 @@ STRETTO_SEND(Rsend, Irsend)
 
 STRETTO_TAKE_OVER(
     Recv, (void* buffer, int count, RawHandle datatype, int source, int tag, RawHandle comm, void* status), {
-      if (!has_outstanding() || next.was_looked_at()) {
+      if (!has_outstanding() || next.was_handled()) {
         return next(buffer, count, datatype, source, tag, comm, status);
       }
       MPI_Request request = mpi.request_null;
@@ -55,7 +55,7 @@ STRETTO_TAKE_OVER(
     })
 
 STRETTO_TAKE_OVER(Probe, (int source, int tag, RawHandle comm, void* status), {
-  if (!has_outstanding() || next.was_looked_at()) return next(source, tag, comm, status);
+  if (!has_outstanding() || next.was_handled()) return next(source, tag, comm, status);
   int result = MPI_SUCCESS;
   wait_until([&] {
     int arrived = 0;
@@ -66,7 +66,7 @@ STRETTO_TAKE_OVER(Probe, (int source, int tag, RawHandle comm, void* status), {
 })
 
 STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, void* status), {
-  if (!has_outstanding() || next.was_looked_at()) return next(source, tag, comm, message, status);
+  if (!has_outstanding() || next.was_handled()) return next(source, tag, comm, message, status);
   int result = MPI_SUCCESS;
   wait_until([&] {
     int arrived = 0;
@@ -78,7 +78,7 @@ STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, v
 })
 
 STRETTO_TAKE_OVER(Mrecv, (void* buffer, int count, RawHandle datatype, void* message, void* status), {
-  if (!has_outstanding() || next.was_looked_at()) return next(buffer, count, datatype, message, status);
+  if (!has_outstanding() || next.was_handled()) return next(buffer, count, datatype, message, status);
   MPI_Request request = mpi.request_null;
   return finish(mpi.Imrecv(buffer, count, from_raw<MPI_Datatype>(datatype),
                            static_cast<MPI_Message*>(message), &request),
@@ -90,7 +90,7 @@ STRETTO_TAKE_OVER(Sendrecv,
                    void* recvbuf, int recvcount, RawHandle recvtype, int source, int recvtag, RawHandle comm,
                    void* status),
                   {
-                    if (!has_outstanding() || next.was_looked_at()) {
+                    if (!has_outstanding() || next.was_handled()) {
                       return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                                   source, recvtag, comm, status);
                     }
@@ -113,7 +113,7 @@ using Word = RawHandle;
 
 #define STRETTO_WAITS(function, parameters, arguments, last) \
   STRETTO_TAKE_OVER_FUNCTION(function, parameters, {         \
-    const WaitingElsewhere elsewhere;                        \
+    const BlockedScope elsewhere;                            \
     return next arguments;                                   \
   })
 
@@ -126,7 +126,7 @@ using Word = RawHandle;
 #define STRETTO_MAKES(function, parameters, arguments, last, before)           \
   STRETTO_TAKE_OVER_FUNCTION(function, parameters, {                           \
     before;                                                                    \
-    const WaitingElsewhere elsewhere;                                          \
+    const BlockedScope elsewhere;                                              \
     const int result = next arguments;                                         \
     if (result == MPI_SUCCESS && session.active) {                             \
       note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last)); \

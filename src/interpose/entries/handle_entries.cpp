@@ -12,7 +12,7 @@ namespace stretto {
 // whether the library has it. Fortran's layers come here with a function of Fortran.
 STRETTO_TAKE_OVER(Op_create, (void* function, int commute, void* op), {
   const int result = next(function, commute, op);
-  if (result == MPI_SUCCESS && session.active && !next.was_looked_at()) {
+  if (result == MPI_SUCCESS && session.active && !next.was_handled()) {
     note_operation(*static_cast<MPI_Op*>(op), function);
   }
   return result;
@@ -42,7 +42,7 @@ STRETTO_TAKE_OVER(Op_free, (void* op), {
 
 STRETTO_TAKE_OVER(Comm_free, (void* comm), {
   auto* handle = static_cast<MPI_Comm*>(comm);
-  if (handle != nullptr && !next.was_looked_at()) wait_until_opened(*handle);
+  if (handle != nullptr && !next.was_handled()) wait_until_opened(*handle);
   return next(comm);
 })
 

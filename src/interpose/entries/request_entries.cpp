@@ -17,7 +17,7 @@ bool is_for_library(const void* request) {
 }  // namespace
 
 STRETTO_TAKE_OVER(Wait, (void* request, void* status), {
-  if (is_for_library(request) || next.was_looked_at()) return next(request, status);
+  if (is_for_library(request) || next.was_handled()) return next(request, status);
   auto* handle = static_cast<MPI_Request*>(request);
   auto* its_status = static_cast<MPI_Status*>(status);
   if (Pending* pending = find_pending(*handle)) {
@@ -25,7 +25,7 @@ STRETTO_TAKE_OVER(Wait, (void* request, void* status), {
     return complete(handle, *pending, its_status);
   }
   if (!has_outstanding() || must_library_wait_for(*handle)) {
-    const WaitingElsewhere elsewhere;
+    const BlockedScope elsewhere;
     return next(request, status);
   }
   int result = MPI_SUCCESS;
@@ -38,7 +38,7 @@ STRETTO_TAKE_OVER(Wait, (void* request, void* status), {
 })
 
 STRETTO_TAKE_OVER(Test, (void* request, int* flag, void* status), {
-  if (is_for_library(request) || next.was_looked_at()) return next(request, flag, status);
+  if (is_for_library(request) || next.was_handled()) return next(request, flag, status);
   auto* handle = static_cast<MPI_Request*>(request);
   Pending* pending = find_pending(*handle);
   if (pending == nullptr) {
@@ -51,7 +51,7 @@ STRETTO_TAKE_OVER(Test, (void* request, int* flag, void* status), {
 })
 
 STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* status), {
-  if (is_idle() || next.was_looked_at()) return next(request, flag, status);
+  if (is_idle() || next.was_handled()) return next(request, flag, status);
   make_progress();
   Pending* pending = find_pending(from_raw<MPI_Request>(request));
   if (pending == nullptr) return next(request, flag, status);
@@ -67,7 +67,7 @@ STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* statu
   STRETTO_DEFINE(P##MPIX_Request_is_complete, nullptr, nullptr, (RawHandle request), {              \
     static const Next<int(RawHandle, int*, void*)> get_status(#P "MPI_Request_get_status", nullptr, \
                                                               nullptr);                             \
-    if (!is_idle() && !next.was_looked_at()) {                                                      \
+    if (!is_idle() && !next.was_handled()) {                                                        \
       make_progress();                                                                              \
       const Pending* pending = find_pending(from_raw<MPI_Request>(request));                        \
       if (pending != nullptr) return pending->is_done() ? 1 : 0;                                    \
@@ -81,7 +81,7 @@ STRETTO_TAKE_OVER_IS_COMPLETE(P)
 #endif
 
 STRETTO_TAKE_OVER(Request_free, (void* request), {
-  if (request == nullptr || next.was_looked_at()) return next(request);
+  if (request == nullptr || next.was_handled()) return next(request);
   auto* handle = static_cast<MPI_Request*>(request);
   forget_persistent_of_library(*handle);
   Pending* pending = find_pending(*handle);
@@ -92,14 +92,14 @@ STRETTO_TAKE_OVER(Request_free, (void* request), {
 })
 
 STRETTO_TAKE_OVER(Start, (void* request), {
-  if (!has_requests() || request == nullptr || next.was_looked_at()) return next(request);
+  if (!has_requests() || request == nullptr || next.was_handled()) return next(request);
   Pending* pending = find_pending(*static_cast<MPI_Request*>(request));
   return pending == nullptr ? next(request) : start(*pending);
 })
 
 STRETTO_TAKE_OVER(Startall, (int count, void* requests), {
   const bool is_error = count > 0 && requests == nullptr;
-  if (!has_requests() || is_error || next.was_looked_at()) return next(count, requests);
+  if (!has_requests() || is_error || next.was_handled()) return next(count, requests);
   RequestList list(count, static_cast<MPI_Request*>(requests));
   if (list.ours.empty()) return next(count, requests);
   int result = MPI_SUCCESS;
@@ -109,7 +109,7 @@ STRETTO_TAKE_OVER(Startall, (int count, void* requests), {
   if (!list.theirs.empty()) {
     const int error = mpi.Startall(list.size_of_theirs(), list.theirs.data());
     if (error != MPI_SUCCESS) result = error;
-    list.bring_back();
+    list.write_back();
   }
   return result;
 })

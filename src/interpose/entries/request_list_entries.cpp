@@ -48,14 +48,14 @@ class WholeList {
       int done = 0;
       error_ = mpi.Testall(list_.size_of_theirs(), list_.theirs.data(), &done, of_theirs_.data());
       if (error_ == MPI_SUCCESS && done == 0) return std::nullopt;
-      list_.bring_back();
+      list_.write_back();
       is_done_.assign(is_done_.size(), true);
     }
     return complete_all();
   }
 
   /// The same of MPI_Waitall.
-  std::optional<int> look() {
+  std::optional<int> poll() {
     if (error_ == MPI_SUCCESS && !take_in_theirs()) return std::nullopt;
     if (!list_.ours_are_done()) return std::nullopt;
     return complete_all();
@@ -67,9 +67,9 @@ class WholeList {
   }
   int wait_by_library() {
     wait_until([&] { return list_.ours_are_done(); });
-    const WaitingElsewhere elsewhere;
+    const BlockedScope elsewhere;
     error_ = mpi.Waitall(list_.size_of_theirs(), list_.theirs.data(), of_theirs_.data());
-    list_.bring_back();
+    list_.write_back();
     is_done_.assign(is_done_.size(), true);
     return complete_all();
   }
@@ -84,7 +84,7 @@ class WholeList {
     std::vector<int> which(list_.theirs.size());
     std::vector<MPI_Status> status(list_.theirs.size());
     error_ = mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &done, which.data(), status.data());
-    list_.bring_back();
+    list_.write_back();
     for (std::size_t i = 0; done != MPI_UNDEFINED && i < static_cast<std::size_t>(done); ++i) {
       if (error_ == MPI_SUCCESS) status[i].MPI_ERROR = MPI_SUCCESS;
       of_theirs_[static_cast<std::size_t>(which[i])] = status[i];
@@ -130,7 +130,7 @@ class OneOfList {
         index_(index),
         status_(static_cast<MPI_Status*>(status)) {}
 
-  std::optional<int> look() {
+  std::optional<int> poll() {
     for (const auto& [index, pending] : list_.ours) {
       if (!pending->is_active || !pending->is_done()) continue;
       *index_ = static_cast<int>(index);
@@ -142,7 +142,7 @@ class OneOfList {
       const int error = mpi.Testany(list_.size_of_theirs(), list_.theirs.data(), &which, &done, status_);
       if ((error != MPI_SUCCESS || done != 0) && which != MPI_UNDEFINED) {
         *index_ = static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which)]);
-        list_.bring_back();
+        list_.write_back();
         return error;
       }
       if (error != MPI_SUCCESS) return error;
@@ -174,7 +174,7 @@ class SomeOfList {
         statuses_(statuses) {}
 
   /// Empty: none is done yet, but some are active.
-  std::optional<int> look() {
+  std::optional<int> poll() {
     int of_theirs = MPI_UNDEFINED;
     int error = MPI_SUCCESS;
     std::vector<int> which(list_.theirs.size());
@@ -182,7 +182,7 @@ class SomeOfList {
     if (!list_.theirs.empty()) {
       error =
           mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &of_theirs, which.data(), status.data());
-      list_.bring_back();
+      list_.write_back();
     }
     const bool theirs_are_active = of_theirs != MPI_UNDEFINED;
     std::size_t done = 0;
@@ -218,7 +218,7 @@ template <typename List>
 int wait_for(List& list) {
   std::optional<int> result;
   wait_until([&] {
-    result = list.look();
+    result = list.poll();
     return result.has_value();
   });
   return *result;
@@ -232,9 +232,9 @@ bool is_for_library(int count, const void* requests) {
 #ifdef STRETTO_ABI_MPICH
 /// A list of which nothing is completed or changed. `next` is the library's function for it, which gets the
 /// library's own: whether one of those is active is known to that alone.
-class LookedAtList {
+class StatusList {
  public:
-  LookedAtList(int count, const void* requests)
+  StatusList(int count, const void* requests)
       : count_(static_cast<std::size_t>(count)),
         list_(count, static_cast<MPI_Request*>(const_cast<void*>(requests))),
         of_theirs_(list_.theirs.size()) {}
@@ -314,14 +314,14 @@ class LookedAtList {
 }  // namespace
 
 STRETTO_TAKE_OVER(Waitall, (int count, void* requests, void* statuses), {
-  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, statuses);
+  if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, statuses);
   WholeList list(count, requests, statuses);
   if (list.library_must_wait()) return list.wait_by_library();
   return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, statuses);
 })
 
 STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses), {
-  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, flag, statuses);
+  if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, flag, statuses);
   make_progress();
   WholeList list(count, requests, statuses);
   if (!list.has_ours()) return next(count, requests, flag, statuses);
@@ -331,25 +331,25 @@ STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses
 })
 
 STRETTO_TAKE_OVER(Waitany, (int count, void* requests, int* index, void* status), {
-  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, index, status);
+  if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, index, status);
   OneOfList list(count, requests, index, status);
   return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, index, status);
 })
 
 STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, void* status), {
-  if (is_for_library(count, requests) || next.was_looked_at())
+  if (is_for_library(count, requests) || next.was_handled())
     return next(count, requests, index, flag, status);
   make_progress();
   OneOfList list(count, requests, index, status);
   if (!list.has_ours()) return next(count, requests, index, flag, status);
-  const std::optional<int> result = list.look();
+  const std::optional<int> result = list.poll();
   *flag = result ? 1 : 0;
   if (!result) *index = MPI_UNDEFINED;
   return result.value_or(MPI_SUCCESS);
 })
 
 STRETTO_TAKE_OVER(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses), {
-  if (is_for_library(count, requests) || next.was_looked_at())
+  if (is_for_library(count, requests) || next.was_handled())
     return next(count, requests, done, indices, statuses);
   SomeOfList list(count, requests, done, indices, statuses);
   return list.has_ours() || has_outstanding() ? wait_for(list)
@@ -357,42 +357,42 @@ STRETTO_TAKE_OVER(Waitsome, (int count, void* requests, int* done, int* indices,
 })
 
 STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices, void* statuses), {
-  if (is_for_library(count, requests) || next.was_looked_at())
+  if (is_for_library(count, requests) || next.was_handled())
     return next(count, requests, done, indices, statuses);
   make_progress();
   SomeOfList list(count, requests, done, indices, statuses);
   if (!list.has_ours()) return next(count, requests, done, indices, statuses);
-  return list.look().value_or(MPI_SUCCESS);
+  return list.poll().value_or(MPI_SUCCESS);
 })
 
 #ifdef STRETTO_ABI_MPICH
 // Of MPI 4.1. (Open MPI 4 and 5 have none of them.)
 
 STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses), {
-  if (is_for_library(count, requests) || next.was_looked_at()) return next(count, requests, flag, statuses);
+  if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, flag, statuses);
   make_progress();
-  LookedAtList list(count, requests);
+  StatusList list(count, requests);
   return list.has_ours() ? list.all(next, flag, Statuses(statuses)) : next(count, requests, flag, statuses);
 })
 
 STRETTO_TAKE_OVER(Request_get_status_any,
                   (int count, const void* requests, int* index, int* flag, void* status), {
-                    if (is_for_library(count, requests) || next.was_looked_at()) {
+                    if (is_for_library(count, requests) || next.was_handled()) {
                       return next(count, requests, index, flag, status);
                     }
                     make_progress();
-                    LookedAtList list(count, requests);
+                    StatusList list(count, requests);
                     return list.has_ours() ? list.any(next, index, flag, static_cast<MPI_Status*>(status))
                                            : next(count, requests, index, flag, status);
                   })
 
 STRETTO_TAKE_OVER(Request_get_status_some,
                   (int count, const void* requests, int* done, int* indices, void* statuses), {
-                    if (is_for_library(count, requests) || next.was_looked_at()) {
+                    if (is_for_library(count, requests) || next.was_handled()) {
                       return next(count, requests, done, indices, statuses);
                     }
                     make_progress();
-                    LookedAtList list(count, requests);
+                    StatusList list(count, requests);
                     return list.has_ours() ? list.some(next, done, indices, Statuses(statuses))
                                            : next(count, requests, done, indices, statuses);
                   })

@@ -46,11 +46,11 @@ int level_of_init() {
 // there.
 
 STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* provided), {
-  if (next.was_looked_at()) return initialize(next, argc, argv, required, provided);
+  if (next.was_handled()) return initialize(next, argc, argv, required, provided);
   const int result = next.goes_to_tool() ? next(argc, argv, required, provided)
                                          : initialize(next, argc, argv, required, provided);
   if (result == MPI_SUCCESS) {
-    begin_session(settle_background(plan_background(required), given_level), AllCome::perhaps);
+    begin_session(settle_background(plan_background(required), given_level), Participation::uncertain);
   }
   return result;
 })
@@ -62,8 +62,8 @@ STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* prov
     const bool raises = planned == Background::own && !next.goes_to_tool();                               \
     const int result =                                                                                    \
         raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv);        \
-    if (result == MPI_SUCCESS && !next.was_looked_at()) {                                                 \
-      begin_session(settle_background(planned, given_level), AllCome::perhaps);                           \
+    if (result == MPI_SUCCESS && !next.was_handled()) {                                                   \
+      begin_session(settle_background(planned, given_level), Participation::uncertain);                   \
     }                                                                                                     \
     return result;                                                                                        \
   })

@@ -69,7 +69,7 @@ std::atomic<bool> any_known{false};
 /// A function of the program's may do one thing with one datatype and something else with another.
 using Operation = std::pair<MPI_Op, MPI_Datatype>;
 
-std::map<Operation, kernels::Function>& told() {
+std::map<Operation, kernels::Function>& registered_kernels() {
   static auto& all = make_immortal<std::map<Operation, kernels::Function>>();
   return all;
 }
@@ -82,8 +82,8 @@ std::map<MPI_Op, kernels::Function>& known_by_function() {
 /// nullptr if nothing is known.
 kernels::Function find_kernel(const Element& element) {
   const std::lock_guard lock(mutex);
-  const auto as_told = told().find({element.op, element.datatype});
-  if (as_told != told().end()) return as_told->second;
+  const auto registered = registered_kernels().find({element.op, element.datatype});
+  if (registered != registered_kernels().end()) return registered->second;
   const auto by_function = known_by_function().find(element.op);
   return by_function == known_by_function().end() ? nullptr : by_function->second;
 }
@@ -101,7 +101,7 @@ kernels::Function find_short_kernel(std::string_view type, std::string_view oper
 
 void know_operation(MPI_Op op, MPI_Datatype datatype, kernels::Function kernel) {
   const std::lock_guard lock(mutex);
-  told()[{op, datatype}] = kernel;
+  registered_kernels()[{op, datatype}] = kernel;
   any_known = true;
 }
 
@@ -126,13 +126,14 @@ void forget_operation(MPI_Op op) {
   if (!any_known) return;
   const std::lock_guard lock(mutex);
   known_by_function().erase(op);
-  std::erase_if(told(), [op](const auto& entry) { return entry.first.first == op; });
+  std::erase_if(registered_kernels(), [op](const auto& entry) { return entry.first.first == op; });
 }
 
 void forget_datatype(MPI_Datatype datatype) {
   if (!any_known) return;
   const std::lock_guard lock(mutex);
-  std::erase_if(told(), [datatype](const auto& entry) { return entry.first.second == datatype; });
+  std::erase_if(registered_kernels(),
+                [datatype](const auto& entry) { return entry.first.second == datatype; });
 }
 
 }  // namespace stretto

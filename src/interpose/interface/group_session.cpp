@@ -51,7 +51,7 @@ void free_left_communicators() {
   }
   for (MPI_Comm comm : left) {
     wait_until_opened(comm);
-    const WaitingElsewhere elsewhere;
+    const BlockedScope elsewhere;
     mpi.Comm_free(&comm);
   }
 }
@@ -102,7 +102,7 @@ int initialize() {
         "MPI was initialized without MPI_THREAD_MULTIPLE, which works that end while the program computes "
         "need; ask for it by MPI_Init_thread, or let Stretto initialize MPI");
   }
-  begin_session(Background::own, AllCome::surely);
+  begin_session(Background::own, Participation::certain);
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
   make_short_types();
   return 0;
@@ -168,7 +168,7 @@ STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
 
 STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag) {
   free_left_communicators();
-  const WaitingElsewhere elsewhere;
+  const BlockedScope elsewhere;
   MPI_Group world{};
   MPI_Group members{};
   auto* group = new stretto_group;

@@ -70,13 +70,13 @@ STRETTO_VISIBLE int stretto_work_source(const stretto_work* work) {
 
 STRETTO_VISIBLE void stretto_work_describe(stretto_work* work, char* text, size_t length) {
   if (length == 0) return;
-  std::string standing;
+  std::string state;
   for (MPI_Request& request : work->requests) {
     const Pending* pending = find_pending(request);
-    if (pending != nullptr && pending->operation->try_tell_standing(standing)) break;
+    if (pending != nullptr && pending->operation->try_describe_state(state)) break;
   }
-  const std::size_t fitting = std::min(standing.size(), length - 1);
-  std::memcpy(text, standing.data(), fitting);
+  const std::size_t fitting = std::min(state.size(), length - 1);
+  std::memcpy(text, state.data(), fitting);
   text[fitting] = '\0';
 }
 

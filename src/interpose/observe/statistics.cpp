@@ -44,7 +44,7 @@ using SizeClass = std::pair<Collective, std::size_t>;
 using BySpec = std::vector<std::pair<Spec, Count>>;
 
 // That the file cannot be written.
-bool was_told = false;
+bool was_reported = false;
 
 std::mutex mutex;
 std::map<SizeClass, BySpec>& own_counts() {
@@ -185,14 +185,14 @@ std::string summary_text() {
 
 std::string write_statistics(const std::string& file) {
   const std::string error = replace_file(file, statistics_text());
-  return error.empty() || was_told ? "" : "STRETTO_STATS=" + file + ": cannot be written: " + error;
+  return error.empty() || was_reported ? "" : "STRETTO_STATS=" + file + ": cannot be written: " + error;
 }
 
 void check_statistics_file(Settings& settings) {
   if (settings.statistics_file.empty()) return;
   const std::string error = find_obstacle(settings.statistics_file);
   if (error.empty()) return;
-  was_told = true;
+  was_reported = true;
   settings.complaints.push_back({"STRETTO_STATS=" + settings.statistics_file, "cannot be written: " + error,
                                  "nothing is written unless that changes"});
 }

@@ -24,7 +24,7 @@ struct Entry {
   CallId id;
   double since = 0;
   double asked_at = 0;  // 0: nobody was asked yet
-  bool is_told = false;
+  bool is_reported = false;
 };
 
 auto& mutex = make_immortal<std::mutex>();
@@ -50,11 +50,11 @@ bool is_on() {
 }
 
 bool is_overdue(const Entry& entry) {
-  return !entry.is_told && seconds_now() - entry.since >= session.settings.watchdog_seconds;
+  return !entry.is_reported && seconds_now() - entry.since >= session.settings.watchdog_seconds;
 }
 
 /// So long a rank may take to answer.
-double patience() {
+double answer_timeout() {
   return std::clamp(session.settings.watchdog_seconds / 2, 0.2, 2.0);
 }
 
@@ -74,18 +74,19 @@ void ask() {
   for (const auto& [call, ranks] : questions) roll_call.ask(call, ranks);
 }
 
-void tell() {
+void report_overdue() {
   const std::lock_guard lock(mutex);
   for (auto& [call, entry] : calls()) {
     if (!is_overdue(entry)) continue;
     const bool is_asked = entry.asked_at > 0;
-    if (is_asked && !roll_call.all_have_answered(entry.id) && seconds_now() - entry.asked_at < patience()) {
+    if (is_asked && !roll_call.all_have_answered(entry.id) &&
+        seconds_now() - entry.asked_at < answer_timeout()) {
       continue;
     }
     // A look may come while another thread is at the call; the next one may not.
     std::string text;
     if (!call->try_describe(text)) continue;
-    entry.is_told = true;
+    entry.is_reported = true;
     const std::string others = is_asked ? roll_call.conclude(entry.id) : "";
     std::array<char, 32> seconds{};
     std::snprintf(seconds.data(), seconds.size(), "%.1f", seconds_now() - entry.since);
@@ -109,7 +110,7 @@ void run() {
       if (stopping) return;
     }
     ask();
-    tell();
+    report_overdue();
   }
 }
 

@@ -76,7 +76,7 @@ bool RequestList::any_of_ours_is_active() const {
   return std::any_of(ours.begin(), ours.end(), [](const Ours& one) { return one.pending->is_active; });
 }
 
-void RequestList::bring_back() {
+void RequestList::write_back() {
   for (std::size_t i = 0; i < theirs.size(); ++i) requests_[indices_of_theirs[i]] = theirs[i];
 }
 

@@ -40,7 +40,7 @@ class RequestList {
   /// Any of Stretto's is active.
   [[nodiscard]] bool any_of_ours_is_active() const;
   /// The handles that the library has changed.
-  void bring_back();
+  void write_back();
 
  private:
   MPI_Request* requests_;

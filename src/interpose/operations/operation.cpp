@@ -38,7 +38,7 @@ Operation::~Operation() {
 
 void Operation::start() {
   const std::lock_guard guard(lock_);
-  if (session.tells_of_all_calls() || session.counts_calls()) began_ = seconds_now();
+  if (session.observes_all_calls() || session.counts_calls()) began_ = seconds_now();
   control_ = FloatControl::current();
   has_begun_ = false;
   note_start();
@@ -111,7 +111,7 @@ bool Operation::progress() {
   if (ended()) return false;
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard.owns_lock() || ended()) return false;
-  const CalculatesAs starter(control_);
+  const ScopedFloatControl starter(control_);
   if (!has_begun_) {
     if (may_begin()) begin();
     return has_begun_ || ended();
@@ -175,41 +175,41 @@ int Operation::report_error() const {
 }
 
 bool Operation::try_describe(std::string& text) {
-  std::string standing;
-  if (!try_tell_standing(standing)) return false;
-  text = describe_call(*state_, traits_, spec_, sequence_) + " has not ended: " + standing;
+  std::string state;
+  if (!try_describe_state(state)) return false;
+  text = describe_call(*state_, traits_, spec_, sequence_) + " has not ended: " + state;
   return true;
 }
 
-bool Operation::try_tell_standing(std::string& text) {
+bool Operation::try_describe_state(std::string& text) {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard.owns_lock() || ended()) return false;
   if (!has_begun_) {
     text = channel_ ? "other ranks have not called it, or not ended an earlier one" : "it has not begun";
     return true;
   }
-  const std::vector<Standing> standings = execution_->standings();
-  text = standings.empty() ? "it is in the MPI library" : "";
-  for (const Standing& standing : standings) {
-    text += (&standing == standings.data() ? "" : "; ") + std::string("segment ") +
-            std::to_string(standing.segment) + " is in round " + std::to_string(standing.round) + " and";
-    if (!standing.receives_from.empty()) text += " waits for rank " + in_world(standing.receives_from);
-    if (!standing.receives_from.empty() && !standing.sends_to.empty()) text += ", and";
-    if (!standing.sends_to.empty()) text += " sends to rank " + in_world(standing.sends_to);
+  const std::vector<SegmentState> states = execution_->segment_states();
+  text = states.empty() ? "it is in the MPI library" : "";
+  for (const SegmentState& state : states) {
+    text += (&state == states.data() ? "" : "; ") + std::string("segment ") + std::to_string(state.segment) +
+            " is in round " + std::to_string(state.round) + " and";
+    if (!state.receives_from.empty()) text += " waits for rank " + in_world(state.receives_from);
+    if (!state.receives_from.empty() && !state.sends_to.empty()) text += ", and";
+    if (!state.sends_to.empty()) text += " sends to rank " + in_world(state.sends_to);
   }
   return true;
 }
 
 bool AwaitedCall::try_describe(std::string& text) {
-  std::string standing;
+  std::string state;
   if (comparison_ == nullptr) {
-    standing = "other ranks have not called it";
-  } else if (comparison_->try_tell_standing(standing)) {
-    standing = "of its comparison, " + standing;
+    state = "other ranks have not called it";
+  } else if (comparison_->try_describe_state(state)) {
+    state = "of its comparison, " + state;
   } else {
     return false;
   }
-  text = describe_call(state_, traits_, spec_, state_.sequence()) + " has not ended: " + standing;
+  text = describe_call(state_, traits_, spec_, state_.sequence()) + " has not ended: " + state;
   return true;
 }
 

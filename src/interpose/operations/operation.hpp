@@ -49,7 +49,7 @@ class Operation final : public Outstanding, public Watched {
   [[nodiscard]] const Communicator& communicator() const override { return *state_; }
   [[nodiscard]] std::uint64_t number() const override { return sequence_; }
   /// Where it stands, and for whom it waits; false: not to be found out just now.
-  bool try_tell_standing(std::string& text);
+  bool try_describe_state(std::string& text);
 
  private:
   bool may_begin();

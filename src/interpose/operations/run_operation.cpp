@@ -25,7 +25,7 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
 }
 
 int run(Operation& operation) {
-  note_thread_that_communicates(true);
+  mark_communication_thread(true);
   operation.start();
   wait_until([&] { return operation.ended(); },
              [&] {

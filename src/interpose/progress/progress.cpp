@@ -78,8 +78,8 @@ bool make_progress_with(const Eligible& eligible) {
 /// be called does. A shorter one is left alone at the first look: it is often waited for at once.
 constexpr std::size_t least_urgent_bytes = std::size_t{512} << 10;
 
-HelperRules::Found look(bool must_help) {
-  const CalculatesAs program(control_of_program.load(std::memory_order_relaxed));
+HelperRules::Found poll(bool must_help) {
+  const ScopedFloatControl program(control_of_program.load(std::memory_order_relaxed));
   bool helps = must_help;
   const bool any = make_progress_with([&](Outstanding& operation) {
     if (must_help || !session.settings.progress_thread) return true;
@@ -89,11 +89,11 @@ HelperRules::Found look(bool must_help) {
     return is_eligible;
   });
   if (any) return HelperRules::Found::something;
-  return helps ? HelperRules::Found::nothing : HelperRules::Found::needless;
+  return helps ? HelperRules::Found::nothing : HelperRules::Found::not_needed;
 }
 
 Helper& helper() {
-  static auto& one = *new Helper(counts(), look);
+  static auto& one = *new Helper(counts(), poll);
   return one;
 }
 
@@ -150,25 +150,25 @@ void drain_outstanding() {
 void guard_program_functions() {
   if (!session.non_blocking || session.settings.progress_thread || counts().is_guarded()) return;
   counts().guard();
-  helper().wait_for_end_of_look();
+  helper().wait_for_end_of_poll();
 }
 
-WaitingHere::WaitingHere() {
+PollingScope::PollingScope() {
   counts().begin_polling();
 }
 
-WaitingHere::~WaitingHere() {
+PollingScope::~PollingScope() {
   counts().end_polling();
 }
 
-WaitingElsewhere::WaitingElsewhere() : is_counted_(session.non_blocking && counts().must_count_blocked()) {
+BlockedScope::BlockedScope() : is_counted_(session.non_blocking && counts().must_count_blocked()) {
   if (!is_counted_) return;
   control_of_program.store(FloatControl::current(), std::memory_order_relaxed);
   counts().begin_blocked();
   if (has_outstanding()) helper().call();
 }
 
-WaitingElsewhere::~WaitingElsewhere() {
+BlockedScope::~BlockedScope() {
   if (is_counted_) counts().end_blocked();
 }
 

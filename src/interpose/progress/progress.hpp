@@ -40,22 +40,22 @@ void guard_program_functions();
 void drain_outstanding();
 
 /// For as long as this lives, its thread waits in a loop that calls make_progress(), so the helper need not.
-class WaitingHere {
+class PollingScope {
  public:
-  WaitingHere();
-  WaitingHere(const WaitingHere&) = delete;
-  WaitingHere& operator=(const WaitingHere&) = delete;
-  ~WaitingHere();
+  PollingScope();
+  PollingScope(const PollingScope&) = delete;
+  PollingScope& operator=(const PollingScope&) = delete;
+  ~PollingScope();
 };
 
 /// For as long as this lives, its thread may be blocked where nobody makes progress, so the helper must, if
 /// there is any operation outstanding at the beginning.
-class WaitingElsewhere {
+class BlockedScope {
  public:
-  WaitingElsewhere();
-  WaitingElsewhere(const WaitingElsewhere&) = delete;
-  WaitingElsewhere& operator=(const WaitingElsewhere&) = delete;
-  ~WaitingElsewhere();
+  BlockedScope();
+  BlockedScope(const BlockedScope&) = delete;
+  BlockedScope& operator=(const BlockedScope&) = delete;
+  ~BlockedScope();
 
  private:
   bool is_counted_;
@@ -66,13 +66,13 @@ class WaitingElsewhere {
 template <typename Done, typename Progress>
 void wait_until(const Done& done, const Progress& progress) {
   if (done()) return;
-  const WaitingHere here;
-  Patience patience;
+  const PollingScope here;
+  Backoff backoff;
   while (!done()) {
     if (progress()) {
-      patience.fruitful();
+      backoff.reset();
     } else {
-      patience.fruitless();
+      backoff.wait();
     }
   }
 }

@@ -60,7 +60,7 @@ class Next<int(Arguments...)> {
   [[nodiscard]] bool is_missing() const { return function_ == nullptr && narrowed_ == nullptr; }
   /// A tool passes on what it got from Stretto.
   [[nodiscard]] bool goes_to_tool() const { return goes_to_tool_; }
-  [[nodiscard]] bool was_looked_at() const { return is_pmpi_ && passing_on > 0; }
+  [[nodiscard]] bool was_handled() const { return is_pmpi_ && passing_on > 0; }
 
   /// Large-count forms that the library lacks (MPICH 3) are served by the ones with int. A program that looks
   /// at run time which functions there are (mpi4py's wheel) finds ours there.

@@ -46,10 +46,10 @@ void Session::force(Collective collective, Forced what) {
   }
 }
 
-void end_job(bool has_spoken, int status) {
+void end_job(bool has_reported, int status) {
   // Had another rank called MPI_Abort, the job might end before this one has said why; and a launcher may end
   // it before it has passed on what it was sent just before.
-  if (!has_spoken) {
+  if (!has_reported) {
     for (;;) pause();
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(500));

@@ -51,7 +51,7 @@ struct Session {
   std::array<std::size_t, collectives.size()> online_floors{};
 
   /// Whether anybody wants to hear of each call, also of those that would not be looked at.
-  [[nodiscard]] bool tells_of_all_calls() const {
+  [[nodiscard]] bool observes_all_calls() const {
     return !settings.statistics_file.empty() || !settings.trace_folder.empty() || settings.check ||
            settings.watchdog_seconds > 0 || settings.summary == Summary::all;
   }
@@ -64,7 +64,7 @@ struct Session {
   /// Whether the rule must not leave a call to the library: one that is not blocking could not wait for its
   /// comparison; and MPICH 4.0.2's persistent collectives end in no MPI_Test, and are wrong when started
   /// again (MPI_Allgather_init).
-  [[nodiscard]] bool must_be_own(Face face) const {
+  [[nodiscard]] bool must_avoid_library(Face face) const {
 #ifdef STRETTO_ABI_MPICH
     if (face == Face::persistent) return non_blocking;
 #endif
@@ -85,11 +85,11 @@ struct Session {
 
   /// The spec that a call must take, if any: by what the program said last, or else by the settings.
   [[nodiscard]] const std::optional<Spec>& forced_for(Collective collective, std::size_t bytes) const {
-    const Forced* said = said_by_program(collective);
+    const Forced* said = program_forced(collective);
     return said != nullptr && bytes >= said->least_bytes ? said->spec : settings.forced_for(collective);
   }
 
-  [[nodiscard]] const Forced* said_by_program(Collective collective) const {
+  [[nodiscard]] const Forced* program_forced(Collective collective) const {
     return forced_by_program[static_cast<std::size_t>(collective)].load(std::memory_order_acquire);
   }
 
@@ -100,7 +100,7 @@ struct Session {
 extern Session session;
 
 /// Ends the job when one rank, of those that call this, has said why. None returns.
-[[noreturn]] void end_job(bool has_spoken, int status = EXIT_FAILURE);
+[[noreturn]] void end_job(bool has_reported, int status = EXIT_FAILURE);
 
 /// One line on standard error.
 void complain(const std::string& line);

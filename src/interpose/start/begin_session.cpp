@@ -39,10 +39,10 @@ std::string library_version() {
 /// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
 /// `native`.
 std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
-  if (session.tells_of_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
+  if (session.observes_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
   if (forced) return forced->is_pass_through() ? SIZE_MAX : 0;
-  if (session.must_be_own(face)) return 0;
+  if (session.must_avoid_library(face)) return 0;
   return session.choice_floor(collective, face);
 }
 
@@ -121,7 +121,7 @@ void end_with_mpi() {
 
 }  // namespace
 
-void begin_session(Background background, AllCome all_come) {
+void begin_session(Background background, Participation participation) {
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
     const char* strict = std::getenv("STRETTO_STRICT");
@@ -137,7 +137,7 @@ void begin_session(Background background, AllCome all_come) {
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
   session.library = library_version();
   StartFacts facts;
-  const double limit = all_come == AllCome::surely ? 0 : start_limit();
+  const double limit = participation == Participation::certain ? 0 : start_limit();
   if (!exchange_facts(
           find_own_facts(background), [] { return read_shared_settings(session.library); }, limit, facts)) {
     return;

@@ -123,8 +123,8 @@ class Exchange {
       return false;
     }
     pass_on(known, verdict, facts);
-    Patience patience;
-    while (!messages_.all_sent()) patience.fruitless();
+    Backoff backoff;
+    while (!messages_.all_sent()) backoff.wait();
     return true;
   }
 
@@ -134,7 +134,7 @@ class Exchange {
     std::vector<Hello> hellos(neighbours.size(), Hello{0});
     std::vector<int> awaited(neighbours.size());
     std::iota(awaited.begin(), awaited.end(), 0);
-    Patience patience;
+    Backoff backoff;
     while (!awaited.empty() && (limit_ == 0 || seconds_now() <= began_ + limit_)) {
       std::erase_if(awaited, [&](int index) {
         const auto i = static_cast<std::size_t>(index);
@@ -142,7 +142,7 @@ class Exchange {
         if (is_here && hellos[i].mark == our_mark) present_.push_back(neighbours[i]);
         return is_here;
       });
-      patience.fruitless();
+      backoff.wait();
     }
   }
 
@@ -151,8 +151,8 @@ class Exchange {
   }
 
   void take(int from, void* message, std::size_t bytes) {
-    Patience patience;
-    while (!messages_.try_receive(from, message, bytes)) patience.fruitless();
+    Backoff backoff;
+    while (!messages_.try_receive(from, message, bytes)) backoff.wait();
   }
 
   /// Of this rank and those below it, in their order; not complete if some are missing.
@@ -220,12 +220,12 @@ class Exchange {
     // They may have begun later; and what was sent may need a look from here, too.
     const double until = began_ + limit_ + std::min(limit_, 5.0);
     bool must_speak = !has_parent;
-    Patience patience;
+    Backoff backoff;
     while ((!messages_.all_sent() || must_speak) && seconds_now() < until) {
       Verdict said;
       const auto speaks = [&](int other) { return messages_.try_receive(other, &said, sizeof(said)); };
       if (must_speak && std::any_of(others.begin(), others.end(), speaks)) must_speak = false;
-      patience.fruitless();
+      backoff.wait();
     }
     if (must_speak) complain_of_missing();
   }

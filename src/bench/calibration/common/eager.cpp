@@ -21,7 +21,7 @@ bool goes_eagerly(Team& team, const Level& level, std::size_t bytes) {
 }  // namespace
 
 EagerLimit find_eager_limit(Team& team, const Level& level, std::size_t longest,
-                            const std::function<void()>& look) {
+                            const std::function<void()>& on_progress) {
   EagerLimit limit;
   const auto is_eager = [&](std::size_t bytes) {
     const bool eager = goes_eagerly(team, level, bytes);
@@ -30,7 +30,7 @@ EagerLimit find_eager_limit(Team& team, const Level& level, std::size_t longest,
     } else {
       limit.synchronous = bytes;
     }
-    look();
+    on_progress();
     return eager;
   };
   for (std::size_t bytes = 1; bytes <= longest && is_eager(bytes);) bytes *= 2;

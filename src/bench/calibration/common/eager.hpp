@@ -16,8 +16,8 @@ struct EagerLimit {
   std::optional<std::size_t> synchronous;  // the shortest longer one that does not; none up to the longest
 };
 
-/// By bisection, for the leader of a team. `look` is called after each try.
+/// By bisection, for the leader of a team. `on_progress` is called after each try.
 EagerLimit find_eager_limit(Team& team, const Level& level, std::size_t longest,
-                            const std::function<void()>& look);
+                            const std::function<void()>& on_progress);
 
 }  // namespace stretto::bench

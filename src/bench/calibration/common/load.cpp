@@ -55,7 +55,7 @@ LoadWatch::Ticks LoadWatch::read() {
   return result;
 }
 
-void LoadWatch::look() {
+void LoadWatch::sample() {
   meet({0.0});
   // A sleep within which those that come last, and still look whether all are here, do so too.
   sleep(watched_seconds / 5);

@@ -9,12 +9,12 @@ namespace stretto::bench {
 ///
 /// {"event": "load", "nodes": [{"host", "cores", "busy", "stolen", "load"}]}: of each node how many of its
 /// cores were busy while all ranks slept, which part of its time a hypervisor has given to others since the
-/// look before, and the load average of the last minute.
+/// sample before, and the load average of the last minute.
 class LoadWatch {
  public:
   explicit LoadWatch(const Site& site);
   /// Collective over MPI_COMM_WORLD. Prints the event.
-  void look();
+  void sample();
 
  private:
   struct Ticks {

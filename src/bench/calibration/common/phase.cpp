@@ -21,7 +21,7 @@ void TeamPhase::measure(double seconds, int pass) {
   // The others have slept here all the time.
   std::vector<double> found = findings();
   if (!team_.leads()) std::fill(found.begin(), found.end(), 0.0);
-  learn(meet(std::move(found), looking()));
+  learn(meet(std::move(found), on_progress()));
   records().publish(team_.ranks().front(), site().rank, pass);
 }
 

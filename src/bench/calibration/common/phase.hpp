@@ -21,10 +21,10 @@ namespace stretto::bench {
 /// disturbs the machine for some seconds spoils no kind of figure as a whole.
 class Phase {
  public:
-  /// `look` is called now and then, on rank 0 only.
-  using Look = std::function<void()>;
+  /// `on_progress` is called now and then, on rank 0 only.
+  using OnProgress = std::function<void()>;
 
-  Phase(Site& site, Look look) : site_(site), look_(std::move(look)) {}
+  Phase(Site& site, OnProgress on_progress) : site_(site), on_progress_(std::move(on_progress)) {}
   virtual ~Phase() = default;
   Phase(const Phase&) = delete;
   Phase& operator=(const Phase&) = delete;
@@ -37,10 +37,10 @@ class Phase {
   virtual void measure(double seconds, int pass) = 0;
 
  protected:
-  void look() const {
-    if (look_) look_();
+  void report_progress() const {
+    if (on_progress_) on_progress_();
   }
-  const Look& looking() const { return look_; }
+  const OnProgress& on_progress() const { return on_progress_; }
   Site& site() { return site_; }
   const Site& site() const { return site_; }
   Records& records() { return records_; }
@@ -54,7 +54,7 @@ class Phase {
       std::shuffle(cases.begin(), cases.end(), random);
       for (const Case& one : cases) {
         take(one);
-        look();
+        report_progress();
       }
       const double elapsed = meet({site_.rank == 0 ? PMPI_Wtime() - begin : 0.0})[0];
       if (round + 1 >= least && elapsed * (round + 2) / (round + 1) > seconds) break;
@@ -63,15 +63,15 @@ class Phase {
 
  private:
   Site& site_;
-  Look look_;
+  OnProgress on_progress_;
   Records records_;
 };
 
 /// A phase in which a team measures while the other ranks sleep.
 class TeamPhase : public Phase {
  public:
-  TeamPhase(Site& site, Look look, std::vector<int> ranks)
-      : Phase(site, std::move(look)), team_(std::move(ranks), this->site().rank) {}
+  TeamPhase(Site& site, OnProgress on_progress, std::vector<int> ranks)
+      : Phase(site, std::move(on_progress)), team_(std::move(ranks), this->site().rank) {}
 
   void measure(double seconds, int pass) final;
 

@@ -124,7 +124,7 @@ std::vector<double> Team::train(std::size_t bytes, int count, int window) {
   auto* const test = LIBRARY(PMPI_Test);
   std::vector<MPI_Request> sends(static_cast<std::size_t>(window), MPI_REQUEST_NULL);
   std::vector<double> seconds;
-  Patience patience;
+  Backoff backoff;
   const double begin = PMPI_Wtime();
   for (int sent = 0; seconds.size() < all;) {
     bool moved = false;
@@ -140,9 +140,9 @@ std::vector<double> Team::train(std::size_t bytes, int count, int window) {
     check(test(&acknowledgements[seconds.size()], &done, MPI_STATUS_IGNORE));
     if (done != 0) seconds.push_back(PMPI_Wtime() - begin);
     if (done != 0 || moved) {
-      patience.fruitful();
+      backoff.reset();
     } else {
-      patience.fruitless();
+      backoff.wait();
     }
   }
   finish(sends);
@@ -174,13 +174,13 @@ bool Team::goes_eagerly(std::size_t bytes, double seconds) {
   command({Task::eager, {}, 1, bytes, 1, seconds});
   MPI_Request request = send(bytes, message_tag);
   auto* const test = LIBRARY(PMPI_Test);
-  Patience patience;
+  Backoff backoff;
   int done = 0;
   bool eager = false;
   while (done == 0 && PMPI_Wtime() - begin < seconds) {
     check(test(&request, &done, MPI_STATUS_IGNORE));
     eager = done != 0 && PMPI_Wtime() - begin < seconds;
-    patience.fruitless();
+    backoff.wait();
   }
   std::array rest{request, receive(1, acknowledgement_tag)};
   finish(rest);

@@ -35,12 +35,12 @@ void check(int code) {
 
 void finish(std::span<MPI_Request> requests) {
   auto* const test_all = LIBRARY(PMPI_Testall);
-  Patience patience;
+  Backoff backoff;
   for (;;) {
     int done = 0;
     check(test_all(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
     if (done != 0) return;
-    patience.fruitless();
+    backoff.wait();
   }
 }
 
@@ -50,7 +50,7 @@ void line_up(MPI_Comm comm) {
   finish(std::span(&request, 1));
 }
 
-std::vector<double> meet(std::vector<double> values, const std::function<void()>& look) {
+std::vector<double> meet(std::vector<double> values, const std::function<void()>& on_progress) {
   std::vector<double> all(values.size());
   MPI_Request request = MPI_REQUEST_NULL;
   check(find_iallreduce()(values.data(), all.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
@@ -61,7 +61,7 @@ std::vector<double> meet(std::vector<double> values, const std::function<void()>
     check(test(&request, &done, MPI_STATUS_IGNORE));
     if (done != 0) return all;
     std::this_thread::sleep_for(sleep);
-    if (look) look();
+    if (on_progress) on_progress();
   }
 }
 

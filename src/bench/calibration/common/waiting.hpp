@@ -18,7 +18,7 @@ void line_up(MPI_Comm comm);
 
 /// All ranks come together; each gets the largest of each value over all of them, so that all decide alike.
 /// Who waits here waits for others that measure: it sleeps between looks, longer and longer, and takes no
-/// core away from them. `look` is called after each sleep.
-std::vector<double> meet(std::vector<double> values, const std::function<void()>& look = {});
+/// core away from them. `on_progress` is called after each sleep.
+std::vector<double> meet(std::vector<double> values, const std::function<void()>& on_progress = {});
 
 }  // namespace stretto::bench

@@ -39,8 +39,8 @@ std::vector<int> find_ranks(const Topology& topology, const Level& level) {
 /// Whether a rank sends and receives at once.
 class Duplex : public TeamPhase {
  public:
-  Duplex(Site& site, std::size_t level, const Look& look)
-      : TeamPhase(site, look, find_ranks(site.topology, site.levels[level])), level_(level) {}
+  Duplex(Site& site, std::size_t level, const OnProgress& on_progress)
+      : TeamPhase(site, on_progress, find_ranks(site.topology, site.levels[level])), level_(level) {}
 
   double weight() const override { return level().name == "network" ? 6 : 2; }
 
@@ -85,7 +85,7 @@ class Duplex : public TeamPhase {
     const auto add = [&](const char* what, double seconds) {
       records().add({{"what", what}, {"level", level().name}, {"bytes", bytes}, {"count", row.count}},
                     seconds);
-      look();
+      report_progress();
     };
     add("one-way", team().round_trips(bytes, 1, row));
     add("exchange", team().exchanges(bytes, 1, row));
@@ -102,8 +102,8 @@ class Duplex : public TeamPhase {
 
 }  // namespace
 
-std::unique_ptr<Phase> make_duplex(Site& site, std::size_t level, const Phase::Look& look) {
-  return std::make_unique<Duplex>(site, level, look);
+std::unique_ptr<Phase> make_duplex(Site& site, std::size_t level, const Phase::OnProgress& on_progress) {
+  return std::make_unique<Duplex>(site, level, on_progress);
 }
 
 }  // namespace stretto::bench

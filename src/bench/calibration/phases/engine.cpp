@@ -35,7 +35,8 @@ std::vector<int> find_ranks(const Site& site, int ranks) {
 /// as a rank has ends of messages, by another half as many: so the two can be told apart.
 class Engine : public TeamPhase {
  public:
-  Engine(Site& site, int ranks, const Look& look) : TeamPhase(site, look, find_ranks(site, ranks)) {
+  Engine(Site& site, int ranks, const OnProgress& on_progress)
+      : TeamPhase(site, on_progress, find_ranks(site, ranks)) {
     const std::vector<std::string> algorithms =
         ranks == 2 ? std::vector<std::string>{"recursive_doubling", "ring"}
                    : std::vector<std::string>{"recursive_multiplying:radix=4", "pairwise"};
@@ -90,7 +91,7 @@ class Engine : public TeamPhase {
       std::shuffle(order.begin(), order.end(), random_);
       for (const std::size_t index : order) {
         records().add(describe(cases_[index]), run(index));
-        look();
+        report_progress();
       }
     }
   }
@@ -150,8 +151,8 @@ bool has_engine(const Site& site, int ranks) {
          find_ranks(site, ranks).size() == static_cast<std::size_t>(ranks);
 }
 
-std::unique_ptr<Phase> make_engine(Site& site, int ranks, const Phase::Look& look) {
-  return std::make_unique<Engine>(site, ranks, look);
+std::unique_ptr<Phase> make_engine(Site& site, int ranks, const Phase::OnProgress& on_progress) {
+  return std::make_unique<Engine>(site, ranks, on_progress);
 }
 
 }  // namespace stretto::bench

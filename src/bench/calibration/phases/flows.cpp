@@ -89,8 +89,8 @@ constexpr std::string_view name_of(Limit limit) {
 
 class Flows : public Phase {
  public:
-  Flows(Site& site, Limit limit, const Look& look)
-      : Phase(site, look),
+  Flows(Site& site, Limit limit, const OnProgress& on_progress)
+      : Phase(site, on_progress),
         limit_(limit),
         groups_(list_groups(site.topology, limit)),
         level_(*std::find_if(site.levels.begin(), site.levels.end(), [&](const Level& level) {
@@ -114,7 +114,7 @@ class Flows : public Phase {
   void measure(double seconds, int pass) override {
     if (pass == 0) list_cases();
     reserve();
-    meet({0.0}, looking());
+    meet({0.0}, on_progress());
     if (pass == 0) {
       for (Case& one : cases_) choose_count(one);
     }
@@ -217,7 +217,7 @@ class Flows : public Phase {
       }
       seconds = PMPI_Wtime() - begin;
     }
-    return meet({seconds}, looking())[0];
+    return meet({seconds}, on_progress())[0];
   }
 
   /// The sender's time ends with an answer of the receiver.
@@ -289,8 +289,8 @@ bool has_flows(const Site& site, Limit limit) {
   return !list_groups(site.topology, limit).empty();
 }
 
-std::unique_ptr<Phase> make_flows(Site& site, Limit limit, const Phase::Look& look) {
-  return std::make_unique<Flows>(site, limit, look);
+std::unique_ptr<Phase> make_flows(Site& site, Limit limit, const Phase::OnProgress& on_progress) {
+  return std::make_unique<Flows>(site, limit, on_progress);
 }
 
 }  // namespace stretto::bench

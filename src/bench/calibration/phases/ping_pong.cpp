@@ -37,8 +37,8 @@ std::vector<std::size_t> list_sizes(std::size_t longest) {
 
 class PingPong : public TeamPhase {
  public:
-  PingPong(Site& site, std::size_t level, const Look& look)
-      : TeamPhase(site, look, site.levels[level].pair), level_(level) {}
+  PingPong(Site& site, std::size_t level, const OnProgress& on_progress)
+      : TeamPhase(site, on_progress, site.levels[level].pair), level_(level) {}
 
   double weight() const override { return level().name == "network" ? 8 : 5; }
 
@@ -67,7 +67,7 @@ class PingPong : public TeamPhase {
   void lead(double seconds, int pass) override {
     const double end = PMPI_Wtime() + seconds;
     const EagerLimit limit =
-        find_eager_limit(team(), level(), std::max(longest_, longest_needed), [this] { look(); });
+        find_eager_limit(team(), level(), std::max(longest_, longest_needed), [this] { report_progress(); });
     nlohmann::ordered_json about{{"what", "eager"}, {"level", level().name}, {"bytes", limit.eager}};
     about["synchronous"] = limit.synchronous ? nlohmann::ordered_json(*limit.synchronous) : nullptr;
     records().add(about, std::vector<double>{});
@@ -113,7 +113,7 @@ class PingPong : public TeamPhase {
     Case& one = cases_.at(bytes);
     sleep(level().pause());
     one.seconds.push_back(team().round_trips(bytes, bytes, {one.count}) / 2);
-    look();
+    report_progress();
   }
 
   std::vector<std::size_t> shuffled() {
@@ -173,8 +173,8 @@ class PingPong : public TeamPhase {
 
 }  // namespace
 
-std::unique_ptr<Phase> make_ping_pong(Site& site, std::size_t level, const Phase::Look& look) {
-  return std::make_unique<PingPong>(site, level, look);
+std::unique_ptr<Phase> make_ping_pong(Site& site, std::size_t level, const Phase::OnProgress& on_progress) {
+  return std::make_unique<PingPong>(site, level, on_progress);
 }
 
 }  // namespace stretto::bench

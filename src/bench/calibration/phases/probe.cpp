@@ -9,8 +9,8 @@ namespace {
 
 class Probe : public TeamPhase {
  public:
-  Probe(Site& site, std::size_t level, const Look& look)
-      : TeamPhase(site, look, site.levels[level].pair), level_(level) {}
+  Probe(Site& site, std::size_t level, const OnProgress& on_progress)
+      : TeamPhase(site, on_progress, site.levels[level].pair), level_(level) {}
 
   double weight() const override { return 0; }
 
@@ -27,7 +27,7 @@ class Probe : public TeamPhase {
       const double seconds = team().round_trips(bytes, bytes, {1}) / 2;
       bandwidth_ = static_cast<double>(bytes) / std::max(seconds - latency_, 1e-9);
       if (seconds > long_enough) break;
-      look();
+      report_progress();
     }
   }
 
@@ -44,8 +44,8 @@ class Probe : public TeamPhase {
 
 }  // namespace
 
-std::unique_ptr<Phase> make_probe(Site& site, std::size_t level, const Phase::Look& look) {
-  return std::make_unique<Probe>(site, level, look);
+std::unique_ptr<Phase> make_probe(Site& site, std::size_t level, const Phase::OnProgress& on_progress) {
+  return std::make_unique<Probe>(site, level, on_progress);
 }
 
 }  // namespace stretto::bench

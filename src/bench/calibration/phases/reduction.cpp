@@ -40,7 +40,7 @@ class Reduction : public Phase {
     left_.assign(longest_ / sizeof(float), 1.0F);
     right_.assign(longest_ / sizeof(float), 1.0F);
     into_.assign(longest_ / sizeof(float), 0.0F);
-    meet({0.0}, looking());
+    meet({0.0}, on_progress());
     if (pass == 0) {
       for (Case& one : cases_) choose_count(one);
     }
@@ -107,8 +107,8 @@ class Reduction : public Phase {
 
 }  // namespace
 
-std::unique_ptr<Phase> make_reduction(Site& site, const Phase::Look& look) {
-  return std::make_unique<Reduction>(site, look);
+std::unique_ptr<Phase> make_reduction(Site& site, const Phase::OnProgress& on_progress) {
+  return std::make_unique<Reduction>(site, on_progress);
 }
 
 }  // namespace stretto::bench

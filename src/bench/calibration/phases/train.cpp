@@ -48,8 +48,8 @@ Bucket fit_bucket(const std::vector<double>& seconds, double bytes, double round
 
 class Train : public TeamPhase {
  public:
-  Train(Site& site, std::size_t level, const Look& look)
-      : TeamPhase(site, look, site.levels[level].pair), level_(level) {}
+  Train(Site& site, std::size_t level, const OnProgress& on_progress)
+      : TeamPhase(site, on_progress, site.levels[level].pair), level_(level) {}
 
   double weight() const override { return 2; }
 
@@ -78,7 +78,7 @@ class Train : public TeamPhase {
       // What is held up early catches up, as long as the bucket does not overflow meanwhile: so the line
       // through the end of a train tells, not how fast its beginning was.
       bursts.push_back(bucket.burst > 2 * static_cast<double>(bytes_) ? bucket.burst : 0);
-      look();
+      report_progress();
     }
     bandwidth_ = median(bandwidths);
     burst_ = median(bursts);
@@ -109,8 +109,8 @@ class Train : public TeamPhase {
 
 }  // namespace
 
-std::unique_ptr<Phase> make_train(Site& site, std::size_t level, const Phase::Look& look) {
-  return std::make_unique<Train>(site, level, look);
+std::unique_ptr<Phase> make_train(Site& site, std::size_t level, const Phase::OnProgress& on_progress) {
+  return std::make_unique<Train>(site, level, on_progress);
 }
 
 }  // namespace stretto::bench
