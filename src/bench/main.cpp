@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The measuring program: times collectives by several specs in one run, checks their results, and prints
-// events (report.hpp) for `stretto bench` to read; or messages, for `stretto calibrate`. Its own traffic uses
-// PMPI, so that nothing changes what it counts with.
+// events (output/report.hpp) for `stretto bench`; or measures messages, for `stretto calibrate`. Its own
+// traffic uses PMPI, so that nothing changes what it relies on.
 //
-// With --serve yes one job makes many measurements: each line of standard input has the options of one, like
-// the command line, whose own are the usual ones. Each is answered by events from `start` to `end`, or by an
+// With --serve yes one job makes many measurements: each line of standard input has the options of one,
+// like the command line, which has the defaults. Each is answered by events from `start` to `end`, or by an
 // `error`, after which the job goes on. It ends with standard input, or the line `end`.
 #include <mpi.h>
 
@@ -31,7 +31,7 @@ namespace {
 
 using namespace stretto::bench;
 
-/// Seconds by the clock of rank 0, for all ranks.
+/// Returns the seconds since the start by the clock of rank 0, on all ranks.
 double common_seconds_since(double begin) {
   double elapsed = PMPI_Wtime() - begin;
   LIBRARY(PMPI_Bcast)(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -95,7 +95,7 @@ bool serve(const Options& usual, const Placement& placement, Job& job) {
       }
       correct = run(options, placement, job) && correct;
     } catch (const std::invalid_argument& error) {
-      // Wrong on all ranks.
+      // The same error on all ranks.
       if (speaks) report_error(error.what());
     }
   }
@@ -112,8 +112,8 @@ int main(int argc, char** argv) {
   } catch (const std::invalid_argument&) {
     wrong = std::current_exception();
   }
-  // As Stretto does for a program whose symbols show calls that are not blocking; here they are found at run
-  // time.
+  // As Stretto does for a program whose symbols include non-blocking collectives. Here they are found at
+  // run time.
   const int wanted = options.only_blocking() ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, wanted, &provided);
@@ -130,8 +130,7 @@ int main(int argc, char** argv) {
     Job job;
     status = (options.serve ? serve(options, placement, job) : run(options, placement, job)) ? 0 : 1;
   } catch (const std::invalid_argument& error) {
-    // Wrong arguments are wrong on all ranks: an orderly end, as a launcher may drop what an aborting rank
-    // wrote.
+    // All ranks see wrong arguments, so they end normally: a launcher may drop what an aborting rank wrote.
     if (placement.rank == 0) report_error(error.what());
     status = 2;
   } catch (const std::exception& error) {
@@ -140,7 +139,7 @@ int main(int argc, char** argv) {
     } else {
       std::cerr << "stretto-bench: rank " << placement.rank << ": " << error.what() << std::endl;
     }
-    // Time for the launcher to pass on what was said.
+    // Gives the launcher time to forward the output.
     std::this_thread::sleep_for(std::chrono::seconds(1));
     PMPI_Abort(MPI_COMM_WORLD, 2);
   }

@@ -10,11 +10,11 @@
 
 namespace stretto {
 
-/// Memory that a collective needs while it runs, kept for the next one: a repeated call allocates nothing,
-/// and gets pages that are mapped already. Sizes are rounded up to powers of two. Thread-safe.
+/// Memory that a collective needs while it runs, kept for the next one. A repeated call allocates nothing,
+/// and gets pages that are already mapped. Sizes are rounded up to powers of two. Thread-safe.
 class BufferPool {
  public:
-  /// Beyond this much idle memory, buffers that come back are freed.
+  /// With more idle memory than this, returned buffers are freed.
   static constexpr std::size_t most_idle_bytes = std::size_t{512} << 20;
 
   BufferPool() = default;
@@ -22,9 +22,9 @@ class BufferPool {
   BufferPool& operator=(const BufferPool&) = delete;
   ~BufferPool();
 
-  /// At least `bytes`, aligned for any element and for SIMD. Throws std::bad_alloc.
+  /// Returns at least `bytes`, aligned for any element and for SIMD. Throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
-  /// `bytes` as it was asked for.
+  /// `bytes` as given to take().
   void give_back(std::byte* buffer, std::size_t bytes) noexcept;
 
  private:
@@ -33,10 +33,10 @@ class BufferPool {
   std::size_t idle_bytes_ = 0;
 };
 
-/// The pool of this process.
+/// Returns the pool of this process.
 BufferPool& buffer_pool();
 
-/// A buffer of the pool that goes back by itself.
+/// A buffer of the pool that is returned when this is destroyed.
 class PooledBuffer {
  public:
   PooledBuffer() = default;
@@ -55,7 +55,7 @@ class PooledBuffer {
 
   [[nodiscard]] std::byte* data() const { return data_; }
 
-  /// Never goes back: a transfer that failed may still write to it.
+  /// Never returns the buffer: a transfer that failed may still write to it.
   void abandon() { data_ = nullptr; }
 
  private:

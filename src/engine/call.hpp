@@ -9,8 +9,8 @@
 
 namespace stretto {
 
-/// One call, as the engine gets it. Elements are numbered over the whole message; a buffer may hold only some
-/// of them (the output of reduce_scatter, the input of allgather).
+/// One call, as the engine gets it. Elements are numbered over the whole message. A buffer may hold only
+/// some of them (the output of reduce_scatter, the input of allgather).
 struct Call {
   const void* input = nullptr;
   void* output = nullptr;
@@ -18,13 +18,14 @@ struct Call {
   std::size_t count = 0;  // elements of the message
   Range input_holds;      // what lies in the buffers, from their beginnings; none if there is no such buffer
   Range output_holds;
-  /// Both are one buffer. Equal addresses alone do not say so: each may be MPI_BOTTOM.
+  /// Whether both are one buffer. Equal addresses are not enough: each may be MPI_BOTTOM.
   bool in_place = false;
-  /// Where the caller's blocks begin, one a rank, and the end; empty: schedules cut the message as they want.
+  /// Where the caller's block of each rank begins, and the end. If empty, schedules cut the message as they
+  /// want.
   std::span<const std::size_t> borders = {};
   int root = 0;
 
-  /// A call of a collective in which both buffers hold the whole message.
+  /// Returns a call of a collective in which both buffers hold the whole message.
   static Call whole(const void* input, void* output, std::size_t count, const Element& element) {
     return {.input = input,
             .output = output,

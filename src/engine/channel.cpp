@@ -53,14 +53,14 @@ std::string ChannelPool::open(int most_tag) {
 void ChannelPool::close() {
   const std::lock_guard lock(mutex_);
   is_open_ = false;
-  // Not blocking: a library that spins while it waits takes long where ranks outnumber cores.
+  // Non-blocking: a library that spins while it waits takes long if ranks outnumber cores.
   int expected = 0;
   const std::vector<int> one_each(sent_to_.size(), 1);
   MPI_Request request = mpi.request_null;
   mpi.Ireduce_scatter(sent_to_.data(), &expected, one_each.data(), MPI_INT, MPI_SUM, comm_, &request);
   int known = 0;
   Backoff backoff;
-  // Looked for, as MPICH 5.0.2 over UCX matches no receive from anybody.
+  // Probed first, because MPICH 5.0.2 over UCX matches no receive from any source.
   while (known == 0 || taken_in_ < expected || !sent_.empty()) {
     if (known == 0) mpi.Test(&request, &known, MPI_STATUS_IGNORE);
     take_in_releases();
@@ -142,7 +142,7 @@ void ChannelPool::take_in_releases() {
 }
 
 void ChannelPool::count_release(int channel) {
-  // Another rank may release it before this one knows that it was agreed upon.
+  // Another rank may release it before this one knows of the agreement.
   InUse& use = in_use_[channel];
   if (++use.released != use.ranks) return;
   in_use_.erase(channel);
@@ -173,7 +173,7 @@ Channel::State Channel::progress() {
   return state_ = channel_ == ChannelPool::none ? State::refused : State::open;
 }
 
-/// The tags of a call lie side by side.
+/// The tags of a call are consecutive.
 std::uint64_t Channel::first_for(std::size_t width) const {
   const auto tags = static_cast<std::uint64_t>(channel_pool().tags());
   const std::uint64_t in_round = next_ % tags;
@@ -217,7 +217,7 @@ std::vector<std::shared_ptr<Channel>>& opening_channels() {
   return all;
 }
 
-/// Whether any is left.
+/// Returns whether any is left.
 bool look_at_opening_channels() {
   std::erase_if(opening_channels(),
                 [](const auto& channel) { return channel->progress() != Channel::State::opening; });

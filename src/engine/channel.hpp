@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where Stretto's messages travel: all over one communicator of its own, a copy of MPI_COMM_WORLD that is
-// made in MPI_Init. The collectives of each of the program's communicators get a channel there, a range of
-// tags.
+// made in MPI_Init. The collectives of each of the program's communicators get a channel there, which is a
+// range of tags.
 //
-// Why not a communicator for each of the program's: to make one blocks (only MPI_Comm_idup does not, and it
-// calls the program's attribute callbacks), which a non-blocking collective must not; and the context ids of
-// MPI libraries are few (some 2000 in MPICH). To agree on a channel takes one non-blocking allreduce of eight
-// bytes, at the first collective of a communicator.
+// Stretto does not make a communicator for each of the program's. Making one blocks, which a non-blocking
+// collective must not. (Only MPI_Comm_idup does not, and it calls the program's attribute callbacks.) MPI
+// libraries also have few context ids (some 2000 in MPICH). Agreeing on a channel takes one non-blocking
+// allreduce of eight bytes, at the first collective of a communicator.
 #pragma once
 
 #include <atomic>
@@ -25,44 +25,47 @@
 
 namespace stretto {
 
-/// The channels of this process: each rank of the world owns its share, so that no two agreements can ever
-/// come to the same one.
+/// The channels of this process. Each rank of the world owns a share of them, so two agreements never come
+/// to the same channel.
 class ChannelPool {
  public:
-  /// Tags of a channel, on all ranks alike once it is open: fewer where tags are few for so many ranks.
+  /// Returns the tags of a channel, once it is open the same on all ranks. It is smaller if the library has
+  /// few tags for so many ranks.
   [[nodiscard]] int tags() const { return tags_; }
   static int tags_for(int most_tag, int ranks);
 
-  /// The highest tag that the library gives this rank.
+  /// Returns the highest tag that the library gives this rank.
   static int find_most_tag();
 
-  /// Collective over MPI_COMM_WORLD; `most_tag` is the same on all ranks. Returns one line that says why
-  /// there can be none, or an empty one; on all ranks alike, as what MPI_Comm_create lacks is agreed upon.
+  /// Collective over MPI_COMM_WORLD; `most_tag` is the same on all ranks. Returns one line with the reason
+  /// if there can be no channels, or an empty one. All ranks return the same, since they agree on failures
+  /// of MPI_Comm_create.
   std::string open(int most_tag);
-  /// Collective over MPI_COMM_WORLD: takes in the last releases.
+  /// Collective over MPI_COMM_WORLD. Takes in the last releases.
   void close();
 
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
 
-  /// What this rank brings into an agreement: how many it has left, and one of them, its own as long as that
-  /// lasts; in the layout of MPI_2INT.
+  /// What this rank contributes to an agreement: how many channels it has left, and one of its own while it
+  /// has any. In the layout of MPI_2INT.
   struct Offer {
     int left = 0;
     int channel = none;
   };
   static constexpr int none = -1;
   Offer offer();
-  /// `agreed` has been taken by a communicator of `ranks` ranks; what was offered in vain comes back.
+  /// `agreed` has been taken by a communicator of `ranks` ranks. An offer that was not taken is returned.
   void settle(const Offer& offered, int agreed, int ranks);
-  /// This rank sends and expects no more messages over it. Its owner gives it away again when all ranks have
-  /// said so: sooner, messages of its last use could meet receives of the next.
+  /// To be called when this rank sends and expects no more messages over the channel. Its owner gives it to
+  /// another communicator when all ranks have released it. Earlier, messages of its last use could match
+  /// receives of the next.
   void release(int channel);
 
  private:
-  static constexpr int release_tag = 0;  // of channel 0, which nobody gets
+  static constexpr int release_tag = 0;  // of channel 0, which no communicator gets
 
   struct InUse {
-    int ranks = 0;  // 0: not known yet
+    int ranks = 0;  // 0: not yet known
     int released = 0;
   };
   struct Sent {
@@ -78,7 +81,7 @@ class ChannelPool {
   int tags_ = 1;
   int rank_ = 0;
   int ranks_ = 1;
-  int next_ = 0;  // own, and never given away
+  int next_ = 0;  // own, and never given to a communicator
   int end_ = 0;
   bool is_open_ = false;
   std::vector<int> returned_;
@@ -90,30 +93,31 @@ class ChannelPool {
 
 ChannelPool& channel_pool();
 
-/// The tags of one communicator's collectives. They are taken in the order of calls, which is the same on all
-/// ranks, and serve again when the call that had them has ended here. That is enough: whoever starts the next
-/// call with these tags has sent all messages of the former before, and messages of one pair and tag arrive
-/// in order.
+/// The tags of one communicator's collectives. They are taken in the order of calls, which is the same on
+/// all ranks, and are reused once the call that had them has ended on this rank. That is sufficient: a rank
+/// that starts the next call with these tags has sent all messages of the previous one, and messages of one
+/// pair and tag arrive in order.
 class Channel {
  public:
   enum class State : std::uint8_t { opening, open, refused };
 
-  /// Begins to agree on it. Collective over `users`, of `ranks` ranks, but waits for none of them.
+  /// Begins to agree on a channel. Collective over `users`, of `ranks` ranks, but waits for none of them.
   Channel(MPI_Comm users, int ranks);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
   ~Channel();
 
-  /// Looks whether the ranks have agreed; `refused`, on all of them, if none had a channel left.
+  /// Checks whether the ranks have agreed. The state is `refused`, on all of them, if none had a channel
+  /// left.
   State progress();
-  /// Whether that may be: this rank had none. Where any rank had one, none is refused.
+  /// Whether it may be refused: this rank had no channel to offer. It is not refused if any rank had one.
   [[nodiscard]] bool may_be_refused() const { return offered_.channel == ChannelPool::none; }
-  /// Of the agreement.
+  /// The error of the agreement.
   [[nodiscard]] int error() const { return error_; }
-  /// Messages of it may never end: nobody else gets it.
+  /// To be called if messages of the channel may never end. No other communicator gets it.
   void spoil() { is_spoilt_ = true; }
 
-  /// Tags for one call. Thread-safe, but the order of calls is the caller's to keep.
+  /// Takes tags for one call. Thread-safe, but the caller must keep the order of calls.
   struct Ticket {
     std::uint64_t first = 0;
     std::size_t width = 0;
@@ -127,9 +131,9 @@ class Channel {
            static_cast<int>(ticket.first % static_cast<std::uint64_t>(channel_pool().tags()));
   }
   void end(const Ticket& ticket);
-  /// When it is open: of all open ones, on all ranks alike.
+  /// Returns a number, once it is open. It is unique among open channels, and the same on all ranks.
   [[nodiscard]] int number() const { return channel_; }
-  /// Whether so many tags are left that were never taken: for calls that keep theirs, as persistent ones do.
+  /// Whether so many tags were never taken: for calls that keep their tags, such as persistent ones.
   [[nodiscard]] bool has_fresh(std::size_t width);
 
  private:
@@ -150,13 +154,14 @@ class Channel {
     std::uint64_t first;
     bool ended;
   };
-  std::deque<Taken> taken_;  // the oldest has not ended
+  std::deque<Taken> taken_;  // the oldest one is still in use
 };
 
-/// Keeps a channel that nobody needs any more until its ranks have agreed on it: so long the library writes
-/// to it, and only then is it known what to release.
+/// Keeps a channel that is no longer needed until its ranks have agreed on it. Until then the library
+/// writes to it, and it is not known which one to release.
 void keep_until_open(std::shared_ptr<Channel> channel);
-/// All ranks have begun to agree on all of them. To be called before the pool is closed.
+/// Waits until all of them are open. All ranks must have begun to agree on them. To be called before the
+/// pool is closed.
 void wait_for_opening_channels();
 
 }  // namespace stretto

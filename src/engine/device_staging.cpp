@@ -14,7 +14,7 @@ namespace stretto {
 namespace {
 
 /// The few functions of the CUDA driver (cuda.h, "Memory Management" and "Unified Addressing") that staging
-/// needs. Declared here since the build must not need CUDA.
+/// needs. They are declared here so that the build does not need CUDA.
 struct Driver {
   using Address = std::uint64_t;
   static constexpr int success = 0;
@@ -29,13 +29,14 @@ struct Driver {
   int (*push_context)(void* context) = nullptr;
   int (*pop_context)(void** context) = nullptr;
 
-  /// nullptr while the process has loaded no driver.
+  /// Returns nullptr while the process has loaded no driver.
   static const Driver* loaded() {
     static Driver driver;
     static std::atomic<bool> ready{false};
     static std::atomic<std::uint64_t> looked_at{0};
     if (ready.load(std::memory_order_acquire)) return &driver;
-    // To look for a library that is not there costs 20 µs; to see that none came since, a fraction of one.
+    // A search for a library that is not loaded takes 20 µs. Seeing that none was loaded since takes a
+    // fraction of one.
     const std::uint64_t loads = libraries_loaded_so_far();
     if (looked_at.load(std::memory_order_relaxed) == loads) return nullptr;
     if (void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD); library != nullptr) {
@@ -63,7 +64,7 @@ struct Driver {
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t /*size*/, void* result) {
           *static_cast<std::uint64_t*>(result) = info->dlpi_adds;
-          return 1;  // every object tells the same
+          return 1;  // every object has the same number
         },
         &loads);
     return loads;
@@ -81,8 +82,7 @@ struct Driver {
   }
 };
 
-/// The context that a pointer belongs to, made current as long as this lives: the thread that calls MPI may
-/// have none.
+/// Makes the context of a pointer current while this lives: the thread that calls MPI may have none.
 class ContextGuard {
  public:
   ContextGuard(const Driver& driver, const void* pointer) : driver_(driver) {
@@ -123,7 +123,7 @@ void DeviceStaging::stage(Call& call) {
     return count > 0 &&
            driver->is_device_memory(static_cast<const std::byte*>(buffer) + element.offset(count));
   };
-  // In place the two are one buffer, which holds the longer of both.
+  // In place the two are one buffer, as long as the longer of both.
   const std::size_t input_count = call.input_holds.count;
   const std::size_t output_count =
       in_place ? std::max(input_count, call.output_holds.count) : call.output_holds.count;
@@ -135,7 +135,7 @@ void DeviceStaging::stage(Call& call) {
     if (output_.data() == nullptr) output_ = PooledBuffer(output_bytes_);
     const auto* from = static_cast<const std::byte*>(call.output) + output_start_;
     const ContextGuard guard(*driver, from);
-    // Gaps between elements must come back as they were.
+    // Gaps between elements must keep their contents.
     if (in_place || !element.contiguous()) {
       require(driver->to_host(output_.data(), reinterpret_cast<Driver::Address>(from), output_bytes_),
               "from device memory");

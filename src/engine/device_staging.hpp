@@ -8,17 +8,17 @@
 
 namespace stretto {
 
-/// Stages the buffers of a call that lie in device (GPU) memory through host memory, by the CUDA driver's own
-/// copy. The driver is used only if the process has loaded it already. Where buffers lie may differ between
-/// ranks, so it never touches the choice of algorithm: a rank stages by itself.
+/// Stages the buffers of a call that are in device (GPU) memory through host memory, by copies of the CUDA
+/// driver. The driver is used only if the process has already loaded it. Ranks may differ in where their
+/// buffers are, so staging never affects the choice of an algorithm: each rank stages for itself.
 class DeviceStaging {
  public:
-  /// Replaces device buffers of `call` by host buffers and fills in the input. May be done again with the
+  /// Replaces device buffers of `call` by host buffers and copies the input. May be called again with the
   /// same call, and gives the same host buffers then. Throws std::bad_alloc, and std::runtime_error if the
   /// driver cannot copy.
   void stage(Call& call);
 
-  /// Copies the result to where the program wants it. Throws std::runtime_error if the driver cannot.
+  /// Copies the result to where the program wants it. Throws std::runtime_error if the driver cannot copy.
   void copy_result_back();
 
   /// A transfer that failed may still write to the host buffers.
@@ -28,7 +28,7 @@ class DeviceStaging {
   }
 
  private:
-  void* users_output_ = nullptr;  // as the program gave it, if that is device memory
+  void* users_output_ = nullptr;  // as the program gave it, if it is device memory
   void* staged_output_ = nullptr;
   std::size_t output_bytes_ = 0;
   std::ptrdiff_t output_start_ = 0;  // of the data, from the address that the program gave

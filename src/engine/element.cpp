@@ -24,7 +24,7 @@ int Element::reduce(void* into, const void* left, const void* right, std::size_t
     kernel(into, left, right, count);
     return MPI_SUCCESS;
   }
-  // MPI_Reduce_local computes inout ← in op inout: the right operand must be where the result goes.
+  // MPI_Reduce_local computes inout ← in op inout, so the right operand must be in the place of the result.
   const int elements = static_cast<int>(count);
   if (into != left) {
     if (const int error = copy(into, right, count); error != MPI_SUCCESS) return error;

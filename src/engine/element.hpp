@@ -10,7 +10,7 @@
 
 namespace stretto {
 
-/// A datatype and an operation as the engine needs them: how far elements are apart, and how to reduce them.
+/// A datatype and an operation as the engine needs them: the layout of elements, and how to reduce them.
 struct Element {
   MPI_Datatype datatype{};
   MPI_Op op{};
@@ -21,58 +21,59 @@ struct Element {
   bool commutative = true;
   kernels::Function kernel = nullptr;  // nullptr: MPI_Reduce_local does it
 
-  /// No gaps: moving elements is moving bytes.
+  /// Whether there are no gaps, so that moving elements is moving bytes.
   [[nodiscard]] bool contiguous() const {
     return size == extent && true_extent == extent && true_lower_bound == 0;
   }
 
-  /// Bytes that `count` elements span, gaps between them included.
+  /// Returns the bytes that `count` elements span, including the gaps between them.
   [[nodiscard]] std::size_t span(std::size_t count) const {
     return count == 0 ? 0 : distance() * (count - 1) + static_cast<std::size_t>(true_extent);
   }
 
-  /// Where the first byte of `count` elements lies, seen from the address that MPI is given for them.
+  /// Returns the offset of the first byte of `count` elements from the address that MPI gets for them.
   [[nodiscard]] std::ptrdiff_t offset(std::size_t count) const {
     const std::ptrdiff_t last = count == 0 ? 0 : extent * static_cast<std::ptrdiff_t>(count - 1);
     return true_lower_bound + (last < 0 ? last : 0);
   }
 
-  /// The address to give MPI so that `count` elements start at `memory`, which holds span(count) bytes.
+  /// Returns the address to give MPI so that `count` elements start at `memory`, which holds span(count)
+  /// bytes.
   [[nodiscard]] std::byte* place(std::byte* memory, std::size_t count) const {
     return memory - offset(count);
   }
 
-  /// Bytes between neighbouring elements, whichever comes first in memory.
+  /// Returns the bytes between neighbouring elements, whichever comes first in memory.
   [[nodiscard]] std::size_t distance() const {
     return static_cast<std::size_t>(extent < 0 ? -extent : extent);
   }
 
-  /// into ← from; gaps in `into` are left as they are. Returns an MPI error code.
+  /// Computes into ← from. Gaps in `into` keep their contents. Returns an MPI error code.
   int copy(void* into, const void* from, std::size_t count) const;
 
-  /// into ← left op right. `into` may be one of the two. Returns an MPI error code.
+  /// Computes into ← left op right. `into` may be one of the two. Returns an MPI error code.
   int reduce(void* into, const void* left, const void* right, std::size_t count) const;
 
-  /// The same, where what arrived in `landing` may be overwritten.
+  /// Computes the same, where what arrived in `landing` may be overwritten.
   int reduce_arrived(void* into, std::byte* landing, bool landing_is_left, const void* with,
                      std::size_t count) const;
 };
 
-/// What MPI allows to be reduced by this library: nothing for what it does not know or MPI does not define,
-/// which is for the MPI library to answer. Makes no call on a handle that is not valid.
+/// Returns the element for a datatype and an operation; nothing if this library does not know them or MPI
+/// does not define the reduction. The MPI library must handle those. Makes no call on an invalid handle.
 std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op);
 
-/// A number for each predefined operation, the same on all ranks; one for all others.
+/// Returns a number for each predefined operation, the same on all ranks, and one number for all others.
 int number_of_operation(MPI_Op op);
 bool is_program_operation(MPI_Op op);
-/// Such as MPI_SUM.
+/// Returns a name such as MPI_SUM.
 std::string name_of_operation(int number);
 
-/// Bytes of one element of a predefined datatype; 0 for all other handles, valid or not. Takes a few
-/// nanoseconds.
+/// Returns the bytes of one element of a predefined datatype; 0 for all other handles, valid or not. Takes
+/// a few nanoseconds.
 std::size_t predefined_size(MPI_Datatype datatype);
 
-/// A byte that is only moved.
+/// Returns the element for bytes that are only moved.
 Element byte_element();
 
 /// To be called once after load_mpi() and MPI_Init.

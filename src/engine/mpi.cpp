@@ -13,7 +13,7 @@ MpiLibrary mpi;
 
 namespace {
 
-// How a library of each binary interface is told from the others: a symbol that only it has.
+// Each binary interface is recognized by a symbol that only its libraries have.
 #ifdef STRETTO_ABI_OPENMPI
 constexpr const char* our_mark = "ompi_mpi_comm_world";
 constexpr const char* our_name = "openmpi";
@@ -26,7 +26,7 @@ constexpr const char* other_name = "openmpi";
 
 void* library = nullptr;
 
-/// Paths of all objects that the process has loaded, wherever they are visible.
+/// Returns the paths of all objects that the process has loaded, even privately.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> paths;
   dl_iterate_phdr(
@@ -44,8 +44,8 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Only libmpi itself: a language layer (libmpi_mpifh) or a tool that depends on it would answer for its
-/// symbols too.
+/// Only libmpi itself. A language layer (libmpi_mpifh) or a tool that depends on it would also offer its
+/// symbols.
 bool may_be_mpi(const std::string& path) {
   const std::string name = base_name(path);
   return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") ||

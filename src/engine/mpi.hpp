@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI as the engine sees it: no symbol of an MPI library is linked.
 //
-// The preload is loaded into every process that a launcher starts, shells and interpreters included, and
-// before an interpreter opens its MPI library (mpi4py does so privately, where the linker does not look). So
-// neither functions nor predefined handles may be references that the loader resolves: they are looked up,
-// once, in the library that the process turns out to have. What a user's call is passed on to, and so goes
-// through other PMPI tools, is found by interpose/session/entry.hpp; the engine's own traffic is PMPI.
+// The preload is loaded into every process that a launcher starts, including shells and interpreters, and
+// before an interpreter opens its MPI library (mpi4py does so privately, where the linker does not look).
+// So functions and predefined handles cannot be references that the loader resolves. They are looked up
+// once, in the library that the process has. The program's calls, which go through other PMPI tools, are
+// passed on by interpose/session/entry.hpp; the engine's own traffic is PMPI.
 #pragma once
 
 #include <mpi.h>
@@ -14,14 +14,16 @@
 
 namespace stretto {
 
-/// Address of a symbol of the MPI library that load_mpi() found; nullptr if it has none of that name.
+/// Returns the address of a symbol of the MPI library that load_mpi() found; nullptr if it has none of that
+/// name.
 void* mpi_symbol(const char* name);
 
-/// The same in any MPI library of the process, of whatever binary interface.
+/// Returns the same of any MPI library of the process, whatever its binary interface.
 void* any_mpi_symbol(const char* name);
 
-/// Address of a variable of the MPI library. A program may hold it: the linker moves variables that a program
-/// refers to into the program (copy relocation), and what the library has under the name is then unused.
+/// Returns the address of a variable of the MPI library. The program may hold it: the linker moves
+/// variables that a program refers to into the program (copy relocation), and the library's own copy is
+/// then unused.
 void* mpi_variable(const char* name);
 
 template <typename Handle>
@@ -32,7 +34,7 @@ Handle predefined_handle(const char* name) {
 }  // namespace stretto
 
 // Open MPI's predefined handles are addresses of its variables. Its macros (MPI_INT, MPI_SUM, …) all expand
-// to this one, which is redefined to look the variable up.
+// to this one, which is redefined to look up the variable.
 #ifdef OMPI_PREDEFINED_GLOBAL
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) (::stretto::predefined_handle<type>(#global))
@@ -83,8 +85,9 @@ struct MpiLibrary {
 
 extern MpiLibrary mpi;
 
-/// Finds the MPI library of this process and fills in `mpi`. Returns one line that says why not, or an empty
-/// one. To be called when the program first enters MPI, since an interpreter may load its MPI library late.
+/// Finds the MPI library of this process and fills in `mpi`. Returns one line with the reason if it cannot,
+/// or an empty one. To be called when the program first enters MPI, since an interpreter may load its MPI
+/// library late.
 std::string load_mpi();
 
 }  // namespace stretto

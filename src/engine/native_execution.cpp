@@ -7,13 +7,12 @@
 namespace stretto {
 namespace {
 
-/// Open MPI's MPI_Iallreduce takes a slow algorithm when it is called in place, so there an in-place segment
-/// is reduced from a copy.
+/// Open MPI's MPI_Iallreduce uses a slow algorithm in place, so an in-place segment is reduced from a copy.
 #ifdef STRETTO_ABI_OPENMPI
 constexpr bool copy_in_place_input = true;
-/// And its MPI_Ireduce (4.1.4) writes outside its own memory when elements do not begin at their address. It
-/// is used where there is a kernel, which only elements without such a shift have: whether there is one
-/// follows from the operation and is the same on all ranks, where elements begin may not be.
+/// Open MPI's MPI_Ireduce (4.1.4) writes outside its memory if elements do not begin at their address. It
+/// is used only if there is a kernel, since those elements have no such offset. Whether there is a kernel
+/// depends on the operation and is the same on all ranks; where elements begin may differ.
 constexpr bool reduces_shifted_elements_wrongly = true;
 #else
 constexpr bool copy_in_place_input = false;
@@ -39,7 +38,7 @@ void NativeExecution::start(const Call& call, int /*first_tag*/) {
   requests_.assign(pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)),
                    mpi.request_null);
   under_way_ = true;
-  // What has been started must end, also when a later segment could not be.
+  // What has been started must complete, even if a later segment could not be started.
   start_error_ = start_segments(call);
 }
 
@@ -109,7 +108,8 @@ int NativeExecution::start_cut_segments(const Call& call, const Partition& segme
   return MPI_SUCCESS;
 }
 
-/// A segment is a part of every rank's block, which the library wants side by side: so the input is packed.
+/// A segment is a part of every rank's block. The library wants these parts to be adjacent, so the input is
+/// packed.
 int NativeExecution::start_reduce_scatter(const Call& call) {
   const Element& element = call.element;
   const std::size_t ranks = call.borders.size() - 1;
@@ -147,11 +147,11 @@ int NativeExecution::start_reduce_scatter(const Call& call) {
   return MPI_SUCCESS;
 }
 
-/// A segment is a part of every rank's block; a type that is as long as a block, and holds the part only,
-/// puts it where it belongs. Elements are bytes here.
+/// A segment is a part of every rank's block. A type as long as a block that holds only the part puts it in
+/// its place. Elements are bytes here.
 int NativeExecution::start_allgather(const Call& call) {
   const std::size_t block = call.borders[1] - call.borders[0];
-  // No request stays null: MPICH 4.0.2 ends the process in MPI_Testall when some of a hundred are.
+  // No request may be null: MPI_Testall of MPICH 4.0.2 ends the process if some of a hundred are.
   requests_.resize(std::min(requests_.size(), block));
   types_.reserve(requests_.size());
   const Partition parts(block, requests_.size());
@@ -166,7 +166,7 @@ int NativeExecution::start_allgather(const Call& call) {
     const int error = mpi.Iallgather(input, static_cast<int>(part.count), MPI_BYTE,
                                      static_cast<std::byte*>(call.output) + part.first, 1, spread, comm_,
                                      &requests_[segment]);
-    // To be freed when the calls have ended: libraries are known to forget that they still need them.
+    // To be freed when the calls have completed: some libraries free types that they still need.
     types_.push_back(spread);
     mpi.Type_free(&bytes);
     if (error != MPI_SUCCESS) return error;

@@ -12,20 +12,20 @@ namespace stretto {
 
 /// The MPI library's own collective, cut into k segments that run as concurrent non-blocking calls on the
 /// program's communicator: Listings 1 (`segment_bytes`) and 2 (`segments`) of the pipelined paper, and its
-/// section 6 for the other collectives. The library has reported its errors itself.
+/// section 6 for the other collectives. The library reports its errors itself.
 class NativeExecution final : public Execution {
  public:
   NativeExecution(Collective collective, MPI_Comm comm, const Pipelining& pipelining)
       : collective_(collective), comm_(comm), pipelining_(pipelining) {}
   ~NativeExecution() override;
 
-  /// Whether start() may wait for other ranks, where a library's non-blocking form is not to be trusted. The
+  /// Whether start() may wait for other ranks, because the library's non-blocking form is not reliable. The
   /// same on all ranks.
   static bool may_block(Collective collective, const Element& element);
 
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 0; }
   void start(const Call& call, int first_tag) override;
-  /// The library knows of no call, so ranks that call it wait for this one.
+  /// The library does not know of the call, so ranks that make it wait for this one.
   void start_failed(const Call& call, int first_tag, int error) override;
   bool progress() override;
   [[nodiscard]] bool ended() const override { return !under_way_; }
@@ -43,7 +43,7 @@ class NativeExecution final : public Execution {
   bool under_way_ = false;
   int start_error_ = MPI_SUCCESS;
   std::vector<MPI_Request> requests_;
-  std::vector<int> counts_;  // of reduce_scatter, for each segment and rank
+  std::vector<int> counts_;  // of reduce_scatter, per segment and rank
   std::vector<MPI_Datatype> types_;
   PooledBuffer packed_;
 };

@@ -16,7 +16,7 @@ std::optional<std::size_t> signature_bytes(MPI_Datatype datatype) {
   if (datatype == mpi.datatype_null || mpi.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0) {
     return std::nullopt;
   }
-  // Only a call that moves data tells whether it is committed.
+  // Only a call that moves data shows whether it is committed.
   std::byte nothing{};
   int position = 0;
   if (mpi.Pack(&nothing, 0, datatype, &nothing, 1, &position, channel_pool().comm()) != MPI_SUCCESS) {
@@ -27,7 +27,7 @@ std::optional<std::size_t> signature_bytes(MPI_Datatype datatype) {
 
 namespace {
 
-/// How a datatype was made, by which of MPI's functions and of how many arguments of each kind.
+/// How a datatype was made: by which function of MPI, and with how many arguments of each kind.
 struct Envelope {
   MPI_Count integers = 0;
   MPI_Count addresses = 0;
@@ -35,15 +35,15 @@ struct Envelope {
   MPI_Count datatypes = 0;
   int combiner = MPI_COMBINER_NAMED;
 
-  /// Predefined, so not to be freed.
+  /// Predefined types must not be freed.
   [[nodiscard]] bool is_predefined() const {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
   }
 };
 
-/// The one way to ask for it. Where the library knows large counts, a datatype may have been made with them:
-/// to ask for that one by the form with int is an error, which goes to the program's handler.
+/// If the library knows large counts, a datatype may have been made with them. The query with int is then
+/// an error that goes to the program's handler. So the query with large counts is used where it exists.
 std::optional<Envelope> envelope_of(MPI_Datatype datatype) {
   Envelope it;
 #ifdef STRETTO_ABI_MPICH
@@ -65,7 +65,7 @@ std::optional<Envelope> envelope_of(MPI_Datatype datatype) {
   return it;
 }
 
-/// The datatype of whose elements another one is a row, or of which it is a duplicate.
+/// Returns the datatype that another one repeats or duplicates.
 class InnerType {
  public:
   explicit InnerType(MPI_Datatype datatype) {
@@ -75,7 +75,7 @@ class InnerType {
   }
   InnerType(const InnerType&) = delete;
   InnerType& operator=(const InnerType&) = delete;
-  /// MPI gives a new handle, unless it is of a predefined type.
+  /// MPI returns a new handle, unless the type is predefined.
   ~InnerType() {
     if (!exists()) return;
     const std::optional<Envelope> how = envelope_of(handle_);
@@ -103,7 +103,7 @@ class InnerType {
   MPI_Datatype handle_ = mpi.datatype_null;
 };
 
-/// So many bytes, also more than MPI's int counts, as one element.
+/// A type of so many bytes, possibly more than MPI's int counts, as one element.
 class BytesType {
  public:
   explicit BytesType(std::size_t bytes) {
@@ -137,7 +137,7 @@ bool is_flat(MPI_Datatype datatype) {
     return mpi.Type_get_extent(datatype, &lower_bound, &extent) == MPI_SUCCESS &&
            static_cast<std::size_t>(extent) == bytes;
   }
-  // Size and extent do not tell whether elements lie in order; how the type was made does.
+  // Size and extent do not show whether elements are in order. How the type was made does.
   const InnerType inner(datatype);
   return inner.exists() && is_flat(inner.handle());
 }

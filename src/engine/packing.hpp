@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Broadcast and allgather move data and never look at them, and the ranks of one call may describe the same
-// data by different datatypes. So their messages are bytes in the order of the type signature: in the
-// program's own buffer where they lie so already, else packed.
+// Broadcast and allgather only move data, and the ranks of one call may describe the same data by different
+// datatypes. So their messages are bytes in the order of the type signature: in the program's own buffer if
+// they are in that order there, otherwise packed.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace stretto {
 
-/// Bytes of data in one element; nothing for a handle that the MPI library must judge.
+/// Returns the bytes of data in one element; nothing for a handle that the MPI library must judge.
 std::optional<std::size_t> signature_bytes(MPI_Datatype datatype);
 
-/// Whether elements lie in memory one after the other, without gaps, in the order of the signature.
+/// Whether elements are contiguous in memory, without gaps, in the order of the signature.
 bool is_flat(MPI_Datatype datatype);
 
 /// Elements of a datatype in the program's memory, and their bytes as a message.
@@ -24,14 +24,16 @@ class PackedElements {
   /// Throws std::bad_alloc.
   PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm);
 
-  /// The program's own memory where that is flat; elsewhere a buffer that pack() fills and unpack() empties.
+  /// Returns the program's own memory if it is flat; otherwise a buffer that pack() fills and unpack()
+  /// empties.
   [[nodiscard]] std::byte* data() const {
     return is_flat_ ? static_cast<std::byte*>(users_) : packed_.data();
   }
   [[nodiscard]] std::size_t bytes() const { return count_ * element_bytes_; }
   [[nodiscard]] bool is_packed() const { return !is_flat_; }
 
-  /// For `count` elements from `first` on. Return an MPI error code; do nothing where nothing is packed.
+  /// For `count` elements from `first` on. Both return an MPI error code, and do nothing if nothing is
+  /// packed.
   int pack(std::size_t first, std::size_t count);
   int unpack();
 
@@ -45,8 +47,9 @@ class PackedElements {
   [[nodiscard]] std::byte* packed_element(std::size_t index) const {
     return packed_.data() + index * element_bytes_;
   }
-  /// Calls some(first, count, bytes) for so many elements at once as MPI's int counts bytes of; or, where
-  /// that cannot be, exchange(index, type) for each element, with a type of its bytes.
+  /// Calls some(first, count, bytes) for as many elements at once as MPI's int can count the bytes of. If
+  /// one element is too large for that, calls exchange(index, type) for each element, with a type of its
+  /// bytes.
   template <typename Some, typename Exchange>
   int each_some(std::size_t first, std::size_t count, Some some, Exchange exchange);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which predefined datatypes and operations there are, and which kernel serves each pair.
+// The predefined datatypes and operations, and the kernel of each pair.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct PredefinedOp {
   Op op;
 };
 
-/// Predefined handles by value: open addressing, so that a look-up takes a few nanoseconds.
+/// Predefined handles by value, with open addressing, so that a look-up takes a few nanoseconds.
 class HandleTable {
  public:
   void insert(const Predefined& entry) {
@@ -48,7 +48,7 @@ class HandleTable {
 
  private:
   static std::size_t hash(MPI_Datatype handle) {
-    // Open MPI's handles are addresses of large objects, MPICH's small numbers with flags above.
+    // Open MPI's handles are addresses of large objects, MPICH's are small numbers with flags above.
     const auto value =
         static_cast<std::uint64_t>((std::uintptr_t)handle);  // NOLINT: int in one ABI, pointer in another
     return (value * 0x9E3779B97F4A7C15ULL) >> 56;
@@ -85,7 +85,7 @@ void add(MPI_Datatype handle, Class kind, Type type = Type::u8) {
   if (mpi.Type_size(handle, &size) != MPI_SUCCESS || size <= 0) return;
   const auto bytes = static_cast<std::size_t>(size);
   const bool has_kernel = kind != Class::pair && kind != Class::other;
-  // A library may give a name of the standard another size than the C type that the kernel is for.
+  // A library may give a name of the standard another size than the C type of the kernel.
   if (has_kernel && kernels::size_of(type) != bytes) kind = Class::other;
   datatypes().insert({handle, kind, type, bytes});
 }
@@ -119,8 +119,8 @@ bool defined(Op op, Class kind) {
 }
 
 #ifdef STRETTO_ABI_MPICH
-/// MPICH writes into a handle what it is a handle of: so one that was freed or never made can be told,
-/// mostly, without asking the library, which would raise an error of another call than the user's.
+/// MPICH's handles contain what they are handles of. So most handles that were freed or never made are
+/// recognized without a call to the library, which would raise an error of another call than the user's.
 constexpr unsigned mpich_op = 0x6;
 constexpr unsigned mpich_datatype = 0x3;
 bool is_user_handle(int handle, unsigned object) {
@@ -180,7 +180,7 @@ void load_predefined_handles() {
                               MPI_LONG_DOUBLE_INT, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER}) {
     add(handle, Class::pair);
   }
-  // Fortran's LOGICAL has compilers' own values for .TRUE., so the library reduces it; the others are no
+  // The values of Fortran's LOGICAL depend on the compiler, so the library reduces it. The others are no
   // numbers.
   for (MPI_Datatype handle : {MPI_LOGICAL, MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_PACKED})
     add(handle, Class::other);

@@ -13,10 +13,12 @@ constexpr std::size_t round_up(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// A persistent call of more messages than this posts them anew: a library's request takes some 500 bytes.
+/// A persistent call of more messages than this posts them anew each time: a request of the library takes
+/// some 500 bytes.
 constexpr std::size_t most_kept_requests = 8192;
-/// Nor are shorter messages kept: Open MPI sends a new one of these at once, without making a request, in
-/// half the time that it takes to start a kept one; on MPICH there is no difference. (Two ranks on one node.)
+/// Requests of shorter messages are not kept either. Open MPI sends a new short message at once, without
+/// making a request, in half the time that starting a kept one takes. On MPICH there is no difference. (Two
+/// ranks on one node.)
 constexpr std::size_t least_kept_bytes = 512;
 
 int class_of(int code) {
@@ -137,7 +139,7 @@ void ScheduleExecution::reserve_memory() {
       flight.scratch = PooledBuffer(bytes_for(scratch, schedule_.scratch_shape().size()));
     }
   }
-  // A reduce-scatter in place leaves its result at the beginning of the input, which other segments still
+  // A reduce-scatter in place puts its result at the beginning of the input, which other segments still
   // read.
   const std::size_t result = call_.output_holds.count;
   output_ = nullptr;
@@ -164,11 +166,11 @@ void ScheduleExecution::release_memory() {
   apart_ = {};
 }
 
-/// What the recv_reduce actions of a round take in at most.
+/// Returns the most that the recv_reduce actions of a round receive.
 std::size_t ScheduleExecution::landing_elements(const BlockCut& longest) const {
   const auto blocks = static_cast<std::size_t>(schedule_.most_landing_blocks());
   if (call_.borders.empty() || blocks == 0) return blocks * longest.run(0).count;
-  // The caller's blocks may be of any length: a bound by the longest could be p times too large.
+  // The caller's blocks may have any length: a bound from the longest one could be p times too large.
   const auto length = [&](const Slice& slice, int index) {
     const int block = slice.first + index;
     const bool own = slice.buffer != Buffer::scratch;
@@ -206,8 +208,8 @@ void ScheduleExecution::place_scratch(Flight& flight) {
   flight.scratch_offsets.back() = offset;
 }
 
-/// Takes a flight as far as it gets without waiting: through the rounds of its segment, and into its next
-/// segments.
+/// Advances a flight as far as possible without waiting: through the rounds of its segment, and into its
+/// next segments.
 void ScheduleExecution::walk(Flight& flight) {
   for (;;) {
     if (flight.round == schedule_.rounds()) {
@@ -234,7 +236,7 @@ void ScheduleExecution::post_round(Flight& flight) {
   const auto round = schedule_.round(flight.round);
   flight.posted = 0;
   flight.landing_used = 0;
-  // Receives first, so that no message of this rank's partners finds nothing posted because of its own sends.
+  // Receives first, so that messages of this rank's partners find them posted before its own sends.
   for (std::size_t i = 0; i < round.size(); ++i) {
     if (round[i].receives()) post(flight, round[i], i);
   }
@@ -251,7 +253,7 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
 
   Transfer& transfer = transfers_[flight.first_slot + slot];
   transfer = {.action = &action, .count = count};
-  // A receive that is too short for its message ends all the same, and so does the send.
+  // A receive that is too short for its message completes anyway, and so does the send.
   const bool is_empty = sends ? has_failed() : !has_memory_;
   void* buffer = nullptr;
   if (is_empty) {
@@ -276,7 +278,7 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
     code = post_kept(posting, sends, transfer.kept, &request);
   }
   if (code != MPI_SUCCESS) {
-    // The partner's message still needs one of ours.
+    // The partner still needs a message of this rank.
     check(code);
     transfer.kept = nullptr;
     posting.buffer = nullptr;
@@ -328,12 +330,12 @@ bool ScheduleExecution::progress() {
     const Transfer& transfer = transfers_[slot];
     if (tells_errors && status.MPI_ERROR != MPI_SUCCESS) {
       check(status.MPI_ERROR);
-      // Open MPI frees one that failed.
+      // Open MPI frees a request that failed.
       if (transfer.kept != nullptr && requests_[slot] == mpi.request_null) *transfer.kept = mpi.request_null;
     } else if (transfer.action->receives()) {
       check_length(transfer, status);
     }
-    requests_[slot] = mpi.request_null;  // a kept one stays as it is
+    requests_[slot] = mpi.request_null;  // a kept request stays
     finish(flights_[slot / width_], transfer);
   }
   if (ended()) end();
@@ -355,7 +357,7 @@ std::vector<SegmentState> ScheduleExecution::segment_states() const {
   return all;
 }
 
-/// What is too long is the library's to tell.
+/// The library reports messages that are too long.
 void ScheduleExecution::check_length(const Transfer& transfer, const MPI_Status& status) {
   if (has_failed()) return;
   int arrived = 0;
@@ -404,7 +406,7 @@ std::byte* ScheduleExecution::address(const Flight& flight, const Slice& slice) 
   const bool is_output = slice.buffer == Buffer::output;
   const std::size_t held = (is_output ? call_.output_holds : call_.input_holds).first;
   const std::size_t element_number = flight.blocks.run(first).first - held;
-  // Nothing is ever written to the input (proven), so that one function may serve both.
+  // Schedules never write to the input (proven), so one function can serve both.
   auto* base = static_cast<std::byte*>(is_output ? call_.output : const_cast<void*>(call_.input));
   return base + static_cast<std::ptrdiff_t>(element_number) * element.extent;
 }

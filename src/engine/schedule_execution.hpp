@@ -13,36 +13,35 @@
 
 namespace stretto {
 
-/// The ranks of a collective, as ranks of the communicator over which its messages travel; nullptr: as they
-/// are.
+/// The ranks of a collective, as ranks of the communicator of its messages; nullptr: both are the same.
 using Peers = std::shared_ptr<const std::vector<int>>;
 
 /// What an execution keeps from one call to the next.
 enum class Keep : std::uint8_t {
   nothing,   // calls differ
-  requests,  // all calls are one (a persistent collective): memory, and a request for every message
+  requests,  // all calls are the same (a persistent collective): memory, and a request for every message
 };
 
-/// Runs a schedule on MPI point-to-point: k segments, of which a window is in flight, each a walk through the
-/// same schedule over other elements and under a tag of its own. It is event-driven: whatever arrives is
-/// reduced and passed on at once, so that the gaps of one segment are filled by the others. Made once for a
-/// communicator and a schedule, started any number of times; a start after the first of its size allocates
-/// nothing.
+/// Runs a schedule on MPI point-to-point: k segments, of which a window is in flight. Each segment is a
+/// walk through the same schedule with other elements and another tag. It is event-driven: what arrives is
+/// reduced and passed on at once, so the gaps of one segment are filled by the others. It is made once for
+/// a communicator and a schedule, and started any number of times. Only the first start of a size
+/// allocates.
 ///
-/// A rank on which something fails walks on through its schedule, so that its partners get as many messages
-/// as they wait for and can send theirs. What it sends from then on has no elements, which no other message
-/// has: whoever gets such a one, or one that is too short, has failed as well. (The ranks of an erroneous
-/// call may have messages of different lengths. Where they cut them into different numbers of messages, some
-/// may still wait for ever.)
+/// If something fails on a rank, it goes on through its schedule, so that its partners get the messages
+/// that they wait for and can send theirs. What it sends from then on has no elements, which no other
+/// message has. A rank that gets such a message, or one that is too short, has failed as well. (The ranks
+/// of an erroneous call may have messages of different lengths. If they cut them into different numbers of
+/// messages, some may still wait for ever.)
 class ScheduleExecution final : public Execution {
  public:
   /// `comm` is Stretto's own and returns errors. A schedule that sends runs of the caller's blocks must not
-  /// be cut: `pipelining` says nothing then.
+  /// be cut: `pipelining` is empty then.
   ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule, const Pipelining& pipelining,
                     Keep keep = Keep::nothing);
   ~ScheduleExecution() override;
 
-  /// One for each segment in flight.
+  /// Returns one for each segment in flight.
   [[nodiscard]] std::size_t tags(const Call& call) const override;
   void start(const Call& call, int first_tag) override;
   void start_failed(const Call& call, int first_tag, int error) override;
@@ -52,22 +51,22 @@ class ScheduleExecution final : public Execution {
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 
  private:
-  /// What MPI is told of a communication.
+  /// The arguments of a communication for MPI.
   struct Posting {
     void* buffer;
     int count;
     int peer;
     int tag;
   };
-  /// A communication that is posted.
+  /// A communication that was posted.
   struct Transfer {
     const Action* action = nullptr;
     std::byte* landing = nullptr;  // of a recv_reduce
     std::size_t count = 0;
-    MPI_Request* kept = nullptr;  // if it is one of these
+    MPI_Request* kept = nullptr;  // if it is a kept one
   };
-  /// A place for one segment in flight. Flight f of w carries the segments f, f + w, f + 2w, … one after the
-  /// other, so its tag serves them all: messages of one pair and tag match in order.
+  /// Carries one segment at a time. Flight f of w carries the segments f, f + w, f + 2w, … one after the
+  /// other, so they share its tag: messages of one pair and tag match in order.
   struct Flight {
     std::size_t index = 0;
     std::size_t first_slot = 0;  // of its width_ requests and transfers
@@ -75,7 +74,7 @@ class ScheduleExecution final : public Execution {
     BlockCut blocks;
     std::vector<std::size_t> scratch_offsets;  // in elements; one more for the end
     int round = 0;
-    std::size_t posted = 0;  // transfers of the round that have not ended
+    std::size_t posted = 0;  // transfers of the round that have not completed
     PooledBuffer scratch;
     PooledBuffer landing;
     std::size_t landing_used = 0;
@@ -114,22 +113,22 @@ class ScheduleExecution final : public Execution {
   Schedule schedule_;
   Pipelining pipelining_;
   Keep keep_;
-  std::size_t width_;  // transfers of a flight at most
+  std::size_t width_;  // most transfers of a flight
 
   Call call_;
-  void* output_ = nullptr;  // as the program gave it, if the result is made apart from it
+  void* output_ = nullptr;  // as the program gave it, if the result is made in another place
   PooledBuffer apart_;
   int first_tag_ = 0;
-  bool has_memory_ = true;  // false: of a call that failed before it began, nothing is read or written
+  bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t busy_flights_ = 0;
 
   std::vector<Flight> flights_;
-  std::vector<MPI_Request> requests_;  // width_ of each flight
+  std::vector<MPI_Request> requests_;  // width_ per flight
   std::vector<Transfer> transfers_;    // beside requests_
   std::vector<int> completed_;
-  std::vector<MPI_Status> statuses_;  // beside completed_
+  std::vector<MPI_Status> statuses_;  // parallel to completed_
   std::vector<MPI_Request> kept_;     // of each segment and action, to be started again and again
 };
 

@@ -11,10 +11,10 @@
 
 namespace stretto {
 
-/// The thread that makes progress where no thread of the program does, by the rules of HelperRules.
+/// The thread that makes progress when no thread of the program does, by the rules of HelperRules.
 class Helper {
  public:
-  /// One look at the outstanding operations; `must_help`: a thread is blocked, so all of them matter.
+  /// Polls the outstanding operations once. `must_help`: a thread is blocked, so all of them matter.
   using Poll = std::function<HelperRules::Found(bool must_help)>;
 
   Helper(const ProgressCounts& counts, Poll poll) : counts_(counts), poll_(std::move(poll)) {}
@@ -22,23 +22,23 @@ class Helper {
   Helper& operator=(const Helper&) = delete;
   ~Helper() { stop(); }
 
-  /// An operation has been started, and counted: wakes the thread if it is dormant. `at_once`: also if it
-  /// rests. Throws std::system_error if there can be no thread.
+  /// To be called when an operation has been started and counted. Wakes the thread if it is dormant; with
+  /// `at_once` also from a nap. Throws std::system_error if no thread can be started.
   void notice(bool at_once);
 
-  /// A thread is blocked: wakes it.
+  /// Wakes the thread, because another one is blocked.
   void call();
 
-  /// Returns when no look is under way that began before something changed that looks depend on.
+  /// Returns when no poll is running that began before a change of what polls depend on.
   void wait_for_end_of_poll() const;
 
-  /// Ends the thread; the next operation starts it again.
+  /// Ends the thread. The next operation starts it again.
   void stop();
 
  private:
   void call(std::unique_lock<std::mutex>& lock);
   void run();
-  /// Whether it was called meanwhile.
+  /// Returns whether it was called meanwhile.
   bool sleep(HelperRules::Time time);
   void sleep_until_called();
 

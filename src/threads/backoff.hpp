@@ -9,16 +9,18 @@
 
 namespace stretto {
 
-/// How to wait while nothing arrives. A few fruitless looks are answered at once, since a message on its way
-/// takes microseconds; after that each one yields the processor. When ranks outnumber cores, the rank that we
-/// wait for may need this very core, and spinning costs several-fold; when they don't, a yield returns within
-/// a microsecond. One that takes longer says that somebody computes on this core: from then on until the wait
-/// is over the thread asks for short slices, and yields after each look: what it does in its slices is taken
-/// from that computation (4 % of a step that is all computation, with eight looks in each). (Rejected:
-/// sleeping, whose wake-up of 50 µs and more empties the links, and which is no sooner given the processor
-/// beside a computation; sleeping until a socket has something new, which is not faster and sees no shared
-/// memory; blocking in MPI_Wait, which spins inside MPICH and cannot watch several segments at once.
-/// docs/notebook.md has figures.)
+/// How to wait while nothing arrives. The first few polls without success are repeated at once, since a
+/// message in flight takes microseconds. After that, each one yields the processor. If ranks outnumber
+/// cores, the rank that this one waits for may need this core, and spinning costs several-fold. Otherwise a
+/// yield returns within a microsecond. A yield that takes longer shows that another thread computes on this
+/// core. Then the thread asks for short slices until the wait is over, and yields after each poll, because
+/// its slices are taken from that computation (4 % of a step that is all computation, with eight polls in
+/// each).
+///
+/// Rejected: sleeping, whose wake-up of 50 µs and more leaves the links idle, and which does not get the
+/// processor sooner beside a computation; sleeping until a socket has data, which is not faster and does
+/// not see shared memory; blocking in MPI_Wait, which spins inside MPICH and cannot watch several segments
+/// at once. docs/notebook.md has figures.
 class Backoff {
  public:
   Backoff() = default;
@@ -49,7 +51,7 @@ class Backoff {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr int looks_before_yield = 8;
-  /// Where nobody else wants the core it takes less than one.
+  /// If no other thread wants the core, a yield takes less than 1 µs.
   static constexpr std::chrono::microseconds longest_free_yield{20};
 
   int looks_ = 0;

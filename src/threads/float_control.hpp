@@ -8,9 +8,9 @@
 
 namespace stretto {
 
-/// How a thread rounds, and what it does with subnormal numbers (FTZ, DAZ). A program may set that at any
-/// time, for its own thread; a thread that reduces in its place must do as it does, or ranks get different
-/// bits. Traps stay as they are: a signal in another thread would be none that the program can handle.
+/// How a thread rounds and treats subnormal numbers (FTZ, DAZ). A program may set this for its threads at
+/// any time. A thread that reduces in the place of another one must use the same settings, or ranks get
+/// different bits. Traps are not changed: the program could not handle a signal in another thread.
 struct FloatControl {
   std::uint32_t vector = 0;  // of MXCSR, or FPCR
   std::uint16_t x87 = 0;     // of the control word: long double
@@ -55,7 +55,7 @@ struct FloatControl {
   static constexpr std::uint16_t x87_mask = 0x0F00;  // rounding, precision
 };
 
-/// For as long as this lives, its thread calculates as another one did.
+/// While it lives, its thread uses the settings of another one.
 class ScopedFloatControl {
  public:
   explicit ScopedFloatControl(const FloatControl& other)

@@ -28,7 +28,7 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-/// Only what is used of it takes memory.
+/// Only the part of it that is used takes memory.
 std::size_t stack_bytes() {
   constexpr std::size_t usual = std::size_t{8} << 20;
   constexpr std::size_t of_unlimited = std::size_t{256} << 20;
@@ -47,7 +47,7 @@ void* run_body(void* argument) {
 }  // namespace
 
 void HelperThread::start(const char* name, std::function<void()> body) {
-  const SignalsBlocked blocked;  // a new thread inherits that
+  const SignalsBlocked blocked;  // a new thread inherits the mask
   auto its_body = std::make_unique<std::function<void()>>(std::move(body));
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

@@ -7,8 +7,9 @@
 
 namespace stretto {
 
-/// A thread of Stretto's. It handles none of the program's signals, and its stack is as large as the main
-/// thread's may become: an MPI library may run a function of the program's in any thread that is in MPI.
+/// A thread of Stretto. It handles none of the program's signals. Its stack is as large as the main
+/// thread's may become, because an MPI library may run a function of the program in any thread that is in
+/// MPI.
 class HelperThread {
  public:
   HelperThread() = default;

@@ -3,8 +3,8 @@
 
 namespace stretto {
 
-/// For static objects that are never destroyed: MPI_Finalize and our threads may come after the destructors
-/// of static objects.
+/// Makes static objects that are never destroyed: MPI_Finalize and Stretto's threads may run after the
+/// destructors of static objects.
 template <typename T>
 T& make_immortal() {
   return *new T;

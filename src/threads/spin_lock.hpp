@@ -7,8 +7,8 @@
 
 namespace stretto {
 
-/// A mutex for what lasts nanoseconds. Uncontended it costs half of a std::mutex, and a small collective
-/// takes several; whoever finds it taken yields the processor, which its holder may need.
+/// A mutex for sections of nanoseconds. Uncontended it costs half of a std::mutex, and a small collective
+/// takes several. A thread that finds it taken yields the processor, which the holder may need.
 class SpinLock {
  public:
   void lock() {

@@ -10,17 +10,17 @@
 namespace stretto {
 namespace {
 
-/// The shortest that Linux takes.
+/// The shortest slice that Linux accepts.
 constexpr std::uint64_t shortest_slice = 100'000;  // ns
 
-/// struct sched_attr of linux/sched/types.h, which older headers lack, as its first version has it.
+/// The first version of struct sched_attr of linux/sched/types.h, which older headers lack.
 struct Attributes {
   std::uint32_t size = sizeof(Attributes);
   std::uint32_t policy = 0;
   std::uint64_t flags = 0;
   std::int32_t nice = 0;
   std::uint32_t priority = 0;
-  std::uint64_t runtime = 0;  // the slice of a thread that is not a real-time one
+  std::uint64_t runtime = 0;  // the slice, for threads without a real-time policy
   std::uint64_t deadline = 0;
   std::uint64_t period = 0;
 };
@@ -28,7 +28,7 @@ struct Attributes {
 thread_local std::uint64_t usual_slice = 0;  // when `is_short`
 thread_local bool is_short = false;
 
-/// Returns the slice that it had. All else stays as it is.
+/// Returns the slice that the thread had. All other attributes stay.
 std::uint64_t set_slice(std::uint64_t slice) {
   Attributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return 0;

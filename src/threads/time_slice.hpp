@@ -3,17 +3,17 @@
 
 namespace stretto {
 
-/// Asks the kernel to give this thread the processor in short slices, and therefore soon: it gets no more
-/// time than before. A collective goes on when a thread looks at it, a moment after each message; where
-/// computing threads share its core, a waiting thread with the usual slice of some milliseconds gets one look
-/// for each of theirs, and a yield of the processor gives away a whole one. (Linux 6.12 and newer; others
-/// take no notice. A process may do that to its own threads.)
+/// Asks the kernel to give this thread the processor in short slices, and therefore soon. It gets no more
+/// time than before. A collective goes on when a thread polls it, a moment after each message. If computing
+/// threads share its core, a waiting thread with the usual slice of some milliseconds polls once for each
+/// of their slices, and yielding the processor gives away a whole slice. (Linux 6.12 and newer; older
+/// kernels ignore it. A process may do this to its own threads.)
 void ask_for_short_slices();
 
-/// Whether this thread has asked.
+/// Whether this thread has short slices.
 bool has_short_slices();
 
-/// As it was before the thread asked.
+/// Restores the slices from before.
 void ask_for_usual_slices();
 
 namespace detail {
@@ -21,9 +21,9 @@ inline thread_local bool is_noted __attribute__((tls_model("initial-exec"))) = f
 void note_thread(bool wanted);
 }  // namespace detail
 
-/// A thread that makes collective calls and is not the one that the program began with is there to
-/// communicate, as Horovod's is: it has short slices in calls for which they are `wanted`. A nanosecond if
-/// nothing changes.
+/// Gives a communication thread short slices in calls for which they are `wanted`. A thread is one if it
+/// makes collective calls and is not the main thread, as Horovod's is. Takes a nanosecond if nothing
+/// changes.
 inline void mark_communication_thread(bool wanted) {
   if (wanted != detail::is_noted) detail::note_thread(wanted);
 }

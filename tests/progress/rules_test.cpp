@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of progress as a state machine, in random sequences of events and virtual time; and the helper
-// thread that follows them, in real threads with a look that the test watches.
+// thread that follows them, in real threads with a poll that the test watches.
 #include "progress/rules.hpp"
 
 #include <gtest/gtest.h>
@@ -82,19 +82,19 @@ class Simulation {
   void turn() {
     const unsigned stand_ins = std::exchange(seen_stand_ins_, state_.stand_ins);
     const bool stands_aside = stand_ins != state_.stand_ins && state_.blocked == 0;
-    const bool looks = rules_.must_poll(state_);
-    if (looks) {
+    const bool polls = rules_.must_poll(state_);
+    if (polls) {
       EXPECT_GT(state_.outstanding, 0U);
       EXPECT_EQ(state_.polling, 0);
       EXPECT_TRUE(!state_.is_guarded || state_.blocked > 0);
       EXPECT_FALSE(stands_aside);
-      looked_at_ = now_;
+      polled_at_ = now_;
     } else {
       EXPECT_TRUE(state_.outstanding == 0 || state_.polling > 0 || stands_aside ||
                   (state_.is_guarded && state_.blocked == 0));
     }
     Found found = Found::not_needed;
-    if (looks)
+    if (polls)
       found = pick(4) == 0 ? Found::something : state_.blocked > 0 ? Found::nothing : Found::not_needed;
     const auto rest = rules_.after(found);
     if (!rest) {
@@ -105,7 +105,7 @@ class Simulation {
       EXPECT_GE(*rest, HelperRules::shortest_nap);
       EXPECT_LE(*rest, HelperRules::longest_nap);
     }
-    if (stands_aside_last_ && !looks) changed_at_ = now_;
+    if (stands_aside_last_ && !polls) changed_at_ = now_;
     stands_aside_last_ = stands_aside;
     wakes_at_ = rest ? std::optional(now_ + *rest) : std::nullopt;
   }
@@ -116,8 +116,8 @@ class Simulation {
     ASSERT_TRUE(wakes_at_.has_value()) << "nobody wakes it, though something is outstanding";
     const bool is_needed = state_.polling == 0 && (state_.blocked > 0 || !state_.is_guarded);
     if (!is_needed || stands_aside_last_) return;
-    const Time since = now_ - std::max(looked_at_, changed_at_);
-    EXPECT_LE(since, HelperRules::tick) << "a look is late";
+    const Time since = now_ - std::max(polled_at_, changed_at_);
+    EXPECT_LE(since, HelperRules::tick) << "a poll is late";
     EXPECT_LE(*wakes_at_ - now_, HelperRules::tick);
   }
 
@@ -126,8 +126,8 @@ class Simulation {
   HelperRules rules_;
   Time now_{0};
   std::optional<Time> wakes_at_ = Time{0};
-  Time looked_at_{0};
-  Time changed_at_{0};  // of what may let it look later than before
+  Time polled_at_{0};
+  Time changed_at_{0};  // of what may let it poll later than before
   unsigned seen_stand_ins_ = 0;
   bool stands_aside_last_ = false;
 };
@@ -166,10 +166,10 @@ TEST(HelperRules, DormantOnlyAfterSomeTicks) {
   EXPECT_EQ(rules.after(Found::not_needed), HelperRules::tick);
 }
 
-/// A process of which operations end by the helper's looks alone.
+/// A process of which operations end by the helper's polls alone.
 class Process {
  public:
-  Process() : helper_(counts_, [this](bool must_help) { return look(must_help); }) {}
+  Process() : helper_(counts_, [this](bool must_help) { return poll(must_help); }) {}
 
   void start() {
     {
@@ -189,21 +189,21 @@ class Process {
   void wait_until_none() const {
     const auto limit = std::chrono::steady_clock::now() + 60s;
     while (counts_.any_outstanding() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
-    ASSERT_FALSE(counts_.any_outstanding()) << "no look came";
+    ASSERT_FALSE(counts_.any_outstanding()) << "no poll came";
   }
   void guard() {
     counts_.guard();
     helper_.wait_for_end_of_poll();
-    may_look_unblocked_ = false;
+    may_poll_unblocked_ = false;
   }
-  [[nodiscard]] bool looked_wrongly() const { return looked_wrongly_; }
+  [[nodiscard]] bool polled_wrongly() const { return polled_wrongly_; }
 
  private:
   Found poll(bool must_help) {
-    if (!must_help && !may_look_unblocked_) looked_wrongly_ = true;
+    if (!must_help && !may_poll_unblocked_) polled_wrongly_ = true;
     const std::lock_guard guard(mutex_);
     if (outstanding_ == 0) return Found::not_needed;
-    if (++looks_ % 3 != 0) return must_help ? Found::nothing : Found::not_needed;
+    if (++polls_ % 3 != 0) return must_help ? Found::nothing : Found::not_needed;
     counts_.set_outstanding(--outstanding_);
     return Found::something;
   }
@@ -211,9 +211,9 @@ class Process {
   std::mutex mutex_;
   ProgressCounts counts_;
   std::size_t outstanding_ = 0;
-  unsigned looks_ = 0;
-  std::atomic<bool> may_look_unblocked_{true};
-  std::atomic<bool> looked_wrongly_{false};
+  unsigned polls_ = 0;
+  std::atomic<bool> may_poll_unblocked_{true};
+  std::atomic<bool> polled_wrongly_{false};
   Helper helper_;
 };
 
@@ -244,7 +244,7 @@ TEST(Helper, GuardedItActsOnlyForBlockedThreads) {
     std::this_thread::sleep_for(Time(random() % 1500));
     process.be_blocked();
   }
-  EXPECT_FALSE(process.looked_wrongly());
+  EXPECT_FALSE(process.polled_wrongly());
 }
 
 /// A thread that was blocked before anything was outstanding is helped, too.
@@ -253,14 +253,14 @@ TEST(Helper, GuardedItHelpsWhoCameEarlier) {
   process.guard();
   process.start();
   process.be_blocked();
-  EXPECT_FALSE(process.looked_wrongly());
+  EXPECT_FALSE(process.polled_wrongly());
 }
 
 TEST(Helper, StopsAndStartsAgain) {
   ProgressCounts counts;
-  std::atomic<int> looks{0};
+  std::atomic<int> polls{0};
   Helper helper(counts, [&](bool) {
-    if (++looks % 5 == 0) counts.set_outstanding(0);
+    if (++polls % 5 == 0) counts.set_outstanding(0);
     return Found::not_needed;
   });
   for (int turn = 0; turn < 20; ++turn) {
@@ -269,7 +269,7 @@ TEST(Helper, StopsAndStartsAgain) {
     while (counts.any_outstanding()) std::this_thread::yield();
     helper.stop();
   }
-  EXPECT_GE(looks, 100);
+  EXPECT_GE(polls, 100);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int passes = 2;
 
-/// Tells how far it is, by time.
+/// Reports the progress, by time.
 class Progress {
  public:
   explicit Progress(double total) : total_(total) {}
@@ -28,7 +28,7 @@ class Progress {
     seconds_ = seconds;
     begin_ = PMPI_Wtime();
   }
-  /// No oftener than twice a second: to pass it on takes the launcher some time of a core.
+  /// Reports at most twice a second: forwarding the line takes the launcher some time of a core.
   void report() {
     const double now = PMPI_Wtime();
     if (now - last_ < 0.5) return;
@@ -44,7 +44,7 @@ class Progress {
   double last_ = 0;
 };
 
-/// In the order in which one needs what another has found.
+/// Each phase comes after those whose findings it needs.
 std::vector<std::unique_ptr<Phase>> list_phases(Site& site, const Phase::OnProgress& on_progress) {
   std::vector<std::unique_ptr<Phase>> phases;
   for (std::size_t level = 0; level < site.levels.size(); ++level) {
@@ -93,7 +93,7 @@ void calibrate(const Options& options, const Placement& placement) {
   const std::vector<std::unique_ptr<Phase>> phases = list_phases(site, on_progress);
   double weights = 0;
   for (const auto& phase : phases) weights += phase->weight();
-  // Each phase takes some samples in any event: below a second or two that is all that there is.
+  // Each phase takes some samples in any case. Below a second or two there is time for nothing else.
   constexpr double least = 2;
   if (total < least) {
     throw std::invalid_argument(write_seconds(options.calibrate_seconds) +

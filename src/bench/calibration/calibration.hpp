@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what the models know of a cluster (docs/formats.md, a machine), for `stretto calibrate` to fit.
+// Measures what the models know of a cluster (docs/formats.md, machine files). `stretto calibrate` fits the
+// models to it.
 #pragma once
 
 #include "bench/cases/options.hpp"

@@ -89,7 +89,7 @@ std::size_t Role::output_count() const noexcept {
 }
 
 bool Role::ranks_run_ahead() const noexcept {
-  // Who gets nothing need not wait for anybody.
+  // A rank that receives nothing need not wait for any other.
   return has_root(collective) ||
          (collective == Collective::reduce_scatter && count < static_cast<std::size_t>(ranks));
 }

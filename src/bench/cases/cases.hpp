@@ -10,20 +10,20 @@
 
 namespace stretto::bench {
 
-/// One message size, in place or not. The message is the whole vector: a reduce_scatter's input on a rank,
-/// an allgather's output.
+/// One message size, in place or not. The message is the whole vector: the input of a reduce_scatter on a
+/// rank, the output of an allgather.
 struct Case {
   std::size_t count;
   std::size_t bytes;
   bool in_place;
 };
 
-/// The cases that the options name. Sizes are cut to whole elements, at least one, and where all ranks have
-/// blocks of one length, to one that they can share; the same for each part of a mock-up. What is then the
-/// same stays once.
+/// Returns the cases that the options name. Sizes are rounded down to whole elements, at least one. If all
+/// ranks have blocks of one length, they are rounded to a size that the ranks can share; the same for each
+/// part of a mock-up. Equal cases are listed once.
 std::vector<Case> list_cases(const Options& options, const Element& element, int ranks);
 
-/// What a case is for one rank.
+/// A case as one rank sees it.
 struct Role {
   Collective collective;
   std::size_t count;
@@ -33,15 +33,15 @@ struct Role {
   int ranks;
 
   bool is_root() const noexcept { return rank == root; }
-  /// This rank's call gives MPI_IN_PLACE: in a reduce only the root may.
+  /// Whether this rank's call passes MPI_IN_PLACE: in a reduce only the root may.
   bool calls_in_place() const noexcept;
-  /// A rank's block of whatever has blocks: equal, the remainder to the first ranks.
+  /// A rank's block, where ranks have blocks: equal ones, with the remainder to the first ranks.
   std::size_t block_begin(int of_rank) const noexcept;
   std::size_t block_count(int of_rank) const noexcept;
-  /// Elements of the two buffers.
+  /// Returns the elements of the two buffers.
   std::size_t input_count() const noexcept;
   std::size_t output_count() const noexcept;
-  /// A rank may end its call before others began theirs, as a broadcasting root does.
+  /// Whether a rank may end its call before others have begun theirs, as a broadcasting root does.
   bool ranks_run_ahead() const noexcept;
 };
 

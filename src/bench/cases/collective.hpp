@@ -10,8 +10,8 @@
 
 namespace stretto::bench {
 
-/// The calls of MPI that can be measured. Stretto has no algorithms for those from scatter on: they are parts
-/// of mock-ups (mockup.hpp) only.
+/// The calls of MPI that can be measured. Stretto has no algorithms for those from scatter on: they are
+/// only parts of mock-ups (mockup.hpp).
 enum class Collective : std::uint8_t {
   allreduce,
   bcast,
@@ -25,8 +25,8 @@ enum class Collective : std::uint8_t {
   alltoall
 };
 
-/// How a program makes such a call: all at once, start and MPI_Wait, or MPI_Start and MPI_Wait on a request
-/// that it made before.
+/// How a program makes such a call: in one step, by a start and MPI_Wait, or by MPI_Start and MPI_Wait on a
+/// persistent request.
 enum class Form : std::uint8_t { blocking, non_blocking, persistent };
 
 constexpr std::array<std::string_view, 3> form_names{"blocking", "non-blocking", "persistent"};
@@ -44,7 +44,7 @@ constexpr std::optional<Form> find_form(std::string_view name) {
 struct CollectiveName {
   Collective collective;
   std::string_view name;
-  std::string_view algorithms;  // the collective whose algorithms carry it out; empty: the library's only
+  std::string_view algorithms;  // the collective whose algorithms carry it out; empty: only the library's
 };
 
 constexpr std::array<CollectiveName, 10> collective_names{{
@@ -83,7 +83,7 @@ constexpr bool has_root(Collective collective) {
   }
 }
 
-/// All ranks have blocks of one length, so that a message is a multiple of the number of ranks.
+/// Whether all ranks have blocks of one length, so that a message is a multiple of the number of ranks.
 constexpr bool has_equal_blocks(Collective collective) {
   switch (collective) {
     case Collective::reduce_scatter_block:

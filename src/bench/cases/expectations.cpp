@@ -6,8 +6,8 @@
 namespace stretto::bench {
 namespace {
 
-/// A rank's own data, where its call takes them from. A block that is gathered starts with the first element
-/// of its rank's pattern, so that no two blocks are alike.
+/// A rank's own data at the place where its call reads them. A gathered block starts with the first element
+/// of its rank's pattern, so that no two blocks are equal.
 Piece given(const Role& role, std::uint64_t generation) {
   const Content mine = Content::input(role.rank, generation);
   if (!role.calls_in_place()) return {0, role.input_count(), mine};
@@ -49,7 +49,7 @@ std::vector<Piece> result(const Role& role, std::uint64_t generation) {
     case Collective::scatterv:
       return {{0, block_count, Content::input(role.root, generation).from(block_begin)}};
     case Collective::alltoall:
-      // From each rank the block that is this one's.
+      // This rank's block of each rank's data.
       pieces = gathered(role, generation);
       for (Piece& piece : pieces) piece.content = piece.content.from(block_begin);
       break;
@@ -57,7 +57,7 @@ std::vector<Piece> result(const Role& role, std::uint64_t generation) {
   return pieces;
 }
 
-/// Whether the elements [first, last) of the buffer hold what the pieces say of them.
+/// Returns whether the elements [first, last) of the buffer hold what the pieces say.
 bool range_holds(const Pattern& pattern, const std::vector<Piece>& pieces, const std::byte* buffer,
                  std::size_t first, std::size_t last) {
   return std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
@@ -96,7 +96,7 @@ bool hold_sampled(const Pattern& pattern, const std::vector<Piece>& pieces, cons
   constexpr std::size_t width = 64;
   if (count <= windows * width) return hold(pattern, pieces, buffer);
   const std::size_t stride = (count - width) / (windows - 1);
-  // The windows at the ends stay where they are; those between move with the generation.
+  // The windows at the ends are fixed. Those between move with the generation.
   const std::size_t shift = generation * 7919 % stride;
   bool holds = range_holds(pattern, pieces, buffer, 0, width) &&
                range_holds(pattern, pieces, buffer, count - width, count);

@@ -17,20 +17,20 @@ struct Piece {
   Content content;
 };
 
-/// What the two buffers of a rank hold, each in ascending order of place.
+/// The contents of the two buffers of a rank, each in ascending order of place.
 struct Holdings {
   std::vector<Piece> input;
   std::vector<Piece> output;
 };
 
-/// What is put there before a call of that generation. The rest may hold anything.
+/// Returns what is written there before a call of that generation. The rest may hold anything.
 Holdings holdings_before(const Role& role, std::uint64_t generation);
-/// What must be there after it: the result, and the input as it was.
+/// Returns what must be there after it: the result, and the unchanged input.
 Holdings holdings_after(const Role& role, std::uint64_t generation);
 
 void fill(const Pattern& pattern, const std::vector<Piece>& pieces, std::byte* buffer);
 bool hold(const Pattern& pattern, const std::vector<Piece>& pieces, const std::byte* buffer);
-/// Looks at both ends of the buffer's `count` elements and at some places between, others in each generation.
+/// Checks both ends of the buffer's `count` elements and some places between, others in each generation.
 bool hold_sampled(const Pattern& pattern, const std::vector<Piece>& pieces, const std::byte* buffer,
                   std::size_t count, std::uint64_t generation);
 

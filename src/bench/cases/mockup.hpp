@@ -10,11 +10,10 @@
 
 namespace stretto::bench {
 
-/// Calls that together could stand for one of another collective, or are to be compared with it:
-/// `reduce+bcast` beside an allreduce; `allreduce/2+allreduce/2`, two of half the message. They come one
-/// after the other, each on buffers of its own, so that each result is checked for itself; what a program
-/// would copy between them is not counted. (Träff, Gropp, Thakur: Self-consistent MPI performance guidelines,
-/// 2010.)
+/// Calls that together could replace one of another collective, or are compared with it: `reduce+bcast`
+/// beside an allreduce; `allreduce/2+allreduce/2`, two of half the message. They run one after the other,
+/// each on its own buffers, so that each result is checked by itself. What a program would copy between
+/// them is not counted. (Träff, Gropp, Thakur: Self-consistent MPI performance guidelines, 2010.)
 struct Mockup {
   struct Part {
     Collective collective;

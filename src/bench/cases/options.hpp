@@ -12,7 +12,7 @@
 
 namespace stretto::bench {
 
-/// What one run measures, as the command line says it.
+/// What one run measures, as given on the command line.
 struct Options {
   bool serve = false;  // requests from standard input instead (serve.hpp), of which the rest is the usual
   Collective collective = Collective::allreduce;
@@ -31,7 +31,7 @@ struct Options {
   std::uint64_t seed = 1;
   bool overlap = false;     // with a computation
   double test_every = 0.0;  // seconds of it between two MPI_Test; 0: none
-  /// Measure messages for so long, in place of collectives; 0: collectives.
+  /// Measure messages for so long instead of collectives; 0: collectives.
   double calibrate_seconds = 0.0;
 
   bool has(Form form) const { return std::find(forms.begin(), forms.end(), form) != forms.end(); }
@@ -40,7 +40,7 @@ struct Options {
 
 /// Throws std::invalid_argument with one line that names the value and what would be right.
 Options parse_options(const std::vector<std::string>& words, Options usual = {});
-/// The same for what the options say together, and of so many ranks.
+/// Checks the options against each other and the number of ranks. Throws in the same way.
 void check_options(const Options& options, int ranks);
 
 }  // namespace stretto::bench

@@ -36,7 +36,7 @@ std::vector<std::byte> tabulate(const Element& element, const std::vector<std::u
 template <typename Visit>
 void for_each_run(std::size_t count, std::size_t phase, std::size_t size, Visit visit) {
   for (std::size_t first = 0; first < count; first += run) {
-    // A run is a whole number of periods: the phase stays.
+    // A run is a whole number of periods, so the phase stays the same.
     visit(first * size, phase * size, std::min(run, count - first) * size);
   }
 }

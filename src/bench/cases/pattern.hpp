@@ -17,33 +17,33 @@ struct Element {
   std::size_t size;
 };
 
-/// float, double or int32; throws std::invalid_argument for any other.
+/// Finds float, double or int32. Throws std::invalid_argument for any other name.
 Element find_element(const std::string& name);
 
-/// A run of the periodic data that the buffers hold.
+/// A run of the periodic data in the buffers.
 ///
-/// Element i of the input of rank r is (i + 31 r + 17 g) mod 251, where g is the generation: data of another
-/// generation differ everywhere. The period is a prime, so blocks that land in the wrong place show.
+/// Element i of the input of rank r is (i + 31 r + 17 g) mod 251, where g is the generation: data of two
+/// generations differ everywhere. The period is a prime, so blocks in the wrong place are detected.
 struct Content {
   bool summed;        // over the inputs of all ranks
   std::size_t phase;  // of the first element
 
   static Content input(int rank, std::uint64_t generation);
   static Content sum(std::uint64_t generation);
-  /// The same, without the elements before that one.
+  /// Returns the same without the elements before that one.
   Content from(std::size_t element) const;
-  /// Data that differ from these everywhere.
+  /// Returns data that differ from these everywhere.
   Content unlike() const;
 };
 
-/// The data themselves. All sums are exactly representable, so that a result is checked bit by bit. Rank and
+/// The data themselves. All sums are exactly representable, so results are checked bit by bit. Rank and
 /// generation only shift the phase: one table of the inputs and one of the sums serve all, and filling is a
 /// copy.
 class Pattern {
  public:
   Pattern(const Element& element, int ranks);
 
-  /// Of the buffer's elements those from `at` on, `count` of them.
+  /// Returns the `count` elements of the buffer from `at` on.
   void fill(std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const;
   bool holds(const std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MPI library's own functions, to compare with: Stretto takes PMPI_X over as well.
+// The MPI library's own functions, to compare with. Stretto interposes PMPI_X too.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,16 +10,16 @@
 
 namespace stretto {
 
-/// The definition of `symbol` in the object that MPI itself comes from; nullptr if there is none.
+/// Returns the definition of `symbol` in the object that MPI itself comes from; nullptr if there is none.
 inline void* find_in_library(const char* symbol) {
   Dl_info mpi{};
-  // Nobody takes MPI_Get_version over.
+  // MPI_Get_version is never interposed.
   if (dladdr(reinterpret_cast<void*>(&PMPI_Get_version), &mpi) == 0) std::abort();
   void* library = dlopen(mpi.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   return library == nullptr ? nullptr : dlsym(library, symbol);
 }
 
-/// The same of what every MPI library has.
+/// Returns the same for functions that every MPI library has.
 template <typename Function>
 Function* require_in_library(const char* symbol, Function* /*of_type*/) {
   void* found = find_in_library(symbol);
@@ -32,7 +32,7 @@ Function* require_in_library(const char* symbol, Function* /*of_type*/) {
 
 }  // namespace stretto
 
-/// Such as LIBRARY(PMPI_Allreduce); looked up once.
+/// Used as LIBRARY(PMPI_Allreduce). Looked up once.
 #define LIBRARY(name)                                                            \
   ([] {                                                                          \
     static auto* const function = ::stretto::require_in_library(#name, &(name)); \

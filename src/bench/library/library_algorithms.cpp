@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was found about the libraries' own switches:
+// How the libraries' own algorithms are chosen:
 //
 // Open MPI 4.1.4, 5.0.11: coll_tuned_COLLECTIVE_algorithm is an enumeration. It is read when a communicator
-// is made, and only if coll_tuned_use_dynamic_rules is set: in 4.1 that must be so at MPI_Init, in 5.0 it may
-// come later. With several ranks a node, 5.0 gives a communicator to coll/han, which looks at each call where
-// coll_han_COLLECTIVE_dynamic_global_communicator_module sends it; 3 is coll/tuned. Calls that are not
-// blocking are coll/libnbc's, which looks at coll_libnbc_iCOLLECTIVE_algorithm at each call.
+// is made, and only if coll_tuned_use_dynamic_rules is set. In 4.1 that must be set at MPI_Init, in 5.0 it
+// may be set later. With several ranks per node, 5.0 uses coll/han, which reads in each call where
+// coll_han_COLLECTIVE_dynamic_global_communicator_module sends it; 3 is coll/tuned. Non-blocking calls are
+// those of coll/libnbc, which reads coll_libnbc_iCOLLECTIVE_algorithm in each call.
 //
-// MPICH 4.0.2, 5.0.2: MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM is looked at in each call, on any communicator.
-// Its values are numbered in the order in which its description lists them; 4.0.2 drops the line ends there.
-// A value that is none ends the job.
+// MPICH 4.0.2, 5.0.2: MPIR_CVAR_COLLECTIVE_INTRA_ALGORITHM is read in each call, on any communicator. Its
+// values are numbered in the order of its description; 4.0.2 drops the line ends there. An invalid value
+// ends the job.
 //
-// Intel MPI 2021.19: I_MPI_ADJUST_COLLECTIVE is read at MPI_Init only; a later write is accepted and does
-// nothing. The description of the variable has the range of its numbers.
+// Intel MPI 2021.19: I_MPI_ADJUST_COLLECTIVE is read at MPI_Init only. A later write is accepted and has no
+// effect. The description of the variable has the range of its numbers.
 #include "bench/library/library_algorithms.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Variable {
 
 bool start_tools() {
   int provided = 0;
-  // Never ended: Open MPI 4.1.4 crashes if that comes after MPI_Finalize.
+  // Never finalized: Open MPI 4.1.4 crashes if that happens after MPI_Finalize.
   return PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
 }
 
@@ -97,7 +97,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// `allreduce`, or `iallreduce` where the call is not blocking.
+/// Returns `allreduce`, or `iallreduce` for non-blocking calls.
 std::string call_name(Collective collective, Form form) {
   const std::string name(names_of(collective).name);
   return form == Form::blocking ? name : "i" + name;
@@ -127,13 +127,13 @@ std::vector<Choice> enumerated(const Variable& variable) {
     length = static_cast<int>(text.size());
     if (PMPI_T_enum_get_item(variable.enumeration, item, &value, text.data(), &length) != MPI_SUCCESS)
       continue;
-    // 0 is `ignore`: the library chooses.
+    // 0 is `ignore`: the MPI default.
     if (value != 0) choices.push_back({text.data(), value});
   }
   return choices;
 }
 
-/// Where a description has no line ends, a name is glued to the end of the sentence before it.
+/// If a description has no line ends, a name directly follows the end of the previous sentence.
 std::string without_sentence(const std::string& word) {
   constexpr std::array known{"reduce_scatter_allgather",
                              "scatter_recursive_doubling_allgather",
@@ -211,7 +211,7 @@ struct Switch {
   std::vector<Choice> choices;
 };
 
-/// The library's switch for a collective in a form, if it has one.
+/// Returns the library's variable for a collective in a form, if it has one.
 std::optional<Switch> find_switch(Collective collective, Form form) {
   if (const auto tuned = find_variable(tuned_name(collective, form))) {
     return Switch{*tuned, enumerated(*tuned)};
@@ -219,7 +219,7 @@ std::optional<Switch> find_switch(Collective collective, Form form) {
   if (const auto intel = find_variable("MPIR_CVAR_USE_" + upper(call_name(collective, form)))) {
     return Switch{*intel, numbered(intel->description)};
   }
-  // No persistent call may be left to MPICH (rule.hpp), so its algorithms for them are nobody's business.
+  // Stretto leaves no persistent call to MPICH (rule.hpp), so its algorithms for them are not listed.
   if (form == Form::persistent) return std::nullopt;
   if (const auto mpich = find_variable(mpich_name(collective, form))) {
     return Switch{*mpich, described(mpich->description)};
@@ -264,7 +264,7 @@ LibrarySetting setting(const Variable& variable, int forced) {
   return {variable.handle, variable.is_flag(), forced, variable.read()};
 }
 
-/// What must be set beside the switch itself.
+/// What must be set in addition to the variable itself.
 void add_open_mpi_settings(Collective collective, Form form, const std::string& name, const Request& request,
                            std::vector<LibrarySetting>& settings) {
   if (request.segment_bytes > 0) {

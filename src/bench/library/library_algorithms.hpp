@@ -14,7 +14,7 @@
 
 namespace stretto::bench {
 
-/// A control variable of the MPI library, with the values that it has while an algorithm is forced and else.
+/// A control variable of the MPI library, with its value while an algorithm is forced and its usual one.
 struct LibrarySetting {
   MPI_T_cvar_handle variable;
   bool is_flag;
@@ -24,12 +24,13 @@ struct LibrarySetting {
 
 /// One of the MPI library's own algorithms.
 struct LibraryAlgorithm {
-  /// Calls of it go there: a copy of MPI_COMM_WORLD that was made while the settings were in force.
+  /// Its calls use this communicator: a copy of MPI_COMM_WORLD that was made while the settings were in
+  /// force.
   MPI_Comm communicator;
   std::vector<LibrarySetting> settings;
 };
 
-/// While this lives, the library takes that algorithm on its communicator. nullptr: nothing changes.
+/// While it lives, the library uses that algorithm on its communicator. nullptr: no change.
 class Forced {
  public:
   explicit Forced(const LibraryAlgorithm* algorithm);
@@ -41,19 +42,19 @@ class Forced {
   const LibraryAlgorithm* algorithm_;
 };
 
-/// The MPI library's own algorithms, as specs of the measuring program: `native(ring)`, or, where the library
-/// cuts messages, `native(pipeline:segment_bytes=128KiB)`. They have the library's own names, which it tells
-/// by its control variables (MPI_T); they are looked at when they are first needed, after MPI_Init.
+/// The MPI library's own algorithms, as specs of the measuring program: `native(ring)`, or, where the
+/// library cuts messages, `native(pipeline:segment_bytes=128KiB)`. They have the library's own names, which
+/// it lists by its control variables (MPI_T). These are read at the first use, after MPI_Init.
 class LibraryAlgorithms {
  public:
-  /// The names of those that the library has for a collective in a form; there may be none.
+  /// Returns the names of those that the library has for a collective in a form. There may be none.
   static std::vector<std::string> names(Collective collective, Form form);
-  /// Whether they can only be chosen when a job is started: `native(NAME)` is then for a job that was started
-  /// so, and `native` does the same in it.
+  /// Whether they can only be chosen when a job is started. Then `native(NAME)` is for a job that was
+  /// started in that way, and `native` does the same in it.
   static bool by_launch();
 
   /// Collective over MPI_COMM_WORLD at the first use of an algorithm. Throws std::invalid_argument with one
-  /// line if there is no such algorithm, or the library was not started so that it can be chosen.
+  /// line if there is no such algorithm, or it had to be chosen when the job was started.
   const LibraryAlgorithm* find(Collective collective, Form form, const std::string& name);
 
  private:

@@ -6,13 +6,12 @@
 
 namespace stretto::bench {
 
-/// Several pairs of an input and an output, used in turn: a buffer that is used again and
-/// again stays in a cache as no program's would. Each buffer is followed by guard bytes that nobody may
-/// write.
+/// Several pairs of an input and an output, used in turn: a buffer that is used again and again would stay
+/// in a cache as no program's would. Each buffer is followed by guard bytes that must not be written.
 class Buffers {
  public:
-  /// As many pairs as would fit into `budget` bytes were both of them whole messages: ranks must make the
-  /// same number of calls, whatever their own buffers hold. At least one, whatever it needs.
+  /// Makes as many pairs as fit into `budget` bytes if both buffers were whole messages, because ranks must
+  /// make the same number of calls whatever their own buffers hold. At least one pair.
   Buffers(std::size_t message_bytes, std::size_t input_bytes, std::size_t output_bytes,
           std::size_t most_pairs, std::size_t budget);
 
@@ -22,7 +21,7 @@ class Buffers {
   }
   std::byte* output(std::size_t pair) noexcept { return input(pair) + input_.stride; }
   bool guards_intact(std::size_t pair) noexcept;
-  /// So that what one spec did is not laid to the next.
+  /// Prepares the guards, so that an error of one spec is not blamed on the next.
   void renew_guards(std::size_t pair) noexcept;
 
  private:

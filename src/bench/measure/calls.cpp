@@ -13,8 +13,9 @@
 namespace stretto::bench {
 namespace {
 
-/// Found at run time: libraries differ in what they have, and a program whose symbols show calls that are not
-/// blocking is initialized in another way (thread_level.hpp), which those that only block need not pay for.
+/// Found at run time: libraries differ in what they have, and a program whose symbols include non-blocking
+/// collectives is initialized in another way (interpose/session/thread_level.hpp), whose cost blocking
+/// calls should not pay.
 void* find_function(Collective collective, const std::string& spec, bool is_native, Form form) {
   std::string name(names_of(collective).name);
   if (form == Form::non_blocking) name = "i" + name;
@@ -100,12 +101,13 @@ void Call::wait(std::size_t pair) {
 void Call::check(int code) const {
   if (code == MPI_SUCCESS) return;
   const std::string what = failure(spec_ + " (" + std::string(name_of(form_)) + ")", code);
-  // An algorithm that is not made for this many ranks, say: all ranks are told so, before anything is sent.
+  // For example, an algorithm that does not work for this many ranks. All ranks see that before anything is
+  // sent.
   if (algorithm_ != nullptr) throw std::invalid_argument(what);
   throw std::runtime_error(what);
 }
 
-/// Passes the arguments of the blocking call on, with what the form has beyond them.
+/// Passes the arguments of the blocking call on, with those that the form adds.
 template <typename... Arguments>
 int Call::pass(MPI_Request* request, Arguments... arguments) const {
   const auto call = [this](auto... all) {

@@ -14,19 +14,18 @@
 
 namespace stretto::bench {
 
-/// What of a measurement failed, and why, in a line.
+/// Why a part of a measurement failed, in one line.
 std::string failure(const std::string& what, int code);
-/// Throws that as a std::runtime_error.
+/// Throws that line as a std::runtime_error.
 [[noreturn]] void fail(const std::string& what, int code);
 
-/// A collective on MPI_COMM_WORLD by one spec in one form, as a program would call it: by `native` the
-/// library's own, by `auto` the one in front of it, both without the work of reading a spec. Each buffer pair
-/// has a request of its own, where the form has any. With an algorithm of the library, `spec` is
-/// native(NAME).
+/// A collective on MPI_COMM_WORLD by one spec in one form, as a program would call it: with `native` the
+/// library's own, with `auto` the one in front of it, both without the cost of reading a spec. Each buffer
+/// pair has its own request if the form has any. With an algorithm of the library, `spec` is native(NAME).
 class Call {
  public:
   /// Throws std::invalid_argument if the library has no such form. The other functions throw
-  /// std::runtime_error when MPI fails; std::invalid_argument when the library refuses its algorithm.
+  /// std::runtime_error when MPI fails, and std::invalid_argument when the library refuses its algorithm.
   Call(const Role& role, Element element, std::string spec, Form form, Buffers& buffers,
        const LibraryAlgorithm* algorithm);
   Call(Call&&) = default;
@@ -35,15 +34,15 @@ class Call {
   Call& operator=(Call&&) = delete;
   ~Call();
 
-  /// Of the library; nullptr: it chooses by itself. To be forced while the other functions are called.
+  /// The library's algorithm; nullptr: the MPI default. To be forced while the other functions are called.
   const LibraryAlgorithm* algorithm() const noexcept { return algorithm_; }
 
-  /// What a program does once, before its calls: makes the request of a persistent one. It is used once,
+  /// Does what a program does once before its calls: makes the request of a persistent one. Starts it once,
   /// since the first start may still set things up.
   void prepare(std::size_t pair);
-  /// A blocking call has ended after this.
+  /// Starts the call. A blocking call has ended afterwards.
   void start(std::size_t pair);
-  /// Whether it has ended.
+  /// Returns whether it has ended.
   bool test(std::size_t pair);
   void wait(std::size_t pair);
 

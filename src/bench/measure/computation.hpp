@@ -7,15 +7,15 @@
 
 namespace stretto::bench {
 
-/// What a program computes while a collective is under way. Its work is fixed, whatever time that takes: so
-/// it takes longer by what others, such as a thread that advances the collective, take of its core.
+/// What a program computes while a collective is in flight. Its work is fixed. It takes longer if others,
+/// such as a thread that advances the collective, use its core.
 class Computation {
  public:
   /// About a tenth of a microsecond each.
   void run(std::size_t units) {
     for (std::size_t unit = 0; unit < units; ++unit) {
       for (double& value : values_) value = value * 0.999 + 0.001;
-      // So that no two units become one.
+      // Prevents that two units are merged into one.
       std::atomic_signal_fence(std::memory_order_seq_cst);
     }
   }

@@ -22,17 +22,18 @@
 namespace stretto::bench {
 namespace {
 
-// A sample is at least about this long, and so a row of calls, as programs make them: what a link has saved
-// up while it was idle (a token bucket, as clouds have) serves the first of them only.
+// The least duration of a sample and so of a row of calls as programs make them. What an idle link has
+// saved up (a token bucket, as in clouds) only affects the first calls.
 constexpr double sample_seconds = 20e-3;
 constexpr double warmup_seconds = 0.5;  // a spec's warm-up stops after this, whatever its calls
 constexpr std::size_t most_repetitions = 10000;
 constexpr std::size_t most_calls = 1024;  // in a sample
-// Each pair has a persistent request; were they many, none would be in a cache, as a program's few are.
+// Each pair has a persistent request. If there were many, none would be in a cache, as a program's few are.
 constexpr std::size_t most_requests = 64;
 constexpr std::size_t buffer_budget = std::size_t{64} << 20U;  // bytes of all buffers, unless pairs need more
 
-/// The largest value of any rank. All ranks get the same, so decisions taken from it are the same on all.
+/// Returns the largest value of any rank. All ranks get the same, so decisions taken from it are the same
+/// on all.
 template <std::size_t count>
 std::array<double, count> largest(std::array<double, count> values) {
   auto* const allreduce = LIBRARY(PMPI_Allreduce);
@@ -52,7 +53,7 @@ std::string choice(Collective collective, Form form, std::size_t bytes) {
   return text.data();
 }
 
-/// Seconds of this rank, from a start that all have in common.
+/// Seconds of this rank since a start that all ranks share.
 template <typename Work>
 double timed(const Work& work) {
   PMPI_Barrier(MPI_COMM_WORLD);
@@ -61,14 +62,14 @@ double timed(const Work& work) {
   return PMPI_Wtime() - begin;
 }
 
-/// What is warmed up, beside its form and case.
+/// What is warmed up, besides its form and case.
 std::string warm_key(const Options& options, const Result& result) {
   const std::string collective(names_of(options.collective).name);
   return collective + " " + std::to_string(options.root) + " " + options.type + " " + result.spec + " " +
          result.mockup;
 }
 
-/// Of a computation that all ranks do at once, with no call under way.
+/// Returns the seconds of a computation that all ranks do at once, with no call in flight.
 double measure_unit(Computation& computation) {
   constexpr std::size_t units = 100'000;  // longer than a slice of a core that ranks share
   std::vector<double> seconds(7);
@@ -110,8 +111,8 @@ class Measurement::Trial {
     subject.result.form = form;
     for (std::size_t index = 0; index < parts.size(); ++index) {
       const Mockup::Part& part = parts[index];
-      // Two equal parts of one mock-up have buffers of their own, or the second would hide what the first
-      // did.
+      // Two equal parts of one mock-up have their own buffers. Otherwise the second would hide what the
+      // first did.
       const auto earlier =
           std::count(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(index), part);
       Stage& its_stage = stage(part, static_cast<std::size_t>(earlier));
@@ -124,7 +125,7 @@ class Measurement::Trial {
     return subject;
   }
 
-  /// A first call with a full check, then some to settle. Returns the seconds of a call.
+  /// Makes a first call with a full check, then some to settle. Returns the seconds of a call.
   double warm_up(Subject& subject) {
     double call = measure(subject, 1, [](Stage& stage) { return stage.holds_all(); });
     double spent = call;
@@ -134,7 +135,7 @@ class Measurement::Trial {
     }
     const double row = std::min({16.0, static_cast<double>(least_pairs()), sample_seconds / call});
     if (row < 2) return call;
-    // One short call says little about itself: ask for a row of them, as they will be measured.
+    // One short call is not representative: times a row of them, as they will be measured.
     return measure(subject, static_cast<std::size_t>(row), unchecked);
   }
 
@@ -150,7 +151,7 @@ class Measurement::Trial {
       computations.push_back(measure_computation(subject));
       spent += (calls.back() + computations.back()) * static_cast<double>(inner);
     }
-    // What a unit takes changes, as ranks that share a core or others' work on it do.
+    // The time of a unit changes, as ranks that share a core or others on it do.
     const double units = static_cast<double>(subject.units) * median(calls) / median(computations);
     subject.units = static_cast<std::size_t>(std::max(1.0, std::round(units)));
   }
@@ -166,24 +167,24 @@ class Measurement::Trial {
         measure(subject, inner, holds, [&](std::size_t pair) { compute(subject, pair); }));
   }
 
-  /// For all subjects alike, once they are made.
+  /// To be called for all subjects once they are made.
   bool with_barrier() const {
     return std::any_of(stages_.begin(), stages_.end(),
                        [](const Place& place) { return place.stage.role().ranks_run_ahead(); });
   }
-  /// A call in place finds no input where another one has been.
+  /// A call in place would find no input where another one has written.
   std::size_t most_calls_in_sample() const { return case_.in_place ? least_pairs() : most_calls; }
 
  private:
-  /// Which stage it is: the n-th one of a part.
+  /// Returns the index of a stage: the n-th one of a part.
   struct Place {
     Mockup::Part part;
     std::size_t number;
     Stage stage;
   };
 
-  /// nullptr: the library chooses, or another spec was chosen. A choice of `auto` that the library cannot be
-  /// told becomes `native`, as it would in a program.
+  /// Returns nullptr if the MPI default or another spec was chosen. A choice of `auto` that cannot be
+  /// forced on the library becomes `native`, as in a program.
   const LibraryAlgorithm* find_algorithm(Collective collective, Form form, const std::string& spec,
                                          std::string& chosen) const {
     const std::string name(library_algorithm_in(chosen));
@@ -200,7 +201,7 @@ class Measurement::Trial {
   static bool unchecked(const Stage& /*stage*/) { return true; }
   static constexpr auto nothing = [](std::size_t /*pair*/) {};
 
-  /// All specs share it.
+  /// Shared by all specs.
   Stage& stage(const Mockup::Part& part, std::size_t number) {
     for (Place& place : stages_) {
       if (place.part == part && place.number == number) return place.stage;
@@ -221,12 +222,12 @@ class Measurement::Trial {
   }
 
   /// Makes as many calls as a sample has, with `between(pair)` between start and end of each. Returns the
-  /// seconds of a call, the slowest rank's, and notes wrong results.
+  /// seconds of a call on the slowest rank, and notes wrong results.
   ///
-  /// Where a rank may end its call before others began theirs, as a broadcasting root does, a barrier after
-  /// each call is part of the time, for every spec alike. Without it the calls of a row would overlap as in
-  /// no program; and a call alone would seem to take no time to whoever leaves the first barrier last, since
-  /// by then its message is there.
+  /// If a rank may end its call before others have begun theirs, as a broadcasting root does, a barrier
+  /// after each call is part of the time, for every spec alike. Without it the calls of a row would overlap
+  /// as in no program. And a single call would seem to take no time on the rank that leaves the first
+  /// barrier last, since its message has arrived by then.
   template <typename Check, typename Between = decltype(nothing)>
   double measure(Subject& subject, std::size_t inner, const Check& holds, const Between& between = nothing) {
     std::deque<Forced> forced;
@@ -259,7 +260,7 @@ class Measurement::Trial {
     return largest<1>({local})[0] / static_cast<double>(subject.result.inner);
   }
 
-  /// As a program does that computes while its call is under way.
+  /// As in a program that computes while its call is in flight.
   void compute(Subject& subject, std::size_t pair) {
     const double every = owner_.options_.test_every;
     const std::size_t most = every > 0 ? owner_.units_in(every) : SIZE_MAX;
@@ -311,7 +312,7 @@ std::vector<Result> Measurement::run(const Case& one, double most_seconds, const
     if (is_new) known->second = trial.warm_up(subject);
     fastest = std::min(fastest, known->second);
   }
-  // All get the same number of calls: the common start then weighs the same in all their samples.
+  // All get the same number of calls, so that the common start has the same weight in all their samples.
   const double wanted = std::ceil(sample_seconds / std::max(fastest, 1e-9));
   const auto inner =
       static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(trial.most_calls_in_sample())));

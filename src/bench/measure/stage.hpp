@@ -11,26 +11,26 @@
 
 namespace stretto::bench {
 
-/// What the calls of one role work on: the buffers, what is in them before, and what must be there after. A
-/// row of calls takes the pairs of buffers in turns, and the next row goes on where it ended.
+/// What the calls of one role work on: the buffers, their contents before, and what must be there after.
+/// The calls of a row use the pairs of buffers in turn, and the next row goes on where it ended.
 class Stage {
  public:
-  /// At most so many pairs, in so many bytes.
+  /// Makes at most so many pairs, in so many bytes.
   Stage(const Role& role, const Element& element, const Pattern& pattern, std::size_t most_pairs,
         std::size_t budget);
 
   const Role& role() const noexcept { return role_; }
   Buffers& buffers() noexcept { return buffers_; }
   std::size_t pairs() const noexcept { return buffers_.pairs(); }
-  /// The buffers of a call of the row.
+  /// Returns the buffers of a call of the row.
   std::size_t pair(std::size_t call) const noexcept { return (first_ + call) % buffers_.pairs(); }
 
-  /// New data for the next `inner` calls. There are as many pairs if they are in place; else calls take
-  /// turns, as they find what they read unchanged.
+  /// Writes new data for the next `inner` calls. In place, there are as many pairs as calls. Otherwise
+  /// calls share pairs, since their input stays unchanged.
   void prepare(Call& call, std::size_t inner, std::uint64_t generation);
-  /// After a single call: everything.
+  /// Checks everything after a single call.
   bool holds_all();
-  /// After a row: some places in the result of one of its calls.
+  /// Checks some places in the result of one of the calls of a row.
   bool holds_sampled(std::size_t inner);
 
  private:

@@ -22,11 +22,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 void print(const Json& event) {
-  // Texts of an MPI library may hold bytes that are no UTF-8: better replaced than thrown at.
+  // Texts of an MPI library may contain bytes that are not UTF-8. They are replaced, so that nothing
+  // throws.
   std::cout << event.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
-/// The first words of what the library says about itself: `Open MPI v4.1.4`, `MPICH Version: 4.0.2`.
+/// The first words of the library's version text: `Open MPI v4.1.4`, `MPICH Version: 4.0.2`.
 std::string library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;

@@ -20,19 +20,20 @@ struct Placement {
 /// Collective over MPI_COMM_WORLD.
 Placement find_placement();
 
-/// Events on standard output, a JSON object a line, each flushed at once. Only rank 0 may call these.
-/// Of a job that serves: the library's own algorithms for each collective, in the forms that it measures.
+/// Events on standard output, one JSON object per line, each flushed at once. Only rank 0 may call these.
+/// report_ready() is for a job that serves: the library's own algorithms for each collective, in the
+/// measured forms.
 void report_ready(const Options& usual, const Placement& placement);
 void report_start(const Options& options, const std::vector<Case>& cases, const Placement& placement);
 /// The first event of a calibration, whose others are in bench/calibration/phases/phases.hpp.
 void report_calibration(const Options& options, const Placement& placement);
 void report_progress(double done, double total);
 void report_result(const Case& one, const Result& result);
-/// A case that the budget has no time for.
+/// Reports a case that the budget has no time for.
 void report_skipped(const Case& one);
 void report_error(const std::string& message);
 void report_end();
-/// Events that are written out already, each with the end of its line.
+/// Writes events that are already formatted, each with its line end.
 void report_lines(const std::string& lines);
 
 }  // namespace stretto::bench

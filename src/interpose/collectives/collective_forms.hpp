@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collective of the program, from its arguments as they come in to the library's own function. `next` is
-// where calls go on to; `rest` is what a form has beyond the blocking one: an info, a request.
+// From a collective's raw arguments to Stretto or to the library's own function. `next` is where calls go
+// on to; `rest` are the arguments that a form has beyond the blocking one: an info, a request.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,7 @@ inline int refuse_count(MPI_Comm comm) {
   return MPI_ERR_COUNT;
 }
 
-/// To be called before the library gets a reduction in the background.
+/// To be called before the library gets a non-blocking or persistent reduction.
 inline void note_background_reduction(RawOp op) {
   if (!session.active || !session.non_blocking) return;
   if (is_program_operation(op) && !is_short_operation(op)) guard_program_functions();
@@ -39,8 +39,8 @@ inline void note_background_reduction(RawOp op) {
 template <typename Next, typename... Arguments>
 int call_library(const Next& next, const Form& form, Arguments... arguments) {
   const NativeCall native(form);
-  // The library yields the processor again and again while it waits: with short slices that would take it
-  // from the threads that compute.
+  // The library yields the processor again and again while it waits. With short slices, that would take
+  // it from the threads that compute.
   mark_communication_thread(false);
   const int result = next(arguments...);
   if (form.face == Face::persistent && result == MPI_SUCCESS && session.active) {
@@ -49,7 +49,7 @@ int call_library(const Next& next, const Form& form, Arguments... arguments) {
   return result;
 }
 
-/// Carries a call out by Stretto if attempt(form) gives a result, and else by the library.
+/// Returns attempt(form) if that has a result, and otherwise calls the library.
 template <typename Next, typename Attempt, typename... Arguments>
 int make_call(const Next& next, Form form, const Attempt& attempt, Arguments... arguments) {
   if (may_handle(next)) {
@@ -63,7 +63,7 @@ int make_call(const Next& next, Form form, const Attempt& attempt, Arguments... 
   return call_library(next, form, arguments...);
 }
 
-// allreduce(next, form, sendbuf, recvbuf, count, datatype, op, comm, rest...) and its kin;
+// Defines allreduce(next, form, sendbuf, recvbuf, count, datatype, op, comm, rest...) and the like.
 // AllreduceNext<Rest...> is the type of `next`.
 #define STRETTO_FUNCTION(Name, Iname, name, iname, collective, parameters, arguments)              \
   template <typename Next, typename Count, typename... Rest>                                       \

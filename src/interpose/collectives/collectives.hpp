@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's collectives. Empty result: the call is the library's, whose own function must be called with
-// the arguments as they are (`form` says whether that is to be counted). Otherwise an MPI error code, already
-// reported through the handler of `comm`; after a success, a call that is not blocking has its request.
+// The program's collectives. If the result is empty, the library must carry the call out, by its own
+// function with unchanged arguments (`form` says whether it is counted). Otherwise it is an MPI error
+// code, already reported to the handler of `comm`. After a success, a non-blocking or persistent call has
+// its request.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
 std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
                               MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
 
-/// Count is int or MPI_Count.
+/// `Count` is int or MPI_Count.
 template <typename Count>
 std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* recvbuf, const Count* recvcounts,
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);

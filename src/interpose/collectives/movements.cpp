@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Bcast and MPI_Allgather: their messages are bytes (engine/packing.hpp).
+// MPI_Bcast and MPI_Allgather. Their messages are bytes (engine/packing.hpp).
 #include <memory>
 #include <optional>
 
@@ -13,7 +13,7 @@
 namespace stretto {
 namespace {
 
-/// A broadcast: packed on the root before, unpacked on the others after.
+/// A broadcast. The root packs before, the other ranks unpack after.
 class Broadcast final : public Message {
  public:
   Broadcast(void* buffer, std::size_t count, MPI_Datatype datatype, int root, bool is_root)
@@ -42,7 +42,7 @@ struct Contribution {
 /// An allgather of equal blocks.
 class Gathering final : public Message {
  public:
-  /// Without a `sent` one (MPI_IN_PLACE) the contribution stands in its place in the receive buffer.
+  /// Without `sent` (MPI_IN_PLACE) the contribution is at its place in the receive buffer.
   Gathering(const std::optional<Contribution>& sent, const Contribution& received, int ranks, int rank)
       : result_(received.buffer, received.count * static_cast<std::size_t>(ranks), received.datatype,
                 channel_pool().comm()),
@@ -107,8 +107,8 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
   const int ranks = state->topology().ranks();
-  // An error, though one that some libraries bear: one's own block in its place, but no MPI_IN_PLACE. (Not so
-  // of derived types, which may lie between each other.)
+  // An error that some libraries tolerate: the own block at its place without MPI_IN_PLACE. (Derived
+  // types may interleave, so they are not checked.)
   const std::size_t sent_size = in_place ? 0 : predefined_size(sendtype);
   if (overlap(sendbuf, static_cast<std::size_t>(sendcount) * sent_size, recvbuf,
               static_cast<std::size_t>(recvcount) * static_cast<std::size_t>(ranks) *
@@ -121,7 +121,7 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
   if (!form.forced && element_bytes && bytes < session.native_floor(Collective::allgather, form.face)) {
     return std::nullopt;
   }
-  // What is sent must be what is received; the library says so if it is not.
+  // What is sent must match what is received. If not, the library reports it.
   const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sendtype);
   const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == block;
   const CallTraits traits{.collective = Collective::allgather,
@@ -132,7 +132,7 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
       .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
   return dispatch(form, traits, handles, comm, state, [&] {
     std::optional<Contribution> sent;
-    // Nothing is ever written to the input (proven).
+    // Schedules never write to the input (proven).
     if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
     return Gathering(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks, state->rank());
   });

@@ -12,7 +12,8 @@
 
 namespace stretto {
 
-/// What is told of a call that the library carries out. Of one that is not blocking only the start is seen.
+/// Reports a call that the library carries out to the observers. For a non-blocking or persistent call it
+/// covers the start only.
 class ObservedCall final : public Watched {
  public:
   ObservedCall(const LibraryCall& call, Face face);

@@ -14,12 +14,12 @@
 namespace stretto {
 namespace {
 
-/// Whether the arguments are an error, or a form that only the library knows. It will say so itself.
+/// Whether the arguments are an error, which the library reports, or a form that only the library knows.
 bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count, bool predefined_type) {
   if (count < 0) return true;
   if (count == 0) return false;
   if (recvbuf == MPI_IN_PLACE) return true;
-  // MPI_BOTTOM with a datatype of absolute addresses is no error.
+  // With a datatype of absolute addresses, MPI_BOTTOM is no error.
   if (sendbuf == recvbuf && recvbuf != nullptr) return true;
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
@@ -53,8 +53,8 @@ const void* input_of(const void* sendbuf, void* recvbuf) {
   return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
 }
 
-/// Both forms of reduce-scatter: `mine` is this rank's block of all elements. make_borders() says where each
-/// block begins; nothing is made of it for a call that is the library's.
+/// For both forms of reduce-scatter. `mine` is this rank's block of all elements. make_borders() returns
+/// where each block begins; it is not called if the library carries the call out.
 template <typename MakeBorders>
 std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf, std::size_t elements,
                                  const Range& mine, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
@@ -93,7 +93,7 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   const auto elements = static_cast<std::size_t>(count);
   if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined)) return std::nullopt;
   std::shared_ptr<Communicator> state;
-  // A handle that is no communicator any more: the program's handler has been called.
+  // The handle is no longer a communicator, and the program's handler has been called.
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr) return std::nullopt;
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
@@ -116,7 +116,7 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || root < 0 || root >= state->topology().ranks()) return std::nullopt;
   const bool is_root = state->rank() == root;
-  // Only the root's receive buffer means anything.
+  // Only the root's receive buffer is significant.
   if (is_root ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
               : count > 0 && (sendbuf == MPI_IN_PLACE || (sendbuf == nullptr && predefined != 0))) {
     return std::nullopt;
@@ -167,7 +167,7 @@ std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, voi
                                             MPI_Comm comm) {
   if (recvcount < 0) return std::nullopt;
   const auto block = static_cast<std::size_t>(recvcount);
-  // No communicator that Stretto serves has more ranks than MPI_COMM_WORLD.
+  // No communicator that Stretto handles has more ranks than MPI_COMM_WORLD.
   const std::size_t at_most = block * static_cast<std::size_t>(session.topology.ranks());
   const std::size_t predefined = predefined_size(datatype);
   if (predefined != 0 && is_small(form, Collective::reduce_scatter, at_most * predefined))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of the collectives that Stretto carries out, as MPI declares them: all entries, the C
-// interface and the way from both to the algorithms are made from this one list.
+// The parameters of the collectives that Stretto handles, as MPI declares them. The entries, the C
+// interface and the functions between them are made from this list.
 #pragma once
 
-/// X(Name, Iname, name, iname, collective, (parameters), (arguments)) for each collective. A form that is not
-/// blocking has more parameters, which come last. `Count`, `Datatype`, `Op` and `Comm` are the types of the
-/// parameters.
+/// Expands X(Name, Iname, name, iname, collective, (parameters), (arguments)) for each collective. Forms
+/// that are not blocking have more parameters, which come last. `Count`, `Datatype`, `Op` and `Comm` are
+/// the types of the parameters.
 #define STRETTO_COLLECTIVES(X, Count, Datatype, Op, Comm)                                               \
   X(Allreduce, Iallreduce, allreduce, iallreduce, allreduce,                                            \
     (const void* sendbuf, void* recvbuf, Count count, Datatype datatype, Op op, Comm comm),             \
@@ -28,5 +28,5 @@
      Datatype recvtype, Comm comm),                                                                     \
     (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
 
-/// The same with handles as they stand in registers.
+/// The same with raw handles.
 #define STRETTO_RAW_COLLECTIVES(X, Count) STRETTO_COLLECTIVES(X, Count, RawDatatype, RawOp, RawComm)

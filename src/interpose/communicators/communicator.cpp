@@ -24,14 +24,14 @@ struct Attachment {
   std::shared_ptr<Communicator> state;
 };
 
-/// A sum over the ranks.
+/// Returns a hash of the ranks.
 std::uint32_t sum_of(const std::vector<int>& ranks_in_world) {
   std::uint32_t sum = 2166136261U;  // FNV-1a
   for (const int rank : ranks_in_world) sum = (sum ^ static_cast<std::uint32_t>(rank)) * 16777619U;
   return sum;
 }
 
-/// Such as 8@1f3a77c2: the ranks, and a sum over them.
+/// Returns a label such as 8@1f3a77c2: the number of ranks and a hash of them.
 std::string make_label(const std::vector<int>& ranks_in_world) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%zu@%08x", ranks_in_world.size(), sum_of(ranks_in_world));
@@ -66,14 +66,14 @@ int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
 #ifdef STRETTO_ABI_MPICH
 constexpr bool must_outlive_agreement = false;
 
-/// As in MPICH's handle layout; what is no communicator is for the library to complain about.
+/// Checks MPICH's handle layout. The library reports handles that are no communicators.
 bool may_be_communicator(MPI_Comm comm) {
   const auto bits = static_cast<unsigned>(comm);
   return comm != MPI_COMM_NULL && (bits >> 30) != 0 && ((bits >> 26) & 0xf) == 0x1;
 }
 #else
-/// Open MPI 4.1.4 does not survive that a communicator is freed while a non-blocking collective of the
-/// library's is under way on it, as the agreement on tags is. MPICH keeps what it needs.
+/// Open MPI 4.1.4 crashes if a communicator is freed while one of the library's non-blocking collectives,
+/// such as the agreement on tags, is in flight on it. MPICH keeps what it needs.
 constexpr bool must_outlive_agreement = true;
 
 bool may_be_communicator(MPI_Comm comm) {
@@ -102,7 +102,7 @@ void Communicator::find_topology(int ranks) {
   const int error =
       mpi.Group_translate_ranks(group, ranks, here.data(), session.world_group, in_world.data());
   mpi.Group_free(&group);
-  // Ranks that were spawned or connected to have a world of their own; each side sees the other as undefined.
+  // Spawned and connected ranks have a world of their own. Each side sees the other as undefined.
   if (error != MPI_SUCCESS || std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) {
     native_only_ = true;
     return;
@@ -127,7 +127,7 @@ void Communicator::find_topology(int ranks) {
 
 Communicator::~Communicator() {
   learners_.conclude(topology_);
-  // A communicator may be freed before its ranks have agreed.
+  // The communicator may be freed before its ranks have agreed.
   keep_until_open(std::move(channel_));
   keep_until_open(std::move(persistent_channel_));
 }
@@ -190,7 +190,7 @@ Pipelining Communicator::pipelining_of(const Spec& spec) {
 
 bool Communicator::is_revoked() const {
 #ifdef STRETTO_ABI_OPENMPI
-  // Null where there is no fault tolerance, or it is off.
+  // Null if the library has no fault tolerance, or it is switched off.
   using IsRevoked = int(MPI_Comm, int*);
   static auto* const ask = [] {
     const auto* enabled = static_cast<const bool*>(mpi_symbol("ompi_ftmpi_enabled"));
@@ -238,7 +238,7 @@ bool Communicator::wants_returned_errors() const {
 
 namespace {
 
-/// nullptr if it has none yet.
+/// Returns nullptr if it has no state yet.
 std::shared_ptr<Communicator> known_communicator(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
@@ -263,7 +263,7 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
     state = static_cast<Attachment*>(value)->state;
     return MPI_SUCCESS;
   }
-  // Another thread may be at it: a communicator has one state.
+  // Another thread may be making it, and a communicator has one state.
   static std::mutex making;
   const std::lock_guard one_at_a_time(making);
   error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
@@ -299,7 +299,7 @@ void make_communicator_keyval() {
 }
 
 void free_all_communicators() {
-  // The attributes stay behind: their delete callback finds them gone from the registry.
+  // The attributes stay. Their delete callback does not find them in the registry and does nothing.
   std::set<Attachment*> all;
   {
     const std::lock_guard lock(registry_mutex);

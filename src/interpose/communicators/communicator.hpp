@@ -20,9 +20,9 @@
 
 namespace stretto {
 
-/// What Stretto keeps for one of the program's communicators, as an attribute of it and as long as an
-/// operation of it is under way. One thread at a time begins a collective of a communicator (MPI requires
-/// it); any thread may end one.
+/// What Stretto keeps for one of the program's communicators. It is an attribute of the communicator, and
+/// lives as long as an operation on it is in flight. One thread at a time starts a collective on a
+/// communicator, as MPI requires; any thread may complete one.
 class Communicator {
  public:
   explicit Communicator(MPI_Comm users);
@@ -30,55 +30,56 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  /// Every collective of it goes to the library: an intercommunicator, a single rank, ranks of another world,
-  /// or no tags left. The same on all of its ranks.
+  /// Whether the MPI library handles every collective on it: an intercommunicator, a single rank, ranks
+  /// of another world, or no tags left. The same on all ranks.
   [[nodiscard]] bool native_only() const { return native_only_; }
   [[nodiscard]] const Topology& topology() const { return topology_; }
-  /// What the tuning table says for it; nullptr: nothing.
+  /// Returns what the tuning table has for it, or nullptr.
   [[nodiscard]] const Table::Shape* table_shape() const { return table_shape_; }
   [[nodiscard]] int rank() const { return rank_; }
-  /// Of the communicator's ranks, which rank of MPI_COMM_WORLD each is.
+  /// Returns the rank in MPI_COMM_WORLD of each of its ranks.
   [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
 
-  /// Unless it is left to the library.
+  /// Valid unless native_only().
   [[nodiscard]] CommunicatorId id() const { return id_; }
 
   [[nodiscard]] Learners& learners() { return learners_; }
 
-  /// The tags of its calls, agreed upon from the first call on that needs them. To be called in the order of
-  /// calls.
+  /// Returns the channel of its calls. Its ranks agree on the tags from the first call that needs them.
+  /// To be called in the order of calls.
   const std::shared_ptr<Channel>& channel();
-  /// One with tags for a persistent collective, which may be started in any order.
+  /// Returns a channel with unused tags for a persistent collective. Those may be started in any order.
   const std::shared_ptr<Channel>& channel_with_fresh(std::size_t tags);
-  /// Whether its ranks are about to agree on tags.
+  /// Whether its ranks are still agreeing on tags.
   [[nodiscard]] bool is_opening() const;
   void refuse_channel() { native_only_ = true; }
 
-  /// Calls so far.
+  /// The number of calls so far.
   std::uint64_t next_sequence() { return sequence_++; }
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
-  /// Tells it from other communicators, in the same way on all of its ranks, once they have agreed on tags.
+  /// Returns a name that is the same on all of its ranks. It is unique once they have agreed on tags.
   [[nodiscard]] std::string label() const;
 
-  /// What carries out a call by a spec that is not the library's blocking call; to be given back when it is
-  /// idle.
+  /// Returns an execution for a call by a spec other than the library's blocking call. To be given back
+  /// when it is idle.
   std::unique_ptr<Execution> lease(const CallTraits& traits, const Spec& spec, bool persistent);
-  /// Of a call by `spec`: no more segments are in flight than a channel has tags.
+  /// Returns the pipelining of `spec`, limited to as many segments in flight as a channel has tags.
   static Pipelining pipelining_of(const Spec& spec);
   void give_back(const CallTraits& traits, const Spec& spec, std::unique_ptr<Execution> execution);
 
   void call_error_handler(int error) const;
-  /// By the handler of its errors.
+  /// Whether its error handler ends the job.
   [[nodiscard]] bool ends_job_on_error() const;
-  /// Any rank may revoke it (fault tolerance of Open MPI 5): calls that are under way on it end then.
+  /// Whether a rank has revoked it (fault tolerance of Open MPI 5). Calls that are in flight on it then
+  /// end.
   [[nodiscard]] bool is_revoked() const;
   static constexpr int error_if_revoked = 77;  // MPI_ERR_REVOKED, which Open MPI 4 does not declare
   [[nodiscard]] bool wants_returned_errors() const;
-  /// The program has freed it.
+  /// To be called when the program has freed it.
   void forget_handle() { is_freed_ = true; }
 
  private:
-  /// What a schedule is built from, besides the communicator.
+  /// What a schedule is built from, in addition to the communicator.
   struct Key {
     Collective collective;
     int root;
@@ -89,11 +90,11 @@ class Communicator {
     Key key;
     std::unique_ptr<Execution> execution;
   };
-  /// Idle executions that a communicator remembers; the one that was not used for longest is dropped. (A
+  /// The most idle executions that a communicator keeps. The least recently used one is dropped. (A
   /// program may broadcast from every root.)
   static constexpr std::size_t most_idle = 16;
 
-  /// Which handler it has is told by its address, so none is kept.
+  /// Returns a handler to compare with. No reference to it is kept.
   [[nodiscard]] MPI_Errhandler error_handler() const;
   static Key key_of(const CallTraits& traits, const Spec& spec);
   void find_topology(int ranks);
@@ -112,21 +113,23 @@ class Communicator {
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<Channel> persistent_channel_;
   SpinLock lock_;                  // of idle_
-  std::list<IdleExecution> idle_;  // last used first
+  std::list<IdleExecution> idle_;  // most recently used first
 };
 
-/// The state of a communicator, made at its first use; nullptr for what is plainly none. Returns an MPI error
-/// code, of which the library has told the program's handler already.
+/// Finds the state of a communicator, which is made at its first use. The state is nullptr for a handle
+/// that is clearly no communicator. Returns an MPI error code that the library has already reported to
+/// the program's handler.
 int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state);
 
-/// For our attributes: a duplicate of a communicator starts with none. (MPI_COMM_NULL_COPY_FN is a symbol of
-/// the MPI library in Open MPI.)
+/// For attributes of Stretto: a duplicate of a communicator starts without them. (MPI_COMM_NULL_COPY_FN
+/// is a symbol of the MPI library in Open MPI.)
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag);
 
 void make_communicator_keyval();
 
-/// To be called before a communicator is freed: waits until its ranks have agreed on tags where the library
-/// cannot free it sooner. (Other ranks come here too, having called the collective.)
+/// To be called before a communicator is freed. If the library cannot free it during the agreement on
+/// tags, waits until its ranks have agreed. (The other ranks have called the collective and get here
+/// too.)
 void wait_until_opened(MPI_Comm comm);
 
 void free_all_communicators();

@@ -12,7 +12,7 @@ namespace {
 
 SpinLock lock;
 int living = 0;
-MPI_Errhandler of_program{};  // of MPI_COMM_WORLD, while any lives
+MPI_Errhandler of_program{};  // of MPI_COMM_WORLD, while any object lives
 
 }  // namespace
 

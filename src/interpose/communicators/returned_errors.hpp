@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPICH and Intel MPI tell the handler of MPI_COMM_WORLD of what goes wrong with a request, not the handler
-// of the communicator that its message takes. The error of a collective is for the handler of the program's
-// communicator, which may want it returned where that of MPI_COMM_WORLD ends the job.
+// MPICH and Intel MPI report a failed request to the error handler of MPI_COMM_WORLD, not to that of the
+// communicator of its message. The error of a collective belongs to the handler of the program's
+// communicator. That handler may return errors while the one of MPI_COMM_WORLD ends the job.
 #pragma once
 
 #include "engine/mpi.hpp"
@@ -13,10 +13,10 @@ struct ReturnedErrors {
   explicit ReturnedErrors(bool /*wanted*/) {}
 };
 #else
-/// Whether a call whose errors are for `handler` must test its messages under ReturnedErrors.
+/// Whether a call that reports errors to `handler` must test its messages under ReturnedErrors.
 bool wants_returned_errors(MPI_Errhandler handler);
 
-/// As long as one lives that was wanted, errors of requests are returned, in all threads.
+/// While an object with `wanted` lives, errors of requests are returned, in all threads.
 class ReturnedErrors {
  public:
   explicit ReturnedErrors(bool wanted);

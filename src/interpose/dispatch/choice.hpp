@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call is carried out: by which spec.
+// Which spec carries out a call.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,20 @@
 
 namespace stretto {
 
-/// The spec for a call on this communicator: the forced one, or else what the tuning table says, or else the
-/// rule. What does not fit gives way to what is sound, on all ranks alike; in strict mode nothing is returned
-/// for a forced one.
+/// Returns the spec for a call on this communicator: the forced one, or else what the tuning table says,
+/// or else the rule. A spec that does not fit is replaced by one that does, on all ranks alike; in strict
+/// mode nothing is returned for a forced one.
 std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
                                 const std::optional<Spec>& forced);
 
-/// The same as text; `native(NAME)` where the table means the library's own algorithm of that name.
+/// Returns the same as text; `native(NAME)` if the table means the library's own algorithm of that name.
 std::string choice_text(const Communicator& state, const CallTraits& traits, Face face);
 
-/// Why a spec cannot serve a call; empty if it can.
+/// Returns why a spec cannot serve a call; empty if it can.
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology);
 
-/// The same for a call of this form. Native without segments: the library's own function carries it out.
+/// Returns the spec for a call of this form. Native without segments: the library's own function carries
+/// it out.
 std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form);
 
 }  // namespace stretto

@@ -13,7 +13,7 @@
 namespace stretto {
 namespace {
 
-/// What must be equal, in the order in which differences are looked for.
+/// What must be equal, in the order of the checks.
 struct Facts {
   std::int64_t collective = 0;
   std::int64_t face = 0;
@@ -41,12 +41,12 @@ std::string name_of_collective(std::int64_t collective) {
   return std::string(name_of(static_cast<Collective>(collective)));
 }
 
-/// Bytes need not be those of one message: what a rank brings follows from its datatypes.
+/// The bytes of two ranks can only be compared if both know the size of their elements.
 bool are_comparable(const Facts& left, const Facts& right) {
   return left.element_bytes != 0 && right.element_bytes != 0;
 }
 
-/// How the two differ, in two texts; empty ones if they match.
+/// How two calls differ, in one text for each. Empty if they match.
 struct Difference {
   std::string left;
   std::string right;
@@ -101,7 +101,7 @@ class Comparison final : public Message {
   }
 
  private:
-  /// All ranks have found the same.
+  /// To be called on all ranks, which have found the same.
   void report_mismatch(const Difference& found, std::size_t rank) {
     const bool speaks = state_->rank() == 0;
     if (speaks) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// STRETTO_CHECK=1: before a call is carried out, the ranks of its communicator tell each other what they
-// call. Where that does not match, MPI leaves open what happens (a wrong result, a hang, a crash); here the
-// job ends with one line that names the ranks and both values.
+// STRETTO_CHECK=1: before a call is carried out, the ranks of its communicator compare their arguments.
+// MPI does not define what a mismatch does (a wrong result, a hang, a crash). With this check, the job
+// ends with one line that names the ranks and both values.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@ namespace stretto {
 
 class Operation;
 
-/// Compares a call across the ranks of its communicator. A blocking call waits for that; of others it goes on
-/// in the background, and the result is the operation that must end before the call may begin.
-/// `spec` is what the call will be carried out by: for the watchdog.
+/// Compares a call across the ranks of its communicator. A blocking call waits for the comparison. For
+/// others it runs in the background: the result is the operation that must end before the call may begin.
+/// `spec` is the spec of the call, for the watchdog.
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
                                    const Spec& spec, Face face);
 

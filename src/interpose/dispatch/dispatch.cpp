@@ -6,7 +6,8 @@ namespace stretto {
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
                                            const CallTraits& traits, const Form& form, MPI_Comm comm,
                                            Spec& spec) {
-  // A shorter call may not have got here on all ranks: where the datatypes differ, some need no look.
+  // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight
+  // on.
   if (traits.bytes < session.online_floor(traits.collective) || form.face != Face::blocking || form.forced ||
       session.program_forced(traits.collective) != nullptr || !traits.understood || traits.is_own ||
       state->native_only()) {
@@ -18,16 +19,16 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
 
 bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face) {
   if (state.native_only()) return false;
-  // Its number names a communicator in a trace.
+  // The channel's number names the communicator in a trace.
   if (!session.settings.trace_folder.empty()) state.channel();
   if (spec.is_native()) return true;
   if (face == Face::blocking) return wait_for_channel(state, state.channel(), traits, spec);
-  // A refusal must be known on all ranks in the same call, from which on the library's own are used. It is
-  // rare, and where it may be, this is the case on all ranks or there is none.
+  // A refusal must be known on all ranks in the same call: from then on they use the library's own
+  // collectives. Refusals are rare. If one is possible, either all ranks know that or there is none.
   if (face == Face::non_blocking) {
     return !state.channel()->may_be_refused() || wait_for_channel(state, state.channel(), traits, spec);
   }
-  // To make a persistent collective may wait for other ranks (MPI 4.1, section 6.13).
+  // Making a persistent collective may wait for other ranks (MPI 4.1, section 6.13).
   const std::size_t tags = Communicator::pipelining_of(spec).in_flight();
   return wait_for_channel(state, state.channel_with_fresh(tags), traits, spec);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all collectives have in common between the program's call and the engine.
+// What all collectives have in common, from the program's call to the engine.
 #pragma once
 
 #include <exception>
@@ -18,21 +18,22 @@
 
 namespace stretto {
 
-/// Tells the handler of the program's communicator.
+/// Calls the error handler of the program's communicator. Returns the error.
 int report(MPI_Comm comm, int error);
 
-/// Of a call by which something is learned, whose spec may become another; else nullptr.
+/// Returns the learner's part of a call from which something is learned, or nullptr. May replace the
+/// spec.
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
                                            const CallTraits& traits, const Form& form, MPI_Comm comm,
                                            Spec& spec);
 
-/// Has all that a call by `spec` needs of the communicator, waiting for other ranks where the call may;
-/// false: it cannot be had, on all ranks alike.
+/// Gets all that a call by `spec` needs of the communicator. Waits for other ranks if the call may.
+/// Returns false, on all ranks alike, if that is not available.
 bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face);
 
-/// Carries a call out by `form.forced`, or by the choice if that is empty. Empty result: the call is the
-/// library's, whose own function must be called with the arguments as they are. make_message() gives a
-/// Message, or throws.
+/// Carries a call out by `form.forced`, or by the choice if that is empty. If the result is empty, the
+/// library must carry the call out, by its own function with unchanged arguments. make_message() returns
+/// a Message, or throws.
 template <typename MakeMessage>
 std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramHandles& handles,
                             MPI_Comm comm, std::shared_ptr<Communicator> state,

@@ -22,16 +22,16 @@ struct LibraryCall {
   std::uint64_t sequence = 0;
 };
 
-/// How the program makes a call, and what is to be told of it if it turns out to be the library's.
+/// How the program makes a call, and what is recorded if the library carries it out.
 struct Form {
   Face face = Face::blocking;
-  /// Where the program wants the request of a call that is not blocking.
+  /// Where the program wants the request of a non-blocking or persistent call.
   MPI_Request* request = nullptr;
-  /// Empty: the choice.
+  /// Empty: the usual choice.
   std::optional<Spec> forced = std::nullopt;
-  /// Set when the library carries it out, and that is to be told of (STRETTO_STATS and others).
+  /// Set if the library carries the call out and something observes that (STRETTO_STATS and others).
   std::optional<LibraryCall> library_call = std::nullopt;
-  /// Set when the library carries it out, and something is learned by it (STRETTO_ONLINE).
+  /// Set if the library carries the call out and something is learned from it (STRETTO_ONLINE).
   std::shared_ptr<LearningCall> learning = nullptr;
 };
 

@@ -27,7 +27,7 @@ std::vector<Candidate> candidates_for(const Communicator& state, CallTraits trai
   const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
   std::vector<Candidate> all =
       near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
-  // What is adopted must serve every call of the class.
+  // What is adopted must serve every call of the size class.
   traits.bytes = 2 * traits.bytes - 1;
   std::erase_if(all, [&](const Candidate& candidate) {
     return !find_misfit(candidate.spec, traits, state.topology()).empty();
@@ -36,18 +36,18 @@ std::vector<Candidate> candidates_for(const Communicator& state, CallTraits trai
   return all;
 }
 
-/// All ranks come here in the same call, since a learner goes by the sequence of calls and by what was agreed
-/// on; so the library's blocking allreduce on the program's communicator is in the same order everywhere: MPI
-/// has the program make this call in that order too, and whatever the program has started on it before was
-/// started before on all ranks. Meanwhile the helper thread goes on with what is outstanding, as in a call
-/// that is left to the library.
+/// All ranks get here in the same call, because a learner depends only on the sequence of calls and on
+/// what was agreed on. So the library's blocking allreduce on the program's communicator is in the same
+/// order on all ranks: MPI requires that order for this call, and for everything that the program has
+/// started on the communicator before. Meanwhile the helper thread advances what is outstanding, as in a
+/// call that the library carries out.
 void agree(Learner& learner, const Communicator& state, const CallTraits& traits, const Spec& spec,
            MPI_Comm comm) {
   const AwaitedCall awaited(state, traits, spec);
   const BlockedScope elsewhere;
   const double began = seconds_now();
   Learner::Figures figures = learner.figures(began);
-  // An error has been told to the program's handler; the call that follows meets it as well.
+  // The program's handler has got the error. The call that follows meets it as well.
   if (mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
                     comm) != MPI_SUCCESS) {
     return;
@@ -55,7 +55,7 @@ void agree(Learner& learner, const Communicator& state, const CallTraits& traits
   learner.agree(figures, seconds_now() - began);
 }
 
-/// Why nothing is saved, whatever is learned; empty: it is.
+/// Returns why nothing is saved, whatever is learned; empty if it is.
 std::string reason_not_to_save() {
   if (session.settings.table_file == "none") return "because of STRETTO_TABLE=none";
   if (!session.table) return {};
@@ -112,7 +112,7 @@ std::string save_learned() {
   const std::vector<Learned> learned = learned_so_far();
   const auto name = parse_library_name(session.library);
   if (learned.empty() || !reason_not_to_save().empty() || !name) return {};
-  // Another job may have written it since this one began.
+  // Another job may have written the table since this one began.
   const TableFile now = read_table_file(session.settings.table_file, name->family);
   const std::string path = now.path.empty() ? default_table_path(name->family) : now.path;
   const std::string failed = "STRETTO_ONLINE: " + path + ": ";

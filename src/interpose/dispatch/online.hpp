@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// STRETTO_ONLINE: blocking calls are tried in other ways, as select/learner.hpp decides.
+// STRETTO_ONLINE: blocking calls try other specs, as select/learner.hpp decides.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace stretto {
 /// and may replace the spec by one to try. Returns nullptr if nothing is learned from this call.
 Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec);
 
-/// Lives while a call is carried out of which something is learned.
+/// Lives while a call is carried out from which something is learned.
 class LearningCall {
  public:
   LearningCall(std::shared_ptr<Communicator> state, Learner& learner);
@@ -24,17 +24,17 @@ class LearningCall {
   ~LearningCall();
 
  private:
-  std::shared_ptr<Communicator> state_;  // which has the learner
+  std::shared_ptr<Communicator> state_;  // owns the learner
   Learner& learner_;
   double began_;
 };
 
-/// Decides for each collective whether it is learned of, as the settings say. Of a collective that it cannot
-/// be, one line says why.
+/// Decides by the settings from which collectives the job learns. Writes one line for each collective
+/// from which it cannot.
 void begin_online();
 
-/// On rank 0, when all communicators are gone: puts what they have learned into the table. Returns one line
-/// that says why it could not, or an empty one.
+/// On rank 0, when all communicators are gone: writes what they have learned to the table. Returns one
+/// line with the reason if it cannot, or an empty one.
 std::string save_learned();
 
 }  // namespace stretto

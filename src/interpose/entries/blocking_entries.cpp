@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's other functions that may wait for another rank: while they do, outstanding operations go on. Where
-// there is a non-blocking form, it takes the call, and this thread makes progress itself; otherwise the
-// helper thread does. (A native collective must stay what it is: MPI does not match MPI_Ibarrier with
-// MPI_Barrier, and other ranks may have nothing outstanding.) functions.txt says which they are.
+// MPI's other functions that may wait for another rank. Meanwhile, outstanding operations must go on. If
+// there is a non-blocking form, it takes the call, and this thread makes progress itself. Otherwise the
+// helper thread does. (A native collective keeps its form: MPI does not match MPI_Ibarrier with
+// MPI_Barrier, and other ranks may have nothing outstanding.) functions.txt lists them.
 #include <array>
 
 #include "interpose/collectives/collective_forms.hpp"
@@ -14,7 +14,8 @@
 namespace stretto {
 namespace {
 
-/// Waits for a request as the function would that it stands for; `started`: whether that could be started.
+/// Waits for a request as the blocking function would. `started`: the error code of the call that started
+/// it.
 int finish(int started, MPI_Request& request, MPI_Status* status) {
   if (started != MPI_SUCCESS) return started;
   int result = MPI_SUCCESS;
@@ -107,8 +108,8 @@ STRETTO_TAKE_OVER(Sendrecv,
                     return error != MPI_SUCCESS ? error : received;
                   })
 
-// The functions of functions.txt that need an entry, as far as the mpi.h has them that this is built with.
-// The arguments are words as they stand in registers and on the stack, whatever they mean.
+// The functions of functions.txt that need an entry, if the mpi.h of this build has them. The arguments
+// are words as they are in registers and on the stack, whatever they mean.
 using Word = RawHandle;
 
 #define STRETTO_WAITS(function, parameters, arguments, last) \

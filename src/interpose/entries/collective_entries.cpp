@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives that Stretto carries out, in all their forms: MPI_X, MPI_IX and MPI_X_init; with counts of
-// int and, on MPICH's interface, of MPI_Count.
+// The collectives that Stretto handles, in all forms: MPI_X, MPI_IX and MPI_X_init, with counts of int
+// and, on MPICH's interface, of MPI_Count.
 #include "interpose/collectives/collective_forms.hpp"
 
 namespace stretto {
@@ -16,7 +16,7 @@ Form persistent(void* request) {
 
 }  // namespace
 
-// One collective in its three forms. MPI_X_init was spelt MPIX_X_init before MPI 4.
+// One collective in its three forms. Before MPI 4, MPI_X_init was called MPIX_X_init.
 #define STRETTO_NARROWED(suffix, name) (sizeof(#suffix) > 1 ? name : nullptr)
 #define STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)                   \
   STRETTO_DEFINE(P##MPI_##Name##suffix, nullptr, STRETTO_NARROWED(suffix, #P "MPI_" #Name),         \
@@ -41,8 +41,8 @@ STRETTO_RAW_COLLECTIVES(STRETTO_INT_FORMS, int)
   STRETTO_FORMS(Name, Iname, _c, name, parameters, arguments)
 STRETTO_RAW_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)
 #else
-// Open MPI 4 and 5 have no large-count forms, and a program may look whether there are any. Open MPI 4 has
-// persistent collectives under the names that they had before MPI 4.
+// Open MPI 4 and 5 have no large-count forms, and a program may check whether they exist. Open MPI 4 has
+// persistent collectives under the names from before MPI 4.
 #define STRETTO_OLD_PERSISTENT(symbol, name, parameters, arguments)                                  \
   STRETTO_DEFINE(symbol, nullptr, nullptr, (STRETTO_LIST parameters, RawHandle info, void* request), \
                  return name(next, persistent(request), STRETTO_LIST arguments, info, request);)

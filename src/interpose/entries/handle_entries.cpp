@@ -8,8 +8,8 @@
 
 namespace stretto {
 
-// MPI_Op_create_c is left alone: nothing is known of functions with large counts, and a program may look
-// whether the library has it. Fortran's layers come here with a function of Fortran.
+// MPI_Op_create_c is left alone: no function with large counts is known, and a program may check whether
+// the library has it. Fortran's layers call this entry with a function of Fortran.
 STRETTO_TAKE_OVER(Op_create, (void* function, int commute, void* op), {
   const int result = next(function, commute, op);
   if (result == MPI_SUCCESS && session.active && !next.was_handled()) {

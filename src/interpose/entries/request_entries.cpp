@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever completes, starts or frees a single request. A thread that waits for one makes progress with every
-// outstanding operation; while there are none, and no requests of Stretto's, all goes straight to the
+// Functions that complete, start or free a single request. A thread that waits for one makes progress with
+// every outstanding operation. If there are none, and no requests of Stretto, all calls go straight to the
 // library.
 #include "interpose/operations/completion.hpp"
 #include "interpose/progress/progress.hpp"
@@ -9,7 +9,7 @@
 namespace stretto {
 namespace {
 
-/// Nothing of Stretto's is involved, or there is no request, of which the library must speak.
+/// Whether nothing of Stretto is involved, or there is no request, which the library reports.
 bool is_for_library(const void* request) {
   return is_idle() || request == nullptr;
 }
@@ -61,8 +61,8 @@ STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* statu
 })
 
 #ifdef STRETTO_ABI_MPICH
-// MPICH's own, which Intel MPI and older ones lack. Its result is no error code, so there MPI's function
-// answers, which differs only in making progress.
+// MPICH's own function, which Intel MPI and older MPICH lack. Its result is no error code. There
+// MPI_Request_get_status answers, which differs only in making progress.
 #define STRETTO_TAKE_OVER_IS_COMPLETE(P)                                                            \
   STRETTO_DEFINE(P##MPIX_Request_is_complete, nullptr, nullptr, (RawHandle request), {              \
     static const Next<int(RawHandle, int*, void*)> get_status(#P "MPI_Request_get_status", nullptr, \

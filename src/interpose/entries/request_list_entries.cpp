@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever completes some of a list of requests.
+// Functions that complete requests of a list.
 #include <algorithm>
 #include <optional>
 
@@ -10,7 +10,7 @@
 namespace stretto {
 namespace {
 
-/// The program's array of statuses, or none.
+/// The program's array of statuses, which may be missing.
 class Statuses {
  public:
   explicit Statuses(void* statuses) : statuses_(static_cast<MPI_Status*>(statuses)) {}
@@ -28,9 +28,9 @@ class Statuses {
   MPI_Status* statuses_;
 };
 
-/// All of a list. To test it completes nothing unless all can be; to wait for it completes the library's
-/// requests as they come. (MPICH 4.0.2's MPI_Testall asks a generalized request for its status each time that
-/// it looks.)
+/// All requests of a list. Testing completes nothing unless all can be completed. Waiting completes the
+/// library's requests as they come. (MPI_Testall of MPICH 4.0.2 asks a generalized request for its status
+/// each time.)
 class WholeList {
  public:
   WholeList(int count, void* requests, void* statuses)
@@ -41,7 +41,7 @@ class WholeList {
         is_done_(list_.theirs.size(), false),
         statuses_(statuses) {}
 
-  /// Empty: not yet. Otherwise the result of MPI_Testall.
+  /// Returns the result of MPI_Testall; empty if not all are done.
   std::optional<int> test() {
     if (!list_.ours_are_done()) return std::nullopt;
     if (!list_.theirs.empty()) {
@@ -54,14 +54,15 @@ class WholeList {
     return complete_all();
   }
 
-  /// The same of MPI_Waitall.
+  /// Returns the result of MPI_Waitall; empty if not all are done.
   std::optional<int> poll() {
     if (error_ == MPI_SUCCESS && !take_in_theirs()) return std::nullopt;
     if (!list_.ours_are_done()) return std::nullopt;
     return complete_all();
   }
 
-  /// Where the library must wait for some of its requests (requests.hpp), for all of them.
+  /// If the library must wait for some of its requests (operations/requests.hpp), it waits for all of
+  /// its own.
   [[nodiscard]] bool library_must_wait() const {
     return std::any_of(list_.theirs.begin(), list_.theirs.end(), must_library_wait_for);
   }
@@ -77,7 +78,8 @@ class WholeList {
   [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
 
  private:
-  /// Whether that was the last of the library's, or one has failed: then others may be pending.
+  /// Returns whether all of the library's requests are done or one has failed. In that case others may
+  /// be pending.
   bool take_in_theirs() {
     if (list_.theirs.empty()) return true;
     int done = 0;
@@ -116,12 +118,12 @@ class WholeList {
   MPI_Request* requests_;
   RequestList list_;
   std::vector<MPI_Status> of_theirs_;
-  std::vector<bool> is_done_;  // beside it
+  std::vector<bool> is_done_;  // parallel to of_theirs_
   Statuses statuses_;
   int error_ = MPI_SUCCESS;
 };
 
-/// One of a list: which, or MPI_UNDEFINED if none is active.
+/// One request of a list: its index, or MPI_UNDEFINED if none is active.
 class OneOfList {
  public:
   OneOfList(int count, void* requests, int* index, void* status)
@@ -163,7 +165,7 @@ class OneOfList {
   MPI_Status* status_;
 };
 
-/// As many of a list as are done; MPI_UNDEFINED if none is active.
+/// All requests of a list that are done; MPI_UNDEFINED if none is active.
 class SomeOfList {
  public:
   SomeOfList(int count, void* requests, int* done, int* indices, void* statuses)
@@ -173,7 +175,7 @@ class SomeOfList {
         indices_(indices),
         statuses_(statuses) {}
 
-  /// Empty: none is done yet, but some are active.
+  /// Returns an empty result if none is done, but some are active.
   std::optional<int> poll() {
     int of_theirs = MPI_UNDEFINED;
     int error = MPI_SUCCESS;
@@ -224,14 +226,15 @@ int wait_for(List& list) {
   return *result;
 }
 
-/// Nothing of Stretto's is involved, or the list is an error of which the library must speak.
+/// Whether nothing of Stretto is involved, or the list is an error, which the library reports.
 bool is_for_library(int count, const void* requests) {
   return is_idle() || count < 0 || (count > 0 && requests == nullptr);
 }
 
 #ifdef STRETTO_ABI_MPICH
-/// A list of which nothing is completed or changed. `next` is the library's function for it, which gets the
-/// library's own: whether one of those is active is known to that alone.
+/// A list whose status is queried without completing or changing anything. `next` is the library's
+/// function for it. It gets the library's requests, since only the library knows whether those are
+/// active.
 class StatusList {
  public:
   StatusList(int count, const void* requests)
@@ -366,7 +369,7 @@ STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices,
 })
 
 #ifdef STRETTO_ABI_MPICH
-// Of MPI 4.1. (Open MPI 4 and 5 have none of them.)
+// New in MPI 4.1. (Open MPI 4 and 5 have none of them.)
 
 STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses), {
   if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, flag, statuses);

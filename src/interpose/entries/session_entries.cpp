@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a session begins, and what the program hears of threads.
+// Where a session begins, and which thread level the program sees.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 namespace stretto {
 namespace {
 
-/// What the program hears that it got, and what the library gives.
+/// The thread level that the program is told, and the one that the library gives.
 std::atomic<int> asked_level{MPI_THREAD_MULTIPLE};
 std::atomic<int> given_level{MPI_THREAD_SINGLE};
 
@@ -29,7 +29,7 @@ int initialize(const InitThread& init_thread, int* argc, char*** argv, int requi
   return result;
 }
 
-/// The level of MPI_Init, which a variable may set.
+/// Returns the level of MPI_Init, which a variable may set.
 int level_of_init() {
   for (const char* name : {"OMPI_MPI_THREAD_LEVEL", "MPIR_CVAR_DEFAULT_THREAD_LEVEL"}) {
     const char* value = std::getenv(name);
@@ -42,8 +42,8 @@ int level_of_init() {
 
 }  // namespace
 
-// A tool behind Stretto gets the call as the program made it, and passes it on to PMPI: the level is raised
-// there.
+// A tool behind Stretto gets the call as the program made it, and passes it on to PMPI. The level is
+// raised there.
 
 STRETTO_TAKE_OVER(Init_thread, (int* argc, char*** argv, int required, int* provided), {
   if (next.was_handled()) return initialize(next, argc, argv, required, provided);

@@ -26,7 +26,7 @@ std::map<Handle, Held>& held() {
   return all;
 }
 
-/// What nothing holds any more, and the program has freed.
+/// Handles that the program has freed and nothing holds any more.
 struct LeftHandles {
   std::vector<MPI_Datatype> datatypes;
   std::vector<MPI_Op> ops;
@@ -44,7 +44,7 @@ void add(Handle handle) {
   ++all_held;
 }
 
-/// Whether the library must free it now.
+/// Returns whether the library must free it now.
 template <typename Handle>
 bool remove(Handle handle) {
   const std::lock_guard lock(mutex);
@@ -61,7 +61,7 @@ bool postpone_free(Handle handle) {
   if (all_held == 0) return false;
   const std::lock_guard lock(mutex);
   const auto found = held<Handle>().find(handle);
-  // What is freed twice is the library's to complain about.
+  // The library reports a handle that is freed twice.
   if (found == held<Handle>().end() || found->second.is_freed) return false;
   return found->second.is_freed = true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program may free a datatype or an operation while a call that uses it is under way. MPI libraries keep it
-// until that has ended; so does Stretto, by putting the program's MPI_Type_free or MPI_Op_free off.
+// A program may free a datatype or an operation while a call that uses it is in flight. MPI libraries keep
+// it until the call has completed. Stretto does the same: it postpones the program's MPI_Type_free or
+// MPI_Op_free.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,9 @@
 
 namespace stretto {
 
-/// Keeps handles that the program made alive, as long as it lives itself. Predefined ones need none of it. It
-/// may end in any thread: what the program has freed meanwhile is left to free_left_handles().
+/// Keeps handles that the program has made alive for its own lifetime. Predefined handles need no holder.
+/// It may be destroyed in any thread: free_left_handles() frees what the program has freed in the
+/// meantime.
 class HeldHandles {
  public:
   HeldHandles() = default;
@@ -26,12 +28,13 @@ class HeldHandles {
   std::vector<MPI_Op> ops_;
 };
 
-/// The program frees a handle. Returns whether that is put off until nothing holds it any more; if not, the
-/// library must free it.
+/// To be called when the program frees a handle. Returns whether that is postponed until nothing holds it
+/// any more. Otherwise the library must free it.
 bool postpone_datatype_free(MPI_Datatype datatype);
 bool postpone_op_free(MPI_Op op);
 
-/// To be called by threads of the program while they are in MPI. A few nanoseconds if there are none.
+/// To be called by threads of the program while they are in MPI. Takes a few nanoseconds if there are
+/// none.
 void free_left_handles();
 
 }  // namespace stretto

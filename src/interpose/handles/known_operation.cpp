@@ -30,15 +30,16 @@ constexpr std::array<TypeName, 2> types{{{"float16", Type::f16}, {"bfloat16", Ty
 constexpr std::array<OpName, 4> ops{
     {{"sum", Op::sum}, {"product", Op::prod}, {"min", Op::min}, {"max", Op::max}}};
 
-/// A function that is known by its name in its module: whatever the datatype, it takes elements of two bytes.
+/// A function that is known by its name and module. It takes elements of two bytes, whatever the
+/// datatype.
 struct KnownFunction {
   std::string_view symbol;
-  std::string_view module;  // as the file's name begins
+  std::string_view module;  // prefix of the file name
   Type type;
   Op op;
 };
-// Horovod's (horovod/common/half.cc) of each framework: mpi_lib.*.so for TensorFlow and MXNet,
-// mpi_lib_v2.*.so for PyTorch. horovod::common::float16_sum(void*, void*, int*, MPI_Datatype*)
+// Horovod's sum (horovod/common/half.cc) as built for each framework: mpi_lib.*.so for TensorFlow and
+// MXNet, mpi_lib_v2.*.so for PyTorch. horovod::common::float16_sum(void*, void*, int*, MPI_Datatype*)
 #ifdef STRETTO_ABI_OPENMPI
 constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiPP15ompi_datatype_t";
 #else
@@ -50,10 +51,10 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// nullptr: only the function itself can do what it does.
+/// Returns nullptr if no kernel is known to do the same.
 kernels::Function find_kernel(const void* function) {
   Dl_info info{};
-  // The nearest symbol before an address may be of another function.
+  // The nearest symbol before an address may be that of another function.
   if (dladdr(function, &info) == 0 || info.dli_sname == nullptr || info.dli_saddr != function) return nullptr;
   const std::string_view symbol = info.dli_sname;
   const std::string_view module = base_name(info.dli_fname);
@@ -66,7 +67,7 @@ kernels::Function find_kernel(const void* function) {
 std::mutex mutex;
 std::atomic<bool> any_known{false};
 
-/// A function of the program's may do one thing with one datatype and something else with another.
+/// A function of the program may do different things with different datatypes.
 using Operation = std::pair<MPI_Op, MPI_Datatype>;
 
 std::map<Operation, kernels::Function>& registered_kernels() {
@@ -79,7 +80,7 @@ std::map<MPI_Op, kernels::Function>& known_by_function() {
   return all;
 }
 
-/// nullptr if nothing is known.
+/// Returns nullptr if nothing is known.
 kernels::Function find_kernel(const Element& element) {
   const std::lock_guard lock(mutex);
   const auto registered = registered_kernels().find({element.op, element.datatype});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// float16 and bfloat16 as MPI sees them: a datatype of two bytes, and operations of Stretto's own. The engine
-// knows their kernels. The MPI library calls them like a program's operations where it handles a call.
+// float16 and bfloat16 as MPI sees them: a datatype of two bytes and operations of Stretto. The engine
+// knows their kernels. If the MPI library handles a call, it calls them like operations of a program.
 #pragma once
 
 #include "engine/mpi.hpp"

@@ -15,7 +15,7 @@ using namespace stretto;
 
 namespace {
 
-/// A collective by a spec in writing: make_call(form).
+/// Makes a call by a spec given as text: make_call(form).
 template <typename MakeCall>
 int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, const MakeCall& make_call) {
   if (text != nullptr && std::strcmp(text, "auto") != 0) {
@@ -30,7 +30,7 @@ int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, c
   return make_call(std::move(form));
 }
 
-/// What fits of a text, with an ending zero.
+/// Writes as much of a text as fits, with a terminating zero.
 void write_text(const std::string& text, char* into, std::size_t length) {
   if (into == nullptr || length == 0) return;
   const std::size_t fitting = std::min(text.size(), length - 1);

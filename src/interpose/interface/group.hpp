@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the handles of include/stretto/group.h.
+// What is behind the handles of include/stretto/group.h.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@
 
 namespace stretto {
 
-/// Held by a group, and by its works until they are freed. Open MPI 4 does not survive that a communicator is
-/// freed under a call that is not blocking; so when the last goes, it is noted for free_left_communicators().
+/// Held by a group, and by its works until they are freed. Open MPI 4 crashes if a communicator is freed
+/// while a non-blocking call on it is in flight. So when the last holder goes, the communicator is noted
+/// for free_left_communicators().
 class GroupCommunicator {
  public:
   explicit GroupCommunicator(MPI_Comm comm) : comm_(comm) {}
@@ -37,11 +38,11 @@ struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
 };
 
 struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
-  /// Null those that have ended.
+  /// Requests that have ended are null.
   std::vector<MPI_Request> requests;
-  /// Arrays that MPI reads until the end.
+  /// Arrays that MPI reads until the end of the call.
   std::vector<int> numbers;
-  /// A datatype of this call.
+  /// A datatype that was made for this call.
   MPI_Datatype datatype{};
   std::string error;
   int source = STRETTO_ANY_SOURCE;
@@ -51,10 +52,10 @@ struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
 
 namespace stretto {
 
-/// For stretto_error(). Returns 1.
+/// Sets the text of stretto_error(). Returns 1.
 int set_error(const std::string& line);
 
-/// What MPI says of an error code.
+/// Returns MPI's text of an error code.
 std::string text_of_error(int error);
 
 struct Reduction {
@@ -63,10 +64,10 @@ struct Reduction {
   std::size_t bytes = 0;  // of an element
 };
 
-/// False, with set_error(), where there is no such operation on this type.
+/// Returns false, after set_error(), if there is no such operation on this type.
 bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction);
 
-/// A work was given up, so MPI cannot be finalized.
+/// To be called when a work was given up, so that MPI cannot be finalized.
 void note_lost_work();
 
 }  // namespace stretto

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Works of the interface for frameworks: tested, waited for, told of and given up.
+// Works of the interface for frameworks: testing, waiting, describing and giving up.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -14,7 +14,7 @@
 namespace stretto {
 namespace {
 
-/// Null afterwards if it has ended. Returns an MPI error code.
+/// Sets the request to null if it has ended. Returns an MPI error code.
 int test(MPI_Request& request, int& source) {
   if (Pending* pending = find_pending(request)) {
     return pending->is_done() ? complete(&request, *pending, MPI_STATUS_IGNORE) : MPI_SUCCESS;

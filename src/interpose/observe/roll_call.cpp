@@ -141,7 +141,7 @@ void RollCall::send(int rank, std::uint32_t kind, const CallId& call, std::uint6
   address.sin_addr.s_addr = host;
   const Datagram datagram{
       job_, kind, session.world_rank, call.communicator.group, call.communicator.ordinal, call.number, calls};
-  // What is lost is asked for again.
+  // A datagram that is lost is sent again.
   sendto(socket_, &datagram, sizeof datagram, MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
          sizeof address);
 }

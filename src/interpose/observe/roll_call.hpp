@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who has made a call, and who has not: the watchdogs of all ranks ask each other by UDP. A rank that
-// computes, or is in MPI at any thread level, answers all the same, since nothing of it goes through MPI.
+// computes, or is in MPI at any thread level, answers too, since no part of this goes through MPI.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace stretto {
 
 struct CallId {
   CommunicatorId communicator;
-  /// From 0 on.
+  /// Starts at 0.
   std::uint64_t number = 0;
 
   friend bool operator==(const CallId&, const CallId&) = default;
@@ -26,18 +26,19 @@ struct CallId {
   }
 };
 
-/// All but open() is for one thread.
+/// All functions except open() and wake() are for one thread.
 class RollCall {
  public:
-  /// Collective over MPI_COMM_WORLD. Where a rank can open no socket, nobody hears of it.
+  /// Collective over MPI_COMM_WORLD. A rank that can open no socket gets no questions and no answers.
   void open();
   void close();
 
-  /// Asks all of these ranks of MPI_COMM_WORLD but this one; again those that have not answered yet.
+  /// Asks these ranks of MPI_COMM_WORLD, except this one. When called again, asks those that have not
+  /// answered yet.
   void ask(const CallId& call, const std::vector<int>& ranks);
 
-  /// Waits for so long, or until something comes, or wake(). Then answers what has come; `calls_of` says how
-  /// many calls of a communicator this rank has begun.
+  /// Waits for so long, until something arrives, or until wake(). Then answers what has arrived;
+  /// `calls_of` returns how many calls of a communicator this rank has started.
   template <typename CallsOf>
   void serve(double seconds, const CallsOf& calls_of) {
     wait(seconds);
@@ -45,11 +46,11 @@ class RollCall {
       answer(*question, calls_of(question->call.communicator));
     }
   }
-  /// From any thread.
+  /// Callable from any thread.
   void wake() const;
 
   [[nodiscard]] bool all_have_answered(const CallId& call) const;
-  /// What is known of the ranks that were asked, and no more of interest; empty: nothing.
+  /// Returns what is known of the ranks that were asked, and forgets it; empty if nothing is.
   std::string conclude(const CallId& call);
 
  private:
@@ -68,7 +69,7 @@ class RollCall {
   };
 
   void wait(double seconds) const;
-  /// The next question; answers to own ones are noted on the way.
+  /// Returns the next question. Takes in answers on the way.
   std::optional<Question> receive();
   void answer(const Question& question, std::uint64_t calls) const;
   void send(int rank, std::uint32_t kind, const CallId& call, std::uint64_t calls) const;
@@ -76,7 +77,7 @@ class RollCall {
 
   int socket_ = -1;
   int wake_up_ = -1;
-  /// A number that only this job knows.
+  /// A random number that identifies this job.
   std::uint64_t job_ = 0;
   std::vector<Address> addresses_;
   mutable std::map<std::string, std::uint32_t> resolved_;

@@ -9,23 +9,23 @@
 
 namespace stretto {
 
-/// From here on the time of the job is counted.
+/// Starts the clock of the job.
 void begin_statistics();
 
 /// Counts one call of a collective (STRETTO_STATS, STRETTO_SUMMARY). Thread-safe.
 void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds);
 
-/// What this rank has counted, as JSON.
+/// Returns what this rank has counted, as JSON.
 std::string statistics_text();
 
-/// The same in one line (STRETTO_SUMMARY).
+/// Returns a summary of the same in one line (STRETTO_SUMMARY).
 std::string summary_text();
 
-/// On the rank that will write it: complains if that could not be done now.
+/// To be called on the rank that will write the file. Adds a complaint if it cannot be written now.
 void check_statistics_file(Settings& settings);
 
-/// Writes it to a file. Returns one line that says why it could not, if it was not said before, or an empty
-/// one.
+/// Writes the counts to a file. Returns one line with the reason if it cannot and that was not reported
+/// before, or an empty one.
 std::string write_statistics(const std::string& file);
 
 }  // namespace stretto

@@ -38,22 +38,23 @@ struct Event {
 struct CallInfo {
   CallTraits traits;
   std::string spec;
-  std::shared_ptr<Communicator> state;  // to the end, so that no other one gets its number
+  std::shared_ptr<Communicator> state;  // kept to the end, so that no other one gets its number
   std::string numbered;
   Face face;
   std::uint64_t sequence;
 };
 
-/// What rank 0's clock says when this rank's says `at`.
+/// How far rank 0's clock was ahead when this rank's clock said `at`.
 struct ClockReading {
   std::int64_t at = 0;
   std::int64_t ahead = 0;  // of rank 0's clock
   std::int64_t error = 0;  // half of the round trip
 };
 
-/// Rows of the trace: calls that overlap are so far apart that the flights of each find room between.
+/// Rows of the trace: those of overlapping calls are so far apart that the flights of each fit between
+/// them.
 constexpr int rows_of_a_call = 1000;
-/// Beyond this, the trace ends: some 2 GB of text.
+/// The trace ends here: some 2 GB of text.
 constexpr std::size_t most_events = 20'000'000;
 
 std::mutex mutex;
@@ -69,10 +70,11 @@ void add(const Event& event) {
   if (events.size() < most_events) events.push_back(event);
 }
 
-/// Round trips with rank 0, of which the shortest tells most: rank 0 answers in the middle of it.
+/// Makes round trips with rank 0. The shortest one is the most precise: rank 0 answers in the middle of
+/// it.
 ClockReading compare_clocks() {
   constexpr int round_trips = 20;
-  constexpr int tag = 1;  // of channel 0, which nobody gets
+  constexpr int tag = 1;  // of channel 0, which no communicator gets
   MPI_Comm comm = channel_pool().comm();
   int ranks = 1;
   mpi.Comm_size(comm, &ranks);
@@ -113,7 +115,7 @@ const char* name_of_face(Face face) {
   return "";
 }
 
-/// Nanoseconds as microseconds, exactly: what is inside in time must be so in the text.
+/// Returns nanoseconds as microseconds, exactly: an event inside another one must be so in the text.
 std::string microseconds(std::int64_t nanoseconds) {
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%lld.%03lld", static_cast<long long>(nanoseconds / 1000),
@@ -121,7 +123,7 @@ std::string microseconds(std::int64_t nanoseconds) {
   return text.data();
 }
 
-/// Writes events, one a line, in the object form of Chrome's trace-event format.
+/// Writes events, one per line, in the object form of Chrome's trace-event format.
 class Writer {
  public:
   Writer(std::ofstream& stream, const ClockReading& last) : stream_(stream), last_(last) {}
@@ -183,7 +185,7 @@ class Writer {
             << R"(,"dur":)" << microseconds(end - begin) << R"(,"args":)" << arguments.dump() << "}\n";
   }
 
-  /// Clocks drift: between the readings the difference goes evenly from one to the other.
+  /// Clocks drift: between the two readings the difference is interpolated.
   [[nodiscard]] std::int64_t on_clock_of_rank_0(std::int64_t here) const {
     const auto whole = static_cast<double>(last_.at - first_reading.at);
     const double part = whole > 0 ? static_cast<double>(here - first_reading.at) / whole : 0;
@@ -200,7 +202,7 @@ class Writer {
 
 void begin_trace() {
   if (session.settings.trace_folder.empty()) return;
-  std::remove(file_name().c_str());  // of an earlier job
+  std::remove(file_name().c_str());  // left by an earlier job
   if (session.world_rank == 0) job = std::random_device{}();
   mpi.Bcast(&job, 1, MPI_UINT64_T, 0, channel_pool().comm());
   first_reading = compare_clocks();
@@ -218,7 +220,7 @@ std::string end_trace() {
   Writer(stream, last).write();
   stream.close();
   calls.clear();
-  // Of the ranks that fail, often all for the same reason, one says so.
+  // Often several ranks fail for the same reason. One of them reports it.
   int speaker = stream ? session.topology.ranks() : session.world_rank;
   mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
   if (speaker != session.world_rank) return {};
@@ -231,7 +233,7 @@ TracedCall::TracedCall(const std::shared_ptr<Communicator>& state, const CallTra
   const std::string numbered = has_own_numbers ? "/" + std::to_string(sequence) : "";
   const std::lock_guard lock(mutex);
   call_ = calls.size();
-  if (events.size() == most_events) return;  // full: nothing more is kept of it
+  if (events.size() == most_events) return;  // full: nothing more is recorded
   calls.push_back(
       {traits, to_string(spec), state, numbered, face, has_own_numbers ? starts_before : sequence});
   while (lanes_in_use.contains(lane_)) ++lane_;

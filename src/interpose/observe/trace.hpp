@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// STRETTO_TRACE=DIR: every rank writes DIR/rank-N.json, which Perfetto and chrome://tracing open: when it was
-// in which collective, segment and round. Times are on rank 0's clock.
+// STRETTO_TRACE=DIR: every rank writes DIR/rank-N.json for Perfetto and chrome://tracing. It shows when
+// the rank was in which collective, segment and round, on rank 0's clock.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace stretto {
 
-/// Collective over MPI_COMM_WORLD; compares clocks.
+/// Collective over MPI_COMM_WORLD. Compares the clocks.
 void begin_trace();
-/// The same, and writes the file. Returns one line that says why it could not, or an empty one.
+/// The same, and writes the file. Returns one line with the reason if it cannot, or an empty one.
 std::string end_trace();
 
-/// One call in the trace, as long as this lives. Calls that overlap lie side by side. A persistent collective
-/// has its own numbers, from its first start on, since ranks may start several in any order.
+/// One call in the trace, while this lives. Overlapping calls are side by side. The starts of a
+/// persistent collective are numbered separately, since ranks may start several in any order.
 class TracedCall final : public Observer {
  public:
   TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
@@ -43,7 +43,7 @@ class TracedCall final : public Observer {
   std::vector<Flight> flights_;
 };
 
-/// nullptr where nothing is traced.
+/// Returns nullptr if nothing is traced.
 std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
                                        const Spec& spec, Face face, std::uint64_t sequence,
                                        std::uint64_t starts_before = 0);

@@ -23,7 +23,7 @@ namespace {
 struct Entry {
   CallId id;
   double since = 0;
-  double asked_at = 0;  // 0: nobody was asked yet
+  double asked_at = 0;  // 0: no rank was asked yet
   bool is_reported = false;
 };
 
@@ -35,13 +35,13 @@ std::map<Watched*, Entry>& calls() {
   static auto& all = make_immortal<std::map<Watched*, Entry>>();
   return all;
 }
-/// Of each communicator, how many calls this rank has begun.
+/// How many calls of each communicator this rank has started.
 std::map<CommunicatorId, std::uint64_t>& begun() {
   static auto& all = make_immortal<std::map<CommunicatorId, std::uint64_t>>();
   return all;
 }
 
-/// All ranks ask all others, but of many only some do.
+/// All ranks ask all others. On larger communicators only a few ranks ask.
 constexpr std::size_t most_asking_ranks = 1024;
 constexpr int always_asking_ranks = 4;
 
@@ -53,7 +53,7 @@ bool is_overdue(const Entry& entry) {
   return !entry.is_reported && seconds_now() - entry.since >= session.settings.watchdog_seconds;
 }
 
-/// So long a rank may take to answer.
+/// Returns how long a rank may take to answer.
 double answer_timeout() {
   return std::clamp(session.settings.watchdog_seconds / 2, 0.2, 2.0);
 }
@@ -70,7 +70,7 @@ void ask() {
       questions.try_emplace(entry.id, state.ranks_in_world());
     }
   }
-  // To find an address may take long, and the program's calls must not wait for it.
+  // Resolving an address may take long, and the program's calls must not wait for it.
   for (const auto& [call, ranks] : questions) roll_call.ask(call, ranks);
 }
 
@@ -83,7 +83,7 @@ void report_overdue() {
         seconds_now() - entry.asked_at < answer_timeout()) {
       continue;
     }
-    // A look may come while another thread is at the call; the next one may not.
+    // If another thread is just advancing the call, the next round reports it.
     std::string text;
     if (!call->try_describe(text)) continue;
     entry.is_reported = true;

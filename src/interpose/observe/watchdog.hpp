@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// STRETTO_WATCHDOG=30s: a collective that has not ended after so long is told of, once, by every rank that
-// waits in it, with the ranks that have not called it. Nothing else changes.
+// STRETTO_WATCHDOG=30s: if a collective has not ended after that time, every rank that waits in it reports
+// it once and names the ranks that have not called it. Nothing else changes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace stretto {
 
 class Communicator;
 
-/// What can be told of a call that is under way.
+/// A call in flight that can be described.
 class Watched {
  public:
   Watched() = default;
@@ -18,14 +18,15 @@ class Watched {
   Watched& operator=(const Watched&) = delete;
   virtual ~Watched() = default;
 
-  /// Which call it is, where it stands, and for whom it waits; false: not to be found out just now.
+  /// Writes which call it is, which state it is in, and which ranks it waits for. Returns false if that
+  /// cannot be found out just now.
   virtual bool try_describe(std::string& text) = 0;
-  /// Of which communicator it is, and its number there.
+  /// The communicator of the call, and the number of the call there.
   [[nodiscard]] virtual const Communicator& communicator() const = 0;
   [[nodiscard]] virtual std::uint64_t number() const = 0;
 };
 
-/// From now on, until unwatch(). Cheap where there is no watchdog. Thread-safe.
+/// Watches a call until unwatch(). Cheap if there is no watchdog. Thread-safe.
 void watch(Watched& call);
 void unwatch(Watched& call);
 

@@ -7,21 +7,23 @@
 
 namespace stretto {
 
-/// Nothing of Stretto's is under way or could be completed. A few nanoseconds.
+/// Whether nothing of Stretto is in flight or could be completed. Takes a few nanoseconds.
 bool is_idle();
 
-/// The status of what has no message. In functions for a single request, MPI_ERROR stays as it is.
+/// Sets the status of an operation without a message. In functions for a single request, MPI_ERROR keeps
+/// its value.
 void set_empty(MPI_Status* status);
 
-/// Ends what is done for the program: its request is null, or a persistent one inactive. Returns the
-/// operation's error code, reported.
+/// Completes a request for the program: it becomes null, or inactive if it is persistent. Returns the
+/// error code of the operation, already reported.
 int complete(MPI_Request* request, Pending& pending, MPI_Status* status);
 
 /// Starts a persistent collective.
 int start(Pending& pending);
 
-/// The program's array of requests, of which some are Stretto's, some the library's, and some null. What the
-/// library gets has no null ones between: MPICH 4.0.2's MPI_Testall does not survive them among a hundred.
+/// The program's array of requests. Some are Stretto's, some the library's, some null. The library gets
+/// its own ones without null requests between them, since MPI_Testall of MPICH 4.0.2 fails with those
+/// among a hundred.
 class RequestList {
  public:
   RequestList(int count, MPI_Request* requests);
@@ -35,11 +37,11 @@ class RequestList {
   std::vector<std::size_t> indices_of_theirs;
 
   [[nodiscard]] int size_of_theirs() const { return static_cast<int>(theirs.size()); }
-  /// All of Stretto's are done.
+  /// Whether all of Stretto's are done.
   [[nodiscard]] bool ours_are_done() const;
-  /// Any of Stretto's is active.
+  /// Whether any of Stretto's is active.
   [[nodiscard]] bool any_of_ours_is_active() const;
-  /// The handles that the library has changed.
+  /// Copies the handles that the library has changed back to the program's array.
   void write_back();
 
  private:

@@ -9,12 +9,12 @@
 
 namespace stretto {
 
-/// The program's buffers as the engine's call. Its buffers must stay as they are while the call is under way;
-/// a persistent collective begins and finishes the same message again and again.
+/// The program's buffers as a call of the engine. They must not change while the call is in flight. A
+/// persistent collective begins and finishes the same message again and again.
 class Message {
  public:
   explicit Message(const Call& of) : call(of) {}
-  /// Where the caller's blocks begin, one a rank, and the end.
+  /// `borders`: where the block of each rank begins, and the end.
   Message(const Call& of, std::vector<std::size_t> borders) : call(of), borders_(std::move(borders)) {
     call.borders = borders_;
   }
@@ -22,11 +22,11 @@ class Message {
   Message& operator=(const Message&) = delete;
   virtual ~Message() = default;
 
-  /// Brings the input to where `call` wants it, and the result to where the program does. Return an MPI error
-  /// code.
+  /// begin() brings the input to where `call` expects it, finish() the result to where the program
+  /// expects it. Both return an MPI error code.
   virtual int begin() { return MPI_SUCCESS; }
   virtual int finish() { return MPI_SUCCESS; }
-  /// After an error, MPI may still write to what is its own.
+  /// After an error, MPI may still write to the message's own memory.
   virtual void abandon() {}
 
   Call call;

@@ -24,7 +24,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
   const std::size_t tags = execution_->tags(message_.call);
   if (tags == 0) return;
   const bool is_persistent = face == Face::persistent;
-  // The persistent one was asked for before, by the number that does not depend on the message.
+  // A persistent collective has reserved tags before, by a number that does not depend on the message.
   const std::size_t reserved = is_persistent ? Communicator::pipelining_of(spec_).in_flight() : tags;
   channel_ = is_persistent ? state_->channel_with_fresh(reserved) : state_->channel();
   ticket_ = channel_->take(reserved);
@@ -49,9 +49,10 @@ void Operation::start() {
   if (may_begin()) begin();
 }
 
-/// Whether its tags are its own. The library's own calls need none, and must be made in the order of calls.
+/// Returns whether it has its tags for itself. The library's own calls need none, and must be made in the
+/// order of calls.
 bool Operation::may_begin() {
-  // What the library carries out ends by itself.
+  // The library completes its own calls when a communicator is revoked.
   if (channel_ && state_->is_revoked()) {
     end(Communicator::error_if_revoked);
     return false;
@@ -66,7 +67,7 @@ bool Operation::may_begin() {
     case Channel::State::refused:
       break;
   }
-  // The ranks could not agree. (prepare() has waited where they may have agreed on none.)
+  // The ranks could not agree. (If they may have agreed that there is no channel, prepare() has waited.)
   end(channel_->error() != MPI_SUCCESS ? channel_->error() : MPI_ERR_INTERN);
   return false;
 }
@@ -102,7 +103,7 @@ void Operation::begin() {
   if (execution_->ended()) finish();
 }
 
-/// Where the job ends by an error, it does so before any other rank gets to know of it.
+/// If an error ends the job, that happens before other ranks hear of the error.
 void Operation::look_at_error() {
   if (execution_->error() != MPI_SUCCESS && state_->ends_job_on_error()) execution_->give_up();
 }

@@ -22,33 +22,35 @@
 namespace stretto {
 
 /// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
-/// progress with every operation; none ever waits for another thread's turn.
+/// progress with every operation. None waits for another thread's turn.
 class Operation final : public Outstanding, public Watched {
  public:
-  /// `message` must outlive it. To be made in the order of calls, which is the same on all ranks. A
-  /// persistent one gets here what it keeps.
+  /// `message` must outlive it. To be constructed in the order of calls, which is the same on all
+  /// ranks. A persistent operation reserves its tags and memory here.
   Operation(std::shared_ptr<Communicator> state, const CallTraits& traits, Spec spec, Face face,
             Message& message);
   ~Operation() override;
 
-  /// It waits until another one has ended.
+  /// Delays its start until `other` has ended.
   void begin_after(std::shared_ptr<Operation> other) { after_ = std::move(other); }
 
-  /// In the order of calls; of persistent ones in any order. Waits for nobody.
+  /// To be called in the order of calls; persistent ones in any order. Does not wait.
   void start();
 
   bool progress() override;
   [[nodiscard]] std::size_t bytes() const override { return traits_.bytes; }
 
-  /// An MPI error code, when it has ended.
+  /// Returns an MPI error code, once it has ended.
   [[nodiscard]] int error() const { return error_; }
-  /// The same, told to the handler of the program's communicator unless the library has done so.
+  /// Returns the same, after calling the error handler of the program's communicator unless the library
+  /// has done so.
   int report_error() const;
 
   bool try_describe(std::string& text) override;
   [[nodiscard]] const Communicator& communicator() const override { return *state_; }
   [[nodiscard]] std::uint64_t number() const override { return sequence_; }
-  /// Where it stands, and for whom it waits; false: not to be found out just now.
+  /// Writes the state it is in and which ranks it waits for. Returns false if another thread is just
+  /// advancing it.
   bool try_describe_state(std::string& text);
 
  private:
@@ -68,7 +70,7 @@ class Operation final : public Outstanding, public Watched {
   std::uint64_t starts_ = 0;
   double began_ = 0;
 
-  SpinLock lock_;  // of all below; only ever tried, or taken by who starts
+  SpinLock lock_;  // of all below; threads only try it, except for the one that starts the operation
   std::shared_ptr<Channel> channel_;
   Channel::Ticket ticket_;
   std::unique_ptr<Execution> execution_;
@@ -81,10 +83,10 @@ class Operation final : public Outstanding, public Watched {
   int error_ = MPI_SUCCESS;
 };
 
-/// A blocking call that waits for other ranks before it can begin, as long as this lives: for the watchdog.
+/// While it lives, a blocking call waits for other ranks before it can begin. The watchdog reports that.
 class AwaitedCall final : public Watched {
  public:
-  /// `comparison` is what it waits for, if that is known.
+  /// `comparison` is what the call waits for, if known.
   AwaitedCall(const Communicator& state, const CallTraits& traits, const Spec& spec,
               Operation* comparison = nullptr)
       : state_(state), traits_(traits), spec_(spec), comparison_(comparison) {
@@ -102,7 +104,7 @@ class AwaitedCall final : public Watched {
   Operation* comparison_;
 };
 
-/// For people.
+/// Returns a description for people.
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
                           std::uint64_t sequence);
 

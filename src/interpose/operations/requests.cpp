@@ -15,7 +15,7 @@ namespace stretto {
 namespace {
 
 SpinLock lock;
-/// Of all handles that were ever given out. They stay where they are.
+/// All handles that were ever handed out. The entries do not move.
 std::unordered_map<MPI_Request, Pending>& pending() {
   static auto& all = make_immortal<std::unordered_map<MPI_Request, Pending>>();
   return all;
@@ -68,7 +68,7 @@ Pending* find_pending(MPI_Request request) {
 }
 
 void forget_request(Pending& pending) {
-  std::shared_ptr<Operation> forgotten;  // may give memory back, after the lock is gone
+  std::shared_ptr<Operation> forgotten;  // may release memory, after the lock is released
   const std::lock_guard guard(lock);
   forgotten = std::move(pending.operation);
   unused().push_back(&pending);
@@ -96,10 +96,11 @@ void forget_persistent_of_library(MPI_Request request) {
 }
 
 void free_requests() {
-  // What the program has not freed is its own leak; but it holds tags and memory, which go after the lock.
+  // Requests that the program has not freed are its own leak, but they hold tags and memory. Those are
+  // released after the lock.
   std::unordered_map<MPI_Request, Pending> forgotten;
   const std::lock_guard guard(lock);
-  // Handles that it still has stay: it may free them in a callback of MPI_Finalize.
+  // Handles that the program still has are kept: it may free them in a callback of MPI_Finalize.
   for (Pending* pending : unused()) mpi.Request_free(&pending->request);
   forgotten.swap(pending());
   unused().clear();

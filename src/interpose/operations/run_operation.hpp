@@ -9,25 +9,25 @@
 
 namespace stretto {
 
-/// Until the ranks have agreed on tags for a call, which is told of meanwhile. False if there are none: the
-/// communicator is left to the library from now on, by all ranks in the same call.
+/// Waits until the ranks have agreed on tags for a call. The watchdog sees the call meanwhile. Returns
+/// false if there are no tags: from this call on, the library handles the communicator on all ranks.
 bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel, const CallTraits& traits,
                       const Spec& spec);
 
-/// Starts an operation, and waits until it has ended. Returns its error code, reported.
+/// Starts an operation and waits until it has ended. Returns its error code, already reported.
 int run(Operation& operation);
 
-/// Hands an operation that is not blocking over to the program: `request` becomes its request.
+/// Hands a non-blocking or persistent operation over to the program: `request` becomes its request.
 void hand_over(std::shared_ptr<Operation> operation, Face face, MPI_Request* request);
 
-/// Handles that the program may free while the call is under way.
+/// Handles that the program may free while the call is in flight.
 struct ProgramHandles {
   MPI_Datatype datatype{};
   MPI_Datatype other_datatype{};
-  MPI_Op op{};  // unless it is predefined
+  MPI_Op op{};  // null if it is predefined
 };
 
-/// An operation and what it works on, for as long as anybody knows it.
+/// An operation together with its message, for as long as anybody refers to it.
 template <typename ItsMessage>
 struct OperationWithMessage {
   template <typename MakeMessage>

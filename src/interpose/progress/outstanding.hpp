@@ -6,8 +6,8 @@
 
 namespace stretto {
 
-/// What is outstanding from its start until it has ended: an operation, as the threads see it that advance
-/// it.
+/// Base of what is outstanding from its start until it has ended: an operation, as seen by the threads
+/// that advance it.
 class Outstanding {
  public:
   Outstanding() = default;
@@ -15,10 +15,10 @@ class Outstanding {
   Outstanding& operator=(const Outstanding&) = delete;
   virtual ~Outstanding() = default;
 
-  /// Takes it as far as it gets without waiting. Returns whether anything happened. Thread-safe.
+  /// Advances it as far as possible without waiting. Returns whether anything happened. Thread-safe.
   virtual bool progress() = 0;
 
-  /// Of its message.
+  /// Returns the bytes of its message.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 
   /// Whether the program can have its result.

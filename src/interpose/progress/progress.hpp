@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who advances outstanding operations: every thread that waits in MPI; and, since a thread may wait where
-// Stretto cannot look after them meanwhile (a native collective, MPI_Win_fence, another thread's receive), a
-// helper thread, which mostly sleeps. With STRETTO_PROGRESS_THREAD=1 it advances them during computation too.
-// progress/rules.hpp has the rules.
+// Who advances outstanding operations. Every thread that waits in MPI does. A thread may also wait where
+// Stretto cannot advance them (a native collective, MPI_Win_fence, another thread's receive). For that
+// there is a helper thread, which mostly sleeps. With STRETTO_PROGRESS_THREAD=1 it also advances them
+// while the program computes. progress/rules.hpp has the rules.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +13,34 @@
 
 namespace stretto {
 
-/// Has it advanced until it has ended.
+/// Adds an operation that is to be advanced until it has ended.
 void add_outstanding(std::shared_ptr<Outstanding> operation);
 
-/// Whether there is any operation to be advanced. A few nanoseconds.
+/// Whether any operation is outstanding. Takes a few nanoseconds.
 bool has_outstanding();
 
-/// Takes every outstanding operation as far as it gets without waiting; whether anything happened.
+/// Advances every outstanding operation as far as possible without waiting. Returns whether anything
+/// happened.
 bool make_progress();
 
-/// The same, for a thread that does so again and again, with naps in between: the helper stays away while it
-/// does. A look that finds nothing is made once more: what arrives in one of Open MPI's MPI_Testsome is told
-/// of by the next, which would come a nap later.
+/// The same, for a thread that calls this again and again with pauses in between. The helper thread stays
+/// away while it does. A poll that finds nothing is repeated: what arrives during one MPI_Testsome of
+/// Open MPI is only reported by the next one, which would be a pause later.
 bool make_progress_in_place_of_helper();
 
-/// As make_progress(), for a thread that waits for one of them: that one first, and without a lock if it is
-/// the only one.
+/// Like make_progress(), for a thread that waits for one operation: advances that one first, without a
+/// lock if it is the only one.
 bool make_progress_for(Outstanding& awaited);
 
-/// The library has been given a reduction in the background by an operation of the program's, which it may
-/// run in any thread that calls MPI: so the helper thread does that only while a thread of the program is
-/// blocked.
+/// To be called when the library gets a non-blocking reduction by an operation of the program. The
+/// library may run that operation in any thread that calls MPI, so from now on the helper thread calls
+/// MPI only while a thread of the program is blocked.
 void guard_program_functions();
 
-/// Ends the helper thread when no operation is outstanding any more. No other thread may be in MPI.
+/// Waits until no operation is outstanding, then ends the helper thread. No other thread may be in MPI.
 void drain_outstanding();
 
-/// For as long as this lives, its thread waits in a loop that calls make_progress(), so the helper need not.
+/// While it lives, its thread waits in a loop that calls make_progress(), so the helper thread need not.
 class PollingScope {
  public:
   PollingScope();
@@ -48,8 +49,8 @@ class PollingScope {
   ~PollingScope();
 };
 
-/// For as long as this lives, its thread may be blocked where nobody makes progress, so the helper must, if
-/// there is any operation outstanding at the beginning.
+/// While it lives, its thread may be blocked where nobody makes progress. The helper thread does, if any
+/// operation is outstanding at the beginning.
 class BlockedScope {
  public:
   BlockedScope();
@@ -61,7 +62,7 @@ class BlockedScope {
   bool is_counted_;
 };
 
-/// Waits until `done()`, which is asked again and again; in between, progress() says whether anything
+/// Waits until `done()` is true. Between the checks it calls progress(), which returns whether anything
 /// happened.
 template <typename Done, typename Progress>
 void wait_until(const Done& done, const Progress& progress) {

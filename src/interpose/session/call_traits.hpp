@@ -8,22 +8,24 @@
 
 namespace stretto {
 
-/// What of a call decides how it is carried out: equal on all ranks.
+/// What decides how a call is carried out. The same on all ranks.
 struct CallTraits {
   Collective collective = Collective::allreduce;
   std::size_t bytes = 0;
   int root = 0;
   bool commutative = true;
-  /// Whether Stretto knows the datatype and the operation; if not, only the library can carry it out.
+  /// Whether Stretto knows the datatype and the operation. If not, only the library can carry the call
+  /// out.
   bool understood = true;
-  /// For STRETTO_CHECK: of one element (0: unknown), and by which it is reduced (engine/element.hpp).
+  /// For STRETTO_CHECK: the bytes of one element (0: unknown) and the number of the operation
+  /// (engine/element.hpp).
   std::size_t element_bytes = 0;
   int operation = 0;
-  /// Reduces by a function of the program's.
+  /// Whether it reduces by a function of the program.
   bool calls_program = false;
-  /// Stretto's own, that the program knows nothing of.
+  /// Whether it is a call of Stretto itself, which the program does not know of.
   bool is_own = false;
-  /// Whether the library's own non-blocking form, in segments, would have to wait for other ranks at once.
+  /// Whether the library's own non-blocking call, in segments, would wait for other ranks at its start.
   bool blocks_in_segments = false;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a function of MPI is taken over, and where its calls go on to.
+// How a function of MPI is interposed, and where its calls go on to.
 //
-// A program reaches MPI_X here first, and what Stretto leaves alone goes on to the next object that defines
-// MPI_X, so that other tools in the same process (profilers) still see it. PMPI_X is taken over too: Open
-// MPI's Fortran layers call it, as do tools that stand before Stretto; it goes on to the MPI library. A tool
-// behind Stretto also ends in PMPI_X, with a call that has been looked at before: that one is let through.
+// A program reaches MPI_X here first. Calls that Stretto leaves alone go on to the next object that
+// defines MPI_X, so that other tools in the process (profilers) still see them. PMPI_X is interposed too,
+// because Open MPI's Fortran layers and tools that stand before Stretto call it. It goes on to the MPI
+// library. A tool behind Stretto also calls PMPI_X, with a call that Stretto has already handled: that one
+// is let through.
 #pragma once
 
 #include <climits>
@@ -17,13 +18,13 @@
 
 namespace stretto {
 
-/// The next definition of `symbol`, or of `otherwise`; nullptr if there is none.
+/// Returns the next definition of `symbol`, or else of `otherwise`; nullptr if there is none.
 void* find_next(const char* symbol, const char* otherwise = nullptr);
 bool is_of_library(void* function, const char* symbol);
-/// For a function that the library lacks. Returns the MPI error code for that, reported.
+/// For a function that the library lacks. Reports the MPI error code for that and returns it.
 int refuse_missing(const char* symbol);
 
-/// This thread is in a function that is passed on to a tool behind Stretto.
+/// Above 0 while this thread is in a function that was passed on to a tool behind Stretto.
 inline thread_local int passing_on __attribute__((tls_model("initial-exec"))) = 0;
 
 struct PassingOn {
@@ -58,12 +59,12 @@ class Next<int(Arguments...)> {
   }
 
   [[nodiscard]] bool is_missing() const { return function_ == nullptr && narrowed_ == nullptr; }
-  /// A tool passes on what it got from Stretto.
+  /// Whether calls go on to a tool.
   [[nodiscard]] bool goes_to_tool() const { return goes_to_tool_; }
   [[nodiscard]] bool was_handled() const { return is_pmpi_ && passing_on > 0; }
 
-  /// Large-count forms that the library lacks (MPICH 3) are served by the ones with int. A program that looks
-  /// at run time which functions there are (mpi4py's wheel) finds ours there.
+  /// Large-count forms that the library lacks (MPICH 3) are served by the forms with int. A program
+  /// that checks at run time which functions exist (mpi4py's wheel) finds Stretto's.
   [[nodiscard]] bool takes(RawCount count) const { return narrowed_ == nullptr || count <= INT_MAX; }
   [[nodiscard]] bool takes(const RawCount* /*counts*/) const { return narrowed_ == nullptr; }
   template <typename Other>
@@ -83,7 +84,7 @@ class Next<int(Arguments...)> {
   template <typename T>
   static Narrowed<T> narrow(T argument) {
     if constexpr (std::is_same_v<T, RawCount>) {
-      // What is negative is an error whatever its value, and the library says so.
+      // Negative counts are an error whatever their value. The library reports it.
       return argument < 0 ? -1 : static_cast<int>(argument);
     } else if constexpr (std::is_same_v<T, const RawCount*>) {
       return nullptr;  // never called with it: takes()
@@ -101,11 +102,11 @@ class Next<int(Arguments...)> {
 
 }  // namespace stretto
 
-/// Takes the parentheses of an argument away.
+/// Removes the parentheses around an argument.
 #define STRETTO_LIST(...) __VA_ARGS__
 
-// Defines the function that the linker sees as `symbol`. Handles come in raw, so that it has another C++ name
-// than what MPI's header declares. `parameters` in parentheses; the body may use `next`.
+// Defines the function that the linker sees as `symbol`. It takes raw handles, so its C++ name differs
+// from the one that MPI's header declares. `parameters` are in parentheses. The body may use `next`.
 #define STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, ...)                                \
   extern "C" int entry_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
   int entry_##symbol parameters {                                                                   \

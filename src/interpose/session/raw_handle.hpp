@@ -8,14 +8,14 @@
 
 namespace stretto {
 
-/// A handle as it stands in a register: an int in MPICH's interface, a pointer in Open MPI's. Passing it on
-/// unread keeps a program whole that Stretto was preloaded into for the wrong interface.
+/// A handle as it is in a register: an int in MPICH's interface, a pointer in Open MPI's. If Stretto was
+/// preloaded for the wrong interface, it passes handles on unread and does not harm the program.
 using RawHandle = std::uintptr_t;
 
 /// MPI_Count in both interfaces.
 using RawCount = std::int64_t;
 
-/// A handle as MPI's header declares it, from the register that it came in, and back.
+/// Converts a register to a handle as MPI's header declares it, and back.
 template <typename Handle>
 Handle from_raw(RawHandle raw) {
   if constexpr (std::is_pointer_v<Handle>) {

@@ -21,14 +21,14 @@ Session session;
 
 namespace {
 
-/// A job on several nodes learns from calls of so many bytes or more: for what takes a microsecond even to
-/// look whether there is something to learn costs too much.
+/// A job on several nodes learns only from calls of this size or more. For a call of a microsecond, even
+/// the check for something to learn costs too much.
 constexpr std::size_t least_learned = 1024;
 
 }  // namespace
 
 std::size_t Session::choice_floor(Collective collective, Face face) const {
-  // The rule speaks on communicators whose shape is not in the table.
+  // The rule decides on communicators whose shape is not in the table.
   std::size_t floor = stretto::native_floor(collective, face);
   if (table) floor = std::min(floor, table->native_floor(collective, face));
   const bool learns = settings.online && face == Face::blocking && topology.nodes > 1;
@@ -38,7 +38,7 @@ std::size_t Session::choice_floor(Collective collective, Face face) const {
 void Session::force(Collective collective, Forced what) {
   const auto index = static_cast<std::size_t>(collective);
   const std::size_t least_bytes = what.least_bytes;
-  // What was said before stays: another thread may be looking at it.
+  // The old value is kept: another thread may be reading it.
   forced_by_program[index].store(new Forced(std::move(what)), std::memory_order_release);
   for (auto& floors : native_floors) {
     std::atomic<std::size_t>& floor = floors[index];
@@ -47,8 +47,8 @@ void Session::force(Collective collective, Forced what) {
 }
 
 void end_job(bool has_reported, int status) {
-  // Had another rank called MPI_Abort, the job might end before this one has said why; and a launcher may end
-  // it before it has passed on what it was sent just before.
+  // If another rank called MPI_Abort, the job might end before this rank has written why. A launcher may
+  // also end the job before it has passed on the output that it has just received.
   if (!has_reported) {
     for (;;) pause();
   }

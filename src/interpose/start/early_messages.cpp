@@ -8,13 +8,14 @@
 namespace stretto {
 namespace {
 
-/// The one that Open MPI's tags leave (ompi/mca/coll/base/coll_tags.h begins with -10; -1 is MPI_ANY_TAG).
+/// The tag that Open MPI does not use itself (ompi/mca/coll/base/coll_tags.h begins with -10; -1 is
+/// MPI_ANY_TAG).
 constexpr int negative_tag = -9;
-/// As high as tags surely go.
+/// The highest tag that every library has.
 constexpr int usual_tag = 32767;
 
 #ifdef STRETTO_ABI_OPENMPI
-/// Whether the library was built so that it always refuses such a tag.
+/// Returns whether this build of the library always refuses such a tag.
 bool refuses(int tag) {
   MPI_Errhandler before{};
   mpi.Comm_get_errhandler(mpi.comm_world, &before);

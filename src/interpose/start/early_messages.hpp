@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between ranks of MPI_COMM_WORLD of which it is not known yet whether Stretto is in them.
+// Messages between ranks of MPI_COMM_WORLD before it is known whether Stretto is in all of them.
 //
-// A rank without Stretto may have posted any receive, MPI_ANY_SOURCE and MPI_ANY_TAG included, and may be in
-// any collective. So what is sent to it must be something that no receive and no collective of a program
-// takes; it then lies there, unread, until the end. And whoever waits for a message must be able to give up.
-// - Open MPI's wildcards do not match negative tags, which its own collectives use; those from -2 to -9 it
-//   does not. It sends them where it is not asked to check arguments.
-// - MPICH (4 and newer) has the partitioned messages of MPI 4: they match each other alone, and have no
+// A rank without Stretto may have posted any receive, including MPI_ANY_SOURCE and MPI_ANY_TAG, and may be
+// in any collective. So a message to it must match no receive and no collective of a program. It then
+// stays there, unread, until the end. And a rank that waits for a message must be able to give up.
+// - Open MPI's wildcards do not match negative tags. Its own collectives use those below -9. It sends such
+//   messages only while it does not check arguments.
+// - MPICH (4 and newer) has the partitioned messages of MPI 4. They match each other only, and have no
 //   wildcards.
-// - Elsewhere (MPICH 3) there is no such way: they are usual messages, and all ranks must be there.
+// - MPICH 3 has no such way: the messages are ordinary ones, and all ranks must have Stretto.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace stretto {
 
-/// One object at a time, and one thread. What was sent to or awaited from a rank that does not answer stays
-/// behind in MPI; so it is kept for ever.
+/// For one object at a time, in one thread. Messages to and from a rank that does not answer stay in MPI,
+/// so their memory is never freed.
 class EarlyMessages {
  public:
   EarlyMessages();
@@ -29,14 +29,14 @@ class EarlyMessages {
   EarlyMessages& operator=(const EarlyMessages&) = delete;
   ~EarlyMessages();
 
-  /// Whether a rank without Stretto takes no notice of them.
+  /// Whether a rank without Stretto cannot receive them.
   [[nodiscard]] bool are_private() const { return way_ != Way::usual; }
 
-  /// Begins to send a copy. Messages from one rank to another arrive in order.
+  /// Starts to send a copy. Messages from one rank to another arrive in order.
   void send(int to, const void* data, std::size_t bytes);
-  /// Whether the next message from this rank is here, which has exactly so many bytes.
+  /// Returns whether the next message from this rank, of exactly so many bytes, has arrived.
   bool try_receive(int from, void* into, std::size_t bytes);
-  /// Whether all that was sent has been received, or need not be waited for.
+  /// Returns whether all that was sent has been received, or need not be waited for.
   bool all_sent();
 
  private:

@@ -7,12 +7,12 @@
 
 namespace stretto {
 
-/// Sets node, socket and NUMA domain of this rank. Asks no other rank: MPI_Comm_split_type and its like take
-/// long on some libraries, where ranks outnumber cores.
+/// Sets node, socket and NUMA domain of this rank. Asks no other rank: MPI_Comm_split_type and the like
+/// take long in some libraries if ranks outnumber cores.
 void find_own_place(RankFacts& own);
 
-/// Which ranks of MPI_COMM_WORLD share a node, a socket and a NUMA domain: as STRETTO_TOPOLOGY says, or as
-/// all ranks found. The same on all ranks.
+/// Returns which ranks of MPI_COMM_WORLD share a node, a socket and a NUMA domain: as STRETTO_TOPOLOGY
+/// says, or as the ranks found. The same on all ranks.
 Topology find_topology(const Settings& settings, const std::vector<RankFacts>& of_rank);
 
 }  // namespace stretto

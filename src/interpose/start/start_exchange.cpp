@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree is binomial: the parent of a rank is that rank without its lowest bit, so a rank and those below
-// it are consecutive. These messages pass over each of its edges:
+// The tree is binomial: the parent of a rank is that rank without its lowest bit, so a rank and those
+// below it are consecutive. These messages pass over each of its edges:
 //
-//   Hello    both ways, at once  "I am here": from now on the other may wait for what follows without a limit
-//   Report   up                  what is known of the child and all below it, or who of them is missing
-//   Verdict  down                whether all are there; and, if so, what all shall know
+//   Hello    both ways, first    "I am here": from now on the other may wait without a limit
+//   Report   up                  what is known of the child and all below it, or which of them are missing
+//   Verdict  down                whether all are present, and, if so, the facts for all
 //
-// Why all ranks come to the same verdict, and none waits for ever: only hellos are waited for with a limit. A
-// rank that has said hello sends a report and a verdict to each neighbour in any case. The verdict is yes
-// only if no report names a missing rank; a rank that misses its parent names it in its own. So also one that
-// is late, and comes when others have given up, hears of it.
+// All ranks come to the same verdict, and none waits for ever, because only hellos are waited for with a
+// limit. A rank that has sent a hello always sends a report and a verdict to each neighbour. The verdict
+// is yes only if no report names a missing rank. A rank that misses its parent names it in its own report.
+// So a rank that comes late, when others have given up, learns of it too.
 //
-// Without a rank its children are cut off, and need the line only if nobody above can write it. A rank that
-// misses a child therefore sends the verdict to all ranks below that child; and of the children of a rank
-// that is missing, the lowest tells the others that it speaks.
+// If a rank is missing, its children are cut off. They need to write the line only if nobody above can. A
+// rank that misses a child therefore sends the verdict to all ranks below that child. Of the children of a
+// missing rank, the lowest one tells the others that it writes the line.
 #include "interpose/start/start_exchange.hpp"
 
 #include <algorithm>
@@ -32,14 +32,14 @@
 namespace stretto {
 namespace {
 
-/// To be changed with what is sent here: ranks with another Stretto count as missing.
+/// To be changed whenever the messages change: ranks with another version of Stretto count as missing.
 constexpr std::uint64_t our_mark = 0x5374726574746f02;
 
 struct Hello {
   std::uint64_t mark = our_mark;
 };
 
-/// Ranks that are missing: how many, and the first of them.
+/// The number of missing ranks, and the first of them.
 struct Missing {
   std::int32_t count = 0;
   std::array<std::int32_t, 8> ranks{};
@@ -88,7 +88,7 @@ struct Place {
 
   int rank;
   int ranks;
-  /// This rank and those below it are the ranks from it to here.
+  /// The end of the ranks in its subtree, which begins with this rank.
   int end;
   std::vector<int> children;
 };
@@ -129,7 +129,8 @@ class Exchange {
   }
 
  private:
-  /// Awaits all hellos at once: a message may need a look from both sides, and the limit is the same for all.
+  /// Awaits all hellos at once: a message may need both sides to test it, and the limit is the same for
+  /// all.
   void hear(const std::vector<int>& neighbours) {
     std::vector<Hello> hellos(neighbours.size(), Hello{0});
     std::vector<int> awaited(neighbours.size());
@@ -155,7 +156,7 @@ class Exchange {
     while (!messages_.try_receive(from, message, bytes)) backoff.wait();
   }
 
-  /// Of this rank and those below it, in their order; not complete if some are missing.
+  /// Returns the facts of this rank and those below it, in order. Incomplete if some are missing.
   std::vector<RankFacts> take_reports(const RankFacts& own) {
     std::vector<RankFacts> known{own};
     for (const int child : place_.children) {
@@ -207,7 +208,8 @@ class Exchange {
       }
     }
     if (place_.rank == 0) complain_of_missing();
-    // Who may speak in this rank's place: those above its parent, and the lower children of that.
+    // Ranks that may write the line in place of this one: those above its parent, and the lower
+    // children of the parent.
     std::vector<int> others;
     if (!has_parent) {
       const int parent = parent_of(place_.rank);
@@ -217,7 +219,7 @@ class Exchange {
         if (sibling > place_.rank) messages_.send(sibling, &no, sizeof(no));
       }
     }
-    // They may have begun later; and what was sent may need a look from here, too.
+    // They may have begun later, and what was sent may need to be tested here too.
     const double until = began_ + limit_ + std::min(limit_, 5.0);
     bool must_speak = !has_parent;
     Backoff backoff;
@@ -231,7 +233,7 @@ class Exchange {
   }
 
   void complain_of_missing() const {
-    // No settings of rank 0 have come.
+    // The settings of rank 0 have not arrived.
     const auto is_set = [](const char* name) {
       const char* value = std::getenv(name);
       return value != nullptr && std::strcmp(value, "1") == 0;

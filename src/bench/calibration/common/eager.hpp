@@ -10,13 +10,14 @@
 
 namespace stretto::bench {
 
-/// From where on the library lets a sender wait until the receive is posted (rendezvous).
+/// The message size from which the library makes a sender wait until the receive is posted (rendezvous).
 struct EagerLimit {
-  std::size_t eager = 0;                   // the longest message found that goes without, 0: none
-  std::optional<std::size_t> synchronous;  // the shortest longer one that does not; none up to the longest
+  std::size_t eager = 0;  // the longest message found that goes without, 0: none
+  std::optional<std::size_t>
+      synchronous;  // the shortest longer one that is not; empty if all sizes are eager
 };
 
-/// By bisection, for the leader of a team. `on_progress` is called after each try.
+/// Searches by bisection. For the leader of a team. `on_progress` is called after each attempt.
 EagerLimit find_eager_limit(Team& team, const Level& level, std::size_t longest,
                             const std::function<void()>& on_progress);
 

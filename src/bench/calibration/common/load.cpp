@@ -40,7 +40,7 @@ double read_load_average() {
 
 LoadWatch::LoadWatch(const Site& site) : site_(site), before_(read()) {}
 
-/// Of all cores of the node together, in ticks since it was started.
+/// All cores of the node together, in ticks since it was booted.
 LoadWatch::Ticks LoadWatch::read() {
   // user, nice, system, idle, iowait, irq, softirq, steal (proc(5))
   std::array<double, 8> ticks{};
@@ -57,7 +57,7 @@ LoadWatch::Ticks LoadWatch::read() {
 
 void LoadWatch::sample() {
   meet({0.0});
-  // A sleep within which those that come last, and still look whether all are here, do so too.
+  // Sleeps so long that ranks which still poll for the others sleep too.
   sleep(watched_seconds / 5);
   const Ticks begin = read();
   sleep(watched_seconds);

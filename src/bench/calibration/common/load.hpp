@@ -5,11 +5,11 @@
 
 namespace stretto::bench {
 
-/// What else goes on on the nodes, by Linux's own counts.
+/// What else runs on the nodes, from Linux's own counts.
 ///
-/// {"event": "load", "nodes": [{"host", "cores", "busy", "stolen", "load"}]}: of each node how many of its
-/// cores were busy while all ranks slept, which part of its time a hypervisor has given to others since the
-/// sample before, and the load average of the last minute.
+/// {"event": "load", "nodes": [{"host", "cores", "busy", "stolen", "load"}]}: for each node, how many of
+/// its cores were busy while all ranks slept, which part of its time a hypervisor has given to others since
+/// the last sample, and the load average of the last minute.
 class LoadWatch {
  public:
   explicit LoadWatch(const Site& site);

@@ -17,8 +17,8 @@
 
 namespace stretto::bench {
 
-/// One kind of figure of a cluster. The phases are gone through in turn, and more than once, so that whatever
-/// disturbs the machine for some seconds spoils no kind of figure as a whole.
+/// Measures one kind of figure of a cluster. All phases run in turn, more than once, so that a disturbance
+/// of some seconds does not spoil one kind of figure as a whole.
 class Phase {
  public:
   /// `on_progress` is called now and then, on rank 0 only.
@@ -31,9 +31,10 @@ class Phase {
   Phase(Phase&&) = delete;
   Phase& operator=(Phase&&) = delete;
 
-  /// Its part of the time, against those of the others.
+  /// Its share of the time, relative to the others.
   virtual double weight() const = 0;
-  /// Collective over MPI_COMM_WORLD: measures for about so long, but a few samples of each case in any event.
+  /// Collective over MPI_COMM_WORLD. Measures for about so long, but takes a few samples of each case in
+  /// any case.
   virtual void measure(double seconds, int pass) = 0;
 
  protected:
@@ -45,7 +46,7 @@ class Phase {
   const Site& site() const { return site_; }
   Records& records() { return records_; }
 
-  /// Collective: takes all cases once a round, in shuffled order, for about so long.
+  /// Collective: takes all cases once per round, in shuffled order, for about so long.
   template <typename Case, typename Random, typename Take>
   void take_in_rounds(std::vector<Case>& cases, Random& random, double seconds, int least, int most,
                       const Take& take) {
@@ -76,12 +77,12 @@ class TeamPhase : public Phase {
   void measure(double seconds, int pass) final;
 
  protected:
-  /// Collective, before and after.
+  /// Collective, called before the leader measures.
   virtual void prepare(double /*seconds*/, int /*pass*/) {}
-  /// On the team's leader.
+  /// Called on the team's leader.
   virtual void lead(double seconds, int pass) = 0;
-  /// On the leader: what all ranks are to know of what was found; and what they then do with it. No value may
-  /// be below 0.
+  /// On the leader, findings() returns what all ranks must know of what was found; learn() gets it on all
+  /// of them. No value may be below 0.
   virtual std::vector<double> findings() const { return {0.0}; }
   virtual void learn(const std::vector<double>& /*findings*/) {}
   Team& team() { return team_; }
@@ -91,11 +92,11 @@ class TeamPhase : public Phase {
   Team team_;
 };
 
-/// The time does not even do for a few samples of short messages.
+/// The time is too short even for a few samples of short messages.
 class BudgetError : public std::runtime_error {
  public:
   BudgetError(const std::string& what, double needed) : std::runtime_error(what), needed_(needed) {}
-  /// Times what it was given.
+  /// The time needed, as a multiple of the time given.
   double needed() const { return needed_; }
 
  private:

@@ -9,7 +9,7 @@
 namespace stretto::bench {
 namespace {
 
-/// The lowest rank of this rank's part of a split, of every rank; nothing where some rank is in no part.
+/// Returns the lowest rank of each rank's part of a split; nothing if some rank is in no part.
 std::optional<std::vector<int>> label_parts(int rank, int ranks, int kind, MPI_Info info) {
   MPI_Comm part = MPI_COMM_NULL;
   const int error = PMPI_Comm_split_type(MPI_COMM_WORLD, kind, rank, info, &part);
@@ -40,7 +40,7 @@ std::optional<std::vector<int>> label_sockets(int rank, int ranks) {
 #endif
 }
 
-/// The first two ranks of a node that are, or are not, on one socket.
+/// Returns the first two ranks of a node that are, or are not, on one socket.
 std::vector<int> find_pair_inside(const Topology& topology, bool on_one_socket) {
   for (int node = 0; node < topology.nodes; ++node) {
     const auto ranks = topology.on_node(node);
@@ -70,7 +70,7 @@ Site find_site() {
                                      .value_or(std::vector<int>(static_cast<std::size_t>(ranks), 0));
   const auto sockets = label_sockets(site.rank, ranks);
   site.topology = Topology::from_labels(nodes, sockets.value_or(std::vector<int>{}));
-  // With one socket a node there is nothing to tell apart: what happens inside a node is of level node.
+  // With one socket per node there is one level inside a node, called node.
   site.knows_sockets = site.topology.sockets > site.topology.nodes;
 
   const auto add = [&](const char* name, std::vector<int> pair) {

@@ -9,19 +9,19 @@
 
 namespace stretto::bench {
 
-/// Two ranks at a distance that the models tell apart, and what is known of messages between them, on all
-/// ranks alike: rough figures, by which the measuring is planned.
+/// Two ranks at a distance that the models distinguish, and rough figures of messages between them, the
+/// same on all ranks. The measurements are planned by these figures.
 struct Level {
   std::string name;  // socket, node or network
   std::vector<int> pair;
   double latency = 0;    // seconds of a message of a few bytes
-  double bandwidth = 0;  // bytes a second of large ones, one after the other
-  /// What an idle link has saved up and lets pass at once (a token bucket), in bytes; 0: there is none.
+  double bandwidth = 0;  // bytes a second of large messages, one after the other
+  /// Bytes that an idle link has saved up and sends at once (a token bucket); 0: there is none.
   double burst = 0;
 
-  /// Seconds in which the bucket fills up again, and half as many again.
+  /// 1.5 times the seconds in which the bucket fills up again.
   double pause() const { return burst > 0 ? 1.5 * burst / bandwidth : 0; }
-  /// Seconds that a message takes, about.
+  /// Returns about how many seconds a message takes.
   double seconds(std::size_t bytes) const { return latency + static_cast<double>(bytes) / bandwidth; }
 };
 
@@ -29,16 +29,16 @@ struct Level {
 struct Site {
   int rank = 0;
   Topology topology;
-  /// Ranks are bound, and the library says to which socket.
+  /// Whether ranks are bound and the library says to which socket.
   bool knows_sockets = false;
-  std::vector<Level> levels;  // the nearest first; those that there are
+  std::vector<Level> levels;  // nearest first; only existing ones
 };
 
-/// Collective over MPI_COMM_WORLD: asks MPI, whose own algorithms go by that.
+/// Collective over MPI_COMM_WORLD. Asks MPI, because its own algorithms depend on that.
 Site find_site();
 
-/// Ranks of two nodes far from each other in the order of nodes, from the first half and from the second:
-/// `pair` of as many as there are halves.
+/// Ranks of two nodes that are far apart in the order of nodes: one of the first half, one of the second.
+/// There are as many such pairs as nodes in a half.
 std::vector<int> leaders_of_far_nodes(const Topology& topology, int pair);
 
 }  // namespace stretto::bench

@@ -50,7 +50,7 @@ double Team::make_round_trips(const Order& order) {
   double begin = 0;
   for (int i = 0; i < order.row.before + order.row.count; ++i) {
     if (i == order.row.before) begin = PMPI_Wtime();
-    // The receive first, as the engine does.
+    // Posts the receive first, as the engine does.
     std::array requests{receive(order.reply_bytes, message_tag), MPI_REQUEST_NULL};
     requests[1] = send(order.bytes, message_tag);
     finish(requests);
@@ -168,8 +168,8 @@ void Team::answer_train(const Order& order) {
 
 bool Team::goes_eagerly(std::size_t bytes, double seconds) {
   reserve(bytes, 1);
-  // The receiver sleeps from a later moment on: whatever holds this rank up, what ends before `seconds` have
-  // passed has ended without a receive.
+  // The receiver starts to sleep later. So whatever delays this rank, a send that ends before `seconds`
+  // have passed has ended without a receive.
   const double begin = PMPI_Wtime();
   command({Task::eager, {}, 1, bytes, 1, seconds});
   MPI_Request request = send(bytes, message_tag);
@@ -239,7 +239,7 @@ void Team::follow(const Order& order) {
   }
 }
 
-/// The library may do what it does without a receive: Open MPI's shared memory takes a part of that to end an
+/// The library may do its own work without a receive: Open MPI's shared memory needs some of that to end an
 /// eager send.
 void Team::look_for(double seconds) const {
   auto* const probe = LIBRARY(PMPI_Iprobe);
@@ -275,7 +275,7 @@ void Team::say_ready() const {
 }
 
 void Team::reserve(std::size_t sent, std::size_t received) {
-  // Written when it is made, so that the system gives the pages now, not in a timed message.
+  // Written when it is allocated, so that the system maps the pages now, not in a timed message.
   if (sent_.size() < sent) sent_.resize(sent);
   if (received_.size() < received) received_.resize(received);
 }

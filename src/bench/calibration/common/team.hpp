@@ -9,17 +9,17 @@
 
 namespace stretto::bench {
 
-/// Some ranks that measure while the others sleep. The first one leads: it says what comes next and takes the
-/// times, all by its own clock, as whatever it times begins and ends at itself. The others serve it until
-/// they are dismissed. What is timed begins when all have said that they are ready.
+/// Some ranks that measure while the others sleep. The first one leads: it says what comes next and takes
+/// all times by its own clock, since what it times begins and ends on itself. The others serve it until
+/// they are dismissed. Timing begins when all have said that they are ready.
 class Team {
  public:
-  /// How often something is done in a row: the mean of `count` times is taken, after `before` others.
+  /// How often something is repeated: the mean of `count` times is taken, after `before` others.
   struct Row {
     int count = 1;
     int before = 0;
   };
-  /// What the ranks of a team do together that is more than messages: which, and how many times.
+  /// What the ranks of a team do together beyond messages: which work, and how many times.
   using Work = std::function<void(int which, int count)>;
 
   Team(std::vector<int> ranks, int rank);
@@ -28,32 +28,33 @@ class Team {
   bool leads() const { return ranks_.front() == rank_; }
   bool takes_part() const;
 
-  // For the leader. Messages go between it and the second rank, but for shifts.
+  // For the leader. Messages are between it and the second rank, except in shifts.
 
-  /// Seconds of a message there and a reply back.
+  /// Returns the seconds of a message there and a reply back.
   double round_trips(std::size_t bytes, std::size_t reply_bytes, const Row& row);
-  /// Seconds until both have sent and received `messages` messages, all posted at once.
+  /// Returns the seconds until both have sent and received `messages` messages, all posted at once.
   double exchanges(std::size_t bytes, int messages, const Row& row);
-  /// Seconds until each rank has sent a message to the next one and received one from the rank before.
+  /// Returns the seconds until each rank has sent a message to the next one and received one from the
+  /// previous one.
   double shifts(std::size_t bytes, const Row& row);
-  /// Sends `count` messages, up to `window` of them at once, each of which is acknowledged when it is there.
-  /// Seconds from the first send to each acknowledgement.
+  /// Sends `count` messages, up to `window` of them in flight. Each is acknowledged when it has arrived.
+  /// Returns the seconds from the first send to each acknowledgement.
   std::vector<double> train(std::size_t bytes, int count, int window);
-  /// Whether a send ends within so many seconds in which the receiver posts no receive.
+  /// Returns whether a send ends within so many seconds in which the receiver posts no receive.
   bool goes_eagerly(std::size_t bytes, double seconds);
-  /// Seconds of one time, the mean of `count` in a row.
+  /// Returns the seconds of one time, the mean of `count` in a row.
   double work(int which, int count);
-  /// The end of the others' serve().
+  /// Ends the others' serve().
   void dismiss();
 
-  // For the others.
+  // For the other ranks.
 
   void serve();
 
   // For all of the team.
 
   void set_work(Work work) { work_ = std::move(work); }
-  /// Gives back the memory of the messages.
+  /// Frees the memory of the messages.
   void release();
 
  private:
@@ -73,7 +74,7 @@ class Team {
   void follow(const Order& order);
   void look_for(double seconds) const;
   void answer_round_trips(const Order& order);
-  // These return when what counts began.
+  // These return the time when what counts began.
   double make_round_trips(const Order& order);
   double make_exchanges(const Order& order);
   double make_shifts(const Order& order);

@@ -19,8 +19,8 @@ constexpr microseconds longest_sleep{2000};
 
 using Iallreduce = int(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*);
 
-/// Looked up at run time: a program whose symbols show calls that are not blocking is initialized in another
-/// way (thread_level.hpp).
+/// Looked up at run time: a program whose symbols include non-blocking collectives is initialized in
+/// another way (interpose/session/thread_level.hpp).
 Iallreduce* find_iallreduce() {
   static auto* const found = reinterpret_cast<Iallreduce*>(find_in_library("PMPI_Iallreduce"));
   if (found == nullptr) fail("calibration: MPI_Iallreduce", MPI_ERR_UNSUPPORTED_OPERATION);

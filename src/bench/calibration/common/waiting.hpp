@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How ranks wait while messages are measured. More ranks than cores is the normal case, so none may spin.
+// How ranks wait while messages are measured. More ranks than cores is the normal case, so no rank may
+// spin.
 #pragma once
 
 #include <mpi.h>
@@ -10,15 +11,16 @@
 
 namespace stretto::bench {
 
-/// Waits as Stretto's engine does for its messages: a few looks, then the core is yielded after each.
+/// Waits as Stretto's engine does for its messages: polls a few times, then yields the core after each
+/// poll.
 void finish(std::span<MPI_Request> requests);
 
-/// All ranks of the communicator come together at once, waiting in that way.
+/// A barrier of all ranks of the communicator that waits in that way.
 void line_up(MPI_Comm comm);
 
-/// All ranks come together; each gets the largest of each value over all of them, so that all decide alike.
-/// Who waits here waits for others that measure: it sleeps between looks, longer and longer, and takes no
-/// core away from them. `on_progress` is called after each sleep.
+/// A barrier of all ranks. Each gets the largest of each value over all of them, so that all decide alike.
+/// Ranks that wait here wait for others that measure: they sleep between polls, longer and longer, and take
+/// no core away from them. `on_progress` is called after each sleep.
 std::vector<double> meet(std::vector<double> values, const std::function<void()>& on_progress = {});
 
 }  // namespace stretto::bench

@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t shortest = std::size_t{8} << 10U;
 constexpr std::size_t longest = std::size_t{16} << 20U;
 constexpr double sample_seconds = 400e-6;
-constexpr double shaped_sample_seconds = 80e-3;  // what two directions do to each other takes time to show
+constexpr double shaped_sample_seconds =
+    80e-3;  // the effect of two directions on each other takes time to show
 constexpr int most_in_sample = 64;
 constexpr int least_rounds = 3;
 constexpr int most_rounds = 25;
@@ -57,8 +58,7 @@ class Duplex : public TeamPhase {
     }
   }
 
-  /// As far as there is time for the least number of rounds, if messages that pass each other take twice as
-  /// long.
+  /// As many as the time allows for the fewest rounds, if messages in both directions take twice as long.
   void list_sizes(double seconds) {
     double taken = 0;
     for (std::size_t bytes = shortest; bytes <= longest; bytes *= 2) {
@@ -70,8 +70,8 @@ class Duplex : public TeamPhase {
     }
   }
 
-  /// The first ones are not timed: the ranks begin some microseconds after each other, and what an idle link
-  /// has saved up is to be gone, as it is when a program sends more than a message.
+  /// The first ones are not timed: the ranks start some microseconds apart, and what an idle link has saved
+  /// up must be used up, as it is when a program sends more than one message.
   Team::Row row_for(std::size_t bytes) const {
     const double wanted = level().burst > 0 ? shaped_sample_seconds : sample_seconds;
     const double count = std::ceil(wanted / level().seconds(bytes) / 2) * 2;

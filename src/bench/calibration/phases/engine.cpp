@@ -17,12 +17,12 @@ constexpr std::size_t tiny = 8;
 constexpr double sample_seconds = 200e-6;
 constexpr int most_in_sample = 256;
 
-/// The farthest one: messages take most of a core there.
+/// The farthest level: there, messages take most of a core.
 const Level& find_level(const Site& site) {
   return site.levels.back();
 }
 
-/// Its pair; or as many ranks of a node, where there is but one node.
+/// Its pair, or as many ranks of a node if there is only one node.
 std::vector<int> find_ranks(const Site& site, int ranks) {
   const Level& level = find_level(site);
   if (ranks == 2) return level.pair;
@@ -31,8 +31,8 @@ std::vector<int> find_ranks(const Site& site, int ranks) {
   return {there.begin(), there.begin() + std::min<std::ptrdiff_t>(ranks, std::ssize(there))};
 }
 
-/// Segments add messages and rounds to a call, all of them at once. By one algorithm there are as many rounds
-/// as a rank has ends of messages, by another half as many: so the two can be told apart.
+/// Segments add messages and rounds to a call at the same time. With one algorithm there are as many rounds
+/// as a rank has ends of messages, with another half as many. So the two effects can be separated.
 class Engine : public TeamPhase {
  public:
   Engine(Site& site, int ranks, const OnProgress& on_progress)
@@ -42,7 +42,7 @@ class Engine : public TeamPhase {
                    : std::vector<std::string>{"recursive_multiplying:radix=4", "pairwise"};
     for (const int segments : {1, 2, 4, 8, 16, 32}) {
       const std::string cut = ":segments=" + std::to_string(segments) + ":window=" + std::to_string(segments);
-      // So that no block of a segment is empty.
+      // No block of a segment may be empty.
       for (const std::string& algorithm : algorithms) {
         cases_.push_back({Kind::engine, algorithm + cut, segments * ranks, segments});
       }
@@ -69,7 +69,7 @@ class Engine : public TeamPhase {
     Kind kind;
     std::string spec;
     int elements;
-    int messages;  // at once, from each rank
+    int messages;  // in flight from each rank
     int count = 1;
   };
 

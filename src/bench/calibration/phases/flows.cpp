@@ -22,13 +22,13 @@ constexpr std::size_t tiny = 8;
 constexpr int least_rounds = 3;
 constexpr int most_rounds = 25;
 
-/// Who sends to whom.
+/// The sender and the receiver of each flow.
 struct Flow {
   int sender;
   int receiver;
 };
 
-/// 1, 2, 3, 4, 6, 8, 12, 16, … and the last one itself.
+/// Returns 1, 2, 3, 4, 6, 8, 12, 16, … and the last one itself.
 std::vector<int> list_counts(int last) {
   std::vector<int> counts;
   for (int power = 1; power <= last; power *= 2) {
@@ -39,7 +39,7 @@ std::vector<int> list_counts(int last) {
   return counts;
 }
 
-/// Pairs of ranks of two nodes, as many as the emptier one has.
+/// Pairs of ranks of two nodes, as many as the smaller node has.
 std::vector<Flow> flows_between(const Topology& topology, int one, int other) {
   std::vector<Flow> flows;
   for (int place = 0; place < std::min(topology.ppn(one), topology.ppn(other)); ++place) {
@@ -56,7 +56,7 @@ int fullest_node(const Topology& topology) {
   return fullest;
 }
 
-/// Flows that belong together: those between one pair of nodes, of which a limit of fabric takes all.
+/// Flows that belong together: those between one pair of nodes. A limit of fabric takes all of them.
 std::vector<std::vector<Flow>> list_groups(const Topology& topology, Limit limit) {
   std::vector<std::vector<Flow>> groups;
   const int half = topology.nodes / 2;
@@ -136,7 +136,7 @@ class Flows : public Phase {
   }
 
  private:
-  /// The flows of so many groups at once, and a communicator of the ranks that take part.
+  /// The flows of so many groups at once, and a communicator of the participating ranks.
   struct Crew {
     int groups;
     std::vector<Flow> flows;
@@ -161,7 +161,7 @@ class Flows : public Phase {
     return crew;
   }
 
-  /// That of which this rank is an end.
+  /// The flow of which this rank is an end.
   const Flow* own_flow(const Crew& crew) const {
     const auto found = std::find_if(crew.flows.begin(), crew.flows.end(), [this](const Flow& flow) {
       return flow.sender == site().rank || flow.receiver == site().rank;
@@ -174,35 +174,35 @@ class Flows : public Phase {
     constexpr double tiny_seconds = 10e-3;
     constexpr std::size_t shortest = std::size_t{64} << 10U;
     constexpr std::size_t longest = std::size_t{1} << 20U;
-    // Messages that take some milliseconds at most, and samples beside which a bucket is small.
+    // Messages of some milliseconds at most, and samples that are large compared with a bucket.
     const auto in_time = static_cast<std::size_t>(std::max(1.0, level_.bandwidth * 10e-3));
     const std::size_t large = std::clamp(std::bit_floor(in_time), shortest, longest);
     const double seconds = std::max(large_seconds, 6 * level_.burst / level_.bandwidth);
     for (const Crew& crew : crews_) {
       cases_.push_back({&crew, large, 4, false, seconds});
       if (limit_ == Limit::memory) continue;
-      // Messages as a stream of them, and one at a time of each rank.
+      // Messages as a stream, and one at a time from each rank.
       cases_.push_back({&crew, tiny, 16, false, tiny_seconds});
       cases_.push_back({&crew, tiny, 1, true, tiny_seconds});
     }
   }
 
-  /// All ranks know all times, and so come to the same number.
+  /// All ranks know all times, and so compute the same number.
   void choose_count(Case& one) {
-    const double first = sample(one);  // sets things up
+    const double first = sample(one);  // connects the ranks
     const double each = std::min(first, sample(one)) / one.messages;
     constexpr double most = 20000;
     one.messages = static_cast<int>(std::clamp(std::ceil(one.wanted / each), 4.0, most));
   }
 
-  /// Seconds until the last flow has ended.
+  /// Returns the seconds until the last flow has ended.
   double sample(const Case& one) {
     double seconds = 0;
     if (const Flow* flow = own_flow(*one.crew)) {
       const bool large = one.bytes > tiny;
       line_up(one.crew->comm);
       if (large && level_.burst > 0) {
-        // First away with what the links have saved up.
+        // First uses up what the links have saved up.
         const auto flows_of_link =
             static_cast<double>(one.crew->flows.size()) / (limit_ == Limit::fabric ? one.crew->groups : 1);
         const double share = 1.5 * level_.burst / static_cast<double>(one.bytes) / flows_of_link;

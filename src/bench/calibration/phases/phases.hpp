@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The phases of a calibration, each in a file of its own, and the events that they print: "points", with
-// "what", and seconds by sample.
+// The phases of a calibration, each in its own file, and the events that they print: "points", with "what"
+// and the seconds of each sample.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace stretto::bench {
 
-/// A rough look at messages of a level, once, before anything else: latency and bandwidth.
+/// Measures messages of a level roughly, once, before anything else: latency and bandwidth.
 std::unique_ptr<Phase> make_probe(Site& site, std::size_t level, const Phase::OnProgress& on_progress);
 
-/// Trains of large messages after a pause, over the network: whether an idle link has saved something up, and
-/// what it sustains. {"what": "train", "level", "bytes", "window"}: seconds from the start of a train until
-/// each of its messages was there, train after train; a smaller value begins a new one.
+/// Trains of large messages after a pause, over the network: whether an idle link has saved something up,
+/// and what it sustains. {"what": "train", "level", "bytes", "window"}: seconds from the start of a train
+/// until each of its messages had arrived, train after train; a smaller value begins a new one.
 std::unique_ptr<Phase> make_train(Site& site, std::size_t level, const Phase::OnProgress& on_progress);
 
 /// {"what": "eager", "level", "bytes", "synchronous"}: the longest message found whose send does not wait for
@@ -24,31 +24,31 @@ std::unique_ptr<Phase> make_train(Site& site, std::size_t level, const Phase::On
 std::unique_ptr<Phase> make_ping_pong(Site& site, std::size_t level, const Phase::OnProgress& on_progress);
 
 /// {"what": "one-way", "exchange" or "shift", "level", "bytes", "count"}: seconds of a message and the
-/// receiver's answer, of two messages that pass each other, and of one from each of three ranks to the next;
-/// the mean of `count` in a row. The samples of a size were taken one after the other, so that those of an
-/// index belong together.
+/// receiver's answer, of two messages in opposite directions, and of one from each of three ranks to the
+/// next; the mean of `count` in a row. The samples of a size were taken one after the other, so those with
+/// the same index belong together.
 std::unique_ptr<Phase> make_duplex(Site& site, std::size_t level, const Phase::OnProgress& on_progress);
 
 /// What messages between several ranks share.
 enum class Limit { node, memory, fabric };
 
 /// {"what": "flows", "limit", "flows", "pairs", "bytes", "messages", "window", "both_ways"}: seconds until
-/// each of `flows` senders has brought `messages` messages to its receiver, with `window` of them under way
-/// at once; between `pairs` pairs of nodes. `both_ways`: each receiver sends as much at the same time.
+/// each of `flows` senders has sent `messages` messages to its receiver, with `window` of them in flight,
+/// between `pairs` pairs of nodes. `both_ways`: each receiver sends as much at the same time.
 std::unique_ptr<Phase> make_flows(Site& site, Limit limit, const Phase::OnProgress& on_progress);
-/// Whether there are ranks for it.
+/// Whether there are enough ranks for it.
 bool has_flows(const Site& site, Limit limit);
 
-/// {"what": "reduction", "bytes", "ranks"}: seconds of into <- left op right, each a vector of `bytes` bytes,
-/// on all ranks at once; the slowest one's.
+/// {"what": "reduction", "bytes", "ranks"}: seconds of into <- left op right, each a vector of `bytes`
+/// bytes, on all ranks at once; those of the slowest one.
 std::unique_ptr<Phase> make_reduction(Site& site, const Phase::OnProgress& on_progress);
 
-/// {"what": "engine", "level", "spec", "ranks", "bytes"}: seconds of an allreduce of so many bytes by a spec
-/// of Stretto's among so many ranks. {"what": "messages", "level", "bytes", "messages"}: seconds until two
-/// ranks have exchanged so many messages of the MPI library, posted at once. {"what": "round-trip", "level",
-/// "bytes"}: seconds of half a round trip.
+/// {"what": "engine", "level", "spec", "ranks", "bytes"}: seconds of an allreduce of so many bytes by a
+/// spec of Stretto among so many ranks. {"what": "messages", "level", "bytes", "messages"}: seconds until
+/// two ranks have exchanged so many messages of the MPI library, posted at once. {"what": "round-trip",
+/// "level", "bytes"}: seconds of half a round trip.
 std::unique_ptr<Phase> make_engine(Site& site, int ranks, const Phase::OnProgress& on_progress);
-/// Whether so many ranks are near each other, and have a core each.
+/// Whether so many ranks are close to each other, with a core each.
 bool has_engine(const Site& site, int ranks);
 
 }  // namespace stretto::bench

@@ -14,18 +14,18 @@
 namespace stretto::bench {
 namespace {
 
-constexpr double sample_seconds = 200e-6;  // a sample lasts at least about so long
+constexpr double sample_seconds = 200e-6;  // a sample takes at least about this long
 constexpr int most_in_sample = 512;
 constexpr int least_rounds = 4;
 constexpr int most_rounds = 40;
 constexpr std::size_t half_steps_from = 1024;
 constexpr std::size_t longest_wanted = std::size_t{64} << 20U;
-constexpr std::size_t longest_needed = std::size_t{64} << 10U;  // for less nothing is measured
-constexpr double bend = 0.08;  // a size that is so far off the line through its neighbours gets more of them
-constexpr std::size_t most_new_sizes = 8;  // at once
+constexpr std::size_t longest_needed = std::size_t{64} << 10U;  // nothing is measured for less
+constexpr double bend = 0.08;  // a size so far off the line through its neighbours gets more of them
+constexpr std::size_t most_new_sizes = 8;  // in flight
 constexpr int refinements = 3;
 
-/// Powers of two, from 1 KiB on with 1.5 times each between.
+/// Powers of two, from 1 KiB on with 1.5 times each between them.
 std::vector<std::size_t> list_sizes(std::size_t longest) {
   std::vector<std::size_t> sizes;
   for (std::size_t bytes = 1; bytes <= longest; bytes *= 2) {
@@ -48,7 +48,7 @@ class PingPong : public TeamPhase {
     std::vector<double> seconds;
   };
 
-  /// All ranks come to the same figures.
+  /// All ranks compute the same figures.
   void prepare(double seconds, int pass) override {
     if (pass > 0) return;
     const auto needed = [&](std::size_t longest) {
@@ -57,7 +57,7 @@ class PingPong : public TeamPhase {
       return sum * (least_rounds + 1);
     };
     longest_ = longest_wanted;
-    // Some sizes are added later, and the search for the eager limit takes its time too.
+    // Some sizes are added later, and the search for the eager limit takes time too.
     while (longest_ > longest_needed && needed(longest_) > 0.6 * seconds) longest_ /= 2;
     if (needed(longest_) > seconds) {
       throw BudgetError("messages of level " + level().name, needed(longest_) / seconds);
@@ -92,7 +92,7 @@ class PingPong : public TeamPhase {
     }
   }
 
-  /// A size that is new. What a first message sets up, such as registered memory, is not in the samples.
+  /// A new size. What a first message sets up, such as registered memory, is not in the samples.
   void add(std::size_t bytes) {
     if (bytes > longest_ || cases_.contains(bytes)) return;
     sleep(level().pause());
@@ -101,7 +101,7 @@ class PingPong : public TeamPhase {
     Case one;
     const double wanted = sample_seconds / team().round_trips(bytes, bytes, {1});
     one.count = static_cast<int>(std::clamp(wanted, 1.0, most_in_sample * 1.0));
-    // What the link has saved up is to last for all of a sample, or all of it is to go into the first one.
+    // What the link has saved up must last for the whole sample, or be used up in the first part.
     if (level().burst > 0) {
       const double lasts = level().burst / 2 / static_cast<double>(bytes);
       one.count = std::clamp(static_cast<int>(lasts), 1, one.count);
@@ -123,7 +123,7 @@ class PingPong : public TeamPhase {
     return sizes;
   }
 
-  /// Adds sizes where the times bend most, as long as they take no more than so many seconds a round.
+  /// Adds sizes where the times bend most, as long as a round takes no more than so many seconds.
   void refine(double seconds) {
     struct Bend {
       double deviation;
@@ -153,7 +153,7 @@ class PingPong : public TeamPhase {
         seconds -= takes;
         ++added;
         add(middle);
-        // As many samples as of the others at this point are not needed.
+        // This point needs fewer samples than the others.
         sample(middle);
       }
     }

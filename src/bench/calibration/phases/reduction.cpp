@@ -20,7 +20,7 @@ constexpr std::size_t shortest = std::size_t{4} << 10U;
 constexpr std::size_t longest = std::size_t{128} << 20U;
 constexpr std::size_t usual = std::size_t{16} << 20U;
 constexpr double sample_seconds = 1e-3;
-constexpr double slice_seconds = 20e-3;  // where ranks take turns on cores, each gets several
+constexpr double slice_seconds = 20e-3;  // where ranks share cores, each gets several
 constexpr int least_rounds = 3;
 constexpr int most_rounds = 30;
 
@@ -60,7 +60,7 @@ class Reduction : public Phase {
     int count;
   };
 
-  /// Up to vectors that no cache holds, as far as all ranks of a node have memory for that, and time. The
+  /// Up to vectors that no cache holds, if all ranks of a node have the memory for that, and the time. The
   /// same on all ranks.
   void list_cases(double seconds) {
     const std::size_t memory = system_value(_SC_PAGESIZE) * system_value(_SC_PHYS_PAGES);
@@ -68,9 +68,9 @@ class Reduction : public Phase {
     const double room = static_cast<double>(memory) / 32 / static_cast<double>(3 * ranks);
     const std::size_t cached = system_value(_SC_LEVEL3_CACHE_SIZE);
     const std::size_t wanted = std::clamp(std::bit_ceil(cached / 2), usual, longest);
-    constexpr double slow = 1e9;  // bytes a second, for a bound of the time
+    constexpr double slow = 1e9;  // bytes a second, to bound the time
     const double in_time = seconds * slow / 2 / (least_rounds + 1) / 2;
-    // No value may be below 0, so the smallest is found as the largest of the inverse.
+    // No value may be below 0, so the smallest is found as the largest of the inverses.
     const double limit = std::min({room, in_time, static_cast<double>(wanted)});
     const double all = 1 / meet({1 / std::max(limit, 1.0)})[0];
     longest_ = std::max(shortest, std::bit_floor(static_cast<std::size_t>(all)));
@@ -79,14 +79,14 @@ class Reduction : public Phase {
   }
 
   void choose_count(Case& one) {
-    // Nodes may be emulated on this very machine.
+    // Nodes may be emulated on this machine.
     const bool take_turns =
         static_cast<unsigned>(site().topology.ranks()) > std::max(1U, std::thread::hardware_concurrency());
     const double wanted = take_turns ? slice_seconds : sample_seconds;
     while (sample(one) * one.count < wanted && one.count < (1 << 20)) one.count *= 4;
   }
 
-  /// Seconds of one reduction on the slowest rank.
+  /// Returns the seconds of one reduction on the slowest rank.
   double sample(const Case& one) {
     static const kernels::Function sum = kernels::find(kernels::Type::f32, kernels::Op::sum);
     line_up(MPI_COMM_WORLD);

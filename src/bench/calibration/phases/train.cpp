@@ -11,20 +11,20 @@ namespace {
 
 constexpr int messages = 64;
 constexpr int window = 2;
-constexpr double pause = 0.3;  // what was saved up before is there again; clouds' buckets are larger still
+constexpr double pause = 0.3;  // what was saved up before is there again; buckets of clouds are even larger
 constexpr double long_enough = 0.02;
 constexpr std::size_t shortest = std::size_t{64} << 10U;
 constexpr int least = 3;
 constexpr std::size_t longest = std::size_t{4} << 20U;
 
-/// What lets a burst pass and then sustains a bandwidth: bytes = burst + bandwidth * seconds.
+/// A link that lets a burst pass and then sustains a bandwidth: bytes = burst + bandwidth * seconds.
 struct Bucket {
   double bandwidth;
   double burst;
 };
 
-/// By least squares through the second half of a train. Messages under way at once may share the link and
-/// come in together: only the last of those tells how much was there by then.
+/// Fits the second half of a train by least squares. Messages in flight together may share the link and
+/// arrive together. Only the last of those tells how much had arrived by then.
 Bucket fit_bucket(const std::vector<double>& seconds, double bytes, double round_trip) {
   const double pace = seconds.back() / static_cast<double>(seconds.size());
   double n = 0;
@@ -54,10 +54,10 @@ class Train : public TeamPhase {
   double weight() const override { return 2; }
 
  private:
-  /// All ranks come to the same figures.
+  /// All ranks compute the same figures.
   void prepare(double seconds, int pass) override {
     const double needed = (least + 1) * (pause + messages * level().seconds(shortest));
-    // The pauses do not get shorter with the budget: up to a third of it may go here.
+    // The pauses do not get shorter with the budget: up to a third of it may be spent here.
     const double most = 8 * seconds;
     if (pass == 0 && needed > most) throw BudgetError("trains of messages over the network", needed / most);
   }
@@ -75,8 +75,8 @@ class Train : public TeamPhase {
                     there);
       const Bucket bucket = fit_bucket(there, static_cast<double>(bytes_), 2 * level().latency);
       bandwidths.push_back(bucket.bandwidth);
-      // What is held up early catches up, as long as the bucket does not overflow meanwhile: so the line
-      // through the end of a train tells, not how fast its beginning was.
+      // A delay at the beginning is made up as long as the bucket does not overflow meanwhile. So the line
+      // through the end of a train counts, not the speed of its beginning.
       bursts.push_back(bucket.burst > 2 * static_cast<double>(bytes_) ? bucket.burst : 0);
       report_progress();
     }
@@ -84,7 +84,7 @@ class Train : public TeamPhase {
     burst_ = median(bursts);
   }
 
-  /// So that a train lasts some milliseconds.
+  /// Makes a train last some milliseconds.
   void choose_bytes() {
     for (;;) {
       const double last = team().train(bytes_, messages, window).back();
