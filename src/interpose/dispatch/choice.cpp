@@ -11,14 +11,14 @@ namespace stretto {
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (spec.is_native()) {
-    return reproducible ? "is not reproducible, which STRETTO_REPRODUCIBLE asks for" : "";
+    return reproducible ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";
   }
   if (!traits.commutative && !keeps_order(spec.recipe, topology, traits.root)) {
     return "does not keep rank order on " + std::to_string(topology.ranks()) +
-           " ranks, which an operation that does not commute needs";
+           " ranks, which a non-commutative operation requires";
   }
   if (reproducible && !has_fixed_tree(spec.recipe, topology, traits.root)) {
-    return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE asks for";
+    return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE requires";
   }
   const Algorithm& algorithm = *spec.recipe.algorithm;
   const std::string_view misfit = algorithm.misfit(task_of(spec.recipe, topology, traits.root));
@@ -38,7 +38,7 @@ Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face fac
   return session.must_avoid_library(face) ? choose_own(shape) : choose(shape);
 }
 
-/// nullptr where the table says nothing, or what cannot serve this call.
+/// Returns nullptr if the table has no row, or one that cannot serve this call.
 const Table::Row* find_in_table(const Communicator& state, const CallTraits& traits, Face face) {
   if (state.table_shape() == nullptr) return nullptr;
   const Table::Row* row = state.table_shape()->find(traits.collective, face, traits.bytes);
@@ -47,8 +47,9 @@ const Table::Row* find_in_table(const Communicator& state, const CallTraits& tra
   return find_misfit(row->spec, traits, state.topology()).empty() ? row : nullptr;
 }
 
-/// A reduction by an operation of the program's is not: the program blocks in functions of the library's,
-/// where only another thread could take it further, and that one may not run the program's operation.
+/// Whether the helper thread may advance the call. It may not if it is a reduction by an operation of the
+/// program: while the program is blocked in a function of the library, only the helper thread could
+/// advance it, and that thread may not run the program's operation.
 bool may_be_in_background(const CallTraits& traits) {
   return session.non_blocking && (!traits.calls_program || session.settings.progress_thread);
 }
@@ -56,10 +57,10 @@ bool may_be_in_background(const CallTraits& traits) {
 void remark_on_background() {
   if (session.non_blocking) {
     complain_once_on_rank_0(
-        "non-blocking reductions by an operation of the program's are left to the MPI library: no other "
-        "thread may run it; set STRETTO_PROGRESS_THREAD=1 if any thread may");
+        "the MPI library handles non-blocking reductions by the program's own operations, which no other "
+        "thread may run; set STRETTO_PROGRESS_THREAD=1 if any thread may");
   } else {
-    complain_once_on_rank_0(std::string("non-blocking calls are left to the MPI library: ") +
+    complain_once_on_rank_0(std::string("the MPI library handles non-blocking calls: ") +
                             reason_of(session.background));
   }
 }
@@ -67,8 +68,7 @@ void remark_on_background() {
 }  // namespace
 
 std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form) {
-  // An empty message is the library's to check; it may be one of no elements on some ranks, and of empty ones
-  // on others.
+  // The library checks an empty message. Some ranks may send no elements, and others empty ones.
   if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
   const bool is_blocking = form.face == Face::blocking;
   if (!is_blocking && !may_be_in_background(traits)) {
@@ -79,7 +79,8 @@ std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits&
   }
   std::optional<Spec> spec = choose_spec(state, traits, form.face, form.forced);
   if (!spec || !spec->is_native()) return spec;
-  // The library's own calls must be started in the same order by all ranks, as persistent ones need not.
+  // All ranks must start the library's own calls in the same order. Persistent ones may be started in
+  // any order.
   const bool may_be_cut = is_blocking || (form.face == Face::non_blocking && !traits.blocks_in_segments);
   return may_be_cut ? spec : Spec{};
 }
@@ -99,7 +100,7 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
   complain_once_on_rank_0("spec \"" + to_string(*wanted) + "\" " + misfit + "; " +
                           (session.settings.strict ? "the call fails (STRETTO_STRICT)"
                            : reproducible          ? to_string(instead) + " is used"
-                                                   : "the MPI library's own is used"));
+                                                   : "the MPI default is used"));
   if (session.settings.strict) return std::nullopt;
   return instead;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the interface for frameworks. MPI's counts are of int: what is longer is cut into several calls,
+// Calls of the interface for frameworks. MPI's counts are int: longer messages are cut into several calls,
 // or counted in larger units.
 #include <algorithm>
 #include <climits>
@@ -24,10 +24,10 @@ Work work_of(const stretto_group* group) {
   return work;
 }
 
-/// Of a call that is cut; a power of two, so that elements stay aligned.
+/// Bytes or elements of one part of a call that is cut. A power of two, so that elements stay aligned.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
 
-/// start(MPI_Request*) gives an MPI error code.
+/// start(MPI_Request*) returns an MPI error code.
 template <typename Start>
 bool add(const Work& work, const Start& start) {
   MPI_Request request = mpi.request_null;
@@ -40,7 +40,7 @@ bool add(const Work& work, const Start& start) {
   return true;
 }
 
-/// What was started before a failure is given up with it.
+/// After a failure, what was started before is given up.
 stretto_work* finish(Work work, bool is_started) {
   stretto_work* result = work.release();
   if (is_started) return result;
@@ -55,7 +55,7 @@ stretto_work* one_call(const stretto_group* group, const Start& start) {
   return finish(std::move(work), is_started);
 }
 
-/// start(first, count, request) for parts of a message.
+/// Calls start(first, count, request) for each part of a message.
 template <typename Start>
 stretto_work* cut(const stretto_group* group, std::size_t count, const Start& start) {
   Work work = work_of(group);
@@ -81,11 +81,11 @@ std::byte* at(void* data, std::size_t bytes) {
   return static_cast<std::byte*>(data) + bytes;
 }
 
-/// Bytes in units that MPI can count: single ones, unless there are too many. The ranks of a call may have
-/// different units, since the type signature is the same.
+/// Bytes in units that MPI can count: single bytes, unless there are too many. The ranks of a call may
+/// have different units, since the type signature is the same.
 class Units {
  public:
-  /// `largest`: what MPI must count at most, of numbers that `common` divides all.
+  /// `largest`: the most that MPI must count. `common`: a divisor of all counts.
   Units(std::size_t largest, std::size_t common, stretto_work& work) : datatype_(MPI_BYTE) {
     constexpr std::size_t longest_unit = std::size_t{1} << 20;
     if (largest <= INT_MAX) return;
@@ -100,9 +100,8 @@ class Units {
   [[nodiscard]] bool fits() const {
     if (!fits_) {
       set_error(
-          "the message has more than 2 GiB in parts that are no multiples of large powers of two, so MPI's "
-          "int "
-          "cannot count them; cut it");
+          "the message has more than 2 GiB in parts that are not multiples of a large power of two, so MPI's "
+          "int cannot count them; split it");
     }
     return fits_;
   }
@@ -167,7 +166,8 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group,
   if (!find_reduction(type, op, by)) return nullptr;
   const auto size = static_cast<Size>(group->size);
   if (*std::max_element(counts, counts + size) > INT_MAX) {
-    set_error("a rank's part of a reduce_scatter has more elements than MPI's int counts; cut the message");
+    set_error(
+        "a rank's part of a reduce_scatter has more elements than MPI's int can count; split the message");
     return nullptr;
   }
   Work work = work_of(group);

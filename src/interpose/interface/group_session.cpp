@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's beginning and end for frameworks that leave both to Stretto; their groups.
+// Begins and ends MPI for frameworks that leave this to Stretto. Makes and frees their groups.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -31,7 +31,8 @@ std::string& last_error() {
 
 std::atomic<bool> has_lost_work{false};
 
-/// At the end, after what the framework gives: works that nobody looks at any more go on by themselves.
+/// At the end, in addition to the time that the framework gives: works that nobody waits for any more go
+/// on by themselves.
 constexpr double longest_end = 1;  // s
 
 SpinLock left_lock;
@@ -56,14 +57,15 @@ void free_left_communicators() {
   }
 }
 
-/// A function of MPI as the program would call it: so that Stretto, where it is preloaded, and tools see it.
+/// Finds a function of MPI as the program would call it, so that Stretto, where it is preloaded, and
+/// tools see the call.
 template <typename Function>
 Function* find_entry(const char* name) {
   void* found = dlsym(RTLD_DEFAULT, name);
   return reinterpret_cast<Function*>(found != nullptr ? found : mpi_symbol(name));
 }
 
-/// `process`: the one that initialized MPI; its children end without a word.
+/// `process`: the process that initialized MPI. Its children end silently.
 void end_mpi(int status, void* process) {
   if (getpid() != static_cast<pid_t>(reinterpret_cast<std::intptr_t>(process))) return;
   int is_finalized = 0;
@@ -99,8 +101,8 @@ int initialize() {
   }
   if (given != MPI_THREAD_MULTIPLE) {
     return set_error(
-        "MPI was initialized without MPI_THREAD_MULTIPLE, which works that end while the program computes "
-        "need; ask for it by MPI_Init_thread, or let Stretto initialize MPI");
+        "MPI was initialized without MPI_THREAD_MULTIPLE, which non-blocking works need; ask for it with "
+        "MPI_Init_thread, or let Stretto initialize MPI");
   }
   begin_session(Background::own, Participation::certain);
   mpi.Comm_rank(mpi.comm_world, &session.world_rank);
@@ -163,7 +165,7 @@ STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
   if (error == MPI_SUCCESS) error = mpi.Comm_rank(node, &place->local_rank);
   if (error == MPI_SUCCESS) error = mpi.Comm_size(node, &place->local_ranks);
   if (node != mpi.comm_null) mpi.Comm_free(&node);
-  return error == MPI_SUCCESS ? 0 : set_error("MPI does not say where ranks are: " + text_of_error(error));
+  return error == MPI_SUCCESS ? 0 : set_error("MPI cannot tell where the ranks are: " + text_of_error(error));
 }
 
 STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag) {
@@ -191,8 +193,8 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
     return group;
   }
   delete group;
-  set_error(error == MPI_SUCCESS ? "this rank is none of the group's"
-                                 : "MPI makes no group of these ranks: " + text_of_error(error));
+  set_error(error == MPI_SUCCESS ? "this rank is not in the group"
+                                 : "MPI cannot make a group of these ranks: " + text_of_error(error));
   return nullptr;
 }
 

@@ -29,21 +29,22 @@ struct Count {
   double seconds = 0;
 };
 
-/// What the library carried out as the program asked for it. It has the shortest calls, so it takes no lock.
+/// Calls that the library carried out as the program made them. These include the shortest calls, so
+/// counting takes no lock.
 struct NativeCount {
   std::atomic<std::uint64_t> calls{0};
   std::atomic<std::uint64_t> bytes{0};
   std::atomic<std::uint64_t> nanoseconds{0};
 };
 
-/// By collective, and the number of bits that the number of bytes has.
+/// By collective and the bit width of the number of bytes.
 constexpr std::size_t classes = 65;
 std::array<std::array<NativeCount, classes>, collectives.size()> native_counts;
 
 using SizeClass = std::pair<Collective, std::size_t>;
 using BySpec = std::vector<std::pair<Spec, Count>>;
 
-// That the file cannot be written.
+// Whether it was reported that the file cannot be written.
 bool was_reported = false;
 
 std::mutex mutex;
@@ -61,7 +62,7 @@ struct Row {
   Count count;
 };
 
-/// In the order of collectives, sizes and specs.
+/// Returns the rows by collective, size and spec.
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (const Collective collective : collectives) {
@@ -194,7 +195,7 @@ void check_statistics_file(Settings& settings) {
   if (error.empty()) return;
   was_reported = true;
   settings.complaints.push_back({"STRETTO_STATS=" + settings.statistics_file, "cannot be written: " + error,
-                                 "nothing is written unless that changes"});
+                                 "nothing is written unless it can be later"});
 }
 
 }  // namespace stretto

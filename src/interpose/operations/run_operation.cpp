@@ -16,11 +16,10 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
   wait_until([&] { return (now = channel->progress()) != Channel::State::opening; });
   if (now == Channel::State::open) return true;
   state.refuse_channel();
-  // What kept the ranks from agreeing is what the library's own call will tell.
+  // The library's own call will report the error that kept the ranks from agreeing.
   if (channel->error() != MPI_SUCCESS) return false;
   complain_once_on_rank_0(
-      "the MPI library has no tag left for the collectives of another communicator; the library's own are "
-      "used on it");
+      "the MPI library has no tags left for another communicator; its collectives are the MPI default");
   return false;
 }
 

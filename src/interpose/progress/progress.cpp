@@ -28,19 +28,19 @@ ProgressCounts& counts() {
   return one;
 }
 
-/// How the program calculates, as far as is known: when it started an operation or was blocked last. The
-/// helper thread does so too, since the library may reduce in it.
+/// The floating-point settings of the program, as of when it last started an operation or was blocked.
+/// The helper thread takes them on, since the library may reduce in it.
 std::atomic<FloatControl> control_of_program{};
 
-/// None is destroyed by this: the thread under which one ended still has it when it comes here.
+/// Destroys no operation: the thread that ended one still holds it here.
 void remove_ended() {
   const std::lock_guard guard(list_lock);
   std::erase_if(list(), [](const auto& operation) { return operation->ended(); });
   counts().set_outstanding(list().size());
 }
 
-/// What a look needs, kept from look to look. In exit() the main thread's is gone before static objects and
-/// handlers, which may still call MPI.
+/// Memory that a thread keeps from poll to poll. In exit(), the main thread's is destroyed before static
+/// objects and exit handlers, which may still call MPI.
 thread_local bool has_no_memory = false;
 struct Memory {
   std::vector<std::shared_ptr<Outstanding>> operations;
@@ -51,11 +51,11 @@ struct Memory {
 };
 thread_local Memory memory;
 
-/// Takes those outstanding operations that are `eligible` as far as they get.
+/// Advances those outstanding operations that are `eligible` as far as possible.
 template <typename Eligible>
 bool make_progress_with(const Eligible& eligible) {
   if (!has_outstanding()) return false;
-  // Taken out, as an operation may end in a callback of the program that makes progress as well.
+  // Taken out, because an operation may end in a callback of the program that makes progress as well.
   std::vector<std::shared_ptr<Outstanding>> now;
   if (!has_no_memory) now = std::exchange(memory.operations, {});
   {
@@ -74,8 +74,9 @@ bool make_progress_with(const Eligible& eligible) {
   return any;
 }
 
-/// With STRETTO_PROGRESS_THREAD=1 the helper is called for operations of this size, which take longer than to
-/// be called does. A shorter one is left alone at the first look: it is often waited for at once.
+/// With STRETTO_PROGRESS_THREAD=1 the helper is woken for operations of this size, which take longer than
+/// waking it. It leaves a shorter one alone at its first poll, since the program often waits for it at
+/// once.
 constexpr std::size_t least_urgent_bytes = std::size_t{512} << 10;
 
 HelperRules::Found poll(bool must_help) {
@@ -103,7 +104,7 @@ void notice(std::size_t bytes) {
   try {
     helper().notice(session.settings.progress_thread && bytes >= least_urgent_bytes);
   } catch (const std::system_error& error) {
-    complain_once_on_rank_0(std::string("no helper thread: ") + error.what());
+    complain_once_on_rank_0(std::string("the helper thread cannot start: ") + error.what());
   }
 }
 

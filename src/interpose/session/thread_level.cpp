@@ -22,8 +22,8 @@ bool is_set(const char* variable) {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-/// Of a function of MPI or of Stretto in the spelling of C or Fortran what follows MPI_, in small letters:
-/// "ibcast" of MPI_Ibcast, "ibcast_" of mpi_ibcast_, "ibcast_f08ts_", "bcast_init" of MPIX_Bcast_init.
+/// Returns the part after MPI_ of a function of MPI or Stretto in C or Fortran spelling, in lower case:
+/// "ibcast" for MPI_Ibcast, "ibcast_" for mpi_ibcast_, "ibcast_f08ts_", "bcast_init" for MPIX_Bcast_init.
 std::string find_stem(std::string_view symbol) {
   if (symbol.empty() || std::string_view("mMpPs").find(symbol.front()) == std::string_view::npos) return {};
   std::string name(symbol);
@@ -35,7 +35,7 @@ std::string find_stem(std::string_view symbol) {
   return {};
 }
 
-/// A collective of Stretto's that is not blocking.
+/// Whether it is a non-blocking or persistent collective that Stretto handles.
 bool is_in_background(std::string_view stem) {
   const auto starts_with_collective = [](std::string_view text) {
     constexpr std::array<std::string_view, 4> names{"allreduce", "bcast", "reduce", "allgather"};
@@ -45,13 +45,13 @@ bool is_in_background(std::string_view stem) {
   return starts_with_collective(stem) && stem.find("_init") != std::string_view::npos;
 }
 
-/// What gives MPI a function of the program's that the library may run in whatever thread is in MPI.
+/// Whether it gives MPI a function of the program that the library may run in any thread that is in MPI.
 bool gives_functions(std::string_view stem) {
   constexpr std::array<std::string_view, 3> names{"op_create", "async_start", "t_event_register_callback"};
   return std::any_of(names.begin(), names.end(), [&](auto name) { return stem.starts_with(name); });
 }
 
-/// What makes a window that need not lie in memory shared by all.
+/// Whether it makes a window that need not be in memory shared by all ranks.
 bool makes_windows(std::string_view stem) {
   if (!stem.starts_with("win_create") && !stem.starts_with("win_allocate")) return false;
   constexpr std::array<std::string_view, 3> others{"_keyval", "_errhandler", "_shared"};
@@ -61,7 +61,7 @@ bool makes_windows(std::string_view stem) {
 
 using Predicate = bool (*)(std::string_view stem);
 
-/// The functions of others that an object refers to.
+/// The undefined symbols of an object.
 class Symbols {
  public:
   explicit Symbols(const dl_phdr_info& object) : base_(object.dlpi_addr) {
@@ -83,8 +83,8 @@ class Symbols {
   }
 
  private:
-  /// What is undefined and used is named by a relocation. (The hash tables need not tell how many symbols
-  /// there are: GNU's is empty in a program that defines none.)
+  /// Each undefined symbol that is used has a relocation. (The hash tables need not say how many
+  /// symbols there are: GNU's is empty in a program that defines none.)
   void count_relocations(std::uintptr_t address, std::size_t bytes) {
     const auto* relocations = reinterpret_cast<const ElfW(Rela)*>(address);
     for (std::size_t i = 0; i < bytes / sizeof(ElfW(Rela)); ++i) {
@@ -98,7 +98,8 @@ class Symbols {
     std::size_t plt_bytes = 0;
     std::size_t bytes = 0;
     for (; entry->d_tag != DT_NULL; ++entry) {
-      // The loader has made addresses of some entries, and left others (the kernel's own object) as they are.
+      // The loader has replaced some entries by addresses, and left others (in the kernel's own
+      // object) unchanged.
       const auto value = static_cast<std::uintptr_t>(entry->d_un.d_ptr);
       const std::uintptr_t address = value < base_ ? base_ + value : value;
       switch (entry->d_tag) {
@@ -153,8 +154,8 @@ bool some_object_refers_to(Predicate is_wanted) {
              static_cast<void*>(&is_wanted)) != 0;
 }
 
-/// Open MPI 4 makes no windows over TCP under MPI_THREAD_MULTIPLE ("The OSC pt2pt component does not support
-/// MPI_THREAD_MULTIPLE in this release").
+/// Open MPI 4 cannot make windows over TCP under MPI_THREAD_MULTIPLE ("The OSC pt2pt component does not
+/// support MPI_THREAD_MULTIPLE in this release").
 bool may_refuse_windows() {
   using GetLibraryVersion = int(char*, int*);
   auto* const get_version = reinterpret_cast<GetLibraryVersion*>(find_next("PMPI_Get_library_version"));
@@ -171,7 +172,7 @@ bool may_refuse_windows() {
 Background plan_background(int required) {
   if (is_set("STRETTO_DISABLE")) return Background::not_expected;
   if (is_set("STRETTO_PROGRESS_THREAD") || required == MPI_THREAD_MULTIPLE) return Background::own;
-  // MPI_Init asks more than once, and a process may hold hundreds of objects.
+  // MPI_Init asks more than once, and a process may have hundreds of objects.
   static const Background seen = [] {
     if (!some_object_refers_to(is_in_background)) return Background::not_expected;
     if (some_object_refers_to(gives_functions)) return Background::calls_the_program;
@@ -193,19 +194,17 @@ const char* reason_of(Background background) {
     case Background::own:
       break;
     case Background::not_expected:
-      return "no object of the process seemed to make such calls when MPI began; set "
+      return "nothing that was loaded in MPI_Init refers to such calls; set "
              "STRETTO_PROGRESS_THREAD=1";
     case Background::calls_the_program:
       return "the program may make operations of its own (it refers to MPI_Op_create or the like), which no "
-             "other "
-             "thread may run; ask for MPI_THREAD_MULTIPLE, or set STRETTO_PROGRESS_THREAD=1 if any thread "
-             "may "
-             "run them";
+             "other thread may run; ask for MPI_THREAD_MULTIPLE, or set STRETTO_PROGRESS_THREAD=1 if any "
+             "thread may run them";
     case Background::makes_windows:
       return "the program refers to MPI_Win_create or MPI_Win_allocate, which Open MPI 4 may refuse at "
              "MPI_THREAD_MULTIPLE; set STRETTO_PROGRESS_THREAD=1 if it makes no windows between nodes";
     case Background::not_given:
-      return "it does not give all ranks MPI_THREAD_MULTIPLE";
+      return "it does not give MPI_THREAD_MULTIPLE on all ranks";
   }
   return "";
 }

@@ -31,13 +31,13 @@ std::string library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
   mpi.Get_library_version(text.data(), &length);
-  // The length counts a terminating zero in Open MPI, so it is not used.
+  // In Open MPI the length includes a terminating zero, so it is not used.
   const std::string version(text.data());
   return version.substr(0, version.find('\n'));
 }
 
-/// Where every call is counted, or a spec is forced, each call must be looked at; unless that spec is
-/// `native`.
+/// Returns the bytes below which calls go straight to the library. It is 0 if every call is counted or
+/// another spec than `native` is forced.
 std::size_t find_native_floor(const Settings& settings, Collective collective, Face face) {
   if (session.observes_all_calls() || (settings.reproducible && is_reduction(collective))) return 0;
   const std::optional<Spec>& forced = settings.forced_for(collective);
@@ -51,7 +51,7 @@ std::string shape_text(int nodes, int min_ppn, int max_ppn) {
          (min_ppn == max_ppn ? "" : ",min_ppn=" + std::to_string(min_ppn));
 }
 
-/// Who names a table expects it to speak for the job.
+/// A user who names a table expects it to cover the job.
 void remark_on_shape(const Topology& job) {
   if (!session.table || session.settings.table_file.empty() || job.ranks() == 1) return;
   const std::string text = shape_text(job.nodes, job.min_ppn, job.max_ppn);
@@ -59,8 +59,8 @@ void remark_on_shape(const Topology& job) {
   const std::string used = shape == nullptr ? "" : shape_text(shape->nodes, shape->min_ppn, shape->ppn);
   if (used == text) return;
   complain_once_on_rank_0(
-      "STRETTO_TABLE=" + session.table_path + ": says nothing of " + text + "; " +
-      (used.empty() ? "the built-in rule is used" : "what it says of " + used + " is used"));
+      "STRETTO_TABLE=" + session.table_path + ": has no rows for " + text + "; " +
+      (used.empty() ? "the built-in rule is used" : "its rows for " + used + " are used"));
 }
 
 void remark_on_launcher(int ranks) {
@@ -68,7 +68,7 @@ void remark_on_launcher(int ranks) {
   if (other && !other->empty()) complain(*other);
 }
 
-/// By this rank's own environment.
+/// Returns the limit from this rank's own environment.
 double start_limit() {
   const char* value = std::getenv("STRETTO_START_LIMIT");
   return parse_settings(std::string("STRETTO_START_LIMIT=") + (value == nullptr ? "" : value))
@@ -83,7 +83,7 @@ RankFacts find_own_facts(Background background) {
   return own;
 }
 
-/// Frees what is ours, after the last call of the program, and writes what is kept until the end.
+/// Frees what is Stretto's after the last call of the program, and writes the files of the end.
 void end_session() {
   if (!session.active) return;
   drain_outstanding();
@@ -105,9 +105,9 @@ void end_session() {
   mpi.Group_free(&session.world_group);
 }
 
-/// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, the last one first. In callbacks of
-/// theirs a program may use all of MPI. Ours is set in MPI_Init, before any of the program's, so it comes
-/// last.
+/// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, last one first. In the callbacks a
+/// program may use all of MPI. Stretto's attribute is set in MPI_Init, before any of the program's, so it
+/// is deleted last.
 void end_with_mpi() {
   const auto end = [](MPI_Comm, int, void*, void*) -> int {
     end_session();
@@ -116,7 +116,7 @@ void end_with_mpi() {
   int keyval = 0;
   mpi.Comm_create_keyval(&copy_nothing, end, &keyval, nullptr);
   mpi.Comm_set_attr(mpi.comm_self, keyval, &session);
-  mpi.Comm_free_keyval(&keyval);  // goes with the attribute
+  mpi.Comm_free_keyval(&keyval);  // freed with the attribute
 }
 
 }  // namespace

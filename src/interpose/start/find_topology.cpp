@@ -21,7 +21,7 @@ std::uint64_t hash(const std::string& text) {
   return sum;
 }
 
-/// Machines may share a name (localhost), and what runs on one machine under several names is several nodes
+/// Machines may share a name (localhost). What runs on one machine under several names is several nodes
 /// (containers).
 std::string name_of_node() {
   std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
@@ -41,8 +41,8 @@ Topology from_facts(const std::vector<RankFacts>& of_rank) {
     nodes.push_back(number_of.try_emplace(rank.node, static_cast<int>(number_of.size())).first->second);
   }
   Topology topology = Topology::from_labels(nodes);
-  if (topology.max_ppn <= 2) return topology;  // domains would tell nothing
-  // Where some rank is not bound, a node counts as one domain.
+  if (topology.max_ppn <= 2) return topology;  // domains would make no difference
+  // If a rank is not bound, each node counts as one domain.
   const auto labels = [&](std::int32_t RankFacts::*domain) {
     std::vector<int> all;
     all.reserve(of_rank.size());
@@ -69,7 +69,7 @@ Topology find_topology(const Settings& settings, const std::vector<RankFacts>& o
   complain_once_on_rank_0(
       "STRETTO_TOPOLOGY has " + std::to_string(settings.topology->ranks()) +
       " rank(s), but MPI_COMM_WORLD has " + std::to_string(ranks) + "; " +
-      (settings.strict ? "the job ends (STRETTO_STRICT)" : "what ranks find about nodes is used"));
+      (settings.strict ? "the job ends (STRETTO_STRICT)" : "the nodes that the ranks find are used"));
   if (settings.strict) mpi.Abort(mpi.comm_world, EXIT_FAILURE);
   return from_facts(of_rank);
 }

@@ -20,8 +20,8 @@ struct LauncherVariables {
   const char* name;
 };
 
-// The first that is set counts: ranks that Open MPI's or Hydra's launcher started by srun have Slurm's
-// variables, too, which then speak of daemons.
+// The first that is set counts. If srun starts the launcher of Open MPI or Hydra, the ranks also have
+// Slurm's variables, which then describe the daemons.
 constexpr std::array launchers = {
     LauncherVariables{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI's launcher"},
     LauncherVariables{"PMI_SIZE", "PMI_RANK", "the launcher (of MPICH or Intel MPI, or srun --mpi=pmi2)"},
@@ -34,10 +34,10 @@ int read_number(std::string_view text) {
   return error == std::errc() && end == text.end() ? number : 0;
 }
 
-/// Of whatever binary interface.
+/// Returns the name of the library, whatever its binary interface.
 std::string library_of_process() {
   auto* const get = reinterpret_cast<int (*)(char*, int*)>(any_mpi_symbol("PMPI_Get_library_version"));
-  std::array<char, 8192> text{};  // the longest that a library may write, MPICH's
+  std::array<char, 8192> text{};  // the longest text that a library may write (MPICH)
   int length = 0;
   if (get == nullptr || get(text.data(), &length) != 0) return "another MPI library";
   const std::optional<LibraryName> known = parse_library_name(text.data());
@@ -64,7 +64,7 @@ std::optional<std::string> find_other_launcher(int ranks) {
     return std::string(launcher.name) + " started " + text + " ranks, but MPI_COMM_WORLD has " +
            std::to_string(ranks) + ": each is a job of its own, since the program uses " +
            library_of_process() +
-           "; start it by that library's own mpirun, or by srun with the --mpi that it knows";
+           "; start it with that library's own mpirun, or with srun and a --mpi that it supports";
   }
   return std::nullopt;
 }
@@ -79,7 +79,7 @@ int ranks_of_other_library() {
   if (any_mpi_symbol("MPIR_Err_create_code") == nullptr) return 0;
   const int error = reinterpret_cast<int (*)(int, int*)>(comm_size)(world, &ranks);
 #else
-  // The program may hold it; else it is the library's, which may be visible to nobody else.
+  // The program may hold the variable. Otherwise it is the library's, which may be loaded privately.
   void* world = mpi_variable("ompi_mpi_comm_world");
   if (world == nullptr) world = any_mpi_symbol("ompi_mpi_comm_world");
   if (world == nullptr) return 0;

@@ -15,7 +15,7 @@
 namespace stretto {
 namespace {
 
-/// A text behind others, and out again.
+/// append() adds a text to others, take() removes the first one.
 void append(std::string& all, const std::string& text) {
   all += std::to_string(text.size()) + ':' + text;
 }
@@ -40,7 +40,7 @@ void take_table(TableFile file, Settings& settings, const std::string& library) 
     Table table = parse_table(file.text);
     const TableFit fit = find_fit(table, library);
     if (fit.is_refused) return refuse(fit.remark);
-    if (!fit.remark.empty()) complain_once_on_rank_0(name + ": " + fit.remark + "; it is used all the same");
+    if (!fit.remark.empty()) complain_once_on_rank_0(name + ": " + fit.remark + "; it is used anyway");
     session.table = std::move(table);
     session.table_path = std::move(file.path);
   } catch (const FormatError& error) {
@@ -57,7 +57,7 @@ std::string read_shared_settings(const std::string& library) {
   if (!settings.disabled) {
     const auto name = parse_library_name(library);
     file = read_table_file(settings.table_file, name ? name->family : "");
-    // A job that learns may make it.
+    // A job that learns may create it.
     if (settings.online && file.is_missing) file.path.clear();
   }
   std::string all;

@@ -383,7 +383,7 @@ def test_why_calls_in_the_background_are_native(
         assert ran.lines == []
         return
     [line] = ran.lines
-    assert line.startswith("stretto: non-blocking calls are left to the MPI library: ")
+    assert line.startswith("stretto: the MPI library handles non-blocking calls: ")
     assert reason in line
     assert "STRETTO_PROGRESS_THREAD=1" in line
     assert mpi.run(program, STRETTO_ALLREDUCE="ring", STRETTO_PROGRESS_THREAD="1").lines == []

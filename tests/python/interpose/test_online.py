@@ -109,7 +109,7 @@ def test_the_table_of_another_version_is_left_as_it_is(mpi: Runner, mpi_name: st
     ran = learn(mpi, 200, STRETTO_TABLE=str(file))
     assert ran.right, ran.output
     first, second = ran.lines
-    assert "it is used all the same" in first
+    assert "it is used anyway" in first
     # Said before anything is learned, so that nobody waits hours for it.
     assert second == (
         f"stretto: STRETTO_ONLINE: what is learned is not saved, since {file} was made on {mpi_name}.9, "

@@ -175,13 +175,13 @@ def test_the_nearest_shape_is_used_and_that_is_said(mpi: Runner, mpi_name: str, 
     assert answers(near) == {"allreduce:8": "pairwise"}
     assert answers(near, "half") == {"allreduce:8": "native"}
     assert near.lines == [
-        f"stretto: STRETTO_TABLE={file}: says nothing of nodes=4,ppn=1; what it says of nodes=8,ppn=1 is used"
+        f"stretto: STRETTO_TABLE={file}: has no rows for nodes=4,ppn=1; its rows for nodes=8,ppn=1 are used"
     ]
     file = written(tmp_path / "far.json", table(mpi_name, shape(9, 1, allreduce=rows)))
     far = asked(mpi, "allreduce:8", settings={"STRETTO_TABLE": file})
     assert answers(far) == {"allreduce:8": "native"}
     assert far.lines == [
-        f"stretto: STRETTO_TABLE={file}: says nothing of nodes=4,ppn=1; the built-in rule is used"
+        f"stretto: STRETTO_TABLE={file}: has no rows for nodes=4,ppn=1; the built-in rule is used"
     ]
 
 
@@ -226,7 +226,7 @@ def test_a_table_of_another_version(mpi: Runner, tmp_path: Path) -> None:
     assert answers(ran) == {"allreduce:8": "pairwise"}
     assert len(ran.lines) == 1
     assert f"was made on {name}, and this is {FAMILY[mpi.abi]}" in ran.lines[0]
-    assert ran.lines[0].endswith("it is used all the same")
+    assert ran.lines[0].endswith("it is used anyway")
 
 
 def bad_table(folder: Path, kind: str, abi: str) -> str:
