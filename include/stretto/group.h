@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stretto for frameworks: collectives over groups of ranks that need no mpi.h, so that one binary serves
- * every MPI. The functions stand in libstretto-openmpi and libstretto-mpich; a framework looks them up
- * (dlsym) in whichever of the two the process has loaded beside its MPI library.
+/* Stretto for frameworks: collectives over groups of ranks without mpi.h, so that one binary works with
+ * every MPI. The functions are in libstretto-openmpi and libstretto-mpich. A framework looks them up
+ * (dlsym) in the one that the process has loaded with its MPI library.
  *
- * All calls start without waiting and give a work, to be tested or waited for, and freed. Their buffers must
- * stay as they are until it has ended. As in MPI, all ranks of a group start the same calls in the same
- * order. Allreduce, bcast, reduce, reduce_scatter and allgather are carried out as Stretto would MPI's
- * non-blocking ones, by the same rule, table and variables; the others are the MPI library's. Any thread may
- * call any function, but one thread at a time the functions of a work.
+ * All calls start without waiting and return a work, which is tested or waited for, and freed. Their
+ * buffers must not change until it has ended. As in MPI, all ranks of a group start the same calls in the
+ * same order. Allreduce, bcast, reduce, reduce_scatter and allgather are carried out like MPI's
+ * non-blocking ones under Stretto, with the same rule, table and variables. The MPI library carries out the
+ * others. Any thread may call any function, but only one thread at a time those of one work.
  *
- * Unless said otherwise, a function that fails returns 1 or NULL, and stretto_error() has one line that says
- * why. */
+ * Unless stated otherwise, a function that fails returns 1 or NULL, and stretto_error() returns one line
+ * with the reason. */
 #ifndef STRETTO_GROUP_H
 #define STRETTO_GROUP_H
 
@@ -22,14 +22,15 @@ extern "C" {
 
 /* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C's */
 
-/* Counts up when this file changes in a way that breaks who was compiled with an older one. */
+/* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
 #define STRETTO_GROUP_INTERFACE 1
 int stretto_group_interface(void);
 
 typedef struct stretto_group stretto_group;
 typedef struct stretto_work stretto_work;
 
-/* float16 and bfloat16 are reduced in float, each result rounded to nearest; MPI itself knows neither. */
+/* float16 and bfloat16, which MPI does not know, are reduced in float, and each result is rounded to
+ * nearest. */
 typedef enum stretto_type {
   STRETTO_INT8,
   STRETTO_UINT8,
@@ -43,8 +44,8 @@ typedef enum stretto_type {
   STRETTO_BOOL
 } stretto_type;
 
-/* Of booleans the sum, the maximum and the bitwise or are the logical or; the product, the minimum and the
- * bitwise and the logical and. Floats have no bitwise operations. */
+/* For booleans, sum, maximum and bitwise or are the logical or; product, minimum and bitwise and are the
+ * logical and. Floats have no bitwise operations. */
 typedef enum stretto_op {
   STRETTO_SUM,
   STRETTO_PRODUCT,
@@ -55,16 +56,16 @@ typedef enum stretto_op {
   STRETTO_BXOR
 } stretto_op;
 
-/* What went wrong in the last call of this thread that failed. */
+/* Returns the error of the last call of this thread that failed. */
 const char* stretto_error(void);
 
-/* Initializes MPI for threads, unless the program has. Collective over all ranks. If it was initialized here,
- * the end of the process finalizes it; or ends the job, if the process ends with another status than 0 or a
- * work was given up, since other ranks may wait for this one. Fails where there is no MPI library, or MPI was
- * initialized without MPI_THREAD_MULTIPLE. */
+/* Initializes MPI with MPI_THREAD_MULTIPLE, unless the program has initialized it. Collective over all
+ * ranks. If MPI was initialized here, it is finalized when the process ends. If the process ends with a
+ * status other than 0, or a work was given up, the job is ended instead, since other ranks may wait for
+ * this one. Fails if there is no MPI library, or if MPI was initialized without MPI_THREAD_MULTIPLE. */
 int stretto_begin(void);
 
-/* Where this process is: its rank of how many, and its place among how many on its node. */
+/* The rank of this process and the number of ranks, in the job and on its node. */
 typedef struct stretto_place {
   int rank;
   int ranks;
@@ -73,19 +74,19 @@ typedef struct stretto_place {
 } stretto_place;
 int stretto_find_place(stretto_place* place);
 
-/* A group of ranks of the job; NULL for all. Collective over these ranks. Groups that different threads
- * make at once need different tags. Waits for the other ranks. */
+/* Makes a group of ranks of the job; NULL: all. Collective over these ranks, and waits for them. Groups
+ * that different threads make at the same time need different tags. */
 stretto_group* stretto_group_make(const int* ranks, int count, int tag);
-/* Works of it that have not ended go on. */
+/* Works of the group that have not ended go on. */
 void stretto_group_free(stretto_group* group);
 
 /* `in` may be `out`. */
 stretto_work* stretto_group_allreduce(stretto_group* group, const void* in, void* out, size_t count,
                                       stretto_type type, stretto_op op);
-/* `out` counts on the root only. */
+/* `out` is used on the root only. */
 stretto_work* stretto_group_reduce(stretto_group* group, const void* in, void* out, size_t count,
                                    stretto_type type, stretto_op op, int root);
-/* `counts`: the elements of each rank's part. */
+/* `counts`: the number of elements of each rank's part. */
 stretto_work* stretto_group_reduce_scatter(stretto_group* group, const void* in, void* out,
                                            const size_t* counts, stretto_type type, stretto_op op);
 stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root);
@@ -93,7 +94,7 @@ stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes
 stretto_work* stretto_group_allgather(stretto_group* group, const void* in, void* out, size_t bytes);
 stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out, size_t bytes, int root);
 stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out, size_t bytes, int root);
-/* The parts for the ranks, and those from them, stand one after the other. */
+/* The parts for the ranks are adjacent, and so are the parts from them. */
 stretto_work* stretto_group_alltoall(stretto_group* group, const void* in, const size_t* in_bytes, void* out,
                                      const size_t* out_bytes);
 stretto_work* stretto_group_barrier(stretto_group* group);
@@ -102,25 +103,24 @@ stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t by
 #define STRETTO_ANY_SOURCE (-1)
 stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from, int tag);
 
-/* Takes all that is under way as far as it gets; whether anything happened. For a thread that calls it again
- * and again while works are under way: Stretto's own helper thread then stays away. */
+/* Advances all that is in flight as far as possible. Returns whether anything happened. For a thread that
+ * calls it again and again while works are in flight: Stretto's own helper thread then stays away. */
 int stretto_progress(void);
-/* Whether it has ended, with success or not. Wakes nobody and waits for nobody; a work may need
- * stretto_progress() to end. */
+/* Returns whether it has ended, with success or not. It does not wait, and makes no progress: a work may
+ * need stretto_progress() to end. */
 int stretto_work_test(stretto_work* work);
-/* The same after at most so many seconds, which are spent on making progress. */
+/* Returns the same after at most so many seconds, in which it makes progress. */
 int stretto_work_wait(stretto_work* work, double seconds);
-/* Of a work that has ended: NULL, or one line that says what went wrong. */
+/* For a work that has ended: returns NULL, or one line with the error. */
 const char* stretto_work_error(const stretto_work* work);
-/* The rank from which it received. */
+/* Returns the rank from which it received. */
 int stretto_work_source(const stretto_work* work);
-/* Writes what is known of where a work stands and for whom it waits: nothing for those of the MPI library. */
+/* Writes the state of a work and the ranks that it waits for; nothing for works of the MPI library. */
 void stretto_work_describe(stretto_work* work, char* text, size_t length);
-/* One that has not ended is given up: MPI still uses its buffers, which must stay. */
+/* A work that has not ended is given up. MPI still uses its buffers, which must stay. */
 void stretto_work_free(stretto_work* work);
 
-/* Ends all ranks of the job, with this exit status, when the launcher has had time to read what was written.
- */
+/* Ends all ranks of the job with this exit status, once the launcher has had time to read their output. */
 void stretto_abort(int status);
 
 /* NOLINTEND(modernize-use-using,readability-identifier-naming) */
