@@ -211,12 +211,12 @@ def make_timeline(schedules: Sequence[ScheduleLike], node_of: Sequence[int] | No
     messages.sort(key=lambda message: (message.step, message.sender, message.receiver))
     local.sort(key=lambda action: (action.step, action.rank))
     stuck.sort(key=lambda one: (one.step, one.rank, one.peer))
-    ends = [one.step + 1 for one in [*messages, *local, *stuck]]
+    ends = [*(one.step for one in messages), *(one.step for one in local), *(one.step for one in stuck)]
     ranks = len(schedules)
     return Timeline(
         ranks,
         schedules[0].blocks if schedules else 0,
-        max(ends, default=0),
+        max(ends, default=-1) + 1,
         messages,
         local,
         list(range(ranks)) if node_of is None else list(node_of),
