@@ -69,7 +69,9 @@ std::string load_mpi() {
   mpi.Irecv = receive;
   mpi.Testsome = wait_for_one;
   mpi.Error_class = PMPI_Error_class;
-  mpi.Get_count = PMPI_Get_count;
+  // SMPI counts the bytes of a message in an int, so 2 GiB would look short. All ranks make the same call
+  // here.
+  mpi.Get_count = nullptr;
   mpi.Request_free = PMPI_Request_free;
   mpi.Sendrecv = PMPI_Sendrecv;
   mpi.Reduce_local = PMPI_Reduce_local;

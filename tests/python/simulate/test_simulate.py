@@ -56,6 +56,12 @@ def test_pipelined_on_any_number_of_ranks(ranks: int) -> None:
         assert [point.correct for point in points] == [True, True]
 
 
+def test_messages_of_more_than_2_gib() -> None:
+    # Six of seven blocks of 1 GiB travel as one message here; SMPI's status counts bytes in an int.
+    (points,) = simulate([Job(ALTEC, 7, "gather_scatter", (1 << 30,))])
+    assert points[0].seconds > 1
+
+
 def test_messages_without_data_take_as_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("STRETTO_CACHE", str(tmp_path))
     jobs = [
