@@ -8,11 +8,11 @@
 
 namespace stretto {
 
-/// All ranks in the order of a chain that starts at the root: first the root's node, then each other node in
-/// one go. So a message that runs along it crosses each node's link at most once in each direction.
+/// All ranks in the order of a chain from the root: first the root's node, then the other nodes one by one.
+/// So a message along the chain crosses each node's link at most once in each direction.
 ///
-/// The root's node runs away from the root: a reduce, which comes along the chain from its end, then keeps
-/// rank order if nodes hold consecutive ranks and the root is the first or the last of all.
+/// The ranks of the root's node are ordered away from the root. A reduce runs along the chain from its end;
+/// it keeps rank order if nodes hold consecutive ranks and the root is the first or the last rank.
 inline std::vector<int> chain_order(const Topology& topology, int root) {
   std::vector<int> order = topology.by_node;
   const auto node = static_cast<std::size_t>(topology.node(root));
@@ -24,7 +24,7 @@ inline std::vector<int> chain_order(const Topology& topology, int root) {
   return order;
 }
 
-/// Where a rank stands in an order of all ranks.
+/// The place of a rank in an order of all ranks.
 inline int place_in(const std::vector<int>& order, int rank) {
   return static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin());
 }

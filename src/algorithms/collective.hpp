@@ -8,7 +8,7 @@
 
 namespace stretto {
 
-/// The collectives that Stretto carries out, and what their schedules find in a rank's memory:
+/// The collectives that Stretto implements, and the blocks that a rank has in memory:
 ///
 ///                   input                  output
 ///   allreduce       all blocks             all blocks
@@ -17,8 +17,8 @@ namespace stretto {
 ///   reduce_scatter  all blocks             the block of this rank
 ///   allgather       the block of this rank all blocks
 ///
-/// Blocks of the first three are an equal cut, as many as the algorithm wants. Those of the last two are one
-/// a rank, and as long as the caller says.
+/// The first three are cut into equal blocks, as many as the algorithm needs. The last two have one block for
+/// each rank, of the length that the caller gives.
 enum class Collective : std::uint8_t { allreduce, bcast, reduce, reduce_scatter, allgather };
 
 constexpr std::array collectives{Collective::allreduce, Collective::bcast, Collective::reduce,
@@ -43,7 +43,7 @@ constexpr bool has_root(Collective collective) {
 constexpr bool is_reduction(Collective collective) {
   return collective != Collective::bcast && collective != Collective::allgather;
 }
-/// Blocks are one a rank, as long as the caller says.
+/// Whether there is one block for each rank, of the length that the caller gives.
 constexpr bool has_block_of_each_rank(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::allgather;
 }

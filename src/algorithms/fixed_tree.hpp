@@ -8,13 +8,13 @@
 
 namespace stretto {
 
-/// The fixed tree of p contributions, in rank order: neighbours are merged until a power of two is left
-/// (Core), then they are combined as in a perfect binary tree. It is what recursive doubling, recursive
-/// halving and the binomial tree compute anyway, so STRETTO_REPRODUCIBLE costs least with it: results depend
-/// on p alone.
+/// Combines p contributions by the fixed tree, in rank order: neighbours merge until a power of two is left
+/// (Core), then a perfect binary tree combines the rest. Results depend on p alone, as STRETTO_REPRODUCIBLE
+/// requires. Recursive doubling, recursive halving and the binomial tree compute this tree anyway, so it
+/// costs least.
 ///
-/// `values` holds what each rank brings, in rank order; combine(left, right) gives the value of both. The
-/// steps come in an order in which operands are there: it can as well emit actions.
+/// `values` holds the contribution of each rank, in rank order; combine(left, right) returns the value of
+/// both. combine is called when both operands exist, so it may also append actions to a schedule.
 template <typename Value, typename Combine>
 Value fixed_tree(std::vector<Value> values, const Combine& combine) {
   const Core core(static_cast<int>(values.size()));

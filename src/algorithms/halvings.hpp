@@ -5,18 +5,17 @@
 
 namespace stretto {
 
-/// A step of recursive halving: partners are in charge of the same run of blocks, and each goes on with a
-/// half.
+/// A step of recursive halving: two partners hold the same run of blocks, and each continues with one half.
 struct Halving {
-  int distance;  // to the partner's number: they differ in this bit
-  int kept;      // first block of the half that this one goes on with
-  int given;     // first block of the half that the partner goes on with
+  int distance;  // to the partner: their numbers differ in this bit
+  int kept;      // first block of the half that this rank continues with
+  int given;     // first block of the half that the partner continues with
   int count;     // blocks of a half
 };
 
-/// The steps of one of `numbers` participants, a power of two, and as many blocks. The distance grows (1, 2,
-/// 4, …) while the run shrinks: partners then always hold neighbouring runs of ranks, which keeps rank order.
-/// The lower one goes on with the lower half.
+/// The steps of one of `numbers` participants, a power of two, with as many blocks. The distance grows (1, 2,
+/// 4, …) while the run shrinks. So partners always hold neighbouring runs of ranks, which keeps rank order.
+/// The lower partner continues with the lower half.
 inline std::vector<Halving> halvings(int numbers, int me) {
   std::vector<Halving> steps;
   int first = 0;

@@ -35,7 +35,7 @@ std::vector<std::vector<int>> domains_on(const Topology& topology, int node) {
   return result;
 }
 
-/// Every group stands for a run of ranks.
+/// Whether every group holds a run of consecutive ranks.
 bool groups_are_runs(const Topology& topology) {
   int next = 0;
   for (int node = 0; node < topology.nodes; ++node) {
@@ -48,7 +48,7 @@ bool groups_are_runs(const Topology& topology) {
   return true;
 }
 
-/// The groups of a node's level are equally large, and so are nodes, all by powers of two.
+/// Whether all groups of a level, and all nodes, have the same size, a power of two.
 bool groups_are_perfect(const Topology& topology) {
   if (topology.min_ppn != topology.max_ppn || !std::has_single_bit(static_cast<unsigned>(topology.ranks()))) {
     return false;
@@ -137,7 +137,7 @@ bool smp_has_fixed_tree(const Task& task) {
 }
 
 std::string_view smp_misfit(const Task& task) {
-  return task.topology.max_ppn == 1 ? "each node has one rank, so nothing is left of it but its part" : "";
+  return task.topology.max_ppn == 1 ? "each node has one rank, so only its part would run" : "";
 }
 
 }  // namespace stretto

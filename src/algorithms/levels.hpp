@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the algorithms that go through leaders of nodes share.
+// Shared by the algorithms that use a leader on each node.
 //
 // The levels inside a node, from the inside out: the ranks of a domain, then the leaders of the node's
-// domains. Domains are sockets where the node has several, else NUMA domains where it has several of those.
-// The leader is the lowest rank, but the root leads wherever it is, so that its message takes no detour.
+// domains. Domains are the node's sockets if it has several, else its NUMA domains. The leader is the lowest
+// rank, but the root always leads its groups, so that its message takes no detour.
 #pragma once
 
 #include <string_view>
@@ -13,14 +13,14 @@
 
 namespace stretto {
 
-/// The ranks that meet on one level; only those that lead their groups on the levels before are there.
+/// The ranks that meet on one level: the leaders of the groups on the level before.
 struct Group {
-  std::vector<int> ranks;  // in the order of the lowest ranks that they stand for
+  std::vector<int> ranks;  // in the order of the lowest ranks that they represent
   int leader = 0;          // place in `ranks`
   int me = 0;
 };
 
-/// Where a rank keeps a whole message: the input, the output, or scratch from block `first_scratch` on.
+/// Where a rank holds a whole message: the input, the output, or scratch from block `first_scratch` on.
 struct Place {
   Buffer buffer = Buffer::input;
   int first_scratch = 0;
@@ -34,8 +34,8 @@ class Levels {
   /// Whether this rank is the leader of a group.
   [[nodiscard]] bool leads_any() const { return !groups_.empty() && groups_[0].leader == groups_[0].me; }
 
-  /// Appends a binomial reduce in each group, from the inside out. A leader keeps what it gets at `partial`.
-  /// Returns where this rank has the last that it knows: on the node's leader the partial of the node.
+  /// Appends a binomial reduce in each group, from the inside out. A leader puts its partial result at
+  /// `partial`. Returns the place of this rank's last partial result: on the node's leader, that of the node.
   Place append_reduce(Schedule& schedule, Place partial) const;
   /// Appends a binomial broadcast of the output in each group, from the outside in.
   void append_bcast(Schedule& schedule) const;
@@ -43,14 +43,14 @@ class Levels {
  private:
   void add(Group group, int rank);
 
-  std::vector<Group> groups_;  // of this rank, from the inside out; none of one rank
+  std::vector<Group> groups_;  // of this rank, from the inside out; each has several ranks
   bool leads_node_ = true;
 };
 
-/// [node]
+/// [node] Its lowest rank, or the root.
 std::vector<int> leaders_of_nodes(const Topology& topology, int root);
 
-// Predicates of an algorithm that reduces level by level and leaves the nodes' leaders to its only part.
+// Predicates of an algorithm that reduces level by level, and has one part for the nodes' leaders.
 bool smp_keeps_order(const Task& task);
 bool smp_has_fixed_tree(const Task& task);
 std::string_view smp_misfit(const Task& task);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tables of algorithms say most often.
+// Predicates that the tables of algorithms share.
 #pragma once
 
 #include <string_view>

@@ -19,29 +19,29 @@ struct Algorithm;
 /// An algorithm with its parameters, as a spec names it: `ring`, `knomial:radix=4`, `smp(ring)`.
 struct Recipe {
   const Algorithm* algorithm = nullptr;  // nullptr: the MPI library's own
-  int radix = 0;                         // of an algorithm that takes one; 0 for all others
-  std::vector<Recipe> parts;             // the algorithms that it is made of
+  int radix = 0;                         // 0 if the algorithm has none
+  std::vector<Recipe> parts;             // of a composed algorithm
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 
-/// What an algorithm builds a schedule from. Equal on all ranks.
+/// The input of an algorithm that builds a schedule. The same on all ranks.
 struct Task {
   const Topology& topology;
-  int root = 0;   // of a collective that has one
-  int radix = 0;  // at least 2 for an algorithm that takes one
+  int root = 0;   // if the collective has one
+  int radix = 0;  // at least 2 if the algorithm has one
   std::span<const Recipe> parts = {};
 
   [[nodiscard]] int ranks() const { return topology.ranks(); }
 };
 
-/// One algorithm of one collective. The command line, the tests, the documentation and the choice all derive
-/// from the table of these; to add one, write its file and its row (CONTRIBUTING.md).
+/// One algorithm of one collective. The command line, the tests, the documentation and the candidates all
+/// derive from these rows. To add an algorithm, write its file and its row (CONTRIBUTING.md).
 struct Algorithm {
-  /// An algorithm that this one is made of: `ring` in smp(ring).
+  /// An algorithm inside a composed one: `ring` in smp(ring).
   struct Part {
     Collective collective = Collective::allreduce;
-    std::string_view usual;  // what it is unless the spec says; empty: there is no such part
+    std::string_view usual;  // unless the spec names another; empty: no such part
   };
 
   /// When the algorithm is worth trying. Online learning, studies, tuning, advice and the comparison of the
@@ -58,24 +58,25 @@ struct Algorithm {
   Collective collective;
   std::string_view name;
   std::string_view description;
-  /// The schedule of one rank: a pure function, the same code for every message size.
+  /// Builds the schedule of one rank. A pure function; message sizes do not matter.
   Schedule (*build)(const Task& task, int rank);
-  /// Whether every result is a0 op a1 op … in rank order, as operations that do not commute need. Proven in
-  /// the tests, in both directions.
+  /// Whether every result is a0 op a1 op … in rank order, as operations that do not commute require. The
+  /// tests prove both answers.
   bool (*keeps_order)(const Task& task);
   /// Whether every result is the expression of the fixed tree (algorithms/fixed_tree.hpp), which
-  /// STRETTO_REPRODUCIBLE asks for. A claim is proven in the tests; to deny it is always allowed.
+  /// STRETTO_REPRODUCIBLE requires. The tests prove a yes; a no is always allowed.
   bool (*has_fixed_tree)(const Task& task) = [](const Task&) { return false; };
-  /// Why it is of no use on this topology, in a few words; empty if it is. It must be correct all the same.
+  /// Why the algorithm is of no use on this topology, in a few words; empty if it is useful. It must be
+  /// correct there all the same.
   std::string_view (*misfit)(const Task& task) = [](const Task&) { return std::string_view{}; };
-  int usual_radix = 0;  // 0: takes none
-  /// Sends runs of several blocks in one message. Where blocks are the caller's, such a schedule is not cut
-  /// into segments, which are a part of every block.
+  int usual_radix = 0;  // 0: the algorithm has none
+  /// Whether it sends runs of several blocks in one message. If the caller sets the lengths of blocks, such a
+  /// schedule is not cut into segments, since a segment is a part of every block.
   bool moves_runs = false;
   std::array<Part, 2> parts{};
   Use use{};
 
-  /// A run of the caller's blocks is contiguous only in a message that is not cut.
+  /// Whether the message is never cut: only then is a run of the caller's blocks contiguous.
   [[nodiscard]] bool stays_whole() const { return moves_runs && has_block_of_each_rank(collective); }
 
   [[nodiscard]] std::size_t part_count() const {
@@ -85,13 +86,14 @@ struct Algorithm {
 
 std::span<const Algorithm> algorithms();
 
-/// nullptr if there is none of that name.
+/// nullptr if there is no algorithm of that name.
 const Algorithm* find_algorithm(Collective collective, std::string_view name);
 
 /// The algorithm with its usual parameters and parts.
 Recipe usual_recipe(const Algorithm& algorithm);
 
-/// For each algorithm the recipes that the proof and the tests try: the usual one and telling others.
+/// The recipes that the proof and the tests try: of each algorithm the usual one and others with different
+/// parameters.
 std::vector<Recipe> sample_recipes(Collective collective);
 
 /// The canonical spelling: `knomial:radix=4`, `smp(ring)`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allgather algorithms: each is described on top of its own file; table.cpp lists them.
+// The allgather algorithms. Each is described at the top of its own file; table.cpp lists them.
 #pragma once
 
 #include <span>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bruck's algorithm (Bruck, Ho, Kipnis, Upfal and Weathersby 1997): a rank holds the blocks from its own on;
-// in round i it takes as many again, from the rank 2^i places ahead. ⌈log2 p⌉ rounds for any p, the fewest
-// there are, and as few bytes as a ring.
+// Bruck's algorithm (Bruck, Ho, Kipnis, Upfal and Weathersby 1997): a rank holds the blocks from its own on.
+// In round i it receives as many again, from the rank 2^i places ahead. ⌈log2 p⌉ rounds for any p, the
+// fewest possible, and as few bytes as a ring.
 //
-// Blocks go straight to where they belong, so there is no rotation at the end; a run that goes past the last
-// block is two slices, and so two messages.
+// Blocks go directly to their place in the output, so there is no rotation at the end. A run that goes past
+// the last block is two slices, and so two messages.
 #include <algorithm>
 
 #include "algorithms/allgather/allgather.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear: every rank sends its block to every other one, all at once. One round of p-1 messages of one block:
-// no message waits for another, which suits few ranks and small blocks. Ranks begin with the one behind them,
-// so that not all knock at the same door. The own block is copied last: in place it lies where it is sent
-// from.
+// Linear: every rank sends its block to all others at once. One round of p-1 messages of one block. No
+// message waits for another one, which suits few ranks and small blocks. Ranks begin with the next rank, so
+// that not all send to the same one first. A rank's own block is copied last: in place, it is sent from
+// there.
 #include "algorithms/allgather/allgather.hpp"
 
 namespace stretto::allgather {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multilane: all ranks of a node (lanes) take blocks from other nodes at once, each block once for the whole
-// node, and pass them on inside it. In the manner of Träff and Hunold 2020 (full-lane allgather), but on
-// ragged nodes and with any mapping as well.
+// Multilane: all ranks of a node (lanes) receive blocks from other nodes at once, each block once for the
+// whole node, and exchange them inside the node. It follows Träff and Hunold 2020 (full-lane allgather), but
+// also works on ragged nodes and with any mapping.
 //
-// A rank with place k sends its block to one rank of every other node, at place k mod m where there are m
-// ranks: in round s to the node s places ahead. What came in a round is passed on to all others of the node
-// in the next one, beside what comes then; in the first one that is the own block. N rounds on N nodes. What
-// comes into a node of m ranks is p-m blocks, each once; what leaves it is its m blocks to each other node.
-// Inside a node, a rank sends about p/m blocks to each of the m-1 others. The own block is copied last: in
-// place it lies where it is sent from.
+// A rank at place k sends its block to one rank of every other node, at place k mod m if that node has m
+// ranks: in round s to the node s places ahead. The blocks that arrive in a round go to all other ranks of
+// the node in the next round, while further blocks arrive; in the first round a rank sends its own block. N
+// rounds on N nodes. A node of m ranks receives p-m blocks, each once, and sends its m blocks to each other
+// node. Inside a node, a rank sends about p/m blocks to each of the m-1 others. A rank's own block is copied
+// last: in place, it is sent from there.
 #include "algorithms/allgather/allgather.hpp"
 
 namespace stretto::allgather {

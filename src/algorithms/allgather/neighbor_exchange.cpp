@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbor exchange (Chen, Zhang, Zhang and Yuan 2005): ranks only ever talk to the two beside them. They
-// first swap blocks within pairs (0 and 1, 2 and 3, …); then, by turns, with the neighbour in the next pair
-// and with the one in their own, they swap the two blocks that came last. ⌈p/2⌉ rounds, half of a ring's,
-// with as few bytes, and every message is one run.
+// Neighbor exchange (Chen, Zhang, Zhang and Yuan 2005): ranks communicate only with their two neighbours.
+// They first swap blocks within pairs (0 and 1, 2 and 3, …). Then they swap the two blocks that came last,
+// alternately with the neighbour in the next pair and with the one in their own. ⌈p/2⌉ rounds, half as many
+// as a ring, with as few bytes, and every message is one run.
 //
-// After that, the lower rank of pair q takes the pairs q-1, q+1, q-2, q+2, …, and the upper one q+1, q-1,
-// q+2, q-2, …. When p is odd, the last rank is a pair by itself and plays both parts: it swaps with both
-// neighbours when pairs meet and rests when their ranks meet. (Ours; Chen et al. take another algorithm
-// then.)
+// After the first swap, the lower rank of pair q receives the pairs q-1, q+1, q-2, q+2, …, and the upper one
+// q+1, q-1, q+2, q-2, …. If p is odd, the last rank is a pair by itself and plays both parts: it swaps with
+// both neighbours when pairs meet, and idles when the ranks of a pair meet. (This is ours; Chen et al. use
+// another algorithm then.)
 #include "algorithms/allgather/allgather.hpp"
 
 namespace stretto::allgather {
@@ -32,7 +32,7 @@ Schedule neighbor_exchange(const Task& task, int rank) {
   for (int round = 1; round < pairs; ++round) {
     const int away = (round + 1) / 2;
     if (round % 2 == 1) {
-      // The pair opposite the one that is a rank by itself would reach it from both sides.
+      // The opposite pair would reach the single rank from both sides.
       const bool is_there_already = p % 2 == 1 && 2 * away == pairs;
       if (is_lower) {
         const int peer = (rank + p - 1) % p;

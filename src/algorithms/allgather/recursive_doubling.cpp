@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recursive doubling (Thakur, Rabenseifner and Gropp 2005): in round i, ranks at distance 2^i
-// exchange all that they hold. log2(p) rounds, and as few bytes as a ring when p is a power of two. When it
-// is none, the extra ranks hand over their block to a neighbour first and get the whole result at the end:
-// two more rounds, and the bytes of the message once more.
+// Recursive doubling (Thakur, Rabenseifner and Gropp 2005): in round i, ranks at distance 2^i exchange all
+// that they hold. log2(p) rounds; if p is a power of two, as few bytes as a ring. For any other p, the extra
+// ranks first send their block to a neighbour and receive the whole result at the end: two more rounds, and
+// the bytes of the message once more.
 //
-// What a rank holds is always a run of blocks: neighbours are merged, and the distance grows.
+// A rank always holds a run of blocks: neighbouring runs merge, and the distance grows.
 #include "algorithms/allgather/allgather.hpp"
 #include "algorithms/core.hpp"
 

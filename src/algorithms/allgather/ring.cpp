@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring: the second half of the ring allreduce (RNG in Table 1 of the pipelined paper). Every block sets out
-// at its owner and moves on by one place a round. p-1 rounds of one block, as few bytes as an allgather can
-// do with, for any p. The ring goes from node to node, so that each node's link is crossed once by each
-// block, however ranks are mapped. The own block is copied last: in place it lies where it is sent from.
+// Ring: the second half of the ring allreduce (RNG in Table 1 of the pipelined paper). Every block starts at
+// its owner and moves on by one place in each round. p-1 rounds of one block, the fewest bytes possible, for
+// any p. The ring goes from node to node, so each block crosses each node's link once, however ranks are
+// mapped. A rank's own block is copied last: in place, it is sent from there.
 #include "algorithms/allgather/allgather.hpp"
 
 namespace stretto::allgather {

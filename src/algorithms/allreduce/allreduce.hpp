@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allreduce algorithms: each is described on top of its own file; table.cpp lists them.
+// The allreduce algorithms. Each is described at the top of its own file; table.cpp lists them.
 #pragma once
 
 #include <span>
@@ -26,7 +26,7 @@ Schedule nap(const Task& task, int rank);
 Schedule multilane(const Task& task, int rank);
 Schedule smp(const Task& task, int rank);
 
-// Predicates that need more than the task to tell.
+// Predicates that belong to one algorithm.
 bool rabenseifner_no_idle_has_fixed_tree(const Task& task);
 bool knomial_has_fixed_tree(const Task& task);
 bool recursive_multiplying_has_fixed_tree(const Task& task);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What allreduces have in common that go on in a core of the ranks.
+// Shared by the allreduces that run among a core of the ranks.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace stretto::allreduce {
 
-/// The extra ranks hand over their message to a neighbour first and get the result at the end: two more
-/// rounds. `in_core(schedule, mine)` appends what a rank of the core does: it begins with its contribution in
-/// all blocks of the buffer `mine`, and ends with the result in those of the output.
+/// The extra ranks first send their message to a neighbour and receive the result at the end: two more
+/// rounds. `in_core(schedule, mine)` appends the actions of a rank of the core. It begins with its
+/// contribution in all blocks of the buffer `mine`, and ends with the result in the output.
 template <typename InCore>
 Schedule among_core(const Core& core, int p, int rank, int blocks, InCore in_core) {
   Schedule schedule(p, rank, blocks);
@@ -31,16 +31,16 @@ Schedule among_core(const Core& core, int p, int rank, int blocks, InCore in_cor
   return schedule;
 }
 
-/// A step in which partners are in charge of the same run of blocks, and each goes on with a half.
+/// A step in which partners hold the same run of blocks, and each continues with one half.
 struct HalvingWith {
   int partner;
   Side arriving;  // the side of the partner's operand
-  int kept;       // first block of the half that this rank goes on with
-  int given;      // first block of the half that the partner goes on with
+  int kept;       // first block of the half that this rank continues with
+  int given;      // first block of the half that the partner continues with
   int count;      // blocks of a half
 };
 
-/// A reduce-scatter by these steps, then an allgather that undoes them in reverse order.
+/// Appends a reduce-scatter by these steps, then an allgather that undoes them in reverse order.
 inline void halve_and_double(Schedule& schedule, Buffer mine, std::span<const HalvingWith> steps) {
   for (const HalvingWith& step : steps) {
     schedule.send({mine, step.given, step.count}, step.partner);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binomial gather and scatter (BGS of the CNN-training paper, section 4.2): all contributions are gathered,
-// as they are, on rank 0 along a binomial tree; it reduces them, and the result goes down the same tree.
+// Binomial gather and scatter (BGS of the CNN-training paper, section 4.2): rank 0 gathers all contributions
+// along a binomial tree, reduces them, and sends the result down the same tree.
 //
-// Intel MPI gives the name and no description. Our reading: what the scatter of an allreduce has to bring
-// each rank is the same whole message, so that its parts shrink to one copy and it becomes a broadcast.
+// Intel MPI names this algorithm, but does not describe it. This is our reading: the scatter of an allreduce
+// brings every rank the same whole message, so it is a broadcast.
 //
-// 2 ceil(log2 p) rounds. Rank 0 receives p-1 messages' worth, sends log2(p), does all the arithmetic and has
-// scratch for p messages (another rank for as many as it passes on): for tiny messages only. It is then good
-// for operations whose arithmetic dominates a start-up, as nobody computes on the way.
+// 2 ceil(log2 p) rounds. Rank 0 receives p-1 messages, sends log2(p), does all the arithmetic and has
+// scratch for p messages; any other rank has scratch for the messages that it passes on. So it suits tiny
+// messages only, and operations that take longer than the start-up of a message: no rank computes on the
+// way.
 //
-// Rank 0 has every contribution by itself, so it can take the fixed tree for any p.
+// Rank 0 has every contribution separately, so it can compute the fixed tree for any p.
 #include <algorithm>
 #include <vector>
 
@@ -23,8 +24,8 @@ Schedule gather_scatter(const Task& task, int rank) {
   Schedule schedule(p, rank, 1);
   if (p == 1) return schedule.copy(output(0), input(0)).end_round();
 
-  // Scratch i holds what rank + i contributes. An inner rank needs its own beside the others', to pass on the
-  // run as one message.
+  // Scratch i holds the contribution of rank + i. An inner rank copies its own there, so that it can pass on
+  // the run as one message.
   const int lowest_bit = rank & -rank;
   const int subtree = rank == 0 ? p : std::min(lowest_bit, p - rank);
   if (subtree > 1) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A k-nomial tree, upwards and downwards (KNO of the CNN-training paper, section 4.2): at distance 1, k, k^2,
-// … the ranks whose number is a multiple of k times the distance take in the k-1 next ones that are multiples
-// of the distance, all in one round, until rank 0 has everything; the result goes down the same way.
+// A k-nomial tree, up and down (KNO of the CNN-training paper, section 4.2). At distance 1, k, k^2, … a rank
+// whose number is a multiple of k times the distance receives from the next k-1 multiples of the distance,
+// all in one round, until rank 0 has everything. The result goes down the same way.
 //
-// 2 ceil(log_k p) rounds of the whole message, in which rank 0 sends, and receives, up to (k-1) messages:
-// (k-1) ceil(log_k p) in all. For small messages where starting a round costs more than another message in
-// it; k = 2 is a binomial tree.
+// 2 ceil(log_k p) rounds of the whole message. In a round, rank 0 receives or sends up to k-1 messages. It
+// suits small messages where another round costs more than another message in the same round. k = 2 is a
+// binomial tree.
 //
-// What a child brings comes from the run of ranks that follows its elder sibling's, so rank order is kept.
-// The k runs are combined by a tree of their own: with k and p powers of two it is the fixed tree.
+// The contributions of a child follow those of the child before it, so rank order is kept. A tree combines
+// the k runs: if k and p are powers of two, it is the fixed tree.
 #include <bit>
 #include <cstdint>
 #include <vector>

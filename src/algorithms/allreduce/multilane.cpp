@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multi-lane: the message is cut in L lanes (L = min ppn); local rank l of every node is in charge of lane l,
-// and L allreduces among the nodes, one a lane, go on side by side. For large messages on machines where one
-// rank cannot fill the node's link: each node still takes in and gives away only what a leader's allreduce
-// would, but L ranks share the work, between the nodes and inside them.
+// Multi-lane: the message is cut into L lanes (L = min ppn). Local rank l of every node handles lane l, and
+// L allreduces among the nodes run side by side, one for each lane. It suits large messages where one rank
+// cannot fill the node's link: each node sends and receives no more than with a leader's allreduce, but L
+// ranks share the work, between the nodes and inside them.
 //
-// On a node of m ranks, a reduce-scatter comes first and an allgather last, each a direct exchange in m-1
-// rounds: in round s, rank l sends to l+s and receives from l-s (mod m), so that nobody is sent to twice in
-// a round. A rank sends (m-1)/L of the message in each of the two.
+// On a node of m ranks, a reduce-scatter comes first and an allgather last. Each is a direct exchange in m-1
+// rounds: in round s, rank l sends to l+s and receives from l-s (mod m), so no rank is sent to twice in a
+// round. A rank sends (m-1)/L of the message in each of the two.
 //
-// The contributions that rank l meets are those of l-1, …, 0, and then of m-1, …, l+1. It puts each in front
-// of what it has, but begins anew, in scratch, where the order wraps; both runs joined are in rank order,
-// which is kept where nodes are runs of ranks and the lanes' allreduce keeps it.
+// Rank l receives the contributions of l-1, …, 0, and then of m-1, …, l+1. It puts each on the left of its
+// partial result, but starts a second partial result, in scratch, where the order wraps around. Joined, both
+// are in rank order. So rank order is kept if each node holds consecutive ranks and the lanes' allreduce
+// keeps it.
 //
-// Source: the lanes are those of Träff, Decomposing collectives for exploiting multi-lane communication, 2019
-// (arXiv 1910.13373); the exchange inside a node is ours.
+// Source: the lanes are those of Träff, Decomposing collectives for exploiting multi-lane communication,
+// 2019 (arXiv 1910.13373); the exchange inside a node is ours.
 #include <cstddef>
 #include <numeric>
 #include <vector>

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// NAP, the node-aware parallel allreduce: all P ranks of a node (P = min ppn) take a share of the messages
-// between nodes, so that a rank sends ceil(log_P(nodes)) of them where one leader a node would send
-// ceil(log_2(nodes)). For small messages: each round carries the whole message.
+// NAP, the node-aware parallel allreduce: all P ranks of a node (P = min ppn) share the messages between
+// nodes. A rank sends ceil(log_P(nodes)) of them; with one leader for each node, the leader would send
+// ceil(log_2(nodes)). It suits small messages: each round carries the whole message.
 //
-// First an allreduce inside each node. Then, over a run of nodes in G <= P subgroups, each of which has done
-// the same among its own nodes: lane l of a node (its local rank l) in subgroup s exchanges with lane s of
-// the node that has the same position in subgroup l, so that the lanes of each node hold the partials of all
-// subgroups; lane s idles, since it holds its own subgroup's. An allreduce inside the node combines them.
+// First comes an allreduce inside each node. Then a run of nodes is divided into G <= P subgroups, each of
+// which has done the same among its own nodes. Lane l of a node (its local rank l) in subgroup s exchanges
+// with lane s of the node that has the same position in subgroup l. So the lanes of each node hold the
+// partial results of all subgroups; lane s idles, since it holds its own subgroup's. An allreduce inside the
+// node combines them.
 //
-// Any number of nodes: subgroups differ by one node at most, longer ones first. The last node of a longer
-// subgroup has no partner in a shorter one. Nobody there misses its message, since each has a partner among
-// the other nodes of the longer subgroup, but an idle rank of each shorter subgroup must send it that
-// subgroup's partial. There are enough of them for one message each: m nodes of P - G + 1 idle lanes against
-// at most G - 1 longer subgroups. (Subgroups are unequal only if n nodes are cut in G = ceil(n / P^i) with i
-// >= 1. Then n > (G - 1) P, and m = floor(n / G) makes m (P - G + 1) >= G - 1.) So a rank sends one message a
-// step, except one that is alone on its node, which stands for two lanes. The paper (III-A) fills all
-// subgroups but the last, which may then have one node and too few idle ranks.
+// Any number of nodes works. Subgroups differ by one node at most, and the longer ones come first. The last
+// node of a longer subgroup has no partner in a shorter one. No rank of the shorter subgroup misses its
+// message, since each has a partner among the other nodes of the longer subgroup. But an idle rank of each
+// shorter subgroup must send that subgroup's partial result to the node without a partner. There are enough
+// idle ranks for one message each: m nodes with P - G + 1 idle lanes for at most G - 1 longer subgroups.
+// (Subgroups are unequal only if n nodes are cut in G = ceil(n / P^i) with i >= 1. Then n > (G - 1) P, and m
+// = floor(n / G) makes m (P - G + 1) >= G - 1.) So a rank sends one message in a step, except a rank that is
+// alone on its node and stands for two lanes. The paper (III-A) fills all subgroups but the last, which may
+// then have one node and too few idle ranks.
 //
-// Partials are of neighbouring runs of nodes, and those with the same slots combine them in the same way on
-// every node: rank order is kept where nodes are runs of ranks, and all ranks get the same bits. No identity
-// of the operation is ever needed.
+// Partial results are of neighbouring runs of nodes, and ranks with the same slots combine them in the same
+// way on every node. So rank order is kept if each node holds consecutive ranks, and all ranks get the same
+// bits. The identity of the operation is never needed.
 //
-// Where nodes are no power of P the paper's last step has few subgroups and the others P; here all have about
-// as many, where that comes out even.
+// If the number of nodes is no power of P, the paper's last step has few subgroups and the other steps have
+// P. Here all steps have about equally many, if that needs no further step.
 //
 // Source: section III of Bienz, Olson and Gropp, Node-aware improvements to allreduce, 2019.
 #include <algorithm>
@@ -36,7 +38,7 @@
 namespace stretto::allreduce {
 namespace {
 
-/// A step between nodes, seen from one of them: `groups` subgroups of the nodes from `first` on.
+/// A step between nodes, as one of them takes it: the nodes from `first` on form `groups` subgroups.
 struct Step {
   int first;
   int nodes;
@@ -57,21 +59,21 @@ struct Step {
   }
 };
 
-/// How many subgroups to cut nodes into, so that as few steps are left as can be.
+/// The number of subgroups that leaves the fewest steps.
 int groups_of(int nodes, int base) {
   int most = 1;  // nodes of a subgroup: the highest power of the base that leaves two subgroups
   int steps = 1;
   for (; most <= (nodes - 1) / base; ++steps) most *= base;
   const int fewest = (nodes - 1) / most + 1;
-  // Of several steps all had better have as many subgroups, since each lets a node send as many messages
-  // but one: 64 nodes of 16 ranks send 7 + 7 for 15 + 3.
+  // Equally many subgroups in every step are best: in a step, a node sends one message less than there are
+  // subgroups. With 8 and 8, 64 nodes of 16 ranks send 7 + 7 messages each; with 16 and 4, 15 + 3.
   int equal = 1;
   while (std::pow(equal, steps) < nodes) equal *= 2;
   const bool fits = equal <= base && nodes % equal == 0;
   return fits ? std::max(equal, fewest) : fewest;
 }
 
-/// The steps that a node takes part in, last one first.
+/// The steps in which a node takes part, the last one first.
 std::vector<Step> steps_of(int node, int nodes, int base) {
   std::vector<Step> steps;
   int first = 0;
@@ -108,13 +110,13 @@ class Nap {
   }
 
  private:
-  /// A rank alone on its node stands for both lanes.
+  /// A rank that is alone on its node stands for both lanes.
   [[nodiscard]] int rank_of(int node, int lane) const {
     const auto ranks = topology_.on_node(node);
     return ranks[std::min(static_cast<std::size_t>(lane), ranks.size() - 1)];
   }
 
-  /// The idle rank of subgroup `from` that tells the last node of the longer subgroup `to`.
+  /// The idle rank of subgroup `from` that sends to the last node of the longer subgroup `to`.
   [[nodiscard]] int helper(const Step& step, int from, int to) const {
     const int node = step.begin(from) + to % step.shortest();
     const int idle = to / step.shortest();
@@ -158,7 +160,7 @@ class Nap {
     }
   }
 
-  /// Allreduce among the first local ranks of the node.
+  /// Appends an allreduce among the first local ranks of the node.
   void combine(int ranks, Buffer from) {
     const Topology flat = Topology::flat(ranks);
     schedule_.append(recursive_doubling({.topology = flat}, place_),

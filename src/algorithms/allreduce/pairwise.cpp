@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairwise exchange: block b belongs to rank b. In round s, rank r sends its contribution to block r+s
-// straight to rank r+s and gets rank r-s's to its own block. When it has them all it reduces them, and the
-// finished blocks are exchanged in the same way. 2(p-1) rounds and 2(p-1)/p of the message, the least for any
-// p: as a ring, but every contribution takes one step instead of up to p-1.
+// directly to rank r+s, and receives the contribution of rank r-s to its own block. When it has them all it
+// reduces them. The finished blocks are exchanged in the same way. 2(p-1) rounds and 2(p-1)/p of the
+// message, the least for any p: as with a ring, but every contribution takes one step instead of up to p-1.
 //
-// Nothing is reduced on the way, so the owner is free in the order: it takes the fixed tree, for any p. That
+// No rank reduces on the way, so the owner may choose the order: it computes the fixed tree, for any p. That
 // makes it the large-message algorithm for reproducible results and for operations that do not commute. The
-// price is scratch for p-1 contributions to a block, about a message in all, and that the reduction begins
-// when the last contribution has come.
+// price is scratch for p-1 contributions to a block, about a message in all, and a reduction that begins
+// only with the last contribution.
 //
-// Source: the pairwise-exchange reduce-scatter of Thakur, Rabenseifner, Gropp 2005,
-// "Optimization of Collective Communication Operations in MPICH", with the reduction put off.
+// Source: the pairwise-exchange reduce-scatter of Thakur, Rabenseifner, Gropp 2005, "Optimization of
+// Collective Communication Operations in MPICH", with a postponed reduction.
 #include <vector>
 
 #include "algorithms/allreduce/allreduce.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner's algorithm (RSA in Table 1 of the pipelined paper): a reduce-scatter by recursive halving,
-// then an allgather by recursive doubling. 2 log2(p) rounds, and as few bytes as a ring when p is a power of
-// two. When it is none, the extra ranks hand over their whole message to a neighbour first and get the whole
+// then an allgather by recursive doubling. 2 log2(p) rounds; if p is a power of two, as few bytes as a ring.
+// For any other p, the extra ranks first send their whole message to a neighbour and receive the whole
 // result at the end.
 //
 // The halving keeps rank order (halvings.hpp). The allgather undoes its steps in reverse order.

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rabenseifner's algorithm for any p, with no rank that hands its message over and waits: a reduce-scatter in
-// which neighbouring groups of ranks merge, then the same merges undone as an allgather.
+// Rabenseifner's algorithm for any p in which no rank idles: a reduce-scatter that merges neighbouring
+// groups of ranks, then an allgather that undoes the same merges.
 //
-// A group of m ranks holds the sum of its contributions, the rank at position i the part from i/m to (i+1)/m
-// of the message. p is halved (rounded up and down) until groups have one rank, so that the two groups that
+// A group of m ranks holds the sum of its contributions; the rank at position i holds the part from i/m to
+// (i+1)/m of the message. p is halved (rounded up and down) until groups have one rank, so two groups that
 // merge have m and m ranks, or m+1 and m. The merged group takes its ranks from both in turn: position i of
-// the lower group becomes 2i, that of the upper one 2i+1. Then the part that a rank goes on with always lies
-// inside the one that it had: 2i/(2m+1) >= i/(m+1), and so on for the other ends. It sends the rest of its
-// part to those that go on with it (one partner in an even merge, at most two in an uneven one) and takes in
-// what they have of its own. In an even merge that is the exchange of halves of recursive halving.
+// the lower group becomes 2i, that of the upper one 2i+1. Then a rank's new part always lies inside its old
+// one: 2i/(2m+1) >= i/(m+1), and so on for the other ends. The rank sends the rest of its part to the ranks
+// that continue with it (one partner in an even merge, at most two in an uneven one), and receives their
+// share of its own part. In an even merge, this is the exchange of halves of recursive halving.
 //
-// 2 ceil(log2 p) rounds; for p a power of two the messages of rabenseifner. In the reduce-scatter every rank
-// sends exactly (p-1)/p of the message, as it sends the difference between its old part and the new one. In
-// the allgather every rank receives as much, but sends the sum of 1/size over the sizes of the groups that it
-// was merged into: (p-1)/p for p = 2^k, most for p = 2^k+1 (1/2 + 1/3 + 1/5 + 1/9 + …, below 1.27). So the
-// busiest rank sends at most 2.27 messages, where rabenseifner's sends 3. An uneven merge lasts as long as
-// the smaller group takes to send, (m+1)/m(2m+1) of the message; along the slowest chain of merges, again
-// that of p = 2^k+1, a phase lasts 1.74 messages' time, where rabenseifner's lasts 2. Borders are rounded
-// down to blocks; there are enough of them that this does not tell.
+// 2 ceil(log2 p) rounds; if p is a power of two, the messages of rabenseifner. In the reduce-scatter every
+// rank sends exactly (p-1)/p of the message: the difference between its old part and the new one, summed up.
+// In the allgather every rank receives as much, but sends the sum of 1/size over the sizes of the groups
+// that it was merged into: (p-1)/p for p = 2^k, most for p = 2^k+1 (1/2 + 1/3 + 1/5 + 1/9 + …, below 1.27).
+// So the busiest rank sends at most 2.27 messages, where rabenseifner's sends 3. An uneven merge lasts as
+// long as the smaller group takes to send, (m+1)/m(2m+1) of the message. Along the slowest chain of merges,
+// again that of p = 2^k+1, a phase lasts 1.74 messages' time, where rabenseifner's lasts 2. Borders are
+// rounded down to blocks; there are so many blocks that this does not matter.
 //
 // Groups are runs of consecutive ranks, so rank order is kept.
 //
 // Source: the problem is that of Rabenseifner, Traeff 2004, "More Efficient Reduction Algorithms for
-// Non-Power-of-Two Number of Processors in Message-Passing Parallel Systems"; in place of their 3-to-2
-// elimination steps it cuts both groups of an uneven merge differently.
+// Non-Power-of-Two Number of Processors in Message-Passing Parallel Systems". In place of their 3-to-2
+// elimination steps, both groups of an uneven merge are cut differently.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -48,8 +48,8 @@ Run overlap(const Run& a, const Run& b) {
   return {first, std::max(first, std::min(a.end, b.end))};
 }
 
-/// The blocks of the rank at `position` in a group of `size`. Rounding down is monotonic, so that what lies
-/// inside another part as a fraction does so as blocks.
+/// The blocks of the rank at `position` in a group of `size`. Rounding down is monotonic: if a part lies
+/// inside another one as a fraction, it also does as blocks.
 Run part(int blocks, int position, int size) {
   const auto border = [&](std::int64_t i) { return static_cast<int>(i * blocks / size); };
   return {border(position), border(position + 1)};
@@ -67,8 +67,8 @@ int rank_at(int first, int size, int position) {
 
 struct Exchange {
   int partner;
-  Run given;  // of this rank's part, what the partner goes on with
-  Run taken;  // of the partner's part, what this rank goes on with
+  Run given;  // blocks of this rank that the partner continues with
+  Run taken;  // blocks of the partner that this rank continues with
 };
 
 using Merge = std::vector<Exchange>;
@@ -139,7 +139,7 @@ Schedule rabenseifner_no_idle(const Task& task, int rank) {
   return schedule;
 }
 
-/// Halving in the middle gives the tree of Core only for these p.
+/// Halving gives the fixed tree only for these p.
 bool rabenseifner_no_idle_has_fixed_tree(const Task& task) {
   const auto p = static_cast<unsigned>(task.ranks());
   return std::has_single_bit(p) || std::has_single_bit(p - 1) || std::has_single_bit(p + 1);

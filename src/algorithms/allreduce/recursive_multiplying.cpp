@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recursive multiplying: recursive doubling with groups of up to k ranks in place of pairs. In each round the
-// ranks of a group exchange all that they hold and reduce; the distance between them grows by the size of the
-// group.
+// Recursive multiplying: recursive doubling with groups of up to k ranks in place of pairs. In each round
+// the ranks of a group exchange all that they hold and reduce it; the distance between them grows by the
+// size of the group.
 //
-// When all prime factors of p are at most k, the groups' sizes are factors of p (each the largest divisor up
-// to k of what is left), so that no rank idles: ceil(log_k p) rounds for a power of k. Otherwise the largest
-// core f k^i (f < k) takes part; of the p - core ranks that are too many each hands over to its neighbour
-// first and gets the result at the end, as in recursive doubling: two more rounds. A round with groups of f
-// costs a rank f-1 messages of the whole size: fewer rounds against more messages at once, which pays while a
-// network adapter takes several for little more than one.
+// If all prime factors of p are at most k, the sizes of the groups are factors of p (each the largest
+// divisor up to k of the remaining quotient), so no rank idles: ceil(log_k p) rounds for a power of k.
+// Otherwise the largest core f k^i (f < k) takes part. Each of the p - core extra ranks first sends its
+// message to a neighbour and receives the result at the end, as in recursive doubling: two more rounds. A
+// round with groups of f costs a rank f-1 messages of the whole size. So there are fewer rounds with more
+// messages at once, which pays as long as a network adapter sends several messages in little more time than
+// one.
 //
-// Groups are neighbouring runs of ranks, combined alike (by a tree) on all of their ranks: rank order is
-// kept, and all ranks get the same bits. Where the core is a power of two the result is that of the fixed
-// tree.
+// Groups are neighbouring runs of ranks, and all of their ranks combine them in the same way (by a tree). So
+// rank order is kept, and all ranks get the same bits. If the core is a power of two, the result is that of
+// the fixed tree.
 //
 // Source: Ruefenacht, Bull, Booth 2016/2017, "Generalisation of Recursive Doubling for AllReduce: Now with
 // Simulation".
@@ -27,7 +28,7 @@
 namespace stretto::allreduce {
 namespace {
 
-/// The groups' sizes, whose product is the size of the core.
+/// The sizes of the groups. Their product is the size of the core.
 struct Groups {
   int product = 1;
   std::vector<int> sizes;
@@ -73,7 +74,7 @@ Schedule recursive_multiplying(const Task& task, int rank) {
         runs.push_back(i == place ? mine : scratch(i < place ? i : i - 1));
       }
       while (static_cast<int>(schedule.scratch_shape().size()) < size - 1) schedule.add_scratch(0);
-      // Each begins with the rank after itself, so that not all of them send to the same one at once.
+      // Each rank begins with the rank after itself, so that not all send to the same one at once.
       for (int ahead = 1; ahead < size; ++ahead) {
         const auto rank_at = [&](int i) { return core.rank_of(me + (i - place) * distance); };
         const int behind = (place + size - ahead) % size;

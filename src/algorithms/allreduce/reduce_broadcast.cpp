@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduce, then broadcast (R+B of the CNN-training paper, section 4.2; LIN and BIN in the papers' tables are
-// those of linear and of binomial parts): a reduce to rank 0 by one algorithm, a broadcast from it by
-// another. Rounds and bytes are the sum of both: 2 ceil(log2 p) rounds of the whole message with binomial
-// trees. Rank order and the fixed tree are the reduce's.
+// Reduce, then broadcast (R+B of the CNN-training paper, section 4.2; LIN and BIN in the papers' tables have
+// linear and binomial parts): a reduce to rank 0 by one algorithm, then a broadcast from it by another.
+// Rounds and bytes are the sum of both: 2 ceil(log2 p) rounds of the whole message with binomial trees. Rank
+// order and the fixed tree are those of the reduce.
 //
-// The parts may cut the message differently. The one with more blocks keeps its cut; blocks of the other one
-// are runs of those. Where its number of blocks does not divide, blocks are first cut in eight, so that these
-// runs differ by little.
+// The parts may cut the message differently. The part with more blocks keeps its cut, and each block of the
+// other part is a run of those. If the numbers of blocks do not divide, blocks are first cut in eight, so
+// that the runs differ little in length.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring (RNG in Table 1 of the pipelined paper): p blocks travel around a ring of p ranks, twice.
 //
-// Reduce-scatter: block b sets out at place b of the ring and moves on by one place a round; each rank that
-// it reaches adds its own contribution. After p-1 rounds it is complete at place b-1. Allgather: the complete
-// blocks go around once more. 2(p-1) rounds; a rank sends 2(p-1)/p of the message, which is the least that an
-// allreduce can do, for any p. The ring goes from node to node, so that each node's link is crossed once in
+// Reduce-scatter: block b starts at place b of the ring and moves on by one place in each round; each rank
+// that it reaches adds its own contribution. After p-1 rounds it is complete at place b-1. Allgather: the
+// complete blocks go around once more. 2(p-1) rounds. A rank sends 2(p-1)/p of the message, the least that
+// an allreduce can send, for any p. The ring goes from node to node, so each node's link is crossed once in
 // each direction, however ranks are mapped.
 //
-// No copy comes first: the first use of a block reads the input. What arrives in the k-th round holds the
-// contributions of the k places before ours, so a running minimum tells whether the lowest rank is in it or
-// is ours.
+// There is no copy at the beginning: the first use of a block reads the input. A block that arrives in round
+// k holds the contributions of the k places before this one, so a running minimum tells which operand has
+// the lowest rank.
 #include <algorithm>
 #include <vector>
 

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Segmented ring (SRG in Table 1 of the CNN-training paper): s segments travel around the ring one after the
-// other, then the finished ones go around in p equal parts.
+// other, then the finished message goes around in p equal parts.
 //
-// The paper has no listing; this is what its costs add up to: p+s-2 steps of n/s, the time of a pipeline of p
-// ranks that s segments pass, and p-1 steps of n/p, an allgather. So a segment sets out in every step, and
-// is passed on p-1 times, reduced with each rank's contribution. For the allgather to have equal parts,
-// segments set out at different places: segment j at place 2j + floor(j/p). Then a rank never has more than
-// one segment to send in a step, nor to receive: at any time, p-1 segments in a row are on their way, in
-// different places. And they end in all places equally often, over p segments when p is odd, over 2p when it
-// is even (p of them end at every other place; the term floor(j/p) gives the next p the places between).
+// The paper has no listing; this algorithm has the costs of its formula: p+s-2 steps of n/s, the time in
+// which s segments pass a pipeline of p ranks, and p-1 steps of n/p, an allgather. So a segment starts in
+// every step, and is passed on p-1 times, reduced with each rank's contribution. For the allgather to have
+// equal parts, segments start at different places: segment j at place 2j + floor(j/p). Then a rank never
+// sends more than one segment in a step, nor receives more than one: at any time, p-1 consecutive segments
+// are under way, in different places. And equally many segments end at every place: after p segments if p is
+// odd, after 2p if it is even (p of them end at every other place; the term floor(j/p) gives the next p the
+// places between).
 //
-// s is fixed, since schedules know no sizes: 64, rounded up to fill all places equally. p+s-2 + p-1 rounds;
-// a rank sends 2(p-1)/p of the message as in a ring, though in a reduce-scatter that takes longer, by a
-// factor of (p+s-2)p/s(p-1): the ring has all ranks send from the first step on. It is here to be compared.
+// s is fixed, since schedules know no sizes: 64, rounded up to fill all places equally. p+s-2 + p-1 rounds.
+// A rank sends 2(p-1)/p of the message as in a ring, but its reduce-scatter takes longer by a factor of
+// (p+s-2)p/s(p-1): in a ring, all ranks send from the first step on. It is here for comparison.
 //
-// As in ring.cpp, no copy comes first, and the ring goes from node to node. What arrives after o steps holds
-// the contributions of the o places before ours, hence the minima of ranks.
+// As in ring.cpp, there is no copy at the beginning, and the ring goes from node to node. A segment that
+// arrives after o steps holds the contributions of the o places before this one.
 #include <algorithm>
 #include <vector>
 
@@ -27,7 +28,7 @@ namespace {
 constexpr int least_segments = 64;
 constexpr int none = -1;
 
-/// Block numbers are such that the segments that end at one place are neighbours.
+/// Blocks are numbered so that the segments that end at one place are neighbours.
 class Segments {
  public:
   explicit Segments(int p) : p_(p), each_(p % 2 == 0 ? 2 : 1) {
@@ -35,7 +36,7 @@ class Segments {
   }
 
   [[nodiscard]] int count() const { return each_ * p_; }
-  /// How many end at a place.
+  /// Segments that end at each place.
   [[nodiscard]] int each() const { return each_; }
   [[nodiscard]] int start(int segment) const { return (2 * (segment % p_) + segment / p_) % p_; }
   [[nodiscard]] int block(int segment) const {
@@ -66,7 +67,7 @@ Schedule segmented_ring(const Task& task, int rank) {
   const int next = rank_back(-1);
   const int previous = rank_back(1);
 
-  std::vector<int> lowest_of_last{p};  // [steps] lowest rank of so many places before ours
+  std::vector<int> lowest_of_last{p};  // [steps] the lowest rank of that many places before this one
   for (int steps = 1; steps < p; ++steps) {
     lowest_of_last.push_back(std::min(lowest_of_last.back(), rank_back(steps)));
   }

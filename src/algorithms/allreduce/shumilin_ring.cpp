@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ring in both directions (SHR of the CNN-training paper, section 4.2): one half of the message travels
-// around the ring forwards, the other half backwards, at the same time. Each half is cut into p blocks and
-// goes around twice, as in ring.cpp: reduce-scatter, then allgather.
+// around the ring forwards and the other half backwards, at the same time. Each half is cut into p blocks
+// and goes around twice, as in ring.cpp: reduce-scatter, then allgather.
 //
-// The name is Intel MPI's ("Shumilin's ring"); what is published about it says that it is a ring, and no
-// more. This is our reading of it, chosen to differ from ring.cpp: a rank exchanges with both neighbours in
-// every round.
+// The name is Intel MPI's ("Shumilin's ring"); all that is published about it is that it is a ring. This is
+// our reading, chosen to differ from ring.cpp: a rank exchanges with both neighbours in every round.
 //
-// 2(p-1) rounds, and 2(p-1)/p of the message a rank, as a ring, but in twice as many messages, half of them
-// in each direction: both directions of both of a rank's links are busy, which a ring leaves half idle where
-// links are full duplex (two adapters, a torus, ranks on one node). The ring goes from node to node.
+// 2(p-1) rounds. A rank sends 2(p-1)/p of the message, as in a ring, but in twice as many messages, half of
+// them in each direction. So both directions of both of a rank's links are busy. A ring leaves half of that
+// idle if links are full duplex (two adapters, a torus, ranks on one node). The ring goes from node to node.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -26,8 +25,8 @@ Schedule shumilin_ring(const Task& task, int rank) {
   const std::vector<int>& order = task.topology.by_node;
   const int place = static_cast<int>(std::find(order.begin(), order.end(), rank) - order.begin());
 
-  /// Half of the message on its way around. Forwards and backwards differ in the sign only; blocks are
-  /// numbered by the places where they set out.
+  /// Half of the message on its way around. Forwards and backwards differ only in the sign. Blocks have the
+  /// numbers of the places where they start.
   struct Half {
     int first_block;
     int sign;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// SMP, the allreduce by leaders: a reduce inside each node to its leader, an allreduce of any kind among the
-// leaders, a broadcast inside each node. What is the same for all ranks of a node crosses its link once,
-// where an algorithm that is blind to nodes may send it ppn times; but one rank of a node does all the work
-// between nodes. For small messages, and where a node has many ranks.
+// SMP, the allreduce by leaders: a reduce inside each node to its leader, any allreduce among the leaders,
+// and a broadcast inside each node. Data that is the same for all ranks of a node crosses its link once; an
+// algorithm that is not node-aware may send it ppn times. But one rank of each node does all the work
+// between nodes. It suits small messages, and nodes with many ranks.
 //
-// Inside a node: binomial trees of the whole message, first inside its sockets (or NUMA domains), then among
-// their leaders: 2 log2(ppn) rounds. Rank order is kept where all of these groups are runs of ranks and the
-// leaders' allreduce keeps it.
+// Inside a node there are binomial trees of the whole message, first inside its sockets (or NUMA domains),
+// then among their leaders: 2 log2(ppn) rounds. Rank order is kept if all of these groups hold consecutive
+// ranks and the leaders' allreduce keeps it.
 //
 // Source: section II-A of Bienz, Olson and Gropp, Node-aware improvements to allreduce, 2019.
 #include "algorithms/allreduce/allreduce.hpp"
@@ -16,7 +16,7 @@ namespace stretto::allreduce {
 
 Schedule smp(const Task& task, int rank) {
   const Topology& topology = task.topology;
-  // Built on all ranks, since all must agree on the number of blocks.
+  // All ranks build it, since all must agree on the number of blocks.
   const Schedule across = build(task.parts[0], Topology::flat(topology.nodes), 0, topology.node(rank));
   const Levels levels(topology, rank, task.root);
   Schedule schedule(task.ranks(), rank, across.blocks());

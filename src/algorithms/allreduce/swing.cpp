@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Swing: recursive halving and doubling whose partners swing from one side to the other. In step s an even
 // rank r exchanges with r + rho(s), an odd one with r - rho(s) (mod p), where rho = 1, -1, 3, -5, 11, … is
-// the sum of (-2)^i for i up to s. Distances come to about a third less than 1, 2, 4, …, so that on a ring or
-// torus messages cross fewer links and share them with fewer others; on a flat network it is rabenseifner.
+// the sum of (-2)^i for i up to s. Distances are about a third shorter than 1, 2, 4, …, so on a ring or
+// torus messages cross fewer links and share them with fewer others. On a flat network it performs like
+// rabenseifner.
 //
-// 2 log2(p) rounds, 2(p-1)/p of the message (the bandwidth-optimal variant); two rounds more when p is no
+// 2 log2(p) rounds, 2(p-1)/p of the message (the bandwidth-optimal variant); two more rounds if p is no
 // power of two (among_core.hpp).
 //
-// The blocks that rank r is in charge of after s steps are those of the ranks that it can reach in later
-// ones. These are the even ranks that equal e modulo 2^(s+1) and the odd ones that equal e + rho(s), where e
-// is r or r - rho(s): the bits of e from the lowest up name ever smaller sets. So whoever has the bit of its
-// step set goes on with the upper half of its run, and what would be a set of scattered blocks is a run.
+// After s steps, rank r is responsible for the blocks of the ranks that it can reach in later steps. These
+// are the even ranks that equal e modulo 2^(s+1) and the odd ones that equal e + rho(s), where e is r or r -
+// rho(s). So the bits of e, from the lowest up, name ever smaller sets. A rank that has the bit of its step
+// set continues with the upper half of its run, so a set of scattered blocks becomes a run.
 //
-// What a rank has taken in after s steps is a run of 2^s ranks, but modulo p: from 8 ranks on some go past
-// the end, which breaks rank order, and then hold rank 0 rather than the rank they begin with.
+// After s steps, a rank has the contributions of a run of 2^s ranks, modulo p. From 8 ranks on, some runs go
+// past the end: that breaks rank order, and the lowest rank of such a run is 0, not its first.
 //
 // Source: De Sensi, Bonato, Saam, Hoefler 2024 (NSDI), "Swing: Short-cutting Rings for Higher Bandwidth
 // Allreduce".
@@ -39,8 +40,8 @@ std::vector<HalvingWith> swings(const Core& core, int me) {
   const auto partner_of = [&](int number, int distance) {
     return wrap(number % 2 == 0 ? number + distance : number - distance);
   };
-  // What an even rank has taken in are the ranks from `low` to `high` beyond it; for an odd one it is the
-  // mirror image.
+  // An even rank has the contributions of the ranks from `low` to `high` after it. An odd rank has the mirror
+  // image.
   int low = 0;
   int high = 0;
   const auto lowest_of = [&](int number) {

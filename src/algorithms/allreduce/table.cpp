@@ -22,7 +22,7 @@ bool nap_has_fixed_tree(const Task& task) {
 }
 
 std::string_view nap_misfit(const Task& task) {
-  return task.topology.max_ppn == 1 ? "each node has one rank, so no step between nodes can be shared" : "";
+  return task.topology.max_ppn == 1 ? "each node has one rank, so its messages cannot be shared" : "";
 }
 
 bool part_keeps_order_among_nodes(const Task& task) {
@@ -66,7 +66,7 @@ constexpr auto rows = std::to_array<Algorithm>({
     {.collective = Collective::allreduce,
      .name = "pairwise",
      .description =
-         "contributions straight to the owner of each block; least bytes, 2(p-1) rounds, fixed tree",
+         "contributions directly to the owner of each block; least bytes, 2(p-1) rounds, fixed tree",
      .build = pairwise,
      .keeps_order = always,
      .has_fixed_tree = always},
@@ -78,7 +78,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .has_fixed_tree = rabenseifner_no_idle_has_fixed_tree},
     {.collective = Collective::allreduce,
      .name = "knomial",
-     .description = "up and down a tree in which ranks have radix-1 children a level",
+     .description = "up and down a tree in which ranks have radix-1 children on each level",
      .build = knomial,
      .keeps_order = always,
      .has_fixed_tree = knomial_has_fixed_tree,
@@ -86,25 +86,26 @@ constexpr auto rows = std::to_array<Algorithm>({
      .use = {.short_messages = true}},
     {.collective = Collective::allreduce,
      .name = "recursive_multiplying",
-     .description = "groups of radix ranks exchange everything; fewer rounds than pairs need",
+     .description = "groups of radix ranks exchange everything; fewer rounds than with pairs",
      .build = recursive_multiplying,
      .keeps_order = always,
      .has_fixed_tree = recursive_multiplying_has_fixed_tree,
      .usual_radix = 4},
     {.collective = Collective::allreduce,
      .name = "gather_scatter",
-     .description = "rank 0 gathers all contributions, reduces and sends the result down; for tiny messages",
+     .description =
+         "rank 0 gathers all contributions, reduces them and broadcasts the result; for tiny messages",
      .build = gather_scatter,
      .keeps_order = always,
      .has_fixed_tree = always},
     {.collective = Collective::allreduce,
      .name = "shumilin_ring",
-     .description = "one half around the ring forwards, the other one backwards",
+     .description = "one half goes around the ring forwards, the other one backwards",
      .build = shumilin_ring,
      .keeps_order = up_to_two_ranks},
     {.collective = Collective::allreduce,
      .name = "swing",
-     .description = "rabenseifner with partners that swing from side to side; short ways on a torus",
+     .description = "rabenseifner with partners that swing from side to side; short distances on a torus",
      .build = swing,
      .keeps_order = swing_keeps_order,
      .has_fixed_tree = swing_keeps_order},
@@ -122,14 +123,16 @@ constexpr auto rows = std::to_array<Algorithm>({
      .parts = {{{Collective::reduce, "binomial"}, {Collective::bcast, "binomial"}}}},
     {.collective = Collective::allreduce,
      .name = "nap",
-     .description = "all ranks of a node share the messages between nodes; fewest of them a rank",
+     .description =
+         "all ranks of a node share the messages between nodes; each rank sends the fewest of them",
      .build = nap,
      .keeps_order = nodes_are_runs,
      .has_fixed_tree = nap_has_fixed_tree,
      .misfit = nap_misfit},
     {.collective = Collective::allreduce,
      .name = "multilane",
-     .description = "an allreduce among the nodes for each local rank, all at once, each on its share",
+     .description =
+         "cuts the message into lanes; each local rank joins an allreduce among the nodes on its lane",
      .build = multilane,
      .keeps_order = part_keeps_order_among_nodes,
      .misfit = multilane_misfit,

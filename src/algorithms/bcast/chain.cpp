@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chain: each rank receives the message from the one before and passes it on to the next, from the root
-// through its own node and then from node to node, so that each node's link is crossed once in each
-// direction.
+// Chain: each rank receives the message from the previous rank and sends it to the next one, from the root
+// through its own node and then from node to node. So each node's link is crossed once in each direction.
 //
-// p-1 rounds of the whole message one after the other, but no rank sends it more than once: cut into many
-// segments, all links work at the same time and the time nears that of a single message. The choice for large
-// messages on few ranks. Source: textbook (a pipelined chain).
+// p-1 rounds of the whole message, one after the other, but no rank sends it more than once. If the message
+// is cut into many segments, all links work at the same time, and the whole takes little longer than a
+// single message. It suits large messages on few ranks. Source: textbook (a pipelined chain).
 #include <vector>
 
 #include "algorithms/bcast/bcast.hpp"

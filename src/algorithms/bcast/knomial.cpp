@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k-nomial tree, with the binomial tree (radix 2) and the flat one (radix p) as its ends. Number the
-// ranks from the root on and write the number in base `radix`: the parent of a rank is the number with its
-// lowest non-zero digit made 0. So a rank receives once, then serves radix-1 subtrees a round, the largest
-// first.
+// The k-nomial tree; the binomial tree (radix 2) and the flat tree (radix p) are special cases. Number the
+// ranks from the root on and write the number in base `radix`: the parent of a rank is the number whose
+// lowest non-zero digit is made 0. So a rank receives once, then sends to radix-1 subtrees in each round,
+// the largest first.
 //
 // ⌈log_radix(p)⌉ rounds of the whole message. A round of the root takes radix-1 messages, which share its
-// link: more than 2 pays while start-up counts and bytes do not. The flat tree is one round of p-1 messages,
-// and good for a few ranks.
+// link: a radix above 2 pays while start-up dominates. The flat tree is one round of p-1 messages, for few
+// ranks.
 //
 // Each round of sends ends before the next begins: the largest subtree, on the critical path, gets the whole
 // link. Source: textbook (binomial: Thakur, Rabenseifner, Gropp 2005, section 4.2).
@@ -23,7 +23,7 @@ Schedule tree(const Task& task, int rank, int radix) {
   const int me = (rank - task.root + p) % p;
   const auto rank_of = [&](int number) { return (number + task.root) % p; };
 
-  int span = 1;  // numbers in one of the subtrees that a rank serves in a round
+  int span = 1;  // ranks of each subtree to which a rank sends in a round
   while (span < p && me / span % radix == 0) span *= radix;
   if (me != 0) schedule.recv(output(0), rank_of(me - me / span % radix * span)).end_round();
   for (span /= radix; span > 0; span /= radix) {

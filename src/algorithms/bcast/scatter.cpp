@@ -7,7 +7,7 @@
 namespace stretto::bcast {
 namespace {
 
-/// Numbers in the subtree of one if none were missing at the end.
+/// The size of the subtree of a number in a complete tree.
 int span_of(int ranks, int number) {
   return number == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks))) : number & -number;
 }

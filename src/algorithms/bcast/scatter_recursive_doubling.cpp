@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatter and recursive doubling: the root deals out blocks by a binomial tree; then ranks at distance 1, 2,
-// 4, … exchange all blocks that they have gathered. 2 log2(p) rounds and about twice the message: fewer
-// rounds than with a ring, but the farthest partners exchange the largest part. For messages in the middle.
+// Scatter and recursive doubling: the root scatters blocks along a binomial tree; then ranks at distance 1,
+// 2, 4, … exchange all blocks that they have. 2 log2(p) rounds and about twice the message: fewer rounds
+// than with a ring, but the farthest partners exchange the largest part. It suits messages of medium size.
 //
-// When p is no power of two, a core of ranks does this and gives each one that is left over, its neighbour,
-// the whole message in one more round. Ranks are numbered in the order of a chain from the root, node by
-// node, so that most exchanges stay on a node; the ranks that are left over stand at its end, never at the
-// root.
+// If p is no power of two, a core of ranks does this and sends the whole message to the extra ranks, its
+// neighbours, in one more round. Ranks are numbered in the order of a chain from the root, node by node, so
+// that most exchanges stay inside a node. The extra ranks stand at the end of the chain, so the root is
+// never one of them.
 //
-// Blocks that a rank has from the scatter are not sent to it again. Source: Thakur, Rabenseifner, Gropp 2005;
-// what is not sent again: Zhou et al. 2015.
+// Blocks that a rank has from the scatter are not sent to it again. Source: Thakur, Rabenseifner, Gropp
+// 2005; what is not sent again: Zhou et al. 2015.
 #include <algorithm>
 #include <vector>
 
@@ -26,7 +26,7 @@ Schedule scatter_recursive_doubling(const Task& task, int rank) {
   const int blocks = core.size();
   Schedule schedule(p, rank, blocks);
 
-  // The core counts pairs from the first rank on: with the root as the last it is in no pair.
+  // The first ranks form pairs. The root stands last, so that it is in no pair.
   std::vector<int> order = chain_order(task.topology, task.root);
   std::reverse(order.begin(), order.end());
   const int place = place_in(order, rank);

@@ -18,7 +18,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .use = {.short_messages = true, .as_part = true, .segment_bytes = {32 * kibibyte}}},
     {.collective = Collective::bcast,
      .name = "knomial",
-     .description = "tree in which a rank serves radix-1 others a round",
+     .description = "tree in which a rank sends to radix-1 others in a round",
      .build = knomial,
      .keeps_order = always,
      .usual_radix = 4},

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chain: each rank adds its contribution to what arrives from the one before and passes it on, from node to
-// node to the root's node and there to the root, so that each node's link is crossed once in each direction.
+// Chain: each rank adds its contribution to the partial result of the previous rank and sends it to the next
+// one, from node to node to the root's node and there to the root. So each node's link is crossed once in
+// each direction.
 //
-// p-1 rounds of the whole message one after the other, but no rank sends it more than once: cut into many
-// segments, all links and all ranks' arithmetic work at the same time. The choice for large messages on few
-// ranks. Source: textbook (a pipelined chain).
+// p-1 rounds of the whole message, one after the other, but no rank sends it more than once. If the message
+// is cut into many segments, all links and all ranks' arithmetic work at the same time. It suits large
+// messages on few ranks. Source: textbook (a pipelined chain).
 //
-// What arrives holds the contributions of all places before, whose lowest rank tells the side. Rank order is
-// kept where each place extends the run of ranks so far at one of its ends.
+// A partial result holds the contributions of all places before; their lowest rank tells on which side it
+// stands. Rank order is kept if each place extends the previous run of ranks at one of its ends.
 #include <algorithm>
 #include <vector>
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k-nomial tree, and the binomial tree (radix 2) as the fixed tree wants it.
+// The k-nomial tree, and the binomial tree (radix 2) as the fixed tree needs it.
 //
-// Ranks stand at positions, and in round i aligned runs of radix^i positions merge into runs of radix^(i+1).
-// A run has one holder, which has its partial result: the root if the run contains it, else the lowest rank.
-// The other runs' holders send theirs to the holder of the merged run. So the result ends on the root for any
-// root without an extra hop, and what merges are neighbouring runs of ranks, which keeps rank order.
+// Ranks stand at positions. In round i, aligned runs of radix^i positions merge into runs of radix^(i+1).
+// One rank of each run holds its partial result: the root if the run contains it, else the lowest rank. The
+// holders of the other runs send theirs to the holder of the merged run. So the result ends on any root
+// without an extra hop. Neighbouring runs of ranks merge, so rank order is kept.
 //
-// ⌈log_radix(p)⌉ rounds of the whole message, of which a holder takes radix-1 at once: the first lands in the
-// reduction, the others in scratch. Reductions run from the holder's own run outwards.
+// ⌈log_radix(p)⌉ rounds of the whole message. In a round, a holder receives radix-1 messages at once: one is
+// reduced as it arrives, the others land in scratch. Reductions run from the holder's own run outwards.
 //
-// k-nomial: a rank's position is its number. Binomial: the fixed tree merges neighbours of the first ranks
-// until a power of two is left (Core), so those stand next to each other, and a rank behind them at
-// every second position; with p positions the tree would be another one unless p is a power of two.
+// k-nomial: a rank's position is its number. Binomial: the fixed tree first merges neighbours among the
+// lowest ranks until a power of two is left (Core). So those ranks stand next to each other, and the ranks
+// after them at every second position. With p consecutive positions, the tree would be another one unless p
+// is a power of two.
 //
 // Source: textbook; the choice of holders is ours.
 #include <algorithm>
@@ -23,7 +24,7 @@
 namespace stretto::reduce {
 namespace {
 
-/// Where the ranks stand: one after the other, and from rank `dense` on at every second position.
+/// The positions of the ranks: consecutive up to rank `dense`, then every second one.
 struct Positions {
   int ranks;
   int dense;
@@ -45,7 +46,7 @@ Schedule tree(const Task& task, int rank, int radix, const Positions& positions)
   const int root = positions.of(task.root);
   Slice mine = input(0);
   std::vector<Slice> landing;
-  std::vector<int> others;  // where the runs begin that ours merges with: nearest first on either side
+  std::vector<int> others;  // where the runs that merge with ours begin; the nearest first on either side
   for (int span = 1; span < positions.end(); span *= radix) {
     const int begin = me - me % (radix * span);
     const int end = std::min(begin + radix * span, positions.end());
@@ -60,7 +61,7 @@ Schedule tree(const Task& task, int rank, int radix, const Positions& positions)
     }
     if (others.empty()) continue;
 
-    // The root is in none of them, so that each one's lowest rank holds it.
+    // None of these runs has the root, so its lowest rank holds its partial result.
     const auto is_left = [&](std::size_t i) { return others[i] < own; };
     const Slice before = mine;
     if (mine == input(0)) mine = rank == task.root ? output(0) : scratch(schedule.add_scratch(0));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linear: the root takes in one contribution after the other, p-1 rounds of the whole message, and needs no
-// memory beside its result. For a few ranks, and to compare with.
+// Linear: the root receives one contribution after the other, p-1 rounds of the whole message, and needs no
+// memory besides its result. It suits few ranks, and comparisons.
 //
-// It goes through the ranks below it downwards and puts each on the left, then through those above it
-// upwards: rank order is kept. Source: textbook.
+// The root goes through the ranks below it downwards and puts each contribution on the left, then through
+// those above it upwards. So rank order is kept. Source: textbook.
 #include "algorithms/reduce/reduce.hpp"
 
 namespace stretto::reduce {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rabenseifner's reduce: a reduce-scatter by recursive halving, then a binomial gather of the blocks to the
-// root. 2 log2(p) rounds, in which a rank sends at most 1½ times the message: for large messages on many
-// ranks. When p is no power of two, one of each pair of extra ranks hands over its whole message first, but
-// never the root.
+// root. 2 log2(p) rounds, in which a rank sends at most 1½ times the message. It suits large messages on
+// many ranks. If p is no power of two, one rank of each extra pair first sends its whole message to the
+// other, but never the root.
 //
-// The halving is that of allreduce's rabenseifner, keeps rank order and gives the fixed tree (halvings.hpp).
-// The gather undoes its steps in reverse order: of two partners, the one on the root's side of the step takes
-// in what the other one has.
+// The halving is that of allreduce's rabenseifner: it keeps rank order and gives the fixed tree
+// (halvings.hpp). The gather undoes its steps in reverse order: of two partners, the one on the root's side
+// of the step receives what the other one has.
 //
 // Source: Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005.
 #include <vector>
@@ -24,8 +24,8 @@ Schedule rabenseifner(const Task& task, int rank) {
   Schedule schedule(p, rank, blocks);
   if (p == 1) return schedule.copy(output(0), input(0)).end_round();
 
-  // Both ranks of a pair have its number; the root stands for its pair where Core has the odd rank do
-  // so.
+  // Both ranks of a pair have its number. In the root's pair the root takes part, in any other pair the odd
+  // rank, as Core says.
   const int me = core.core_of(rank);
   const int root = core.core_of(task.root);
   const auto rank_of = [&](int number) { return number == root ? task.root : core.rank_of(number); };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// SMP, the reduce by leaders: a reduce inside each node to its leader, then one of any kind among the
-// leaders, of which the root is one. Each node gives the message away once, however ranks are mapped.
+// SMP, the reduce by leaders: a reduce inside each node to its leader, then any reduce among the leaders, of
+// which the root is one. Each node sends the message once, however ranks are mapped.
 //
-// Inside a node: binomial trees of the whole message, first inside its sockets (or NUMA domains), then among
-// their leaders: log2(ppn) rounds. Leaders other than the root have no output, so that their partials are in
-// scratch. Nodes are in the order of their lowest ranks, not of their leaders, as operands must be; rank
-// order is kept where all of these groups are runs of ranks and the leaders' reduce keeps it.
+// Inside a node there are binomial trees of the whole message, first inside its sockets (or NUMA domains),
+// then among their leaders: log2(ppn) rounds. Leaders other than the root have no output, so their partial
+// results are in scratch. Nodes are in the order of their lowest ranks, not of their leaders, as the order
+// of operands requires. Rank order is kept if all of these groups hold consecutive ranks and the leaders'
+// reduce keeps it.
 //
 // Source: section II-A of Bienz, Olson and Gropp, Node-aware improvements to allreduce, 2019.
 #include "algorithms/levels.hpp"
@@ -15,7 +16,7 @@ namespace stretto::reduce {
 
 Schedule smp(const Task& task, int rank) {
   const Topology& topology = task.topology;
-  // Built on all ranks, since all must agree on the number of blocks.
+  // All ranks build it, since all must agree on the number of blocks.
   const Schedule across =
       build(task.parts[0], Topology::flat(topology.nodes), topology.node(task.root), topology.node(rank));
   const Levels levels(topology, rank, task.root);

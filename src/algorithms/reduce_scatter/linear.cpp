@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear: everything is reduced to rank 0 along a binomial tree, and rank 0 sends every rank its block, all
-// at once. ⌈log2 p⌉ rounds of the whole message and one of p-1 messages of a block from one rank: for blocks
-// so tiny that only the number of steps counts. What the binomial tree computes is the fixed tree, in rank
+// at once. ⌈log2 p⌉ rounds of the whole message, and one round in which one rank sends p-1 blocks. It suits
+// blocks so tiny that only the number of steps counts. The binomial tree computes the fixed tree, in rank
 // order.
 #include <array>
 #include <numeric>

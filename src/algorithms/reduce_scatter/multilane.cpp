@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multilane: a node adds up its ranks' contributions first, and all of its ranks (lanes) send the sums to
-// other nodes at once. In the manner of Träff and Hunold 2020 (full-lane reduce-scatter), but on ragged nodes
-// and with any mapping as well.
+// Multilane: a node first adds up its ranks' contributions, then all of its ranks (lanes) send the sums to
+// other nodes at once. It follows Träff and Hunold 2020 (full-lane reduce-scatter), but also works on ragged
+// nodes and with any mapping.
 //
-// Phase 1: on a node of m ranks, the sum of the node for a block whose owner has place k on its node is
-// formed at place k mod m; of the node's own blocks, that is the owner. m-1 rounds of about p/m blocks, sent
-// straight from the input. Phase 2: the sums go to the owners, in round s to the node s places ahead: N-1
-// rounds of about one block on N nodes. What leaves a node of m ranks is p-m blocks, each once; what comes in
-// is one sum from each other node for each of the m blocks.
+// Phase 1: consider a node of m ranks, and a block whose owner has place k on its own node. The rank at
+// place k mod m adds up the node's sum for that block; for the node's own blocks, that is the owner. m-1
+// rounds of about p/m blocks, sent directly from the input. Phase 2: the sums go to the owners, in round s
+// to the node s places ahead: N-1 rounds of about one block on N nodes. A node of m ranks sends p-m blocks,
+// each once; it receives one sum from each other node for each of its m blocks.
 //
-// In both phases contributions come from the place (the node) before one's own, then from the one before
-// that, and so on around to the one behind. So each stands on the left of what came before; what is above
-// one's own is added up by itself, since ours has to come in between. Rank order is kept where nodes hold
-// consecutive ranks. Scratch is two blocks for each of the p/m that a rank adds up.
+// In both phases contributions arrive from the previous place (or node), then from the one before that, and
+// so on around to the next one. So each stands on the left of what came before. Contributions of ranks above
+// this one are added up separately, since its own comes in between. Rank order is kept if nodes hold
+// consecutive ranks. Scratch is two blocks for each of the p/m blocks that a rank adds up.
 #include <vector>
 
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
@@ -20,11 +20,11 @@
 namespace stretto::reduce_scatter {
 namespace {
 
-/// A block that a rank adds up.
+/// The partial results of a block that a rank adds up.
 struct Sum {
   int block;
-  Slice lower;       // ours and what is below
-  Slice upper = {};  // what is above; no blocks: nothing yet
+  Slice lower;       // of this rank and those below it
+  Slice upper = {};  // of those above it; no blocks: none yet
 
   void take(Schedule& schedule, int peer, bool is_below) {
     Slice& part = is_below ? lower : upper;
@@ -37,7 +37,7 @@ struct Sum {
     }
   }
 
-  /// Makes `lower` the whole.
+  /// Adds `upper` to `lower`.
   void join(Schedule& schedule) {
     if (upper.count == 0) return;
     const Slice whole = lower.buffer == Buffer::input ? upper : lower;
@@ -56,7 +56,7 @@ Schedule multilane(const Task& task, int rank) {
   const int node = topology.node(rank);
   const int place = topology.place(rank);
   const int ppn = topology.ppn(node);
-  // Own node's first, then those of the nodes ahead, in the order of phase 2.
+  // Blocks of this node first, then those of the nodes ahead, in the order of phase 2.
   const auto blocks_added_up_at = [&](int its_place) {
     std::vector<int> blocks;
     for (int shift = 0; shift < nodes; ++shift) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairwise exchange (Thakur, Rabenseifner and Gropp 2005): in round s a rank sends the rank s
-// places ahead the block that is that one's, straight from the input, and takes its own from the rank s
-// places behind. p-1 rounds of one block, and as few bytes as a ring; no message waits for another one's
-// reduction, but each crosses whatever network lies between its two ranks.
+// Pairwise exchange (Thakur, Rabenseifner and Gropp 2005): in round s a rank sends the rank s places ahead
+// its block, directly from the input, and receives its own block from the rank s places behind. p-1 rounds
+// of one block, and as few bytes as a ring. No message waits for the reduction of another one, but each
+// crosses the network between its two ranks, however far that is.
 //
-// All contributions to a block meet on its owner, so they can be reduced in any shape: it is the fixed tree,
-// which keeps rank order and makes results depend on p alone. The price is memory for p-1 blocks of the own
-// length, which is the message's when blocks are equal.
+// All contributions to a block meet on its owner, so they can be reduced in any order. The owner computes
+// the fixed tree, which keeps rank order and makes results depend on p alone. The price is memory for p-1
+// blocks, about a message if blocks are equal.
 #include <utility>
 #include <vector>
 

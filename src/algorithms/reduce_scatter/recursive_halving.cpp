@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recursive halving (Thakur, Rabenseifner and Gropp 2005): partners are in charge of the same run
-// of blocks, exchange the halves that the other one goes on with, and reduce. log2(p) rounds, and as few
-// bytes as a ring when p is a power of two. When it is none, the extra ranks hand over their whole message to
-// a neighbour first, which takes charge of both blocks and returns the one at the end: two more rounds.
+// Recursive halving (Thakur, Rabenseifner and Gropp 2005): two partners hold the same run of blocks,
+// exchange the halves that the other one continues with, and reduce. log2(p) rounds; if p is a power of two,
+// as few bytes as a ring. For any other p, the extra ranks first send their whole message to a neighbour,
+// which handles both blocks and returns one at the end: two more rounds.
 //
-// The distance shrinks (p/2, p/4, …), so that the halves are runs of consecutive blocks and a message is one
-// run. Hence partners hold interleaved ranks, and rank order is kept only as long as there is one round: up
-// to three ranks. (Growing distances would keep it, but leave the ranks with bit-reversed blocks.) Of two
-// partners, it is the one with the lower number that holds the lowest rank.
+// The distance shrinks (p/2, p/4, …), so the halves are runs of consecutive blocks and a message is one run.
+// But then partners hold interleaved ranks, so rank order is kept only if there is a single round: up to
+// three ranks. (Growing distances would keep it, but leave the ranks with bit-reversed blocks.) Of two
+// partners, the one with the lower number holds the lowest rank.
 #include "algorithms/core.hpp"
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
 
@@ -24,7 +24,7 @@ Schedule recursive_halving(const Task& task, int rank) {
     return schedule.recv(output(rank), rank + 1).end_round();
   }
   Slice mine = input(0, p);
-  int first = 0;  // block that `mine` begins with
+  int first = 0;  // the first block of `mine`
   if (core.is_paired(rank)) {
     mine = scratch(schedule.add_scratch(0, p), p);
     schedule.recv_reduce(mine, input(0, p), rank - 1, Side::left).end_round();

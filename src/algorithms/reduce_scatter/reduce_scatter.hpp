@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reduce_scatter algorithms: each is described on top of its own file; table.cpp lists them.
+// The reduce_scatter algorithms. Each is described at the top of its own file; table.cpp lists them.
 #pragma once
 
 #include <span>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ring: the first half of the ring allreduce (RNG in Table 1 of the pipelined paper).
 //
-// The block of a rank sets out at the place behind its owner and moves on by one place a round; each rank
-// that it reaches adds its own contribution, the owner the last one. p-1 rounds of one block: a rank sends
-// (p-1)/p of the message, the least there is. The ring goes from node to node, so that each node's link is
-// crossed once by each block, however ranks are mapped. Since a block's contributions come in the order of
-// the ring from where it set out, rank order is kept for two ranks only.
+// The block of a rank starts at the place after its owner and moves on by one place in each round. Each rank
+// that it reaches adds its own contribution, the owner last. p-1 rounds of one block: a rank sends (p-1)/p
+// of the message, the least possible. The ring goes from node to node, so each block crosses each node's
+// link once, however ranks are mapped. Contributions are added in the order of the ring, so rank order is
+// kept for two ranks only.
 //
-// A rank holds one block at a time, but in a scratch block of its own: the blocks may be of any lengths, and
-// scratch is shaped like the block that it stands for. So it takes as much memory as the message.
+// A rank holds one block at a time, but each in a scratch block of its own: blocks may have any lengths, and
+// a scratch block is as large as the block that it stands for. So scratch takes as much memory as the
+// message.
 #include <algorithm>
 #include <vector>
 
