@@ -9,7 +9,7 @@
 #include <string>
 
 #include "algorithms/registry.hpp"
-#include "select/topology_text.hpp"
+#include "topology/topology_text.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "schedule/topology.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

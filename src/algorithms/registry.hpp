@@ -10,7 +10,7 @@
 
 #include "algorithms/collective.hpp"
 #include "schedule/schedule.hpp"
-#include "schedule/topology.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

@@ -7,7 +7,7 @@
 
 #include "algorithms/collective.hpp"
 #include "algorithms/registry.hpp"
-#include "schedule/topology.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

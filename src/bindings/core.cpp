@@ -19,9 +19,9 @@
 #include "algorithms/short_list.hpp"
 #include "bindings/bindings.hpp"
 #include "schedule/action_text.hpp"
-#include "select/settings.hpp"
 #include "select/spec.hpp"
-#include "select/topology_text.hpp"
+#include "settings/settings.hpp"
+#include "topology/topology_text.hpp"
 #include "verify/verify.hpp"
 
 namespace nb = nanobind;

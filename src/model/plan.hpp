@@ -8,7 +8,7 @@
 
 #include "algorithms/registry.hpp"
 #include "schedule/schedule.hpp"
-#include "schedule/topology.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

@@ -10,8 +10,8 @@
 
 #include "bench/cases/cases.hpp"
 #include "engine/schedule_execution.hpp"
-#include "schedule/topology.hpp"
 #include "select/spec.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto::simulate {
 

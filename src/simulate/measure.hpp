@@ -8,10 +8,10 @@
 #include "bench/cases/cases.hpp"
 #include "bench/cases/options.hpp"
 #include "bench/cases/pattern.hpp"
-#include "schedule/topology.hpp"
 #include "select/spec.hpp"
 #include "simulate/host.hpp"
 #include "simulate/memory.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto::simulate {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "schedule/topology.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

@@ -17,8 +17,8 @@
 #include "check.hpp"
 #include "layouts.hpp"
 #include "select/spec.hpp"
-#include "select/topology_text.hpp"
 #include "stretto/stretto.h"
+#include "topology/topology_text.hpp"
 
 namespace {
 

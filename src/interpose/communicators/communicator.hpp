@@ -13,10 +13,10 @@
 #include "interpose/communicators/communicator_id.hpp"
 #include "interpose/communicators/learners.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "schedule/topology.hpp"
 #include "select/spec.hpp"
 #include "select/table.hpp"
 #include "threads/spin_lock.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

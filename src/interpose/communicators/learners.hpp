@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "interpose/session/call_traits.hpp"
-#include "schedule/topology.hpp"
-#include "select/learned.hpp"
-#include "select/learner.hpp"
+#include "learn/learned.hpp"
+#include "learn/learner.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

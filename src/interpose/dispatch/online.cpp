@@ -12,9 +12,9 @@
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
-#include "select/learned.hpp"
+#include "learn/learned.hpp"
+#include "learn/near_best.hpp"
 #include "select/library_name.hpp"
-#include "select/near_best.hpp"
 #include "select/table_file.hpp"
 #include "text/json_reader.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "select/settings.hpp"
 #include "select/spec.hpp"
+#include "settings/settings.hpp"
 
 namespace stretto {
 

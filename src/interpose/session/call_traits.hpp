@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "schedule/topology.hpp"
 #include "select/rule.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

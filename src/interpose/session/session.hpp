@@ -12,8 +12,8 @@
 #include "engine/mpi.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/thread_level.hpp"
-#include "select/settings.hpp"
 #include "select/table.hpp"
+#include "settings/settings.hpp"
 
 namespace stretto {
 

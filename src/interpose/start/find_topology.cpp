@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "interpose/session/session.hpp"
-#include "select/cpu_domains.hpp"
+#include "topology/cpu_domains.hpp"
 
 namespace stretto {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "interpose/start/start_exchange.hpp"
-#include "schedule/topology.hpp"
-#include "select/settings.hpp"
+#include "settings/settings.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "select/settings.hpp"
+#include "settings/settings.hpp"
 
 namespace stretto {
 

@@ -17,7 +17,7 @@ namespace stretto {
 struct RankFacts {
   /// A number that is the same on exactly the ranks of one node.
   std::uint64_t node = 0;
-  /// Where the rank is bound on its node (select/cpu_domains.hpp).
+  /// Where the rank is bound on its node (topology/cpu_domains.hpp).
   std::int32_t socket = -1;
   std::int32_t numa = -1;
   std::int32_t most_tag = 0;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/topology.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto::bench {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "schedule/topology.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "select/topology_text.hpp"
+#include "topology/topology_text.hpp"
 
 namespace stretto {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/learner.hpp"
+#include "learn/learner.hpp"
 
 #include <gtest/gtest.h>
 

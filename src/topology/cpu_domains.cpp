@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/cpu_domains.hpp"
+#include "topology/cpu_domains.hpp"
 
 #include <sched.h>
 

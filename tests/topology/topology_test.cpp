@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/topology.hpp"
+#include "topology/topology.hpp"
 
 #include <gtest/gtest.h>
 

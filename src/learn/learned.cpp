@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/learned.hpp"
+#include "learn/learned.hpp"
 
 #include <algorithm>
 #include <bit>

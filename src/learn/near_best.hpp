@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "select/learner.hpp"
+#include "learn/learner.hpp"
 #include "select/rule.hpp"
 #include "select/table.hpp"
 

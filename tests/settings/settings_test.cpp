@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/settings.hpp"
+#include "settings/settings.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

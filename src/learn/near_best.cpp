@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/near_best.hpp"
+#include "learn/near_best.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "select/topology_text.hpp"
+#include "topology/topology_text.hpp"
 
 #include <charconv>
 #include <map>
