@@ -14,11 +14,11 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// `elements` cut into `parts` runs whose lengths differ by one at most, the longer ones first.
+/// Divides `elements` into `parts` runs whose lengths differ by at most one, the longer ones first.
 ///
-/// A schedule speaks of blocks; a partition says, when a call is made, which elements a block holds, and
-/// likewise which elements a segment holds. Every rank computes the same cut, so an empty part needs no
-/// message: both ends know that it is empty.
+/// A schedule works on blocks; a partition says which elements a block holds in a certain call, and likewise
+/// which elements a segment holds. Every rank computes the same partition. So both ends of a message know
+/// whether it is empty; an empty one is not sent.
 class Partition {
  public:
   constexpr Partition(std::size_t elements, std::size_t parts)
@@ -43,13 +43,13 @@ class Partition {
   std::size_t longer_;
 };
 
-/// Which elements of the message the blocks of one segment hold. Where blocks are the caller's, a segment is
-/// a part of every block, so only single blocks are contiguous unless there is one segment.
+/// The elements of each block of one segment. If the caller sets the lengths of blocks, a segment is a part
+/// of every block, and only single blocks are contiguous unless there is one segment.
 class BlockCut {
  public:
   BlockCut() = default;
 
-  /// A segment that is cut into equal blocks.
+  /// A segment that is divided into equal blocks.
   BlockCut(Range segment, std::size_t blocks) : first_(segment.first), equal_(segment.count, blocks) {}
 
   /// The `segment`-th part of `segments` of each of the caller's blocks.

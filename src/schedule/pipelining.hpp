@@ -6,17 +6,17 @@
 
 namespace stretto {
 
-/// How a message is cut into segments, and how many of them are in flight at once (the papers' fconc and
-/// fsize).
+/// How a message is cut into segments, and how many of them are in flight at once (fconc and fsize in the
+/// papers).
 struct Pipelining {
-  int segments = 0;               // this many, or, if 0,
-  std::size_t segment_bytes = 0;  // as many as keep each at this size or below; both 0: one segment
-  int window = 0;                 // in flight at most; 0: default_window
+  int segments = 0;               // the number of segments, or, if 0,
+  std::size_t segment_bytes = 0;  // the most bytes of a segment; both 0: one segment
+  int window = 0;                 // the most segments in flight; 0: default_window
 
   static constexpr int default_window = 8;
-  /// Each segment in flight takes a tag, and tags are few (engine/channel.hpp).
+  /// Each segment in flight needs a tag, and there are few tags (engine/channel.hpp).
   static constexpr int most_window = 256;
-  /// A segment beyond this is cut all the same: the counts of a message must fit MPI's int.
+  /// Longer segments are cut further: the counts of a message must fit into int, as MPI requires.
   static constexpr std::size_t most_segment_bytes = std::size_t{1} << 30;
 
   friend bool operator==(const Pipelining&, const Pipelining&) = default;
@@ -25,7 +25,7 @@ struct Pipelining {
     return static_cast<std::size_t>(window > 0 ? window : default_window);
   }
 
-  /// Segments of a message; the same on all ranks. `element_bytes` counts data, not gaps.
+  /// The number of segments of a message, the same on all ranks. `element_bytes` counts data, not gaps.
   [[nodiscard]] std::size_t count(std::size_t elements, std::size_t element_bytes) const {
     const std::size_t bytes = elements * element_bytes;
     std::size_t wanted = segments > 0 ? static_cast<std::size_t>(segments) : 1;

@@ -68,7 +68,7 @@ int Schedule::add_scratch(int first, int count) {
 
 namespace {
 
-/// Where the slices of a part lie in the whole.
+/// Maps the slices of a part to slices of the whole.
 class Placing {
  public:
   Placing(const Schedule& part, const Embedding& embedding, Schedule& whole) : embedding_(embedding) {
@@ -88,7 +88,7 @@ class Placing {
     }
     const bool is_input = slice.buffer == Buffer::input;
     const Buffer buffer = is_input ? embedding_.input : embedding_.output;
-    // Scratch that stands for a buffer holds the blocks that the part has, from its own beginning.
+    // Scratch that stands for a buffer holds only the blocks of the part, from their first one on.
     const int shift = buffer != Buffer::scratch
                           ? 0
                           : (is_input ? embedding_.input_scratch : embedding_.output_scratch) - border(0);

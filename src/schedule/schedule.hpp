@@ -29,18 +29,18 @@ constexpr Slice scratch(int first, int count = 1) {
   return {Buffer::scratch, first, count};
 }
 
-/// The side of the operator on which the operand that arrives stands: the order matters for operations that
-/// do not commute, and for the bits of those that do.
+/// The side of the operator on which an arriving operand stands. The order matters for operations that do
+/// not commute, and for the bits of those that do.
 enum class Side : std::uint8_t { left, right };
 
 enum class Kind : std::uint8_t { send, recv, recv_reduce, copy, reduce };
 
-/// One thing that a rank does. Which fields mean something:
+/// One action of a rank. The fields that each kind uses:
+///
 ///   send         left → peer
 ///   recv         into ← peer
-///   recv_reduce  into ← left op right, of which one is what arrives from peer (on `arriving`), the other
-///   `left` or
-///                `right` as a slice of this rank
+///   recv_reduce  into ← left op right; one operand arrives from peer (on the side `arriving`), the other is
+///                `left` or `right`, a slice of this rank
 ///   copy         into ← left
 ///   reduce       into ← left op right; `into` may be one of the two
 struct Action {
@@ -53,19 +53,18 @@ struct Action {
 
   [[nodiscard]] bool communicates() const { return peer >= 0; }
   [[nodiscard]] bool receives() const { return kind == Kind::recv || kind == Kind::recv_reduce; }
-  /// The operand of a recv_reduce that this rank already holds.
+  /// The operand of a recv_reduce that this rank already has.
   [[nodiscard]] const Slice& with() const { return arriving == Side::left ? right : left; }
 };
 
-/// How the schedule of a part becomes a piece of the schedule of the whole: which rank of the whole each rank
-/// of the part is, where the part finds its input, and which blocks of the whole each of its blocks stands
-/// for.
+/// Embeds the schedule of a part into that of the whole: the rank of the whole for each rank of the part,
+/// the buffers of its input and output, and the blocks of the whole for each of its blocks.
 struct Embedding {
-  /// [rank of the part] The lowest rank of the whole whose contribution it brings must grow with its number,
-  /// so that what stands on the left in the part does so in the whole.
+  /// [rank of the part] Their order must be that of the lowest contributions which they bring: then an
+  /// operand on the left in the part is also on the left in the whole.
   std::span<const int> ranks;
-  /// Where the whole keeps what is the part's input and output: input, output, or scratch at `input_scratch`
-  /// or `output_scratch` (as many scratch blocks as the part's blocks stand for).
+  /// The buffers of the whole that are the part's input and output: input, output, or scratch from
+  /// `input_scratch` or `output_scratch` on (as many scratch blocks as the blocks of the part stand for).
   Buffer input = Buffer::input;
   Buffer output = Buffer::output;
   int input_scratch = 0;
@@ -74,11 +73,12 @@ struct Embedding {
   std::span<const int> borders = {};
 };
 
-/// What one rank does in a collective: rounds of actions. The actions of a round may all proceed at once;
-/// none reads or writes what another of its round writes. A round ends when its actions have ended.
+/// The actions of one rank in a collective, in rounds. All actions of a round may proceed at once: none
+/// reads or writes a block that another one of the round writes. A round ends when all of its actions have
+/// ended.
 ///
-/// The message is cut into `blocks` blocks. Input and output hold blocks 0 … blocks-1; scratch block i is as
-/// large as block `scratch_shape[i]`, and is this rank's own.
+/// The message is divided into `blocks` blocks. Input and output hold blocks 0 … blocks-1. Scratch block i
+/// is as large as block `scratch_shape[i]`, and only this rank uses it.
 class Schedule {
  public:
   Schedule(int ranks, int rank, int blocks) : ranks_(ranks), rank_(rank), blocks_(blocks) {}
@@ -89,20 +89,20 @@ class Schedule {
   [[nodiscard]] const std::vector<int>& scratch_shape() const { return scratch_shape_; }
   [[nodiscard]] int rounds() const { return static_cast<int>(round_ends_.size()); }
   [[nodiscard]] std::span<const Action> round(int index) const;
-  /// Those of all rounds, one after the other.
+  /// The actions of all rounds, one after the other.
   [[nodiscard]] std::span<const Action> actions() const { return actions_; }
 
-  /// Most actions of any round, and most blocks that the recv_reduce actions of any round take in: what an
-  /// executor sets aside for requests and landing buffers.
+  /// The most actions of any round, and the most blocks that the recv_reduce actions of any round receive.
+  /// An executor allocates this many requests and landing buffers.
   [[nodiscard]] int widest_round() const { return widest_round_; }
   [[nodiscard]] int most_landing_blocks() const { return most_landing_blocks_; }
-  /// What its actions, rounds and scratch shape take.
+  /// The memory of its actions, rounds and scratch shape.
   [[nodiscard]] std::size_t memory_bytes() const {
     return actions_.size() * sizeof(Action) + round_ends_.size() * sizeof(std::uint32_t) +
            scratch_shape_.size() * sizeof(int);
   }
 
-  // Building. Actions go into the round that is open; end_round() closes it (an empty one leaves no trace).
+  // Building. Actions go into the open round; end_round() closes it. An empty round is dropped.
   Schedule& send(Slice from, int peer);
   Schedule& recv(Slice into, int peer);
   /// into ← arriving op with, or with op arriving, as `arriving` says.
@@ -112,7 +112,8 @@ class Schedule {
   Schedule& end_round();
   /// Adds a scratch block as large as block `like`; returns its number.
   int add_scratch(int like);
-  /// Adds `count` of them, as large as blocks first, first + 1, …; returns the first one's number.
+  /// Adds `count` scratch blocks, as large as blocks first, first + 1, …; returns the number of the first
+  /// one.
   int add_scratch(int first, int count);
   /// Appends the rounds of `part`, this rank's schedule in a collective among some of the ranks.
   Schedule& append(const Schedule& part, const Embedding& embedding);

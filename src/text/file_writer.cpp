@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_links = 32;  // as the kernel has about
-// A full disk still makes files that hold nothing.
+constexpr int most_links = 32;  // about the limit of the kernel
+// A full disk can still hold empty files.
 constexpr std::size_t probed_bytes = 4096;
 
 std::string write(const fs::path& path, const std::string& text) {
@@ -32,7 +32,7 @@ bool is_stream(const fs::path& path) {
   return kind == fs::file_type::character || kind == fs::file_type::fifo || kind == fs::file_type::socket;
 }
 
-/// Where the path leads to, also where nothing is yet.
+/// The target of the path, also if it does not exist yet.
 fs::path behind_links(fs::path path) {
   std::error_code failed;
   for (int links = 0; links < most_links && fs::is_symlink(path, failed); ++links) {

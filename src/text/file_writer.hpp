@@ -5,12 +5,11 @@
 
 namespace stretto {
 
-/// Replaces a file as a whole, or makes one. A device or a pipe is written to as it is, and a link stays one.
-/// Returns why it could not be done, or an empty line.
+/// Replaces a whole file, or creates it. Writes into a device or a pipe; follows a link. Returns why that
+/// failed; empty if it did not.
 std::string replace_file(const std::string& path, const std::string& text);
 
-/// Why replace_file could not do so, as far as that is known beforehand; an empty line: nothing is in the
-/// way.
+/// Why replace_file would fail, as far as that is known beforehand; empty if nothing is known.
 std::string find_obstacle(const std::string& path);
 
 }  // namespace stretto

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view unread_key = "notes";
-constexpr std::size_t most_path = 300;  // bytes that are shown of one
+constexpr std::size_t most_path = 300;  // bytes of a path that a message shows
 
 std::string in_quotes(std::string_view text) {
   return '"' + shown(text) + '"';
@@ -30,7 +30,7 @@ std::string joined(const std::string& path, std::size_t index) {
   return path + '[' + std::to_string(index) + ']';
 }
 
-/// The shortest text that is this number.
+/// The shortest text for this number.
 std::string number_text(double value) {
   std::array<char, 32> text{};
   const auto [end, status] = std::to_chars(text.data(), text.data() + text.size(), value);
@@ -41,7 +41,7 @@ bool is_continuation(char letter) {
   return (static_cast<unsigned char>(letter) & 0xC0U) == 0x80U;
 }
 
-/// Bytes of the character there, in UTF-8, if it controls a terminal or ends a line; else 0.
+/// The length in UTF-8 of a character that controls a terminal or ends a line; else 0.
 std::size_t control_at(std::string_view text, std::size_t place) {
   const std::string_view rest = text.substr(place);
   const auto first = static_cast<unsigned char>(rest[0]);
@@ -51,7 +51,7 @@ std::size_t control_at(std::string_view text, std::size_t place) {
   return rest.starts_with("\xe2\x80\xa8") || rest.starts_with("\xe2\x80\xa9") ? 3 : 0;
 }
 
-/// Builds the value as nlohmann's parser goes along, and stops it where something is wrong.
+/// Builds the value while nlohmann's parser runs, and stops it at the first error.
 class Builder : public nlohmann::json_sax<json> {
  public:
   explicit Builder(std::string_view text) : text_(text) {}
@@ -100,9 +100,9 @@ class Builder : public nlohmann::json_sax<json> {
   }
 
  private:
-  /// An object or array that has not ended.
+  /// An object or array that is still open.
   struct Level {
-    json* container;  // nullptr in what is not kept
+    json* container;  // nullptr inside notes
     std::string key;  // of the member that is being read
     bool is_unread = false;
   };
@@ -114,12 +114,12 @@ class Builder : public nlohmann::json_sax<json> {
     return false;
   }
 
-  /// Of the value that comes next.
+  /// The path of the next value.
   [[nodiscard]] std::string path() const {
     std::string path;
     for (const Level& level : levels_) {
       if (level.container == nullptr) break;
-      // What has not ended is in its array already.
+      // The open elements are in the array already.
       const std::size_t open = &level == &levels_.back() ? 0 : 1;
       path = level.container->is_array() ? joined(path, level.container->size() - open)
                                          : joined(path, level.key);
@@ -191,7 +191,7 @@ std::string shown(std::string_view text, std::size_t most) {
   }
   std::string line(text);
   if (!end.empty()) line += "..." + std::string(end);
-  // Bytes that are no UTF-8 become the replacement character.
+  // Invalid UTF-8 becomes the replacement character.
   const std::string text_of_json = json(line).dump(-1, ' ', false, json::error_handler_t::replace);
   line = json::parse(text_of_json).get<std::string>();
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -251,7 +251,7 @@ bool JsonValue::truth() const {
 }
 
 std::int64_t JsonValue::whole(std::int64_t least, std::int64_t most) const {
-  // What is beyond the signed ones is unsigned here.
+  // Only integers above the signed range are unsigned here.
   const bool fits =
       value_->is_number_integer() &&
       (!value_->is_number_unsigned() || std::in_range<std::int64_t>(value_->get<std::uint64_t>()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict reading of the JSON files that people edit (docs/formats.md): what is not expected is an error of
-// one line that names where it stands. A hostile text costs no more memory and time than its length allows.
+// Reads JSON files that people edit (docs/formats.md), strictly: anything unexpected is an error of one line
+// that names its place. A hostile text costs no more memory and time than its length allows.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,8 @@ class FormatError : public std::invalid_argument {
 
 class JsonObject;
 
-/// A value of a JsonText, and where it stands there. Whatever reads it throws FormatError if it is another.
+/// A value of a JsonText, and its place there. Every function that reads it throws FormatError if it is of
+/// another kind.
 class JsonValue {
  public:
   JsonValue(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
@@ -34,41 +35,41 @@ class JsonValue {
   [[nodiscard]] const std::string& path() const { return path_; }
 
   [[nodiscard]] JsonObject object() const;
-  /// Of a list of no more than so many.
+  /// The elements of a list, at most `most`.
   [[nodiscard]] std::vector<JsonValue> items(std::size_t most) const;
   [[nodiscard]] bool truth() const;
   [[nodiscard]] std::int64_t whole(std::int64_t least, std::int64_t most) const;
   [[nodiscard]] double number(double least, double most = std::numeric_limits<double>::max()) const;
-  /// Above 0.
+  /// A number above 0.
   [[nodiscard]] double positive() const;
   /// A number of bytes: an integer, or a text such as "64KiB".
   [[nodiscard]] std::uint64_t bytes() const;
   static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 50;
-  /// One line of no more than so many bytes (of UTF-8).
+  /// One line of text of at most `most` bytes (of UTF-8).
   [[nodiscard]] std::string text(std::size_t most) const;
 
-  /// For what is wrong with what was read: `PATH: WHAT`.
+  /// Throws FormatError: `PATH: WHAT`.
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
-  /// `expected WHAT, not THIS`
+  /// Throws FormatError: `expected WHAT, not THIS`.
   [[noreturn]] void expected(const std::string& what) const;
 
   const nlohmann::json* value_;
   std::string path_;
 };
 
-/// The members of an object, asked for one by one.
+/// The members of an object. The reader asks for them one by one.
 class JsonObject {
  public:
   JsonObject(JsonValue place, const nlohmann::json& members) : place_(std::move(place)), members_(&members) {}
 
   [[nodiscard]] JsonValue required(std::string_view key);
   [[nodiscard]] std::optional<JsonValue> optional(std::string_view key);
-  /// To be called last: throws FormatError if there is a member that was not asked for.
+  /// Must be called last. Throws FormatError if a member was never asked for.
   void finish() const;
 
-  /// For what is wrong with the object as a whole.
+  /// Throws FormatError about the object as a whole.
   [[noreturn]] void fail(const std::string& what) const { place_.fail(what); }
 
  private:
@@ -80,15 +81,16 @@ class JsonObject {
 /// A text that is one JSON value. Must outlive its values.
 class JsonText {
  public:
-  /// Throws FormatError for what is no JSON, is too long, too deep or of too many values, or says a key
-  /// twice. What is under "notes" in the outermost object must be JSON, but is not kept: no program reads it.
+  /// Throws FormatError if the text is no JSON, is too long, is nested too deeply, has too many values or
+  /// has a key twice. Everything under "notes" in the outermost object must be JSON, but is not kept: no
+  /// program reads it.
   explicit JsonText(std::string_view text);
   JsonText(const JsonText&) = delete;
   JsonText& operator=(const JsonText&) = delete;
   ~JsonText();
 
   [[nodiscard]] JsonValue root() const;
-  /// The outermost object of a file: its "format" and "version", which must be these, have been read.
+  /// Returns the outermost object of a file, after a check of its "format" and "version".
   [[nodiscard]] JsonObject file(std::string_view format, int version) const;
 
   static constexpr std::size_t most_text = std::size_t{8} << 20;
@@ -99,7 +101,7 @@ class JsonText {
   std::unique_ptr<nlohmann::json> value_;
 };
 
-/// What a stranger wrote, for a line of ours: no control characters, and not too long.
+/// Makes a text from a file fit for a message: no control characters, and not too long.
 std::string shown(std::string_view text, std::size_t most = 80);
 
 }  // namespace stretto

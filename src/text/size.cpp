@@ -13,7 +13,7 @@ struct Unit {
   std::uint64_t bytes;
 };
 
-/// Largest first, as sizes are written in the largest unit that divides them.
+/// Largest first: sizes are written in the largest unit that divides them.
 constexpr std::array<Unit, 3> units{{{"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}}};
 
 }  // namespace

@@ -12,13 +12,13 @@ namespace stretto {
 inline constexpr std::size_t kibibyte = 1024;
 inline constexpr std::size_t mebibyte = 1024 * kibibyte;
 
-/// `123`; empty for anything else, and for what is 2^64 or more.
+/// A whole number such as `123`; empty for any other text, and from 2^64 on.
 std::optional<std::uint64_t> parse_whole(std::string_view text);
 
-/// Bytes: `4096`, `64KiB`, `1MiB`, `2GiB`; empty for anything else, and for what is 2^64 or more.
+/// A number of bytes: `4096`, `64KiB`, `1MiB`, `2GiB`; empty for any other text, and from 2^64 on.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 
-/// In the largest unit that divides it; parse_size() of it gives the same number.
+/// The size in the largest unit that divides it. parse_size() of the text returns the same number.
 std::string size_text(std::uint64_t bytes);
 
 }  // namespace stretto

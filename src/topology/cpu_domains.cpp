@@ -22,7 +22,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// The first of `domain` if all of `cpus` are in it.
+/// The first processor of `domain` if it has all of `cpus`.
 int label_of(const std::vector<int>& domain, const std::vector<int>& cpus) {
   const bool has_all = std::all_of(cpus.begin(), cpus.end(), [&](int cpu) {
     return std::find(domain.begin(), domain.end(), cpu) != domain.end();
@@ -30,7 +30,7 @@ int label_of(const std::vector<int>& domain, const std::vector<int>& cpus) {
   return has_all && !domain.empty() ? *std::min_element(domain.begin(), domain.end()) : CpuDomains::unknown;
 }
 
-/// The NUMA domain of a processor, by its number; empty if the kernel knows of none.
+/// The NUMA domain of a processor, by the number of the processor; empty if the kernel knows of none.
 std::string name_of_numa(const std::string& cpu_folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(cpu_folder, error)) {

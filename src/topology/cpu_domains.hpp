@@ -6,21 +6,22 @@
 
 namespace stretto {
 
-/// The part of a node that a process is bound to.
+/// The socket and the NUMA domain to which a process is bound.
 struct CpuDomains {
   static constexpr int unknown = -1;
-  /// The lowest processor of the one socket that has all of them, and of the one NUMA domain.
+  /// The lowest processor of the socket, or of the NUMA domain, that has all processors of the process;
+  /// `unknown` if there is none.
   int socket = unknown;
   int numa = unknown;
 };
 
-/// Of a list as Linux writes it: 0-3,8. Empty for what is none.
+/// The processors in a list such as 0-3,8, as Linux writes it. Empty if the text is no such list.
 std::vector<int> parse_cpu_list(const std::string& text);
 
-/// Where these processors lie, by what Linux tells in `folder`.
+/// The domains of these processors, as Linux describes them in `folder`.
 CpuDomains find_domains(const std::vector<int>& cpus, const std::string& folder = "/sys/devices/system");
 
-/// The processors that this thread may run on; empty if the kernel does not say.
+/// The processors on which this thread may run; empty if the kernel does not say.
 std::vector<int> allowed_cpus();
 
 }  // namespace stretto

@@ -14,7 +14,7 @@ struct Numbering {
   int count = 0;
 };
 
-/// Numbers what has the same part of the level above and the same label, in the order of the lowest rank.
+/// Numbers the pairs of (part of the level above, label), in the order of the lowest rank.
 Numbering number_labels(const std::vector<int>& above, const std::vector<int>& labels) {
   Numbering result;
   std::unordered_map<std::uint64_t, int> number_of;

@@ -6,22 +6,22 @@
 
 namespace stretto {
 
-/// Where the ranks of a communicator live: pure data, the same on all of its ranks. Nodes may hold unequal
-/// numbers of ranks (ragged), and ranks may be mapped to them in any order.
+/// The nodes, sockets and NUMA domains of the ranks of a communicator: pure data, the same on all of its
+/// ranks. Nodes may have different numbers of ranks (ragged), and ranks may be mapped to them in any order.
 ///
-/// Nodes are numbered from 0 in the order of their lowest rank, and so are sockets and NUMA domains, which
-/// are numbered over all nodes.
+/// Nodes are numbered from 0 in the order of their lowest ranks. So are sockets and NUMA domains, over all
+/// nodes.
 struct Topology {
   std::vector<int> node_of;     // [rank]
-  std::vector<int> place_of;    // [rank] its place among the ranks of its node
+  std::vector<int> place_of;    // [rank] place among the ranks of its node
   std::vector<int> by_node;     // all ranks, node by node, ascending on each node
-  std::vector<int> node_begin;  // [node] where it begins in by_node; one more for the end
+  std::vector<int> node_begin;  // [node] begin in by_node; one more for the end
   std::vector<int> socket_of;   // [rank]
   std::vector<int> numa_of;     // [rank]
   int nodes = 0;
   int sockets = 0;
   int numas = 0;
-  /// Ranks on the fullest and on the emptiest node; they differ on ragged nodes.
+  /// Ranks on the fullest and on the emptiest node. They differ if nodes are ragged.
   int max_ppn = 0;
   int min_ppn = 0;
   /// Each node holds a run of consecutive ranks.
@@ -42,12 +42,12 @@ struct Topology {
     return on_node(node)[static_cast<std::size_t>(place)];
   }
 
-  /// One rank a node: what a node-blind algorithm assumes.
+  /// One rank on each node: the view of an algorithm that is not node-aware.
   static Topology flat(int ranks);
 
-  /// From any labels that are equal exactly for ranks of one node (world ranks of node leaders, say). Labels
-  /// of sockets and of NUMA domains need only differ within a node; without them a node is one socket, and a
-  /// socket one NUMA domain.
+  /// Makes a topology from labels that are equal exactly for the ranks of one node (world ranks of node
+  /// leaders, say). Labels of sockets and NUMA domains need only differ within a node. Without them, a node
+  /// is one socket, and a socket one NUMA domain.
   static Topology from_labels(const std::vector<int>& nodes, const std::vector<int>& sockets = {},
                               const std::vector<int>& numas = {});
 };

@@ -36,7 +36,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return words;
 }
 
-/// What stands for a place on a node of `ranks` ranks that is cut into `parts`.
+/// The part of a place, on a node of `ranks` ranks that is divided into `parts`.
 int part_of(int place, int ranks, long long parts) {
   return static_cast<int>(place * std::min<long long>(parts, ranks) / ranks);
 }
@@ -44,7 +44,7 @@ int part_of(int place, int ranks, long long parts) {
 class Shape {
  public:
   explicit Shape(std::string_view text) : text_(text) {
-    // The commas of map= separate numbers, so it stands alone.
+    // In map=, commas separate numbers, so no other setting can follow.
     if (text.starts_with("map=")) {
       for (const auto word : split(text.substr(4), ',')) map_.push_back(parse_count(text, "map", word, 0));
       return;
@@ -129,7 +129,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
-/// What is said on each line, without comments. A setting holds a file on one line, with semicolons.
+/// The content of each line, without comments. A setting holds a file on one line, with semicolons.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   for (const auto line : split(text, text.find('\n') == std::string_view::npos ? ';' : '\n')) {
@@ -169,7 +169,7 @@ Topology parse_topology(std::string_view text) {
   const auto lines = lines_of(text);
   if (lines.empty()) fail(text, "it names no node");
   if (lines.size() == 1 && lines[0].find('=') != std::string_view::npos) return Shape(lines[0]).topology();
-  // The line of a file has an end.
+  // A line of a file ends with a line break.
   if (text.find_first_of(";\n") == std::string_view::npos) {
     fail(text, "neither a file that can be read nor a topology such as nodes=8,ppn=4 or map=0,0,1");
   }

@@ -7,8 +7,9 @@
 
 namespace stretto {
 
-/// Numbers the blocks of a rank's memory: the input's, then the output's (the same ones where MPI_IN_PLACE
-/// puts them there), then scratch. Says which of them the collective has on this rank (collective.hpp).
+/// Numbers the blocks in a rank's memory: first the input's, then the output's (the same numbers if
+/// MPI_IN_PLACE makes them the same memory), then scratch. Also says which blocks the collective has on this
+/// rank (collective.hpp).
 class Cells {
  public:
   Cells(const Schedule& schedule, const Problem& problem)
@@ -29,8 +30,9 @@ class Cells {
                                            : block;
   }
 
-  /// MPI_Reduce_scatter in place finds its input in the receive buffer and leaves the result at the beginning
-  /// of it: wherever the caller's blocks lie, a write to the output may destroy any block of the input.
+  /// MPI_Reduce_scatter in place reads its input from the receive buffer and leaves the result at its
+  /// beginning. So a write to the output may destroy any block of the input, whatever the lengths of the
+  /// blocks.
   [[nodiscard]] bool output_destroys_input() const {
     return problem_.collective == Collective::reduce_scatter && is_in_place() && schedule_->ranks() > 1;
   }

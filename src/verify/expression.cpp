@@ -17,7 +17,8 @@ Expressions::Id Expressions::combine(Id left, Id right) {
   if (is_new) {
     const Node& a = (*this)[left];
     const Node& b = (*this)[right];
-    // A contribution that is taken twice at each step would double the count without end; a bound is enough.
+    // If a contribution is taken twice in every step, the count doubles without end. A bound prevents an
+    // overflow.
     constexpr std::int64_t plenty = std::int64_t{1} << 40;
     nodes_.push_back(
         {.left = left,

@@ -8,9 +8,9 @@
 
 namespace stretto {
 
-/// Expressions over the contributions of all ranks, each stored once: two are the same expression, operand
-/// order included, exactly when their numbers are equal. So "all ranks get the same bits" is a comparison of
-/// integers.
+/// Expressions over the contributions of all ranks, each stored once. Two expressions are the same,
+/// including the order of operands, exactly if their numbers are equal. So a comparison of integers tells
+/// whether all ranks get the same bits.
 class Expressions {
  public:
   using Id = std::int32_t;
@@ -23,13 +23,13 @@ class Expressions {
     int lowest_rank = 0;
     int highest_rank = 0;
     std::int64_t contributions = 1;
-    /// The contributions, read from left to right, are those of ranks lowest … highest.
+    /// Whether the contributions, from left to right, are those of ranks lowest … highest.
     bool in_rank_order = true;
   };
 
-  /// What `rank` brings to `block`.
+  /// The contribution of `rank` to `block`.
   Id contribution(int rank, int block);
-  /// left op right; both must be of one block.
+  /// left op right. Both must be of one block.
   Id combine(Id left, Id right);
 
   [[nodiscard]] const Node& operator[](Id id) const { return nodes_[static_cast<std::size_t>(id)]; }

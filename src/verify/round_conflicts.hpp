@@ -7,9 +7,9 @@
 
 namespace stretto {
 
-/// Looks at one rank's schedule by itself: slices and peers must exist, no action may read or write what
-/// another of its round writes, and an action's operands coincide with its result or do not touch it. One
-/// line that says what is wrong, or an empty one.
+/// Checks the schedule of one rank by itself: slices and peers must exist; no action may read or write a
+/// block that another action of its round writes; the operands of an action must be its result or not
+/// overlap it. Returns one line that says what is wrong; empty if nothing is.
 std::string find_round_conflict(const Schedule& schedule, const Problem& problem);
 
 }  // namespace stretto

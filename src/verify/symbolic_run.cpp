@@ -41,7 +41,7 @@ SymbolicRun::SymbolicRun(std::span<const Schedule> schedules, const Problem& pro
     : schedules_(schedules), problem_(problem) {
   for (const Schedule& schedule : schedules) {
     const Cells& cells = cells_.emplace_back(schedule, problem);
-    // A broadcast's message stands in the output from the start, on the root.
+    // The message of a broadcast is in the root's output from the start.
     const bool in_output = problem.collective == Collective::bcast && cells.is_root();
     Rank rank;
     rank.memory.assign(static_cast<std::size_t>(cells.size()), Expressions::undefined);

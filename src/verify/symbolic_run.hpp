@@ -19,15 +19,15 @@ class SymbolicRun {
  public:
   SymbolicRun(std::span<const Schedule> schedules, const Problem& problem);
 
-  /// One line that says what went wrong, or an empty one.
+  /// Returns one line that says what went wrong; empty if nothing did.
   std::string execute();
 
-  /// What the first block of a slice holds on a rank.
+  /// The value of the first block of a slice on a rank.
   [[nodiscard]] Expressions::Id value(int rank, const Slice& slice) const;
   /// Messages on the longest chain in which each one waits for the one before.
   [[nodiscard]] int depth() const;
   [[nodiscard]] const Expressions& expressions() const { return expressions_; }
-  /// What a rank brings to a block.
+  /// The contribution of a rank to a block.
   [[nodiscard]] Expressions::Id contribution(int rank, int block) const;
   /// The expression of the fixed tree over all contributions to a block.
   Expressions::Id fixed_tree(int block);
@@ -44,8 +44,8 @@ class SymbolicRun {
     const Action* action;
     int rank;
   };
-  /// From one rank to another. Messages match in the order in which they are posted, so one of the two is
-  /// empty.
+  /// The messages from one rank to another. They match in the order in which they are posted, so one of the
+  /// two queues is empty.
   struct Channel {
     std::deque<Posted> sends;
     std::deque<Posted> receives;
@@ -70,13 +70,13 @@ class SymbolicRun {
 
   [[nodiscard]] const Cells& cells(int rank) const { return cells_[static_cast<std::size_t>(rank)]; }
   void write(int rank, const Slice& slice, int index, Expressions::Id value);
-  /// It is an error if nothing was written there.
+  /// Fails if nothing was written there.
   Expressions::Id read(const Posted& where, const Slice& slice, int index);
 
   std::span<const Schedule> schedules_;
   Problem problem_;
   std::vector<Cells> cells_;
-  std::vector<std::vector<Expressions::Id>> contributions_;  // [rank][block]; undefined where it brings none
+  std::vector<std::vector<Expressions::Id>> contributions_;  // [rank][block]; undefined if it has none
   std::vector<Rank> ranks_;
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::vector<int> ready_;  // ranks whose round has ended

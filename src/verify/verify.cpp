@@ -10,7 +10,7 @@
 namespace stretto {
 namespace {
 
-/// What a collective leaves behind, block by block.
+/// Checks the results of a collective, block by block.
 class Results {
  public:
   Results(const Problem& problem, std::span<const Schedule> schedules, SymbolicRun& run, Proof& proof)
@@ -158,20 +158,20 @@ bool moves_runs(const Schedule& schedule) {
   return false;
 }
 
-/// What the registry says against what was found.
+/// Compares what the registry says with what was found.
 std::string find_untruth(const Recipe& recipe, const Topology& topology, int root, const Proof& proof,
                          std::span<const Schedule> schedules) {
   if (has_block_of_each_rank(recipe.algorithm->collective) && !recipe.algorithm->moves_runs &&
       std::any_of(schedules.begin(), schedules.end(), moves_runs)) {
-    return "it sends runs of blocks in a message, though the registry denies it";
+    return "it sends runs of blocks in a message, but its row does not say moves_runs";
   }
   if (!is_reduction(recipe.algorithm->collective)) return {};
   if (proof.keeps_order != keeps_order(recipe, topology, root)) {
-    return proof.keeps_order ? "it keeps rank order, though the registry denies it"
-                             : "it does not keep rank order, though the registry claims it";
+    return proof.keeps_order ? "it keeps rank order, but its row says that it does not"
+                             : "it does not keep rank order, but its row says that it does";
   }
   if (!proof.has_fixed_tree && has_fixed_tree(recipe, topology, root)) {
-    return "its results are not those of the fixed tree, though the registry claims it";
+    return "its results are not those of the fixed tree, but its row says that they are";
   }
   return {};
 }

@@ -316,13 +316,13 @@ TEST(Verify, CatchesAFalseClaim) {
     return verify(Recipe{&liar, 0, {}}, Topology::flat(5)).error;
   };
   expect_contains(error_with("ring", [](Algorithm& a) { a.keeps_order = [](const Task&) { return true; }; }),
-                  "ring on 5 ranks, 5 nodes: it does not keep rank order, though the registry claims it");
+                  "ring on 5 ranks, 5 nodes: it does not keep rank order, but its row says that it does");
   expect_contains(
       error_with("rabenseifner", [](Algorithm& a) { a.keeps_order = [](const Task&) { return false; }; }),
-      "it keeps rank order, though the registry denies it");
+      "it keeps rank order, but its row says that it does not");
   expect_contains(
       error_with("ring", [](Algorithm& a) { a.has_fixed_tree = [](const Task&) { return true; }; }),
-      "its results are not those of the fixed tree, though the registry claims it");
+      "its results are not those of the fixed tree, but its row says that they are");
 }
 
 TEST(Verify, CatchesASchedulePutInTheWrongPlace) {
