@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Internal: the instruction sets that the kernels were compiled for. find() uses the best one; tests compare
-// all.
+// Internal: the instruction sets for which the kernels were compiled. find() uses the best one; tests
+// compare all.
 
 #include <span>
 
@@ -16,16 +16,16 @@ struct Target {
   Table table;                   // nullptr where the target has no kernel of its own
 };
 
-// Plain loops for every operation on every type. Runs anywhere.
+// Plain loops for every operation on every type. They run anywhere.
 extern const Target plain_target;
 
-// All targets, best first; the last one is plain_target. Those before it have no kernels for long double.
+// All targets, the best first; the last one is plain_target. The others have no kernels for long double.
 std::span<const Target* const> targets() noexcept;
 
-// The best target that is supported here.
+// The best target that this processor supports.
 const Target& chosen_target() noexcept;
 
-// The target's function, else the plain one.
+// The function of the target, else the plain one.
 Function find(const Target& target, Type type, Op op) noexcept;
 
 }  // namespace stretto::kernels

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels as plain loops: what the others must equal to the bit, what processors without SSE4 get, and
-// the only ones for long double.
+// The kernels as plain loops. The other kernels must return the same bits. Processors without SSE4 use
+// these, and so does long double on all processors.
 
 #include <cstring>
 
@@ -43,7 +43,7 @@ float widen(BFloat value) {
   return bits_as<float>(static_cast<std::uint32_t>(value.bits) << 16U);
 }
 
-// Rounds to nearest, ties to even, by adding half of what is cut off, less a bit where the result is even.
+// Rounds to nearest, ties to even: adds half of what is cut off, minus one bit if the result is even.
 void narrow(float value, Half& half) {
   const auto bits = bits_as<std::uint32_t>(value);
   const std::uint32_t rest = bits & 0x7FFFFFFFU;
@@ -99,7 +99,7 @@ T combine(T left, T right) {
   } else if constexpr (op == Op::sum) {
     return static_cast<T>(left + right);
   } else if constexpr (op == Op::prod) {
-    // 1u: short operands would otherwise be promoted to int and overflow it.
+    // 1u: otherwise short operands would be promoted to int and overflow it.
     return static_cast<T>(1U * left * right);
   } else if constexpr (op == Op::min) {
     return right < left ? right : left;
@@ -121,7 +121,7 @@ T combine(T left, T right) {
   }
 }
 
-// Elements are copied, because the caller's may have another type of the same shape (long for long long,
+// Elements are copied, because the caller's type may be another one of the same layout (long for long long,
 // _Bool, std::complex).
 template <class T>
 T load(const unsigned char* at) {

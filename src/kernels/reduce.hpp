@@ -3,26 +3,23 @@
 
 // Reduction arithmetic: into[i] = left[i] op right[i].
 //
-// The result of an element depends on its two operands only: the same bits come out whatever the instruction
-// set, the alignment, the count and the element's place in the buffer. Ranks that reduce the same operands
-// along different cuts of a message therefore agree to the bit. In detail:
+// The result of an element depends only on its two operands: its bits are the same for any instruction set,
+// alignment, count and place of the element in the buffer. So ranks that reduce the same operands with
+// different cuts of a message get the same bits. In detail:
 //
 // - Integers wrap around, signed ones too.
-// - Logical operations give 1 or 0; an operand counts as true when it is not 0 (for _Bool: when its byte is
-// not 0).
+// - Logical operations give 1 or 0. An operand is true if it is not 0 (for _Bool: if its byte is not 0).
 // - min is `right < left ? right : left`, max is `left < right ? right : left`: of equal operands (+0 and -0)
-//   and of unordered ones (a NaN) the left one is taken.
+//   and of unordered ones (a NaN) the left one is the result.
 // - sum and prod of floats round after each operation and never fuse a product with a sum. If the left
 // operand
 //   is a NaN it is the result, unchanged; else the processor's rule applies (the right NaN, made quiet).
-//   Without this, which of two NaNs survives would hang on the order in which a compiler places commutable
-//   operands.
+//   Otherwise, the order in which a compiler places commutable operands would decide which NaN survives.
 // - float16 and bfloat16, which MPI does not know: both operands become float, and the result is rounded to
-//   nearest, ties to even; so a sum, and a product, is the exact one rounded once. A NaN among the operands
-//   is kept as above.
+//   nearest, ties to even. So a sum or product is the exact one, rounded once. NaNs are kept as above.
 // - The product of complex numbers is (a.re*b.re - a.im*b.im, a.re*b.im + a.im*b.re), operation by operation
 // as
-//   above, without C's Annex G recovery of infinities.
+//   above, without the recovery of infinities in C's Annex G.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,12 +48,12 @@ enum class Type : std::uint8_t {
 
 enum class Op : std::uint8_t { sum, prod, min, max, land, lor, lxor, band, bor, bxor };
 
-// `into` may be exactly `left` or exactly `right`; no other overlap. Buffers need only the alignment of their
-// element.
+// `into` may be exactly `left` or exactly `right`; no other overlap is allowed. Buffers need only the
+// alignment of their element.
 using Function = void (*)(void* into, const void* left, const void* right, std::size_t count);
 
-// The fastest function for this processor, or nullptr where MPI does not define the operation on the type.
-// Thread-safe; the function found stays valid and contains no further choice.
+// The fastest function for this processor; nullptr if MPI does not define the operation on the type.
+// Thread-safe. The function stays valid and makes no further choice.
 Function find(Type type, Op op) noexcept;
 
 // Bytes of one element, padding included.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Internal: the table of kernels of one instruction set, and the one place that says which operations exist
-// on which types.
+// Internal: the table of kernels of one instruction set. It alone says which operations exist on which
+// types.
 
 #include <array>
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace stretto::kernels {
 inline constexpr std::size_t type_count = static_cast<std::size_t>(Type::bf16) + 1;
 inline constexpr std::size_t op_count = static_cast<std::size_t>(Op::bxor) + 1;
 
-// Element type of the complex kernels. Not std::complex: its operators are library functions that the linker
-// merges across instruction sets, and they follow Annex G.
+// The element type of the complex kernels. Not std::complex: its operators are library functions that the
+// linker merges across instruction sets, and they follow Annex G.
 template <class Part>
 struct Complex {
   Part real;
@@ -48,9 +48,9 @@ struct Table {
   }
 };
 
-// `Kernels` provides `template <Op, class Element> static constexpr Function function()`, nullptr for what it
-// leaves to others. consteval keeps every trace of these templates out of the objects: code that is shared by
-// name between instruction sets could be linked from the wrong one.
+// `Kernels` provides `template <Op, class Element> static constexpr Function function()`, nullptr if it has
+// none. consteval keeps these templates out of the objects: the linker could take code with the same name
+// from the wrong instruction set.
 template <class Kernels>
 class TableBuilder {
  public:
@@ -104,8 +104,8 @@ class TableBuilder {
     ordered<Element>(table, type);
   }
 
-  // Only the order of integers depends on their sign; everything else is done on unsigned ones, which wrap,
-  // and halves the number of kernels.
+  // Only comparisons depend on the sign of integers. Everything else uses unsigned ones, which wrap; that
+  // halves the number of kernels.
   template <class Element>
   static consteval void integer(Table& table, Type type) {
     using Unsigned = std::make_unsigned_t<Element>;

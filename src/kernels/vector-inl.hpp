@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Included by vector.cpp once for each instruction set, so the include guard is one that Highway toggles.
+// vector.cpp includes this once for each instruction set, so the include guard is one that Highway toggles.
 
 #if defined(STRETTO_KERNELS_VECTOR_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef STRETTO_KERNELS_VECTOR_INL
@@ -9,7 +9,7 @@
 #define STRETTO_KERNELS_VECTOR_INL
 #endif
 
-// One-lane vectors (HWY_SCALAR) and emulated ones are no better than the plain loops.
+// One-lane vectors (HWY_SCALAR) and emulated ones are no faster than the plain loops.
 #undef STRETTO_TARGET_HAS_VECTORS
 #define STRETTO_TARGET_HAS_VECTORS (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 
@@ -23,10 +23,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D>
 using Vector = hn::Vec<D>;
 
-// Where the left operand is a NaN, that NaN. Compilers place the operands of an addition or a product in
-// either order, and the order decides which of two NaNs the processor returns. The price: with AVX-512 a
-// fifth of the speed in L1 and nothing from L2 on; with AVX2, whose blend is slow, 40 % in L1 and a fifth
-// beyond.
+// Returns the left operand if it is a NaN. Compilers may swap the operands of an addition or a product, and
+// their order decides which of two NaNs the processor returns. The cost: with AVX-512 a fifth of the speed
+// in L1 and nothing from L2 on; with AVX2, whose blend is slow, 40 % in L1 and a fifth beyond.
 template <class V>
 HWY_INLINE V keep_left_nan(V left, V result) {
   return hn::IfThenElse(hn::Eq(left, left), result, left);
@@ -44,7 +43,8 @@ HWY_INLINE Vector<D> multiply(D d, Vector<D> left, Vector<D> right) {
   if constexpr (hwy::IsFloat<hn::TFromD<D>>()) {
     return keep_left_nan(left, hn::Mul(left, right));
   } else if constexpr (sizeof(hn::TFromD<D>) == 1) {
-    // No instruction set has byte products: multiply 16-bit lanes, whose low half is the even byte's product.
+    // No instruction set has byte products. Multiply 16-bit lanes: the low half is the product of the even
+    // byte.
     const hn::Repartition<std::uint16_t, D> wide;
     const auto a = hn::BitCast(wide, left);
     const auto b = hn::BitCast(wide, right);
@@ -136,13 +136,13 @@ HWY_INLINE Vector<D32> combine_wide(D32 d, Vector<D32> left, Vector<D32> right) 
   return hn::IfThenElse(choose(hn::Eq(a, a)), narrow<Element>(d, result), left);
 }
 
-// Half precision is converted by the processor from AVX2 (with F16C) on.
+// From AVX2 (with F16C) on, the processor converts half precision.
 #undef STRETTO_TARGET_CONVERTS_HALVES
 #define STRETTO_TARGET_CONVERTS_HALVES (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2)
 
 #if STRETTO_TARGET_CONVERTS_HALVES
-// The conversions round to nearest, ties to even, whatever the thread has set, and know subnormals. They make
-// NaNs quiet, as arithmetic does; a NaN on the left stays as it is.
+// The conversions round to nearest, ties to even, whatever rounding mode the thread has set, and handle
+// subnormals. They make NaNs quiet, as arithmetic does; a NaN on the left stays as it is.
 template <Op op, class D>
 HWY_INLINE Vector<D> combine_converted(D d, Vector<D> left, Vector<D> right) {
   const hn::Rebind<float, D> wide;
@@ -161,7 +161,7 @@ HWY_INLINE Vector<D> combine_converted(D d, Vector<D> left, Vector<D> right) {
 }
 #endif
 
-// Even and odd lanes are computed apart, as 32-bit ones: no lane leaves its place.
+// Even and odd lanes are computed separately, as 32-bit lanes: no lane moves.
 template <Op op, class Element, class D>
 HWY_INLINE Vector<D> combine_short(D d, Vector<D> left, Vector<D> right) {
 #if STRETTO_TARGET_CONVERTS_HALVES
@@ -223,8 +223,8 @@ struct LaneOf<BFloat> {
   static constexpr std::size_t count = 1;
 };
 
-// Whole vectors; but of halves that are converted eight, whose floats fill 256 bits: conversions to and from
-// 512 bits bring fewer a cycle (a Zen 4: 16.9 GB/s of sums, against 20.4).
+// Whole vectors. Exception: eight converted halves, whose floats fill 256 bits. 512-bit conversions are
+// slower (a Zen 4: 16.9 GB/s of sums, against 20.4).
 template <class Element, class Lane>
 constexpr auto tag_for() {
   constexpr bool is_converted = STRETTO_TARGET_CONVERTS_HALVES && std::is_same_v<Element, Half>;
@@ -236,7 +236,7 @@ struct Vectors {
   template <Op op, class Element>
   static void reduce(void* into, const void* left, const void* right, std::size_t elements);
 
-  // Fewer lanes than a vector has: through vectors on the stack, so that the arithmetic is the same.
+  // Fewer lanes than a vector: through vectors on the stack, so that the arithmetic is the same.
   template <Op op, class Element, class D, class Lane = hn::TFromD<D>>
   static HWY_NOINLINE void reduce_short(D d, Lane* into, const Lane* left, const Lane* right,
                                         std::size_t lanes) {
@@ -259,16 +259,16 @@ struct Vectors {
   }
 };
 
-// The first and the last vector are computed before anything is stored and stored after everything else;
-// between them the loop stores aligned vectors, overlapping both. So there is no scalar remainder, and `into`
-// may be an operand: no element is read after it was written. Aligned stores gain 20 to 40 % in L1 where the
-// caller's `into` is 16 bytes off, which is what malloc gives for large blocks, and cost nothing elsewhere.
+// The first and the last vector are loaded and computed before anything is stored, and stored last. Between
+// them the loop stores aligned vectors, which overlap both. So there is no scalar remainder, and `into` may
+// be an operand: no element is read after it was written. Aligned stores gain 20 to 40 % in L1 if the
+// caller's `into` is 16 bytes off, as malloc returns large blocks, and cost nothing elsewhere.
 //
 // Beyond L2, memory is the bound. Two more things were tried there, on a Sapphire Rapids, and rejected.
-// Non-temporal stores into a third buffer take 30 % less time for the reduction alone, but a collective sends
-// the result at once: reduction and copy of segments up to 1 MiB took 20 % longer, as the result had left the
-// caches. Prefetching 1 KiB ahead is 3 to 8 % faster in place from memory, gains nothing into a third buffer,
-// and is 30 to 50 % slower in L1.
+// Non-temporal stores into a third buffer take 30 % less time for the reduction alone, but a collective
+// sends the result at once: reduction and copy of segments up to 1 MiB took 20 % longer, as the result had
+// left the caches. Prefetching 1 KiB ahead is 3 to 8 % faster in place from memory, gains nothing into a
+// third buffer, and is 30 to 50 % slower in L1.
 template <Op op, class Element>
 void Vectors::reduce(void* into, const void* left, const void* right, std::size_t elements) {
   using Lane = typename LaneOf<Element>::type;
@@ -289,8 +289,8 @@ void Vectors::reduce(void* into, const void* left, const void* right, std::size_
   const std::size_t beyond = reinterpret_cast<std::uintptr_t>(into) % (step * sizeof(Lane));
   std::size_t i = beyond == 0 ? 0 : (step * sizeof(Lane) - beyond) / sizeof(Element) * LaneOf<Element>::count;
 
-  // Loads before stores: page-aligned buffers make a load wait for a store to the same place in another page,
-  // and one or two vectors at a time, each stored at once, take a tenth longer in L2.
+  // Loads before stores: with page-aligned buffers, a load waits for a store to the same offset in another
+  // page. One or two vectors at a time, each stored at once, take a tenth longer in L2.
   for (; i + 4 * step <= lanes; i += 4 * step) {
     const auto r0 = at(i);
     const auto r1 = at(i + step);

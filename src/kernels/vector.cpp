@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels by Highway. foreach_target.h includes this file once for each instruction set, the rest of it
-// (HWY_ONCE) gathers what came out. Nothing here may call an inline function of the standard library: the
+// The kernels with Highway. foreach_target.h includes this file once for each instruction set; the rest
+// (HWY_ONCE) collects the results. Nothing here may call an inline function of the standard library: the
 // linker keeps one copy of such a function, and that copy might need AVX-512.
 
 #include <cstring>
@@ -15,14 +15,14 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/vector.cpp"
 
-// Ask for no more than the kernels use, so that the conditions below are all that a target needs. No FMA also
-// means that nothing can be contracted for AVX2; AVX-512 and others rely on -ffp-contract=off.
+// Require no more than the kernels use, so that the conditions below suffice. Without FMA, nothing can be
+// contracted for AVX2; AVX-512 and others rely on -ffp-contract=off.
 #define HWY_DISABLE_PCLMUL_AES
 #define HWY_DISABLE_BMI2_FMA
-// Highway's assertions call hwy::Abort of the library that is not linked.
+// Highway's assertions call hwy::Abort of a library that is not linked.
 #define HWY_IS_DEBUG_BUILD 0
 #if defined(__x86_64__) || defined(__i386__)
-// Every processor of the last 15 years has SSE4.2; AVX3_DL adds nothing to plain arithmetic.
+// Every processor of the last 15 years has SSE4.2. AVX3_DL adds nothing to plain arithmetic.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
 #else
 #define HWY_COMPILE_ONLY_STATIC
@@ -41,8 +41,8 @@
 namespace stretto::kernels {
 namespace {
 
-// __builtin_cpu_supports also asks whether the operating system saves the registers. The explicit
-// initialization is for callers that come before constructors have run.
+// __builtin_cpu_supports also checks that the operating system saves the registers. The explicit
+// initialization is for callers that run before constructors.
 #if HWY_TARGETS & HWY_AVX3
 bool has_avx512() noexcept {
   __builtin_cpu_init();
@@ -53,7 +53,8 @@ constexpr Target avx512{"avx512", has_avx512, N_AVX3::table};
 #endif
 
 #if HWY_TARGETS & HWY_AVX2
-// Not __builtin_cpu_supports("f16c"), which older compilers do not know; avx2 has asked the operating system.
+// Not __builtin_cpu_supports("f16c"), which older compilers do not know. The check for avx2 covers the
+// operating system.
 bool has_f16c() noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

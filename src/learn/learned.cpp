@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a table says without what was learned.
+/// The rows of the table for a call, before the learned ones are added.
 std::vector<Table::Row> rows_without(const Table::Shape* shape, const CallShape& call) {
   if (shape == nullptr) return {};
   const std::span<const Table::Row> rows = shape->rows_of(call.collective, call.face);
@@ -28,7 +28,7 @@ bool says_the_same(const Table::Row& one, const Table::Row& other) {
   return one.spec == other.spec && one.library == other.library && one.gain == other.gain;
 }
 
-/// What stood there goes; what reaches beyond keeps the rest.
+/// Replaces the rows inside the learned class. Rows that extend beyond it keep the rest.
 void put(std::vector<Table::Row>& rows, const Learned& learned) {
   const std::size_t from = learned.shape.bytes;
   const std::size_t to = from + std::max<std::size_t>(from, 1) - 1;
@@ -49,7 +49,7 @@ void put(std::vector<Table::Row>& rows, const Learned& learned) {
   rows.insert(rows.end(), after.begin(), after.end());
 }
 
-/// Rows that say the same and touch are one.
+/// Joins adjacent rows with the same spec.
 void unite(std::vector<Table::Row>& rows) {
   std::vector<Table::Row> united;
   for (Table::Row& row : rows) {
@@ -85,8 +85,8 @@ bool is_of(const Table::Shape& shape, const CallShape& call) {
   return shape.nodes == call.nodes && shape.ppn == call.max_ppn && shape.min_ppn == call.min_ppn;
 }
 
-/// The file's shape for a call. If there is none, it is made of the one that spoke until now, whose lists
-/// would otherwise be heard no more.
+/// The file's shape for a call. If there is none, it is a copy of the shape that applied until now:
+/// otherwise its lists would no longer apply.
 Json& shape_in(Json& file, const Table& table, const CallShape& call) {
   Json& shapes = file["shapes"];
   const auto found =
@@ -118,7 +118,7 @@ std::string merge_learned(std::string_view text, std::string_view mpi, std::span
   }
   Json file = Json::parse(now);
 
-  // By shape and call, then by class.
+  // Ordered by shape and call, then by class.
   std::map<std::tuple<int, int, int, Collective>, std::map<std::size_t, const Learned*>> best;
   for (const Learned& one : learned) {
     const CallShape& call = one.shape;
@@ -126,7 +126,7 @@ std::string merge_learned(std::string_view text, std::string_view mpi, std::span
         best[{call.nodes, call.max_ppn, call.min_ppn, call.collective}][std::bit_floor(call.bytes)];
     if (place == nullptr || place->seconds < one.seconds) place = &one;
   }
-  // The shapes that are added stand behind those of the table.
+  // New shapes come after those of the table.
   Table merged = table;
   for (const auto& [key, classes] : best) {
     const CallShape& call = classes.begin()->second->shape;

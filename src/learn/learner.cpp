@@ -9,25 +9,27 @@ namespace {
 
 /// Calls before the first agreement: the first ones open connections.
 constexpr std::uint64_t warm_up = 32;
-/// By so many calls or more is known what one takes of late.
-constexpr std::uint64_t calls_of_late = 16;
-/// A pair that has not got its calls after so many, since they are of other sizes, is given up.
-constexpr std::uint64_t patience = 64;
-/// A candidate that is slower by less is not worth a row, and one that is faster by less is no better.
+/// The time of a recent call is measured over at least this many calls.
+constexpr std::uint64_t recent_calls = 16;
+/// A pair that is incomplete after this many calls, because they have other sizes, is given up.
+constexpr std::uint64_t most_calls_for_pair = 64;
+/// A candidate must be faster by this share to be adopted. One that is slower by less is not worth a row.
 constexpr double margin = 0.02;
-/// The first trial of a candidate pays for schedules and connections. It tells only what is hopeless.
+/// The first trial of a candidate includes the cost of new schedules and connections. It only shows which
+/// candidates are hopeless.
 constexpr double hopeless_at_first = 8;
 constexpr double hopeless = 2;
 constexpr double slower_each_time = 1.1;
 constexpr std::size_t enough_to_be_slower = 3;
 constexpr int enough_to_be_known = 3;
 constexpr std::size_t most_ratios = 64;
-/// Of one side of the interval. There are many looks at it, and to adopt what is slower costs with each call.
+/// The error probability on one side of the interval. It is checked many times, and a slower spec would cost
+/// time in each call.
 constexpr double error_of_adopting = 0.001;
 constexpr double error_of_dropping = 0.01;
 
-/// By how many order statistics from either end the interval of the median of n samples is: the largest k
-/// with P(Binomial(n, 1/2) < k) not above `error`, on one side; 0: there is none.
+/// The interval of the median of n samples begins and ends this many order statistics from either end: the
+/// largest k with P(Binomial(n, 1/2) < k) not above `error`, on one side; 0 if there is none.
 std::size_t interval_order(std::size_t n, double error) {
   double term = std::pow(0.5, static_cast<double>(n));
   double below = 0;
@@ -63,21 +65,21 @@ bool Learner::wants_agreement() const {
 }
 
 Learner::Figures Learner::figures(double now) const {
-  // What an agreement takes is seen by the rank that came last to it; others have waited for that one, and
-  // would have done so in the call that followed. So its minimum is meant.
+  // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
+  // would have waited in the next call as well. So the minimum counts.
   return {sum_, pair_[0], pair_[1], pair_[2], -own_agreement_, now - began_};
 }
 
 void Learner::agree(const Figures& maxima, double seconds) {
   const auto& [sum, before, trial, after, minus_agreement, elapsed] = maxima;
   agreed_ += sum;
-  of_late_ += sum;
-  if (calls_ >= call_known_at_ + calls_of_late) {
-    call_ = of_late_ / static_cast<double>(calls_ - call_known_at_);
-    call_known_at_ = calls_;
-    of_late_ = 0;
+  recent_seconds_ += sum;
+  if (calls_ >= recent_since_ + recent_calls) {
+    call_ = recent_seconds_ / static_cast<double>(calls_ - recent_since_);
+    recent_since_ = calls_;
+    recent_seconds_ = 0;
   }
-  // The one that is just over is counted with the next.
+  // The call that has just ended is counted with the next ones.
   const double agreement = std::max(-minus_agreement, 0.0);
   lost_ += agreement;
   agreements_lost_ += agreement;
@@ -115,10 +117,10 @@ Learner::Verdict Learner::judge(double reference, double trial) {
   ratios.push_back(ratio);
   std::ranges::sort(ratios);
   const bool native = is_native(waiting_.front());
-  // How much slower the library is tells what is gained.
+  // The time of the library tells the gain.
   if (ratios.size() == 1 && ratio > hopeless && !native) return Verdict::no_better;
   if (ratios.size() >= enough_to_be_slower && ratios.front() > slower_each_time) return Verdict::no_better;
-  // The library itself need not be faster by more than noise: what is chosen is never to be slower.
+  // The library itself need not be faster by more than noise: Stretto's choice must never be slower.
   const double enough = native ? 1 : 1 - margin;
   const std::size_t high = interval_order(ratios.size(), error_of_adopting);
   if (high > 0 && ratios[ratios.size() - high] < enough) return Verdict::better;
@@ -127,8 +129,9 @@ Learner::Verdict Learner::judge(double reference, double trial) {
   return ratios.size() >= most_ratios ? Verdict::no_better : Verdict::open;
 }
 
-/// The old incumbent is tried against the new one next, by fresh figures: those that led to the adoption were
-/// the luckiest of many. What comes back by that was adopted by mistake, and is not tried again.
+/// Makes the candidate the incumbent. The old incumbent is tried against it next, with fresh figures: those
+/// that led to the adoption were the luckiest of many. If the old one wins, the adoption was a mistake, and
+/// the candidate is not tried again.
 void Learner::adopt(std::size_t arm) {
   const std::size_t old = incumbent_;
   const bool comes_back = arms_[arm].was_incumbent;
@@ -144,7 +147,7 @@ void Learner::adopt(std::size_t arm) {
   };
   try_again(arms_[old], std::max(1 / median(arms_[arm].ratios) - 1, 0.0) * call_);
   waiting_.push_front(old);
-  // How much is gained is told against the library.
+  // The gain is relative to the library.
   for (std::size_t other = 0; other < arms_.size(); ++other) {
     if (!is_native(other) || std::ranges::find(waiting_, other) != waiting_.end() || other == arm) continue;
     try_again(arms_[other], arms_[other].lost / std::max(arms_[other].trials, 1));
@@ -159,7 +162,7 @@ void Learner::drop() {
   waiting_.pop_front();
 }
 
-/// Says when there may be a trial, or when to find out whether there may.
+/// Sets when the next trial is allowed, or when to find out.
 void Learner::plan() {
   pair_at_ = 0;
   next_agreement_ = 0;
@@ -168,12 +171,12 @@ void Learner::plan() {
     return;
   }
   const Arm& arm = arms_[waiting_.front()];
-  // The first trial says too much, for what it pays, and another may have been lucky.
+  // The first trial is too slow, since it includes set-up, and another one may have been lucky.
   const double loss = arm.trials < enough_to_be_known ? arm.risk * call_ : 2 * arm.lost / arm.trials;
   const double needed = (lost_ + loss + 2 * agreement_) / share;
   const double calls = call_ > 0 ? std::ceil((needed - agreed_) / call_) : 0;
-  // What the calls until then will take is taken for known, but for no more than there were: to agree on it
-  // might take more than the trial.
+  // The expected time of the calls until then counts as known, but for at most as many calls as there were:
+  // an agreement on it might take longer than the trial.
   const auto known = static_cast<double>(calls_);
   if (calls > known) {
     next_agreement_ = 2 * calls_;
@@ -186,8 +189,8 @@ const Spec* Learner::begin(std::size_t bytes) {
   ++calls_;
   current_ = Role::none;
   if (pair_at_ != 0 && calls_ >= pair_at_) {
-    if (last_ == Role::none || calls_ > pair_began_ + patience) {
-      // A trial without a call after it is compared with the one before.
+    if (last_ == Role::none || calls_ > pair_began_ + most_calls_for_pair) {
+      // A trial without a call after it is compared with the one before it.
       if (last_ == Role::trial) {
         last_ = Role::after;
       } else {

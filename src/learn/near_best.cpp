@@ -11,14 +11,15 @@
 namespace stretto {
 namespace {
 
-// A segment four times as large, or four times as many messages, cannot take more than four times as long.
+// With segments four times as large, or four times as many messages, a call cannot take more than four times
+// as long.
 constexpr double risk_of_segments = 2;
-// Nothing is lost against the library; against a standing choice that is three times as fast, 2.
+// If the standing choice is three times as fast as the library, a trial of the library loses 2.
 constexpr double risk_of_native = 2;
 constexpr double risk_of_others = 5;
 
 constexpr std::size_t least_segment = 4 * kibibyte;
-/// For an algorithm that sends blocks: each of its messages is so long.
+/// The bytes of each message of an algorithm that sends blocks.
 constexpr std::size_t message_bytes = rule_constants.message;
 
 /// The registry's short list for a message of so many bytes. Node-aware recipes come first: on shared nodes
@@ -71,7 +72,7 @@ void add_of_table(List& list, const CallShape& shape, const Table& table, const 
     if (after != rows.end()) list.add(after->spec, risk_of_others);
   }
   for (const Table::Shape& other : table.shapes) {
-    // Lanes are another matter.
+    // With lanes, other specs are best.
     if (&other == own || (other.min_ppn > 1) != (shape.min_ppn > 1)) continue;
     const Table::Row* row = other.find(shape.collective, shape.face, shape.bytes);
     if (row != nullptr) list.add(row->spec, risk_of_others);

@@ -9,10 +9,10 @@
 
 namespace stretto {
 
-/// What may be better than the standing choice for a blocking call of this shape, the least risky first:
-/// the library itself, other segments, what the table says of other sizes and shapes, and what is known to be
-/// good at all. Whether they fit is not looked at. `table` may be nullptr, and so may `own`, its shape for
-/// the communicator.
+/// The specs that may be faster than the standing choice for a blocking call of this shape, the least risky
+/// first: the library itself, other segments, the table's rows for other sizes and shapes, and the
+/// registry's short list. Whether they fit is not checked. `table` may be nullptr, and so may `own`, its
+/// shape for the communicator.
 std::vector<Candidate> near_best(const Spec& standing, const CallShape& shape, const Table* table,
                                  const Table::Shape* own);
 

@@ -27,7 +27,7 @@ double ranks_of(const FormulaCall& call) {
   return static_cast<double>(call.nodes) * call.ppn;
 }
 
-/// The part of the message that is not one rank's own.
+/// The share of the message that belongs to other ranks.
 double other_blocks(double ranks) {
   return (ranks - 1) / ranks;
 }
@@ -105,7 +105,7 @@ Cost smp(const FormulaCall& call) {
 
 Cost nap(const FormulaCall& call) {
   if (call.ppn < 2) return recursive_doubling(call);
-  // Steps between nodes: as many as it takes until groups of ppn, ppn^2, ... nodes are all of them.
+  // The number of steps between nodes after which groups of ppn, ppn^2, ... nodes hold all nodes.
   double steps = 0;
   for (double group = 1; group < call.nodes; group *= call.ppn) ++steps;
   const double within = ceil_log2(call.ppn) * (steps + 1);

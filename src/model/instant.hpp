@@ -6,18 +6,18 @@
 
 namespace stretto {
 
-/// What time goes into.
+/// The kinds of costs.
 enum class Part : std::size_t {
   latency,    // of messages
   wire,       // bytes that move
   reduction,  // arithmetic
-  overhead,   // what a message or a round costs, whatever its length
-  waiting,    // for what ranks share: links, memory and the fabric, while they serve others
+  overhead,   // of a message or a round, whatever its length
+  waiting,    // for shared links, memory and the fabric, while they serve others
 };
 inline constexpr std::size_t part_count = 5;
 
-/// A point in time, and what the time before it went into along the chain of causes that led to it (the
-/// critical path). The parts add up to the time.
+/// A point in time, and the costs on the chain of causes that led to it (the critical path). The costs add
+/// up to the time.
 class Instant {
  public:
   [[nodiscard]] double at() const { return at_; }
@@ -30,7 +30,7 @@ class Instant {
     return later;
   }
 
-  /// The same causes, counted as if they had taken less time: `at` from 0 to at().
+  /// The same causes, scaled to a shorter time: `at` from 0 to at().
   [[nodiscard]] Instant shortened_to(double at) const {
     Instant earlier = *this;
     const double factor = at_ > 0 ? at / at_ : 0;
@@ -44,7 +44,7 @@ class Instant {
   std::array<double, part_count> parts_{};
 };
 
-/// What has two causes happens at the later one.
+/// An event with two causes happens at the later one.
 inline const Instant& later(const Instant& one, const Instant& other) {
   return other.at() > one.at() ? other : one;
 }

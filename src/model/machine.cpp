@@ -6,7 +6,8 @@
 namespace stretto {
 namespace {
 
-/// The last of a list, ascending by `from` with the first from 0, that holds for so many bytes.
+/// The last entry that begins at this many bytes or below. The list ascends by `from`, and its first entry
+/// is from 0.
 template <typename Row>
 const Row& row_for(const std::vector<Row>& rows, std::size_t bytes) {
   const auto beyond = std::upper_bound(rows.begin() + 1, rows.end(), bytes,

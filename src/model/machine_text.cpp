@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_rows = 64;
 constexpr std::size_t most_letters = 1000;
-// Far beyond any network, and far from where a sum of them would be no number.
+// Far beyond any network, and small enough for sums not to overflow.
 constexpr double most_seconds = 1000;
 constexpr double least_bandwidth = 1;
 constexpr double most_bandwidth = 1e15;
@@ -22,7 +22,7 @@ double bandwidth_of(const JsonValue& value) {
   return value.number(least_bandwidth, most_bandwidth);
 }
 
-/// Rows ascend by "from", the first is from 0.
+/// Reads rows that ascend by "from"; the first is from 0.
 template <typename Row, typename Read>
 std::vector<Row> read_rows(const JsonValue& list, const Read& read) {
   std::vector<Row> rows;
@@ -65,7 +65,8 @@ Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst) {
   return limit;
 }
 
-/// What is missing is as the next higher level; the network's, as the next lower one (one node was measured).
+/// A missing level is like the next higher one; a missing network, like the next lower one (one node was
+/// measured).
 void fill_levels(const JsonValue& place, Machine& machine) {
   auto& levels = machine.levels;
   const auto any = std::find_if(levels.begin(), levels.end(), [](const auto& rows) { return !rows.empty(); });

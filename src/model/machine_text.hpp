@@ -7,8 +7,8 @@
 
 namespace stretto {
 
-/// A machine as its file has it (docs/formats.md). Throws FormatError with one line that names what is wrong
-/// and where.
+/// Reads the text of a machine file (docs/formats.md). Throws FormatError with one line that names what is
+/// wrong and where.
 Machine parse_machine(std::string_view text);
 
 }  // namespace stretto

@@ -21,7 +21,7 @@ struct End {
   }
 };
 
-/// Scratch blocks of a slice are as large as a run of blocks (Schedule::add_scratch).
+/// The scratch blocks of a slice are as large as a run of blocks (Schedule::add_scratch).
 Plan::Run run_of(const Schedule& schedule, const Slice& slice) {
   if (slice.buffer != Buffer::scratch) return {slice.first, slice.count};
   return {schedule.scratch_shape()[static_cast<std::size_t>(slice.first)], slice.count};

@@ -12,11 +12,11 @@
 
 namespace stretto {
 
-/// The schedules of all ranks as a walker needs them: in few bytes, and each message known at both of its
-/// ends. Independent of message size, machine and segments.
+/// The schedules of all ranks in the form that the walker needs: compact, and with both ends of each message
+/// linked. Independent of message size, machine and segments.
 class Plan {
  public:
-  /// What an action moves: blocks, by the blocks that they are as large as.
+  /// The blocks that an action moves, as the blocks whose size they have.
   struct Run {
     int first = 0;
     int count = 0;
@@ -26,15 +26,15 @@ class Plan {
     int rank = 0;
     int peer = -1;
     Run run;
-    /// Of a send: which step of the peer receives it. Of a receive: which one of the peer sends it.
+    /// The step of the peer that receives this send, or that sends to this receive.
     std::uint32_t partner = 0;
-    /// Messages of two ranks, in either direction, have one number; so have those between two nodes.
+    /// The number of the pair of ranks, or of nodes: the same for messages in both directions.
     std::uint32_t pair = 0;
     std::uint32_t node_pair = 0;
   };
 
   Plan(const Recipe& recipe, const Topology& topology, int root);
-  /// `schedule(rank)` for each rank, once.
+  /// `schedule(rank)` is called once for each rank.
   Plan(const Topology& topology, const std::function<Schedule(int)>& schedule);
 
   [[nodiscard]] const Topology& topology() const { return *topology_; }
@@ -45,20 +45,20 @@ class Plan {
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   [[nodiscard]] const Step& step(std::size_t index) const { return steps_[index]; }
 
-  /// Rounds are numbered over all ranks; those of a rank are in a row.
+  /// Rounds are numbered over all ranks. Those of a rank are consecutive.
   [[nodiscard]] std::uint32_t first_round(int rank) const {
     return first_round_[static_cast<std::size_t>(rank)];
   }
   [[nodiscard]] std::uint32_t end_round(int rank) const {
     return first_round_[static_cast<std::size_t>(rank) + 1];
   }
-  /// The steps of a round are in a row: from here to where the next round begins.
+  /// The steps of a round are consecutive: from here to where the next round begins.
   [[nodiscard]] std::uint32_t first_step(std::uint32_t round) const { return first_step_[round]; }
 
  private:
   void add(const Schedule& schedule);
   void match_messages();
-  /// Gives the messages of each pair of labels one number; returns how many numbers.
+  /// Numbers the pairs of labels of messages; returns how many there are.
   std::size_t number_pairs(const std::function<int(int)>& label, std::uint32_t Step::*number);
 
   const Topology* topology_;

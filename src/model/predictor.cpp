@@ -10,10 +10,11 @@
 namespace stretto {
 namespace {
 
-/// So many windows of segments are walked, and twice as many, to see how long one more segment takes.
+/// The walk takes this many windows of segments, and then twice as many, to see how long one more segment
+/// takes.
 constexpr std::size_t walked_windows = 3;
 
-/// Nodes that are alike, with consecutive ranks.
+/// Equal nodes with consecutive ranks.
 Topology uniform(int nodes, int ppn) {
   std::vector<int> labels;
   for (int node = 0; node < nodes; ++node) {
@@ -22,7 +23,7 @@ Topology uniform(int nodes, int ppn) {
   return Topology::from_labels(labels);
 }
 
-/// What lies on the straight line through two points.
+/// The value at `x` on the straight line through two points.
 Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, double x) {
   const double factor = (x - x1) / (x2 - x1);
   Instant result;
@@ -36,7 +37,7 @@ Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, dou
 
 Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t most_steps)
     : recipe_(std::move(recipe)), topology_(std::move(topology)), root_(root), most_steps_(most_steps) {
-  // The root, or rank 0, which all algorithms make a leader, does as much as any.
+  // The root, or rank 0, which is a leader in all algorithms, does as much as any rank.
   const Schedule busiest = build(recipe_, topology_, root_, root_);
   steps_ = busiest.actions().size() * static_cast<std::size_t>(topology_.ranks());
   blocks_ = busiest.blocks();
@@ -89,7 +90,7 @@ Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machin
     }
     return smaller.walk_segments(shorter, machine, options).end;
   };
-  // Steps grow with the square of the nodes where each rank has a round for each of them.
+  // Steps grow with the square of the nodes if each rank has a round for each of them.
   int fewer = nodes;
   const std::size_t walked = 2 * walked_windows * call.pipelining.in_flight();
   const auto steps_on = [&](int some) {

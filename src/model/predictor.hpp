@@ -10,24 +10,26 @@ namespace stretto {
 
 struct Prediction {
   Instant end;  // of the last rank
-  /// Walked on a smaller cluster, or with fewer segments, and drawn out in a straight line.
+  /// Whether it was walked on a smaller cluster, or with fewer segments, and extrapolated in a straight
+  /// line.
   bool extrapolated = false;
 };
 
 /// Predicts calls by one recipe on one topology, of any size and on any machine.
 ///
-/// Where walking every message would take too long, it uses that time is linear: in segments, once the window
-/// is full, since each follows the one before at the same distance; and in nodes for what takes a round or a
-/// message for each rank, as long as its blocks keep their length. What takes few rounds needs neither
-/// (32,768 ranks in recursive doubling exchange half a million messages).
+/// If it would take too long to walk every message, the predictor extrapolates, since time is linear in two
+/// numbers. In segments: once the window is full, each follows the previous one at the same distance. In
+/// nodes: for a recipe with a round or a message for each rank, as long as its blocks keep their length.
+/// Recipes with few rounds need neither (32,768 ranks in recursive doubling exchange half a million
+/// messages).
 class Predictor {
  public:
-  /// Steps (actions of a rank, of a segment) that are walked at most.
+  /// The most steps (actions of a rank, for a segment) that are walked.
   static constexpr std::size_t usual_most_steps = 3'000'000;
 
   Predictor(Recipe recipe, Topology topology, int root = 0, std::size_t most_steps = usual_most_steps);
 
-  /// Throws std::invalid_argument where the cluster is too large and its nodes are not alike.
+  /// Throws std::invalid_argument if the cluster is too large and its nodes are not alike.
   [[nodiscard]] Prediction predict(const WalkedCall& call, const Machine& machine,
                                    const WalkOptions& options = {});
 
@@ -41,7 +43,7 @@ class Predictor {
   Topology topology_;
   int root_;
   std::size_t most_steps_;
-  std::size_t steps_ = 0;  // of all ranks, about
+  std::size_t steps_ = 0;  // of all ranks, approximately
   int blocks_ = 1;
   std::optional<Plan> plan_;
 };

@@ -12,7 +12,7 @@
 namespace stretto {
 namespace {
 
-/// Elements of blocks, segment by segment (as engine/schedule_execution.cpp cuts them).
+/// The elements of blocks, for each segment (as engine/schedule_execution.cpp divides them).
 class Cut {
  public:
   Cut(const Plan& plan, const WalkedCall& call)
@@ -40,13 +40,13 @@ class Cut {
   std::size_t segments_;
 };
 
-/// What a rank's messages go through first and last.
+/// The first and the last server of a rank's messages.
 struct Ports {
   Server out;
   Server in;
 };
 
-/// A message that is under way.
+/// A message in flight.
 struct Message {
   std::uint32_t send = 0;  // its step
   std::uint32_t segment = 0;
@@ -59,7 +59,7 @@ enum class Stage : std::uint8_t { leaves, goes_out, arrives, is_there, is_sent }
 
 struct Event {
   double at = 0;
-  std::uint64_t number = 0;  // of two at the same time, the lower one comes first
+  std::uint64_t number = 0;  // of two events at the same time, the lower number comes first
   std::uint32_t message = 0;
   Stage stage = Stage::leaves;
 
@@ -107,14 +107,14 @@ class Walker {
   }
 
  private:
-  /// A place for one segment at a time.
+  /// A slot for one segment at a time.
   struct Flight {
     std::uint32_t segment = 0;
     std::uint32_t round = 0;
     std::uint32_t outstanding = 0;
   };
-  // What is known where the two ends of a message meet: nothing, that the receive is posted, or which message
-  // is waiting for it. What waits for a synchronous send is the receive, as a message without a sender yet.
+  // The state of the meeting of a send and a receive: empty, the receive is posted, or the message that
+  // waits for it. If a receive waits for a synchronous send, it is a message without a sender yet.
   static constexpr std::uint32_t nobody = UINT32_MAX;
   static constexpr std::uint32_t posted = UINT32_MAX - 1;
 
@@ -140,8 +140,8 @@ class Walker {
   void schedule(double at, std::uint32_t message, Stage stage) {
     events_.push({at, next_number_++, message, stage});
   }
-  /// Of messages that may leave at once, the one whose send was posted first: by when the receives were
-  /// posted, all ranks would turn to the last one together.
+  /// Of messages that may leave at the same time, the one whose send was posted first leaves first. In the
+  /// order of the receives, all ranks would serve the same rank last.
   void leave_at(std::uint32_t message, const Instant& now) {
     messages_[message].passage = {now, now};
     events_.push({now.at(), messages_[message].number, message, Stage::leaves});
@@ -157,7 +157,7 @@ class Walker {
     return index;
   }
 
-  // A rank's own doing. Its core does one thing after another.
+  // Actions of a rank. Its core does one thing after another.
 
   void begin_segment(int rank, std::size_t flight) {
     Flight& its = flights_[static_cast<std::size_t>(rank) * in_flight_ + flight];
@@ -165,7 +165,7 @@ class Walker {
     go_on(rank, its);
   }
 
-  /// Takes a flight as far as it gets without waiting.
+  /// Moves a message on until it must wait.
   void go_on(int rank, Flight& flight) {
     while (true) {
       if (flight.round == plan_.end_round(rank)) {
@@ -197,7 +197,7 @@ class Walker {
       const Plan::Step& step = plan_.step(index);
       if (step.kind == Kind::send) post_send(index, flight);
       if (step.kind == Kind::reduce || step.kind == Kind::copy) {
-        // A copy reads and writes less than a reduction; how much faster it is nobody measured.
+        // A copy reads and writes less than a reduction; nobody has measured how much faster it is.
         core(rank) = core(rank).after(bytes_of(step, flight.segment) * reduction_, Part::reduction);
       }
     }
@@ -215,7 +215,7 @@ class Walker {
     std::uint32_t& here = meeting(index, flight.segment);
     const Instant& now = core(step.rank);
     if (here != nobody) {
-      // Either it has come already, or its sender waits for this.
+      // Either the message has arrived, or its sender waits for this receive.
       Message& message = messages_[here];
       if (is_synchronous(step, bytes)) {
         leave_at(here, later(message.passage.begin, now));
@@ -261,7 +261,7 @@ class Walker {
     go_on(rank, flight);
   }
 
-  // A message's way.
+  // The way of a message.
 
   void take(const Event& event) {
     const Message message = messages_[event.message];
@@ -283,9 +283,9 @@ class Walker {
 
   [[nodiscard]] bool is_limited() const { return options_.model == CostModel::max_rate; }
 
-  /// Through a port, a node's link, or what two ranks or nodes have between them. As far as both directions
-  /// do not go at once, the other one has to wait: from now on, not from when this message gets through,
-  /// since until then the other direction may go on.
+  /// Passes a port, a node's link, or the shared link of two ranks or nodes. If the two directions are not
+  /// fully duplex, the other direction waits: from now on, not from the end of this message, since until
+  /// then it may continue.
   Passage through(Ports& port, bool out, const Passage& passage, double bytes, const Limit& limit,
                   double both, int rank) {
     if (options_.overlap == Overlap::none) both = 0;
@@ -300,10 +300,10 @@ class Walker {
     return (by_network ? network_ports_ : node_ports_)[static_cast<std::size_t>(rank)];
   }
 
-  /// What two ranks have between them, and two nodes, whose ranks share it.
+  /// The link between two ranks, and that between two nodes, which their ranks share.
   Passage exchange(const Plan::Step& send, const Message& message, const Protocol& cost, bool by_network,
                    const Passage& passage) {
-    // One owner: what is in the way is the exchange itself, whoever's message it is.
+    // A single owner: both messages belong to the same exchange.
     const auto pair = static_cast<int>(send.pair);
     const Passage result = through(pairs_[send.pair], send.rank < send.peer, passage, message.bytes,
                                    speed_of(cost.bandwidth), cost.exchange, pair);
@@ -320,7 +320,7 @@ class Walker {
     const Protocol& cost = protocol(send, message.bytes);
     message.passage = through(ports(send.rank, level(send) == Level::network), true, message.passage,
                               message.bytes, speed_of(cost.bandwidth), cost.duplex, send.rank);
-    // What still waits for its port is in nobody's way: others of its node go first.
+    // A message that still waits for its port blocks nobody: others of its node go first.
     if (message.passage.begin.at() > now_.at()) {
       schedule(message.passage.begin.at(), index, Stage::goes_out);
     } else {
@@ -395,7 +395,7 @@ class Walker {
   std::vector<Ports> node_pairs_;  // of nodes
   Server fabric_;
 
-  Instant now_;  // of the message that is looked at
+  Instant now_;  // of the current message
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> meetings_;  // of each receive, segment by segment
   std::vector<Message> messages_;

@@ -13,14 +13,14 @@
 
 namespace stretto {
 
-/// What a message is taken to cost (node-aware paper, section IV).
+/// The model of the cost of a message (node-aware paper, section IV).
 enum class CostModel : std::uint8_t {
-  postal,      // every pair of ranks is as far apart as two nodes (equation 1)
+  postal,      // every pair of ranks is as distant as two nodes (equation 1)
   node_aware,  // by the level of the pair (equation 2)
-  max_rate,    // and links, memory and the fabric are shared (equation 3)
+  max_rate,    // also, links, memory and the fabric are shared (equation 3)
 };
 
-/// Whether a rank sends and receives at once (the CNN-training paper's Fig. 3: OVLP and NOVL).
+/// Whether a rank sends and receives at the same time (Fig. 3 of the CNN-training paper: OVLP and NOVL).
 enum class Overlap : std::uint8_t { as_measured, full, none };
 
 struct WalkOptions {
@@ -30,7 +30,7 @@ struct WalkOptions {
   bool engine = true;      // the engine's overhead is counted
 };
 
-/// What is carried out.
+/// The call to predict.
 struct WalkedCall {
   Collective collective = Collective::allreduce;
   std::size_t bytes = 0;  // of the whole message
@@ -45,13 +45,14 @@ struct Walk {
   std::vector<Instant> ends;  // [rank] when it has its result
   std::int64_t messages = 0;
 
-  /// The last rank's.
+  /// The time of the last rank.
   [[nodiscard]] const Instant& end() const;
 };
 
-/// Predicts the time of each rank, all of which begin at 0, by walking through the schedules as the engine
-/// does: segments in flight, receives posted first, one core a rank, which posts, finishes and reduces one
-/// after the other. Messages are cut through from the sender's port over the links to the receiver's port.
+/// Predicts the time of each rank, all of which begin at 0. It walks through the schedules as the engine
+/// does: segments in flight, receives posted first, one core for each rank, which posts, finishes and
+/// reduces one after the other. Messages go cut-through from the sender's port over the links to the
+/// receiver's port.
 Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options = {});
 
 }  // namespace stretto

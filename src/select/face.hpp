@@ -11,7 +11,7 @@
 
 namespace stretto {
 
-/// The three faces of a collective.
+/// The three ways in which a program calls a collective.
 enum class Face : std::uint8_t { blocking, non_blocking, persistent };
 
 inline constexpr std::array faces{Face::blocking, Face::non_blocking, Face::persistent};
@@ -21,10 +21,10 @@ struct NamedCall {
   Face face;
 };
 
-/// As in the C interface: `allreduce`, `iallreduce`, `allreduce_init`.
+/// The name in the C interface: `allreduce`, `iallreduce`, `allreduce_init`.
 std::string name_of(Collective collective, Face face);
 
-/// Empty if there is none of that name.
+/// Empty if there is no call of that name.
 std::optional<NamedCall> find_call(std::string_view name);
 
 }  // namespace stretto

@@ -11,7 +11,7 @@ namespace {
 struct Family {
   std::string_view name;
   std::string_view label;
-  /// What stands before the version, in MPI_Get_library_version and in our own spelling.
+  /// The text before the version, in MPI_Get_library_version and in our own spelling.
   std::array<std::string_view, 2> starts;
 };
 
@@ -27,7 +27,7 @@ bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }
 
-/// Such as 4.1.4 or 5.0.0rc2; empty if the text does not begin with one.
+/// A version such as 4.1.4 or 5.0.0rc2; empty if the text does not begin with one.
 std::string_view version_at(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   if (text.empty() || !is_digit(text.front())) return {};

@@ -7,7 +7,7 @@
 
 namespace stretto {
 
-/// An MPI library that tables are made for.
+/// An MPI library for which there may be a table.
 struct LibraryName {
   std::string_view family;  // openmpi, mpich or intelmpi
   std::string name;         // Open MPI 4.1.4
@@ -15,7 +15,7 @@ struct LibraryName {
   friend bool operator==(const LibraryName&, const LibraryName&) = default;
 };
 
-/// Of what MPI_Get_library_version says, or of a name as above; empty for any other library.
+/// The library of a text from MPI_Get_library_version, or of a name as above; empty for any other library.
 std::optional<LibraryName> parse_library_name(std::string_view text);
 
 }  // namespace stretto

@@ -10,12 +10,13 @@
 namespace stretto {
 namespace {
 
-/// What calls that do not block send at a time: as long as every library sends eagerly (Open MPI over TCP
-/// 64 KiB with its header). Links are as full with shorter messages, but each takes time of a processor that
-/// computes meanwhile (docs/notebook.md); the models know nothing of that, so it is none of the figures.
+/// The bytes of a message in calls that are not blocking. Every library sends this length eagerly (Open MPI
+/// over TCP up to 64 KiB with its header). Shorter messages fill links equally well, but each takes
+/// processor time from the computation (docs/notebook.md). The models do not know that, so this is not one
+/// of the derived figures.
 constexpr std::size_t background_message = 56 * kibibyte;
 
-/// Reads a text, so not to be done for each call.
+/// Parses a text, so do not call it for each call.
 Recipe recipe_of(Collective collective, std::string_view text) {
   return parse_spec(collective, text).recipe;
 }
@@ -33,12 +34,13 @@ bool is_power_of_two(int ranks) {
   return std::has_single_bit(static_cast<unsigned>(ranks));
 }
 
-/// As many blocks as there are ranks. What takes a round for each block must have long ones.
+/// The bytes of a message that has a block for each rank. An algorithm with a round for each block needs
+/// long blocks.
 std::size_t bytes_of_blocks(const CallShape& shape, std::size_t block_bytes) {
   return block_bytes * static_cast<std::size_t>(shape.ranks);
 }
 
-/// Each block a message.
+/// The segment size at which each block is a message.
 std::size_t segment_of_blocks(const CallShape& shape, const RuleConstants& rule) {
   return bytes_of_blocks(shape, rule.message);
 }
@@ -46,15 +48,15 @@ std::size_t segment_of_blocks(const CallShape& shape, const RuleConstants& rule)
 Spec choose_blocking_allreduce(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
   static const Recipe lanes = recipe_of(Collective::allreduce, "multilane");
-  // Inside a node the library's shared memory is at its best, until the message leaves the caches: from there
-  // on a pair of ranks is faster when each reduces one half and segments stay in the cache.
+  // Inside a node the library's shared memory is fastest as long as the message fits into the caches. For
+  // longer messages, a pair of ranks is faster if each reduces one half and segments stay in the cache.
   if (shape.ranks == 2 && shape.nodes == 1 && shape.bytes >= 16 * mebibyte) {
     return pipelined(ring, 256 * kibibyte);
   }
-  // Between nodes a ring pays once each of its 2(p-1) rounds is worth more than its latency, and once there
-  // are segments to fill the gaps of each other: sooner when p is no power of two, where the libraries'
-  // algorithms send the whole message once or twice more. With lanes a node's link carries what N nodes need,
-  // not what p ranks do.
+  // Between nodes a ring pays if each of its 2(p-1) rounds transfers for longer than its latency, and if
+  // there are segments to fill each other's gaps. That is so for shorter messages if p is no power of two:
+  // then the libraries' algorithms send the whole message once or twice more. With lanes, a node's link
+  // carries the bytes for N nodes, not for p ranks.
   const bool power_of_two = is_power_of_two(shape.ranks);
   const std::size_t block = power_of_two ? rule.allreduce_power_of_two_block : rule.allreduce_block;
   const std::size_t enough =
@@ -69,9 +71,9 @@ const Recipe& chain_of(Collective collective) {
   return collective == Collective::bcast ? bcast : reduce;
 }
 
-/// What is too short for a chain goes in blocks: the message twice over a link, where a tree of the libraries
-/// sends it log2(p) times, and Open MPI's linear one p-1 times. Where recursive doubling must fold ranks in,
-/// it sends as much as a tree does.
+/// The choice for messages that are too short for a chain: they are sent in blocks, twice the message over a
+/// link. A tree of the libraries sends it log2(p) times, and Open MPI's linear algorithm p-1 times. If
+/// recursive doubling has extra ranks, it sends as much as a tree.
 Spec choose_blocking_blocks_of_root(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe doubling = recipe_of(Collective::bcast, "scatter_recursive_doubling");
   static const Recipe ring = recipe_of(Collective::bcast, "scatter_allgather");
@@ -82,21 +84,21 @@ Spec choose_blocking_blocks_of_root(const CallShape& shape, const RuleConstants&
   return whole(is_power_of_two(shape.ranks) ? doubling : ring);
 }
 
-/// A chain sends the message over each link once; it takes as long as the link needs, and the time until the
-/// last rank gets its first segment. So there must be many segments, two a rank at least: then that is 1.5
-/// times the message's time, and less than in a tree of any more than two rounds.
+/// A chain sends the message over each link once. It takes as long as the link needs, plus the time until
+/// the last rank gets its first segment. So it needs many segments, at least two for each rank: then it
+/// takes 1.5 times the message's time, less than a tree of more than two rounds.
 Spec choose_blocking_chain(const CallShape& shape, const RuleConstants& rule) {
   const auto ranks = static_cast<std::size_t>(shape.ranks);
   const std::size_t enough = std::max(shape.collective == Collective::bcast ? rule.bcast : rule.reduce,
                                       2 * ranks * rule.least_message);
-  // Two ranks have one link between them, which any message fills.
+  // Two ranks have one link between them, and any message fills it.
   if (shape.nodes < 2 || shape.ranks == 2) return {};
   if (shape.bytes < enough) return choose_blocking_blocks_of_root(shape, rule);
   const std::size_t segment = std::clamp(shape.bytes / (16 * ranks), rule.least_message, rule.message);
   return pipelined(chain_of(shape.collective), std::bit_floor(segment));
 }
 
-/// Reduce-scatter and allgather: every block crosses the links once.
+/// The choice for a reduce-scatter or allgather in which every block crosses the links once.
 Spec blocks_over_links(const CallShape& shape, const RuleConstants& rule) {
   static const std::array rings = {recipe_of(Collective::reduce_scatter, "ring"),
                                    recipe_of(Collective::allgather, "ring")};
@@ -106,11 +108,11 @@ Spec blocks_over_links(const CallShape& shape, const RuleConstants& rule) {
                    segment_of_blocks(shape, rule));
 }
 
-/// From where on it gains.
+/// The bytes from which on that gains.
 std::size_t enough_for_blocks(const CallShape& shape, const RuleConstants& rule) {
   if (shape.ranks == 2) return rule.blocks_of_pair;
   if (shape.collective == Collective::allgather) return rule.allgather;
-  // The libraries' own reduce-scatters use the links as well; those that know no nodes use them too often.
+  // The libraries' reduce-scatters use the links as well. Those that are not node-aware use them too often.
   return shape.max_ppn > 1 ? rule.reduce_scatter_lanes : rule.reduce_scatter;
 }
 
@@ -133,8 +135,8 @@ Spec choose_blocking(const CallShape& shape, const RuleConstants& rule) {
   return {};
 }
 
-// Calls that are not blocking. For these the libraries take simpler algorithms, and know no nodes; so
-// Stretto's gain from much shorter messages on. Where one ends below, the blocking rule's begins.
+// Non-blocking and persistent calls. For these the libraries use simpler algorithms that are not node-aware,
+// so Stretto gains from much shorter messages on. The blocking rule applies to longer messages.
 
 Spec choose_background_allreduce(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
@@ -157,8 +159,8 @@ Spec choose_background_allreduce(const CallShape& shape, const RuleConstants& ru
                                       : pipelined(ring, segment_of_blocks(shape, rule));
 }
 
-/// Between nodes a chain is faster than a tree from so many segments on that the time of its p-2 further
-/// rounds is less than that of the tree's log p messages.
+/// Between nodes a chain is faster than a tree if there are enough segments: the time of its p-2 further
+/// rounds must be less than that of the tree's log p messages.
 Spec choose_background_tree(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
   static const Recipe reduce = recipe_of(Collective::reduce, "binomial");
@@ -249,8 +251,8 @@ Spec choose_reproducible(const CallShape& shape) {
   switch (shape.collective) {
     case Collective::allreduce: {
       if (small) return whole(doubling);
-      // Pairwise sends the least bytes for any p, in many rounds; but of several ranks a node each sends
-      // these over its link.
+      // Pairwise sends the fewest bytes for any p, in many rounds. But if a node has several ranks, each
+      // sends these bytes over its link.
       const bool long_and_alone = shape.bytes >= native_floor(shape.collective) && shape.max_ppn == 1;
       return pipelined(long_and_alone ? pairwise : halving, segment_of_blocks(shape, rule_constants));
     }

@@ -8,37 +8,37 @@
 
 namespace stretto {
 
-/// The sizes, in bytes, at which the built-in rule (rule.cpp) turns. scripts/derive-rule writes the figures:
-/// those with which, by the schedule walker, the rule loses least against the best spec on the machines that
-/// are committed in python/stretto/model/machines (docs/models.md).
+/// The sizes, in bytes, at which the built-in rule (rule.cpp) changes its choice. scripts/derive-rule writes
+/// these figures: those with which, by the schedule walker, the rule loses least against the best spec on
+/// the machines in python/stretto/model/machines (docs/models.md).
 struct RuleConstants {
-  /// What pipelined schedules of blocking calls send at a time. Short enough that every library sends it
-  /// eagerly, long enough that the cost of a message is small against its time.
+  /// The bytes of a message in pipelined schedules of blocking calls. Short enough for every library to send
+  /// it eagerly, and long enough that the overhead of a message is small against its time.
   std::size_t message = 16384;
   std::size_t least_message = 8192;
 
-  // Blocking calls between nodes, of a whole message, or of one of as many blocks as there are ranks: from
-  // here on Stretto's own.
+  // Blocking calls between nodes, from this size of the whole message on, or of a block if there is one for
+  // each rank: an algorithm of Stretto.
   std::size_t allreduce = 32768;
   std::size_t allreduce_block = 8192;
   std::size_t allreduce_power_of_two = 65536;
   std::size_t allreduce_power_of_two_block = 65536;
   std::size_t bcast = 65536;
-  /// In blocks, until a chain has enough segments.
+  /// In blocks, until there are enough segments for a chain.
   std::size_t bcast_blocks = 65536;
   std::size_t reduce = 32768;
   std::size_t reduce_blocks = 131072;
   std::size_t reduce_scatter = 524288;
   std::size_t reduce_scatter_lanes = 131072;
   std::size_t allgather = 524288;
-  /// Two ranks exchange one message, whatever the algorithm; only very large ones gain by segments.
+  /// Two ranks exchange one message with any algorithm; only very long ones gain by segments.
   std::size_t blocks_of_pair = 131072;
 
-  // Calls that are not blocking.
+  // Non-blocking and persistent calls.
   std::size_t background_doubling = 65536;  // allreduce: below, recursive doubling
   std::size_t background_doubling_power_of_two = 32768;
   std::size_t background_ring_block = 1024;  // allreduce: from here on a ring
-  /// For each message by which the chain's way down is longer than the tree's.
+  /// For each message by which a chain is deeper than a tree.
   std::size_t background_chain = 32768;
   std::size_t background_bcast = 65536;
   std::size_t background_reduce = 512;
@@ -51,7 +51,7 @@ struct RuleConstants {
 
 inline constexpr RuleConstants rule_constants{};
 
-/// The figures by name.
+/// The figures by their names.
 inline constexpr std::array<std::pair<std::string_view, std::size_t RuleConstants::*>, 25> rule_figures = {{
     {"message", &RuleConstants::message},
     {"least_message", &RuleConstants::least_message},

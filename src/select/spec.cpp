@@ -25,8 +25,8 @@ std::string known_names(Collective collective) {
   return names;
 }
 
-/// spec := recipe (':' setting '=' value)*      recipe := name ['(' recipe (',' recipe)* ')'] [':radix='
-/// number]
+/// spec   := recipe (':' setting '=' value)*
+/// recipe := name ['(' recipe (',' recipe)* ')'] [':radix=' number]
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), rest_(text) {}
@@ -114,7 +114,7 @@ class Parser {
     return true;
   }
 
-  /// What stands before the next symbol of the grammar.
+  /// Takes the text before the next symbol of the grammar.
   std::string_view take_word() {
     const std::string_view word = rest_.substr(0, rest_.find_first_of(":=(),"));
     rest_.remove_prefix(word.size());

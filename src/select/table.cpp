@@ -12,16 +12,17 @@
 namespace stretto {
 namespace {
 
-/// One node has no network, and a node of one rank no lanes: nothing measured on one kind holds for another.
+/// A single node has no network, and a node of one rank no lanes. So figures for one kind do not apply to
+/// the other.
 bool is_near(const Table::Shape& shape, int nodes, int min_ppn, int max_ppn) {
   const std::int64_t measured = shape.nodes;
   return shape.ppn == max_ppn && (shape.min_ppn == 1) == (min_ppn == 1) &&
          (shape.nodes == 1) == (nodes == 1) && measured <= 2LL * nodes && nodes <= 2 * measured;
 }
 
-/// Less is nearer.
+/// The distance; less is nearer.
 bool is_nearer(const Table::Shape& one, const Table::Shape& other, int nodes, int min_ppn) {
-  // How many times more or fewer nodes, compared as fractions.
+  // The ratio of nodes, compared as fractions.
   const auto cross = [&](const Table::Shape& of, const Table::Shape& by) {
     return std::int64_t{std::max(of.nodes, nodes)} * std::min(by.nodes, nodes);
   };

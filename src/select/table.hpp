@@ -14,15 +14,14 @@
 
 namespace stretto {
 
-/// Which way each collective takes, by what was measured on a cluster (docs/formats.md). All ranks have the
-/// same one.
+/// The spec for each collective as measured on a cluster (docs/formats.md). The same on all ranks.
 struct Table {
   struct Row {
     std::size_t from = 0;       // bytes of the whole message
-    std::size_t to = SIZE_MAX;  // the most for which it holds, below the next row's `from`
+    std::size_t to = SIZE_MAX;  // the most bytes to which it applies, less than the next row's `from`
     Spec spec;
-    std::string library;  // the library's own algorithm that is meant by native; empty: its choice
-    double gain = 0;      // times faster than the library by itself; 0: not known
+    std::string library;  // the library's algorithm for native; empty: the MPI default
+    double gain = 0;      // times faster than the MPI default; 0: not known
   };
 
   struct Shape {
@@ -30,13 +29,13 @@ struct Table {
     int ppn = 1;      // ranks on the fullest node
     int min_ppn = 1;  // and on the emptiest
     bool modelled = false;
-    /// By face and collective; ascending. Where no row holds, the built-in rule speaks.
+    /// By the way of calling, and collective; ascending. Where no row applies, the built-in rule does.
     std::array<std::array<std::vector<Row>, collectives.size()>, faces.size()> rows;
 
     [[nodiscard]] std::span<const Row> rows_of(Collective collective, Face face) const {
       return rows[static_cast<std::size_t>(face)][static_cast<std::size_t>(collective)];
     }
-    /// nullptr where the built-in rule speaks.
+    /// nullptr if the built-in rule applies.
     [[nodiscard]] const Row* find(Collective collective, Face face, std::size_t bytes) const;
   };
 
@@ -44,27 +43,29 @@ struct Table {
   std::string network;  // empty: not known
   std::vector<Shape> shapes;
 
-  /// The one that speaks for a communicator of so many nodes, with so many ranks on the emptiest and on the
-  /// fullest; nullptr if none does. It must have as many ranks on the fullest node, one rank or several on
-  /// the emptiest, one node or several, and no more than twice or less than half as many. Of these it is the
-  /// nearest by nodes, then by the emptiest node; then one that was measured, then the smaller.
+  /// The shape that applies to a communicator with this many nodes, and ranks on the emptiest and on the
+  /// fullest of them; nullptr if none does. It must have as many ranks on the fullest node, one rank or
+  /// several on the emptiest node as the communicator has, one node or several, and neither more than twice
+  /// nor less than half as many nodes. Of several shapes the nearest applies: by nodes, then by the emptiest
+  /// node; then a measured one, then the smaller one.
   [[nodiscard]] const Shape* find_shape(int nodes, int min_ppn, int max_ppn) const;
 
-  /// Below so many bytes no shape says other than `native`.
+  /// For fewer bytes, every shape says `native`.
   [[nodiscard]] std::size_t native_floor(Collective collective, Face face) const;
 };
 
-/// Throws FormatError (text/json_reader.hpp) with one line that names what is wrong, where, and what would be
-/// right.
+/// Throws FormatError (text/json_reader.hpp) with one line that names what is wrong, where, and what is
+/// expected.
 Table parse_table(std::string_view text);
 
-/// Whether a table may speak on an MPI library.
+/// Whether a table may be used with an MPI library.
 struct TableFit {
   bool is_refused = false;
-  std::string remark;  // why, or what the user should know; empty: nothing
+  std::string remark;  // why it is refused, or what the user should know; empty: nothing
 };
 
-/// By what MPI_Get_library_version says: another family is refused, another version is remarked on.
+/// `library` is the text of MPI_Get_library_version. A table of another family is refused; one of another
+/// version gets a remark.
 TableFit find_fit(const Table& table, std::string_view library);
 
 }  // namespace stretto

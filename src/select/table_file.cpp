@@ -11,7 +11,7 @@
 namespace stretto {
 namespace {
 
-/// Absolute, as the XDG base directory specification demands; else empty.
+/// An absolute path, as the XDG base directory specification requires; else empty.
 std::string folder_in(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value == '/' ? value : "";
@@ -46,7 +46,7 @@ TableFile read_table_file(const std::string& setting, std::string_view family) {
     file.error = failed ? failed.message() : "is no file";
   } else {
     std::ifstream stream(file.path, std::ios::binary);
-    // One more than a table may have: then it is too long, and its reader says so.
+    // One byte more than a table may have: then its reader says that it is too long.
     file.text.resize(JsonText::most_text + 1);
     stream.read(file.text.data(), static_cast<std::streamsize>(file.text.size()));
     file.text.resize(static_cast<std::size_t>(stream.gcount()));
@@ -58,7 +58,7 @@ TableFile read_table_file(const std::string& setting, std::string_view family) {
 std::string write_table_file(const std::string& path, const std::string& text) {
   namespace fs = std::filesystem;
   std::error_code failed;
-  // A link stays one.
+  // Follow a link, so that it stays one.
   const fs::path target = fs::exists(path, failed) ? fs::canonical(path, failed) : fs::path(path);
   if (failed) return failed.message();
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), failed);

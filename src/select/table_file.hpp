@@ -6,23 +6,23 @@
 
 namespace stretto {
 
-/// The file of a table, as the one rank that reads it finds it.
+/// The file of a table. One rank reads it.
 struct TableFile {
-  std::string path;   // empty: there is none
-  std::string text;   // what it holds
-  std::string error;  // why it cannot be read; empty: it can
+  std::string path;   // empty if there is none
+  std::string text;   // its content
+  std::string error;  // why it cannot be read; empty if it can
   bool is_missing = false;
 };
 
-/// Where the table for an MPI family (select/library_name.hpp) is by default:
-/// $XDG_CONFIG_HOME/stretto/table-FAMILY.json, or below $HOME/.config. Empty: neither is set.
+/// The default path of the table for an MPI family (select/library_name.hpp):
+/// $XDG_CONFIG_HOME/stretto/table-FAMILY.json, or below $HOME/.config. Empty if neither is set.
 std::string default_table_path(std::string_view family);
 
-/// By what STRETTO_TABLE says: a file; `none`; or, if empty, the one at the default place, which need not be
-/// there. An unknown family is empty.
+/// Reads the table that STRETTO_TABLE names: a file; `none`; or, if it is empty, the file at the default
+/// path, which may be missing. For an unknown family, `family` is empty.
 TableFile read_table_file(const std::string& setting, std::string_view family);
 
-/// Replaces a table as a whole, or makes one, with its folder. Returns why it could not, or an empty line.
+/// Replaces a table, or creates it with its folder. Returns why that failed; empty if it did not.
 std::string write_table_file(const std::string& path, const std::string& text);
 
 }  // namespace stretto

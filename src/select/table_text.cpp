@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading tables (docs/formats.md).
+// Reads tables (docs/formats.md).
 #include <algorithm>
 #include <cstdint>
 
@@ -25,7 +25,7 @@ Spec read_spec(const JsonValue& value, Collective collective) {
   }
 }
 
-/// `before`: the row before, which holds up to this one if it does not say how far.
+/// `before` is the previous row. It applies up to this one unless it has an end.
 Table::Row read_row(const JsonValue& value, Collective collective, Table::Row* before) {
   JsonObject object = value.object();
   Table::Row row;

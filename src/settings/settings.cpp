@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view prefix = "STRETTO_";
 constexpr std::string_view topology_variable = "STRETTO_TOPOLOGY";
 
-/// Variables with our prefix that are meant for the tools, not for the library.
+/// Variables with our prefix for the tools, not for the library.
 bool is_for_tools(std::string_view name) {
   return name == "STRETTO_CACHE" || name == "STRETTO_LIB_DIR" || name == "STRETTO_MPI_PREFIXES";
 }
@@ -40,7 +40,7 @@ Summary parse_summary(std::string_view name, std::string_view value, Settings& s
   return Summary::none;
 }
 
-/// Seconds; 0 for what is empty, 0, or cannot be read.
+/// Seconds; 0 if the text is empty, 0, or cannot be read.
 double parse_duration(std::string_view name, std::string_view value, Settings& settings) {
   struct Unit {
     std::string_view name;
@@ -127,7 +127,7 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
   }
 }
 
-/// What a file says about nodes, on one line; the value itself if it is no file.
+/// The content of a topology file, on one line; the value itself if it is no file.
 std::string read_topology(const std::string& value) {
   std::ifstream file(value);
   if (!file) return value;
