@@ -11,7 +11,7 @@
 
 namespace stretto {
 
-/// What Python says, read; a ValueError of one line where it says nothing that is there.
+/// Parse arguments from Python. They throw a ValueError of one line if there is no such thing.
 Collective collective_named(const std::string& name);
 Recipe recipe_spelled(const std::string& collective, const std::string& text);
 void check_rank(const std::string& what, int rank, const Topology& topology);

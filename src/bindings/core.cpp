@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's view of what is free of MPI: the registry, specs, topologies, schedules and their proof
-// (python/stretto/_core.pyi).
+// The Python module for everything that is free of MPI: the registry, specs, topologies, schedules and their
+// proof (python/stretto/_core.pyi).
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -93,7 +93,7 @@ std::optional<Slice> if_any(const Slice& slice) {
   return slice.count > 0 ? std::optional(slice) : std::nullopt;
 }
 
-/// A recipe with what it is asked about, read and checked.
+/// A recipe with a topology and a root, parsed and checked.
 struct Question {
   Question(const std::string& collective, const std::string& text, const Topology& asked_topology,
            int asked_root)

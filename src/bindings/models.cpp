@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's view of the models: machines, the papers' formulas, and the schedule walker.
+// The Python module: machines, the formulas of the papers, and the schedule walker.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -56,7 +56,7 @@ std::map<std::string, double> parts_of(const Instant& instant) {
   return parts;
 }
 
-/// A predictor with what its calls have in common.
+/// A predictor with the arguments that its calls share.
 struct BoundPredictor {
   BoundPredictor(const std::string& its_collective, const std::string& its_recipe, const Topology& topology,
                  int root)

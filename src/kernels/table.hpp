@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Internal: the table of kernels of one instruction set. It alone says which operations exist on which
-// types.
+// Internal: the table of kernels of one instruction set. It alone says which operations exist on which types.
 
 #include <array>
 #include <cstddef>

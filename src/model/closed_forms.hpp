@@ -7,9 +7,8 @@
 //   of two. The ranks beyond the largest power of two first send their message to another rank and receive
 //   the result last: floor(log2 p) + 2 messages, of which two are whole ones. With rounding up, 7 ranks would
 //   take as long as 8; the figures of the same papers show that they take longer.
-// - The text of the CNN-training paper gives Fig. 1 for n = 2^20 bytes and beta = 11,770 MiB/s. Its caption
-// and
-//   section 3.3 have 16 * 2^20 bytes and 11,770 * 10^6 bytes/s, and only these give the curves.
+// - The text of the CNN-training paper gives Fig. 1 for n = 2^20 bytes and beta = 11,770 MiB/s. The caption
+//   and section 3.3 have 16 * 2^20 bytes and 11,770 * 10^6 bytes/s, and only these give the curves.
 // - Its SRG is the segmented ring of no library (Open MPI's divides the blocks of a ring: its costs are the
 //   ring's, with more messages). algorithms/allreduce/segmented_ring.cpp has the printed costs.
 // - LIN's 2(p-1) latencies count every message as one after the other; the root's messages overlap in part.

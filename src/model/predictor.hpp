@@ -10,8 +10,7 @@ namespace stretto {
 
 struct Prediction {
   Instant end;  // of the last rank
-  /// Whether it was walked on a smaller cluster, or with fewer segments, and extrapolated in a straight
-  /// line.
+  /// Whether it was walked on a smaller cluster, or with fewer segments, and extrapolated in a straight line.
   bool extrapolated = false;
 };
 

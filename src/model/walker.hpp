@@ -50,9 +50,8 @@ struct Walk {
 };
 
 /// Predicts the time of each rank, all of which begin at 0. It walks through the schedules as the engine
-/// does: segments in flight, receives posted first, one core for each rank, which posts, finishes and
-/// reduces one after the other. Messages go cut-through from the sender's port over the links to the
-/// receiver's port.
+/// does: segments in flight, receives posted first, one core for each rank, which posts, finishes and reduces
+/// one after the other. Messages go cut-through from the sender's port over the links to the receiver's port.
 Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options = {});
 
 }  // namespace stretto

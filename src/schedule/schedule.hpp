@@ -73,9 +73,8 @@ struct Embedding {
   std::span<const int> borders = {};
 };
 
-/// The actions of one rank in a collective, in rounds. All actions of a round may proceed at once: none
-/// reads or writes a block that another one of the round writes. A round ends when all of its actions have
-/// ended.
+/// The actions of one rank in a collective, in rounds. All actions of a round may proceed at once: none reads
+/// or writes a block that another one of the round writes. A round ends when all of its actions have ended.
 ///
 /// The message is divided into `blocks` blocks. Input and output hold blocks 0 … blocks-1. Scratch block i
 /// is as large as block `scratch_shape[i]`, and only this rank uses it.

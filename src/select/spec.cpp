@@ -25,8 +25,7 @@ std::string known_names(Collective collective) {
   return names;
 }
 
-/// spec   := recipe (':' setting '=' value)*
-/// recipe := name ['(' recipe (',' recipe)* ')'] [':radix=' number]
+/// spec   := recipe (':' setting '=' value)* recipe := name ['(' recipe (',' recipe)* ')'] [':radix=' number]
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), rest_(text) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions that take virtual time: our engine's and the library's alike, so that it is seen what of them
-// overlaps with transfers.
+// Reductions that take virtual time, those of our engine as well as the library's: so a simulation shows
+// which of them overlap with transfers.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@
 
 namespace stretto::simulate {
 
-/// How reductions are carried out from now on, on all ranks (they live in one process).
+/// How reductions work from now on, on all ranks (they share one process).
 struct Arithmetic {
   double seconds_per_byte = 0;  // of an operand
   std::size_t element_size = 1;
@@ -20,13 +20,13 @@ struct Arithmetic {
 };
 void set_arithmetic(const Arithmetic& arithmetic);
 
-/// Takes the time, and sums unless nothing is to be computed.
+/// Takes the time, and computes the sum unless data are switched off.
 void sum(void* into, const void* left, const void* right, std::size_t count);
 
-/// The same as an operation of the program, for the library's own algorithms.
+/// The same as an MPI operation, for the algorithms of the library.
 MPI_Op make_sum_operation();
 
-/// Of an element type of the benchmark: float, double or int32.
+/// For an element type of the benchmark: float, double or int32.
 kernels::Type kernel_type(const std::string& name);
 
 }  // namespace stretto::simulate

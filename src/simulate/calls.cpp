@@ -11,7 +11,7 @@ namespace {
 
 using bench::Role;
 
-/// Charges the rounds.
+/// Charges the time of the rounds.
 class Rounds final : public Observer {
  public:
   explicit Rounds(double seconds) : seconds_(seconds) {}
@@ -23,7 +23,7 @@ class Rounds final : public Observer {
   double seconds_;
 };
 
-/// The collective whose algorithms carry it out.
+/// The collective whose algorithms perform it.
 Collective algorithms_for(const Role& role) {
   return stretto::find_collective(bench::names_of(role.collective).algorithms).value();
 }
@@ -68,7 +68,7 @@ Schedule schedule_of(const Operands& operands, const Spec& spec, const Topology&
   return build(spec.recipe, topology, operands.role.root, operands.role.rank);
 }
 
-/// Runs of the caller's blocks are contiguous only in a message that is not cut
+/// A run of the caller's blocks is contiguous only in a message that is not cut
 /// (interpose/operations/operation.cpp).
 Pipelining pipelining_of(const Spec& spec) {
   return spec.recipe.algorithm->stays_whole() ? Pipelining{} : spec.pipelining;

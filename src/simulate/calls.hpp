@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of a collective in a simulation: by our engine, or by SMPI, which then does what the library does
-// that it was told to imitate (smpi/coll-selector).
+// One call of a collective in a simulation: by our engine, or by SMPI, which imitates the choice of a
+// library (smpi/coll-selector).
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@
 
 namespace stretto::simulate {
 
-/// What a rank's call works on.
+/// The buffers of a call on one rank.
 struct Operands {
   const bench::Role& role;
   const Element& element;  // its kernel takes virtual time
@@ -23,10 +23,10 @@ struct Operands {
   std::byte* output;
 };
 
-/// By one of our schedules.
+/// A call with one of our schedules.
 class OwnCall {
  public:
-  /// `round` is what the engine takes for one, in seconds of a core.
+  /// `round` is the time that the engine takes for a round, in seconds of a core.
   OwnCall(const Operands& operands, const Spec& spec, const Topology& topology, double round);
   void run();
 
@@ -37,7 +37,7 @@ class OwnCall {
   ScheduleExecution execution_;
 };
 
-/// By SMPI.
+/// A call with SMPI.
 void run_native(const Operands& operands, MPI_Op operation);
 
 }  // namespace stretto::simulate

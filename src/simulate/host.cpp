@@ -51,18 +51,18 @@ double slowest_of(const Links& links) {
   return slowest;
 }
 
-/// SimGrid multiplies what a route's links have by factors.
+/// The factors by which SimGrid multiplies the latency and bandwidth of a route.
 struct Protocols {
   std::vector<Row> network;
   std::vector<Row> node;
   double hop;
 
-  /// Keeps messages to the speed of their fastest protocol.
+  /// Limits messages to the speed of their fastest protocol.
   [[nodiscard]] double bandwidth_factor(bool on_node, const Links& links) const {
     return std::min(1.0, fastest_of(on_node ? node : network) / slowest_of(links));
   }
-  /// Makes the time of a message alone the protocol's. What it takes longer than by the fastest one is
-  /// latency to SimGrid, so that it takes the links from no other message meanwhile.
+  /// Makes the time of a single message that of its protocol. The difference to the fastest protocol counts
+  /// as latency in SimGrid, so that it takes no bandwidth from other messages.
   [[nodiscard]] double latency_factor(double bytes, bool on_node, const Links& links) const {
     double of_links = 0;
     for (const Link* link : links) of_links += link->get_latency();
@@ -75,8 +75,8 @@ struct Protocols {
   }
 };
 
-/// A message that a factor keeps below a link's speed takes the whole link to SimGrid. So links have that for
-/// each message that is on them, until they have what is really theirs. Returns how many fill one.
+/// In SimGrid, a message that a factor keeps below a link's speed still takes the whole link. So each
+/// message on a link gets the link's speed, up to the real bandwidth. Returns how many messages fill a link.
 std::size_t let_links_be_shared(double fastest) {
   const Links links = simgrid::s4u::Engine::get_instance()->get_filtered_links(
       [](const Link* link) { return link->get_sharing_policy() != Link::SharingPolicy::FATPIPE; });
@@ -124,7 +124,7 @@ double value_of(const std::string& property) {
 }
 
 std::size_t set_protocols() {
-  // All hosts of a platform of ours have the same ones.
+  // All hosts of our platforms have the same properties.
   const Protocols protocols{rows_of("stretto/network", 2), rows_of("stretto/node", 2),
                             value_of("stretto/hop")};
   if (protocols.network.empty() || protocols.node.empty()) return 1;

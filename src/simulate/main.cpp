@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measuring program in virtual time: our engine and schedules, and SMPI's imitations of MPI libraries, on
-// a simulated cluster (SimGrid). It takes the options of the measuring program of real clusters
-// (bench/main.cpp) and prints its events, and four options of its own:
+// The measuring program in virtual time: our engine and schedules, and SMPI's imitations of MPI libraries,
+// on a simulated cluster (SimGrid). It takes the options of the measuring program for real clusters
+// (bench/main.cpp), prints the same events, and has four more options:
 //
-//   --data no        messages hold no data: nothing is checked, and nothing is too large
+//   --data no        messages hold no data: nothing is checked, and no message is too large
 //   --arithmetic no  reductions take no time
-//   --in-a-row N     each call is made N times, one after the other without a barrier; seconds are of all
+//   --in-a-row N     each call is made N times, one after the other without a barrier; times are of all N
 //   --ping-pong yes  times messages between the first and the last rank, in place of collectives
 //
-// To be run by smpirun, without privatization: all ranks share the globals, and the C++ code is written so.
+// smpirun must run it without privatization: all ranks share the globals, and the C++ code relies on that.
 #include <mpi.h>
 
 #include <cstdlib>
@@ -70,7 +70,7 @@ void run_ping_pong(const Options& options, bool speaks) {
   }
 }
 
-/// Returns whether all results were right.
+/// Returns whether all results were correct.
 bool run_collectives(const Settings& settings, int rank, int ranks) {
   const Options& options = settings.options;
   check_options(options, ranks);
@@ -94,8 +94,8 @@ bool run_collectives(const Settings& settings, int rank, int ranks) {
         event["seconds"] = result.seconds;
         event["correct"] = result.correct ? Json(*result.correct) : Json(nullptr);
       } catch (const std::invalid_argument& error) {
-        // A selector of SMPI may take an algorithm that is not made for so many ranks: it says so on all
-        // ranks.
+        // A selector of SMPI may choose an algorithm that does not support this number of ranks. It says so
+        // on all ranks.
         if (spec != "native") throw;
         event["event"] = "refused";
         event["message"] = error.what();
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
     }
     if (rank == 0) print({{"event", "end"}});
   } catch (const std::exception& error) {
-    // Wrong on all ranks: wrong arguments, or no memory, which they share.
+    // Fails on all ranks: wrong arguments, or too little memory, which they share.
     if (rank == 0) report_failure(error.what());
     status = 2;
   }

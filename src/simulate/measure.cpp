@@ -18,12 +18,12 @@
 namespace stretto::simulate {
 namespace {
 
-// All ranks live in one process and take turns: what they find together, they write here.
+// All ranks share one process and take turns. They write their common results here.
 std::vector<std::string> host_names;
 double slowest = 0;
 bool all_right = true;
 
-/// Ranks of one host are on one node.
+/// Ranks on one host are on one node.
 Topology find_topology(int rank, int ranks) {
   host_names.resize(static_cast<std::size_t>(ranks));
   host_names[static_cast<std::size_t>(rank)] = simgrid::s4u::this_actor::get_host()->get_name();
@@ -49,12 +49,12 @@ int ranks_in_world() {
   return ranks;
 }
 
-/// The result, where no barrier hides who was last.
+/// The result, without a barrier that would hide which rank was last.
 template <typename Work>
 double timed(const Work& work) {
   start_together();
   const double begin = now();
-  slowest = 0;  // nobody has ended: virtual time stands still until all have begun
+  slowest = 0;  // no rank has ended: virtual time stands still until all have begun
   work();
   slowest = std::max(slowest, now() - begin);
   PMPI_Barrier(MPI_COMM_WORLD);
@@ -101,7 +101,7 @@ void Simulation::warm_up() {
   try {
     run({static_cast<std::size_t>(ranks_), 0, false}, "native");
   } catch (const std::invalid_argument&) {
-    // So short a call is refused, on all ranks; the one that is timed may not be.
+    // A call that is too short is refused, on all ranks; the timed one must not be.
   }
 }
 

@@ -16,26 +16,26 @@
 namespace stretto::simulate {
 
 struct Simulated {
-  std::string chosen;           // what `auto` stands for; else the spec
+  std::string chosen;           // the spec that `auto` means; else the spec itself
   double seconds = 0;           // from the common start to the end of the last rank
-  std::optional<bool> correct;  // on all ranks; empty: there were no data to check
+  std::optional<bool> correct;  // on all ranks; empty if there were no data to check
 };
 
-/// Times calls in virtual time. Nothing scatters there: each is made once, or so often in a row, from a start
-/// that all ranks have in common.
+/// Times calls in virtual time. Nothing scatters there: each call is made once, or N times in a row, from a
+/// common start of all ranks.
 class Simulation {
  public:
   /// Collective over MPI_COMM_WORLD.
   Simulation(const bench::Options& options, Data data, bool with_arithmetic, int in_a_row);
 
-  /// Collective over MPI_COMM_WORLD, the same result on all ranks.
+  /// Collective over MPI_COMM_WORLD, with the same result on all ranks.
   Simulated run(const bench::Case& one, const std::string& spec);
 
   const Topology& topology() const { return topology_; }
 
  private:
-  /// Before the library's first call, whichever spec comes to it: what a library makes then (groups of ranks)
-  /// is no part of any time.
+  /// Called before the first call of the library, with any spec: what a library creates then (groups of
+  /// ranks) is part of no time.
   void warm_up();
   Spec resolve(const bench::Case& one, const std::string& spec) const;
   double seconds_per_byte(std::size_t vector_bytes) const;
@@ -56,7 +56,7 @@ class Simulation {
   bool is_warm_ = false;
 };
 
-/// Half the time that a message of so many bytes takes from rank 0 to the last rank and back. Collective; all
+/// Half the time of a message of this many bytes from rank 0 to the last rank and back. Collective; all
 /// other ranks wait.
 double ping_pong(std::size_t bytes);
 

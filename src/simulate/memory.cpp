@@ -12,16 +12,16 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
-/// The usual callback also frees the copies of those that were sent off at once.
+/// The usual callback also frees the copies of detached messages.
 void move_if_short(smx_activity_t message, void* buffer, std::size_t bytes) {
   // What is installed of SimGrid does not say that this is its base.
   auto* comm = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message);
   if (bytes <= longest_detached) smpi_comm_copy_buffer_callback(comm, buffer, bytes);
 }
 
-/// Memory that all ranks share, as they are one process: pages that mean nothing need be there once. (SMPI's
-/// shared malloc maps the same few pages over and over, and each mapping of each rank has page faults of its
-/// own.)
+/// Memory that all ranks, which are one process, share: pages without a meaning need to exist only once.
+/// (SMPI's shared malloc maps the same few pages over and over, and each mapping of each rank has page
+/// faults of its own.)
 std::byte* shared_memory(Place place, std::size_t bytes) {
   struct Region {
     std::byte* memory = nullptr;

@@ -6,18 +6,18 @@
 
 namespace stretto::simulate {
 
-/// Whether messages hold data. Without them time passes as it would, but nothing is moved, computed or
+/// Whether messages hold data. Without data, time passes as usual, but nothing is moved, computed or
 /// checked, and all ranks have the same buffers.
 enum class Data : std::uint8_t { real, none };
 
 enum class Place : std::uint8_t { input, output };
 
-/// Messages up to here may be sent off at once, in a copy that SMPI frees when it has been received
+/// Messages up to this size may be detached: sent in a copy that SMPI frees on receipt
 /// (smpi/send-is-detached-thresh).
 constexpr std::size_t longest_detached = std::size_t{64} << 10;
 
-/// Lets SMPI move nothing but short messages, which are its own: what groups and barriers need. Of longer
-/// ones nobody looks at what they hold. For the whole simulation.
+/// Makes SMPI move only short messages, which are its own: those of groups and barriers. Nobody reads the
+/// content of longer ones. For the whole simulation.
 void move_no_data();
 
 /// A buffer of a rank.

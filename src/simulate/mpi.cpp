@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's face to MPI, filled in with SMPI's functions. In a simulation there is one MPI, which is
-// linked: nothing is looked up as in engine/mpi.cpp. Only what an execution of a schedule calls is here.
+// The engine's interface to MPI, filled with SMPI's functions. A simulation has one MPI, which is linked:
+// nothing is looked up as in engine/mpi.cpp. Only the functions that the execution of a schedule calls are
+// here.
 #include "engine/mpi.hpp"
 
 #include <xbt/config.hpp>
@@ -19,16 +20,16 @@ using simulate::compute;
 using simulate::take_places;
 using simulate::value_of;
 
-/// What the engine takes for a message at each of its ends. All hosts of a platform of ours are alike.
+/// The time that the engine takes for a message at each of its ends. All hosts of our platforms are alike.
 double message_seconds = 0;
-/// From so many bytes on a message sets out when its receive is posted.
+/// From this many bytes on, a message starts when its receive is posted.
 int synchronous_from = 0;
 
-/// SMPI keeps short and long messages in different mailboxes, but wants those of two ranks and one tag in
-/// order: of a short and a long one under way at once (the two parts of a run that wraps around) neither is
-/// found. So long ones have tags of their own. Both ends know how long a message is.
+/// SMPI keeps short and long messages in different mailboxes, but requires the messages of two ranks with one
+/// tag to be in order. If a short and a long one are in flight at once (the two parts of a run that wraps
+/// around), it finds neither. So long ones have tags of their own. Both ends know the length of a message.
 int tag_of(int tag, int count, MPI_Datatype datatype) {
-  constexpr int tags_of_long_ones = 1 << 20;  // above all that the engine gives
+  constexpr int tags_of_long_ones = 1 << 20;  // above all tags of the engine
   int size = 0;
   PMPI_Type_size(datatype, &size);
   const bool is_long = static_cast<double>(count) * size >= synchronous_from;
@@ -50,10 +51,10 @@ int receive(void* buffer, int count, MPI_Datatype datatype, int from, int tag, M
   return code;
 }
 
-/// In virtual time a look costs something (smpi/test) and changes nothing: who looks may as well wait.
+/// In virtual time, a test costs time (smpi/test) and changes nothing, so it may as well wait.
 int wait_for_one(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   MPI_Status& status = *statuses;
-  status.MPI_SOURCE = MPI_ANY_SOURCE;  // stays so when a send has ended
+  status.MPI_SOURCE = MPI_ANY_SOURCE;  // unchanged after a send
   const int code = PMPI_Waitany(count, requests, indices, &status);
   *done = indices[0] == MPI_UNDEFINED ? MPI_UNDEFINED : 1;
   if (status.MPI_SOURCE >= 0) compute(message_seconds);

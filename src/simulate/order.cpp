@@ -21,16 +21,16 @@ using simgrid::kernel::resource::NetworkAction;
 using simgrid::s4u::Host;
 using Ends = std::pair<const Host*, const Host*>;
 
-/// What SimGrid told of a message when it set out; its action is to be found.
+/// The data of a message that SimGrid reported at its start; its action must be found.
 struct Departure {
   Ends ends;
   double bytes;
   double at;
 };
 
-// Of all ranks, which are one process.
+// For all ranks, which are one process.
 Model* model = nullptr;
-std::size_t together = 1;  // so many messages from one node to another move at once
+std::size_t together = 1;  // messages from one node to another that move at once
 std::vector<Departure> departures;
 std::map<Ends, std::deque<Action*>> lines;  // the first ones move, the others wait
 std::map<const Action*, Ends> ends_of;      // all in lines
@@ -40,7 +40,7 @@ void line_up(Action* action, const Ends& ends) {
   std::deque<Action*>& line = lines[ends];
   line.push_back(action);
   ends_of[action] = ends;
-  // What it needs beyond the link's time passes while it waits.
+  // Its time beyond that of the link passes while it waits.
   if (line.size() > together) action->suspend();
 }
 
@@ -54,7 +54,7 @@ void take_out(const Action* action) {
   if (place < together && line.size() >= together) next.push_back(line[together - 1]);
 }
 
-/// While SimGrid goes through what has ended it must not find rates changed.
+/// SimGrid must not find changed rates while it goes through the ended actions.
 void move_next() {
   for (Action* action : std::exchange(next, {})) {
     if (ends_of.contains(action)) action->resume();
@@ -82,8 +82,8 @@ void note_message(const Host* from, const Host* to, double bytes) {
 
 void take_places() {
   if (model == nullptr || departures.empty()) return;
-  // Both are in the order in which messages set out. Departures without an action are of messages that
-  // nobody lined up, as the library's own, and have arrived.
+  // Both are in the order in which messages started. Departures without an action are messages that nobody
+  // queued, such as those of the library, and have arrived.
   for (Action& action : *model->get_started_action_set()) {
     if (ends_of.contains(&action)) continue;
     const auto found = std::find_if(departures.begin(), departures.end(), [&action](const Departure& one) {

@@ -9,7 +9,7 @@
 namespace stretto::simulate {
 namespace {
 
-/// All ranks live in one process and take turns, so that what one writes all can read (the program is run
+/// All ranks share one process and take turns, so each can read what another one writes (the program runs
 /// without SMPI's privatization).
 double latest = 0;
 
@@ -28,8 +28,8 @@ void compute(double seconds) {
 void start_together() {
   PMPI_Barrier(MPI_COMM_WORLD);
   latest = std::max(latest, now());
-  // Whoever leaves the second barrier knows that all have left the first one. What is added is more than the
-  // second one can take; it costs nothing to wait.
+  // When a rank leaves the second barrier, all have left the first one. The added time is longer than the
+  // second barrier can take; in virtual time the wait costs nothing.
   PMPI_Barrier(MPI_COMM_WORLD);
   simgrid::s4u::this_actor::sleep_until(latest + longest_barrier);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of a simulation, which all ranks share.
+// The clock of a simulation, shared by all ranks.
 #pragma once
 
 namespace stretto::simulate {
@@ -7,10 +7,10 @@ namespace stretto::simulate {
 /// Seconds since the simulation began. Takes no time.
 double now();
 
-/// This rank's core is busy for so long; its messages travel on.
+/// Keeps this rank's core busy for this long; its messages continue.
 void compute(double seconds);
 
-/// Returns at the same instant on all ranks of the world. Collective.
+/// Returns at the same time on all ranks of the world. Collective.
 void start_together();
 
 }  // namespace stretto::simulate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the node-aware algorithms send over the links between nodes: the figures that they exist for.
+// The blocks that the node-aware algorithms send over the links between nodes: their purpose.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ std::vector<Topology> telling_topologies() {
   return all;
 }
 
-/// p-m for a node of m ranks, in the direction in which what leaves or enters a node is needed once.
+/// p-m for a node of m ranks, in the direction in which each block is needed once.
 std::vector<int> blocks_of_other_nodes(const Topology& topology) {
   std::vector<int> blocks;
   for (int node = 0; node < topology.nodes; ++node) blocks.push_back(topology.ranks() - topology.ppn(node));

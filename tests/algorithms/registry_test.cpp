@@ -34,7 +34,8 @@ TEST(Registry, EveryPartIsThere) {
   }
 }
 
-// Those whose rounds grow with the logarithm of p, and which do not deal with all ranks in a few of these.
+// For algorithms whose rounds grow with the logarithm of p, and which do not handle all ranks in a few
+// rounds.
 TEST(Registry, LogarithmicSchedulesStaySmall) {
   const Topology topology = equal_nodes(2048, 16);
   const int ranks = topology.ranks();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bcast and reduce promise beyond being right, which verify_test.cpp proves.
+// Promises of bcast and reduce beyond correctness, which verify_test.cpp proves.
 #include <gtest/gtest.h>
 
 #include <bit>

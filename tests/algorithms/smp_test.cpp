@@ -54,7 +54,7 @@ TEST(Smp, BroadcastTakesTheMessageIntoEachNodeOnce) {
 }
 
 TEST(Smp, ReduceGivesTheMessageAwayOnceANode) {
-  // Only the root's node takes in more than one message.
+  // Only the root's node receives more than one message.
   const Topology topology = equal_nodes(8, 3);
   for (int root = 0; root < topology.ranks(); ++root) {
     const Proof proof = verify(smp(Collective::reduce, "binomial"), topology, root);

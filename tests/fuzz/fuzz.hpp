@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets share. By libFuzzer (-D STRETTO_BUILD_FUZZERS=ON, CONTRIBUTING.md):
+// Shared by the fuzz targets. With libFuzzer (-D STRETTO_BUILD_FUZZERS=ON, CONTRIBUTING.md):
 //   build/fuzz/tests/fuzz/fuzz-table -dict=tests/fuzz/table.dict NEW_FOLDER tests/fuzz/corpus/table
-// And by the tests, which read the corpus only (replay.cpp).
+// The tests only read the corpus (replay.cpp).
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace stretto::fuzz {
 
-/// Ends the process, which libFuzzer takes for a find.
+/// Ends the process, which libFuzzer reports as a find.
 inline void demand(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "not so: %s\n", what);
   std::abort();
 }
 
-/// `read(text)`, for which only a FormatError of one short line is right if it does not succeed.
+/// Calls `read(text)`. If that fails, it must throw a FormatError of one short line.
 template <typename Read>
 void read_or_refuse(const std::uint8_t* data, std::size_t size, const Read& read) {
   try {

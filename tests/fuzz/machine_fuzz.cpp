@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader of machines: any text is a machine whose figures can be reckoned with, or is refused in one
-// line.
+// The reader of machine files: any text is a machine with usable figures, or is refused in one line.
 #include "model/machine_text.hpp"
 
 #include <cmath>

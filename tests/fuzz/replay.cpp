@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fuzz target without libFuzzer: over the files of a folder, and over each of them cut short anywhere,
-// which needs no clang and is the same every time.
+// A fuzz target without libFuzzer: reads the files of a folder, and each of them cut short anywhere. It
+// needs no clang and is the same every time.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     std::ifstream stream(entry.path(), std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(stream), {});
     for (std::size_t length = 0; length <= text.size(); ++length) {
-      // A copy of its own, so that a sanitizer sees what lies behind its end.
+      // A copy, so that a sanitizer sees reads beyond its end.
       const std::string part = text.substr(0, length);
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(part.data()), part.size());
     }

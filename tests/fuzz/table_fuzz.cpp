@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reader of tuning tables: any text is a table that can be used, or is refused in one line.
+// The reader of tuning tables: any text is a usable table, or is refused in one line.
 #include "select/table.hpp"
 
 #include "fuzz.hpp"

@@ -13,7 +13,7 @@
 namespace stretto::kernels {
 namespace {
 
-// MPI 4.1, section 6.9.2, written out once more.
+// MPI 4.1, section 6.9.2, written once more.
 bool defined(Type type, Op op) {
   const bool complex = type == Type::c32 || type == Type::c64 || type == Type::c80;
   const bool of_two_bytes = type == Type::f16 || type == Type::bf16;  // not MPI's: as its floats

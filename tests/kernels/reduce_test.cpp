@@ -51,7 +51,7 @@ class Buffer {
   std::size_t begin_ = 0;
 };
 
-// A part of an element whose last bytes mean nothing, as those of x86's long double.
+// The size of an element without padding at its end, as in the long double of x86.
 template <class Part>
 constexpr std::size_t meaningful_bytes = sizeof(Part) == 16 && std::numeric_limits<Part>::digits == 64
                                              ? 10
@@ -84,7 +84,7 @@ struct Case {
   Op op;
   std::vector<unsigned char> left, right, expected;
 
-  // Empty when right, else what is wrong.
+  // Empty if the result is right, else what is wrong.
   std::string run(Alias alias, std::size_t into_shift, std::size_t left_shift,
                   std::size_t right_shift) const {
     Buffer<T> a(left, left_shift);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the kernels must compute, one element at a time, written down from the contract in kernels/reduce.hpp
-// and sharing no code with them.
+// The results that kernels must compute, one element at a time, by the contract in kernels/reduce.hpp and
+// without code from there.
 
 #include <cmath>
 #include <complex>
@@ -59,7 +59,7 @@ std::complex<T> complex_number(Op op, std::complex<T> left, std::complex<T> righ
   return {subtract(multiply(a, c), multiply(b, d)), add(multiply(a, d), multiply(b, c))};
 }
 
-// In 128 bits nothing overflows; the conversion back wraps.
+// 128 bits do not overflow; the conversion back wraps.
 template <class T>
 T integer(Op op, T left, T right) {
   __extension__ using Wide = __int128;

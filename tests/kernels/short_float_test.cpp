@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// float16 and bfloat16 of every instruction set against references of their own: the compiler's _Float16, and
+// float16 and bfloat16 on every instruction set against separate references: the compiler's _Float16, and
 // for bfloat16 the nearer one of two neighbours in double precision.
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ Bits nearest_half(double value) {
   return std::bit_cast<Bits>(static_cast<_Float16>(static_cast<float>(value)));
 }
 
-/// Of the two bfloat16 around a float; beyond the largest one the next would be 2^128.
+/// The nearer one of the two bfloat16 around a float; beyond the largest one the next would be 2^128.
 Bits nearest_bfloat(double value) {
   const auto single = static_cast<float>(value);
   const auto below = static_cast<Bits>(std::bit_cast<std::uint32_t>(single) >> 16U);
@@ -54,7 +54,7 @@ struct Kind {
 constexpr std::array kinds{Kind{Type::f16, half_value, nearest_half, 0x0200},
                            Kind{Type::bf16, bfloat_value, nearest_bfloat, 0x0040}};
 
-/// The result, or a NaN that stands for any.
+/// The result, or one NaN for all of them.
 Bits expected(const Kind& kind, Op op, Bits left, Bits right) {
   const float a = kind.value(left);
   const float b = kind.value(right);
@@ -62,7 +62,7 @@ Bits expected(const Kind& kind, Op op, Bits left, Bits right) {
   if (op == Op::max) return std::isless(a, b) ? right : left;
   if (std::isnan(a)) return left;
   if (std::isnan(b)) return static_cast<Bits>(right | kind.quiet);
-  // Exact in double: products have 22 bits; sums are rounded to float first, which does no harm (24 bits are
+  // Exact in double: products have 22 bits. Sums are rounded to float first, which is harmless (24 bits are
   // twice 11 and two).
   const double exact = op == Op::sum ? static_cast<double>(a) + b : static_cast<double>(a) * b;
   return kind.nearest(exact);
@@ -98,7 +98,7 @@ TEST(ShortFloats, EveryValueWithManyOthers) {
           find(*target, kind.type, op)(into.data(), left.data(), right.data(), left.size());
           for (std::size_t i = 0; i < left.size(); ++i) {
             const Bits wanted = expected(kind, op, left[i], other);
-            // Infinity minus infinity, and zero times it: a NaN that the processor makes.
+            // Infinity minus infinity, or zero times infinity: a NaN from the processor.
             const bool made = std::isnan(kind.value(wanted)) && !std::isnan(kind.value(left[i])) &&
                               !std::isnan(kind.value(other));
             if (made ? std::isnan(kind.value(into[i])) : into[i] == wanted) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Operands for the kernel tests: random values and, often, the awkward ones.
+// Operands for the kernel tests: random values, and often the difficult ones.
 
 #include <array>
 #include <bit>

@@ -56,7 +56,7 @@ TEST(Learned, MakesATable) {
   EXPECT_EQ(spec_of(table, mebibyte), "ring:segments=7");
   EXPECT_EQ(spec_of(table, 2 * mebibyte - 1), "ring:segments=7");
   EXPECT_EQ(table.shapes[0].find(Collective::allreduce, Face::blocking, mebibyte)->gain, 1.5);
-  // Around it the rule speaks.
+  // Outside of it the rule applies.
   for (const std::size_t bytes :
        {std::size_t{1}, std::size_t{1024}, mebibyte - 1, 2 * mebibyte, 64 * mebibyte}) {
     EXPECT_EQ(spec_of(table, bytes), "no row") << bytes;
@@ -122,8 +122,8 @@ TEST(Learned, RefusesWhatIsNoTableOfThisLibrary) {
   EXPECT_THROW((void)merge_learned(one_shape(), "Open MPI 5.0.5", all), FormatError);
 }
 
-/// Whatever is learned, in any order: it can be read, says what was learned, and says the same again if that
-/// is put in again.
+/// Anything learned, in any order: the table can be read, has what was learned, and stays the same if that
+/// is merged again.
 TEST(Learned, IsThereAfterwards) {
   std::mt19937 random(7);
   const std::array specs{"ring", "native", "rabenseifner:segment_bytes=64KiB", "recursive_doubling"};

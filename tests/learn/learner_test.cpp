@@ -15,7 +15,7 @@ Spec allreduce(const std::string& text) {
   return parse_spec(Collective::allreduce, text);
 }
 
-/// Ways of which a job has its costs.
+/// Specs whose costs a job knows.
 const std::vector<Spec>& ways() {
   static const std::vector<Spec> all{allreduce("ring:segment_bytes=256KiB"),
                                      allreduce("native"),
@@ -71,7 +71,7 @@ Result run(const Job& job) {
         const Learner::Figures own = learner.figures(now);
         for (std::size_t i = 0; i < own.size(); ++i) maxima[i] = std::max(maxima[i], own[i]);
       }
-      // The ranks do not see the same time.
+      // The ranks measure different times.
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         learners[rank].agree(maxima, job.agreement * (1 + static_cast<double>(rank)));
       }
@@ -132,7 +132,7 @@ TEST(Learner, GoesBackToTheLibrary) {
   EXPECT_TRUE(result.outcome->spec.is_pass_through());
 }
 
-/// Over any costs: the loss is bounded at any time, and the choice at the end is near the best.
+/// With any costs: the loss is bounded at any time, and the final choice is close to the best.
 void check_random_jobs(double noise, double drift, double near, double slowest, unsigned first_seed) {
   std::mt19937 random(first_seed);
   std::uniform_real_distribution<double> exponent(-0.7, std::log(slowest));
@@ -141,8 +141,7 @@ void check_random_jobs(double noise, double drift, double near, double slowest, 
   for (int job = 0; job < jobs; ++job) {
     std::vector<double> costs{0.01};
     while (costs.size() < ways().size()) costs.push_back(0.01 * std::exp(exponent(random)));
-    // The library's own way costs nothing against the library; against the standing choice, what its risk
-    // says.
+    // A trial of the library loses nothing against the library; against the standing choice, its risk.
     costs[1] = std::min(costs[1], 0.03);
     const Result result = run(
         {.costs = costs, .noise = noise, .drift = drift, .seed = first_seed + static_cast<unsigned>(job)});
@@ -178,7 +177,7 @@ TEST(Learner, TrialsAreRare) {
 }
 
 TEST(Learner, ComparesCallsOfOneSize) {
-  // The sizes are very different, as they may not be within a class; what is compared is not.
+  // The sizes differ more than inside a class; the compared calls have the same size.
   const Result result =
       run({.costs = {0.01, 0.02, 0.006}, .sizes = {1 << 20, 1 << 16, 1 << 18, 1 << 16, 1 << 18}});
   ASSERT_TRUE(result.outcome.has_value());

@@ -45,7 +45,7 @@ TEST(MachineText, IsReadWhole) {
   EXPECT_EQ(large.bandwidth, 2e9);
   EXPECT_EQ(large.duplex, 0.9);
   EXPECT_EQ(large.exchange, 0);
-  // Nobody measured two sockets: as two ranks of a node.
+  // A missing socket level is like the node level.
   EXPECT_EQ(machine.protocol(Level::socket, 1).latency, 1e-6);
   EXPECT_EQ(machine.node.burst, 262144);
   EXPECT_EQ(machine.memory.bandwidth, 2e10);

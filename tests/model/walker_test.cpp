@@ -49,12 +49,12 @@ struct Formula {
 
 class ClosedForms : public testing::TestWithParam<Formula> {};
 
-// Where nothing is shared and one message is as another, the walker says what the papers' tables say.
+// If nothing is shared and all messages cost the same, the walker equals the papers' formulas.
 TEST_P(ClosedForms, AreWhatTheWalkerSays) {
   const Machine machine = postal_machine();
   for (const int ranks : GetParam().ranks) {
     const Topology topology = Topology::flat(ranks);
-    // A multiple of all blocks' numbers, so that no cut leaves a remainder.
+    // A multiple of all numbers of blocks, so that no division leaves a remainder.
     const std::size_t bytes = std::size_t{4} * 64 * 64 * 9 * 5 * 7 * 11;
     const ClosedForm* form = find_closed_form(GetParam().algorithm);
     ASSERT_NE(form, nullptr);
@@ -76,7 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Formula{"segmented_ring", {4, 8}, 0.02}, Formula{"reduce_broadcast", {2, 4, 8, 16, 64}}),
     [](const auto& param) { return std::string(param.param.algorithm); });
 
-// Each rank turns to the others in an order of its own; whoever posts its receives last is no exception.
+// Each rank sends to the others in an order of its own; the rank that posts its receives last is no
+// exception.
 TEST(Walker, SynchronousMessagesLeaveInTheOrderOfTheirSends) {
   Machine machine = postal_machine();
   const auto linear = [&] {
@@ -87,7 +88,7 @@ TEST(Walker, SynchronousMessagesLeaveInTheOrderOfTheirSends) {
   EXPECT_NEAR(linear() / eager, 1.0, 1e-9);
 }
 
-// Seven messages of each of eight ports, and nothing that the ports share.
+// Seven messages at each of eight ports; the ports share nothing.
 TEST(Walker, MessagesThatWaitForTheirPortsKeepNothingFromOthers) {
   Machine machine = postal_machine();
   machine.reduction.clear();
@@ -126,8 +127,7 @@ TEST(Walker, PartsAddUp) {
   }
 }
 
-// What is on the wire cannot take less than the busiest link needs, and pipelining brings a ring near to
-// that.
+// The wire time is at least that of the busiest link, and pipelining brings a ring close to it.
 TEST(Walker, NoFasterThanTheLink) {
   Machine machine = postal_machine();
   machine.node.bandwidth = 1e9;
@@ -150,7 +150,7 @@ TEST(Walker, SegmentsHideTheArithmetic) {
     const double without = seconds_of(spec, topology, bytes, machine, {.arithmetic = false});
     return (with - without) / with;
   };
-  // Pipelined paper, Fig. 4: pipelining takes the part of the time that is not overlapped arithmetic down.
+  // Pipelined paper, Fig. 4: pipelining reduces the share of arithmetic that is not overlapped.
   EXPECT_GT(hidden_part("ring"), 0.10);
   EXPECT_LT(hidden_part("ring:segments=4"), 0.06);
 }
@@ -175,7 +175,7 @@ TEST(Walker, LimitsAreShared) {
   machine.node.bandwidth = 10e9;  // as fast as one rank; four of them exchange over it
   const double limited = seconds_of("recursive_doubling", topology, bytes, machine);
   EXPECT_NEAR(limited - free, 3.0 * static_cast<double>(bytes) / 10e9, 0.02 * limited);
-  // The node-blind and node-aware models know no limit.
+  // The postal and node-aware models have no limit.
   EXPECT_NEAR(seconds_of("recursive_doubling", topology, bytes, machine, {.model = CostModel::postal}), free,
               1e-12);
   EXPECT_NEAR(seconds_of("recursive_doubling", topology, bytes, machine, {.model = CostModel::node_aware}),
@@ -190,14 +190,14 @@ TEST(Walker, SavedUpBytesPassAtOnce) {
   };
   EXPECT_NEAR(once(), 2 * 0.01, 0.0002);
   machine.node.burst = 50'000;
-  // The link out of rank 1 is idle while it receives; the one out of rank 0 had nothing saved up.
+  // The link out of rank 1 is idle while it receives; the link out of rank 0 had saved nothing.
   EXPECT_NEAR(once(), 0.01 + 0.005, 0.0002);
 }
 
 TEST(Walker, ASynchronousSendWaitsForItsReceive) {
   Machine machine = postal_machine();
   for (auto& rows : machine.levels) rows[0].synchronous = true;
-  // Alone it costs the same; the closed forms hold for either.
+  // A single message costs the same; the closed forms apply to either.
   EXPECT_NEAR(seconds_of("ring", Topology::flat(7), 7 << 20, machine),
               seconds_of("ring", Topology::flat(7), 7 << 20, postal_machine()), 1e-12);
 }

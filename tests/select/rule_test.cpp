@@ -22,7 +22,7 @@ CallShape shape_of(Collective collective, std::size_t bytes, const Topology& top
           .face = face};
 }
 
-/// What is tried with: few of very many ranks, and all small ones.
+/// Numbers of ranks: all small ones, and few large ones.
 std::vector<Topology> topologies() {
   std::mt19937 random(1);
   std::vector<Topology> all;

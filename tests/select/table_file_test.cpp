@@ -85,12 +85,12 @@ TEST_F(TableFiles, AreReplacedAsAWhole) {
   EXPECT_EQ(write_table_file(path, "one"), "");
   EXPECT_EQ(write_table_file(path, "two"), "");
   EXPECT_EQ(read_table_file(path, "mpich").text, "two");
-  // A link stays one.
+  // A link is kept.
   fs::create_symlink(path, folder_ / "link");
   EXPECT_EQ(write_table_file(folder_ / "link", "three"), "");
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(read_table_file(path, "mpich").text, "three");
-  // Nothing is left beside it.
+  // No other file is left.
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "new"), fs::directory_iterator{}), 1);
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A table that says all there is to say.
+/// A table with every field.
 json whole_table() {
   return json::parse(R"json({
     "format": "stretto-table", "version": 1, "mpi": "Open MPI 4.1.4", "network": "tcp 200mbit",
@@ -45,7 +45,7 @@ std::string error_of(const json& table) {
   return "no error";
 }
 
-/// What is said of the table with this at that place.
+/// The error about the table with this text in that place.
 std::string error_with(const std::string& place, const json& value) {
   json table = whole_table();
   table[json::json_pointer(place)] = value;
@@ -222,7 +222,7 @@ TEST(Table, TheNearestShapeSpeaks) {
   };
   const Table table = table_of({{1, 1, 1, false}, {8, 1, 1, false}, {12, 1, 1, true}, {8, 4, 4, false}});
   EXPECT_EQ(nodes_for(table, 8, 1, 1), 8);
-  EXPECT_EQ(nodes_for(table, 12, 1, 1), 12);  // what is there counts, modelled or not
+  EXPECT_EQ(nodes_for(table, 12, 1, 1), 12);  // an exact shape counts, modelled or not
   EXPECT_EQ(nodes_for(table, 9, 1, 1), 8);
   EXPECT_EQ(nodes_for(table, 10, 1, 1), 12);
   EXPECT_EQ(nodes_for(table, 4, 1, 1), 8);
@@ -234,7 +234,7 @@ TEST(Table, TheNearestShapeSpeaks) {
   EXPECT_EQ(nodes_for(table, 8, 3, 4), 8);
   EXPECT_EQ(nodes_for(table, 8, 1, 4), 0);
   EXPECT_EQ(nodes_for(table, 8, 2, 2), 0);
-  // 4 and 16 are equally far from 8: what was measured is preferred, then the smaller.
+  // 4 and 16 are equally distant from 8: a measured shape is preferred, then the smaller one.
   EXPECT_EQ(nodes_for(table_of({{4, 1, 1, true}, {16, 1, 1, false}}), 8, 1, 1), 16);
   EXPECT_EQ(nodes_for(table_of({{16, 1, 1, false}, {4, 1, 1, false}}), 8, 1, 1), 4);
 }
@@ -245,7 +245,7 @@ class RandomTables : public ::testing::Test {
  protected:
   int below(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
 
-  /// As text, so that the reader is a part of what is tested.
+  /// As text, so that the test includes the reader.
   json make_table() {
     json table = {
         {"format", "stretto-table"}, {"version", 1}, {"mpi", "MPICH 4.0.2"}, {"shapes", json::array()}};
@@ -285,7 +285,7 @@ class RandomTables : public ::testing::Test {
   std::mt19937_64 random_{42};
 };
 
-/// The spec in the list of a shape, found as one would by hand; empty: none.
+/// The spec in the list of a shape, found by a plain search; empty: none.
 std::string scan(const json& shape, const std::string& call, std::size_t bytes) {
   std::string spec;
   if (!shape.contains(call)) return spec;
@@ -306,7 +306,7 @@ TEST_F(RandomTables, ALookupFindsWhatAScanFinds) {
           for (int call = 0; call < 4; ++call) {
             std::size_t bytes = random_() >> (20 + below(44));
             const auto rows = table.shapes[i].rows_of(collective, face);
-            // Just where a row begins or ends, and beside it.
+            // The first and last size of a row, and the sizes next to them.
             if (!rows.empty() && below(2) == 0) {
               const Table::Row& row = rows[random_() % rows.size()];
               bytes = below(2) == 0 ? row.from : row.to;

@@ -21,7 +21,7 @@ std::string error_in(std::string_view text) {
   return error_of([&] { const JsonText json(text); });
 }
 
-/// What reading the value of "a" says.
+/// The error when the value of "a" is read.
 template <typename Read>
 std::string error_at_a(const std::string& value, Read read) {
   const JsonText json("{\"a\": " + value + "}");

@@ -26,7 +26,7 @@ TEST(CpuDomains, ReadsLists) {
 class Machine : public testing::Test {
  protected:
   void SetUp() override {
-    // Tests run side by side, each in a process of its own.
+    // Tests run in parallel, each in its own process.
     folder_ = testing::TempDir() + "/cpu_domains." + std::to_string(getpid());
     for (int cpu = 0; cpu < 8; ++cpu) {
       const std::string name = folder_ + "/cpu/cpu" + std::to_string(cpu);

@@ -53,13 +53,13 @@ TEST(TopologyText, SocketsAndNumaDomainsCutNodesEvenly) {
   EXPECT_EQ(topology.socket_of, (Numbers{0, 0, 1, 1, 2, 2, 3, 3}));
   EXPECT_EQ(topology.numa_of, (Numbers{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(parse_topology("ppn=3,sockets=2").socket_of, (Numbers{0, 0, 1}));
-  // More sockets than ranks: those that hold none are not there.
+  // More sockets than ranks: sockets without ranks do not count.
   EXPECT_EQ(parse_topology("ppn=2,sockets=4").sockets, 2);
 }
 
 TEST(TopologyText, AMapNamesTheNodeOfEachRank) {
   EXPECT_EQ(parse_topology("map=0,0,1,1,2").node_of, (Numbers{0, 0, 1, 1, 2}));
-  // Nodes are numbered by their lowest rank, whatever they are called.
+  // Nodes are numbered by their lowest rank, whatever their names.
   EXPECT_EQ(parse_topology("map=7,3,7").node_of, (Numbers{0, 1, 0}));
   EXPECT_EQ(parse_topology("map=0").ranks(), 1);
 }

@@ -78,7 +78,7 @@ Recipe usual(std::string_view allreduce) {
   return usual_recipe(*find_algorithm(Collective::allreduce, allreduce));
 }
 
-/// Two ranks that swap their whole message and reduce: right, and small enough to break in every way.
+/// Two ranks that swap their whole message and reduce: correct, and small enough to break in every way.
 std::vector<Schedule> swap_and_reduce() {
   std::vector<Schedule> schedules;
   for (const int rank : {0, 1}) {

@@ -3,13 +3,12 @@
 // the ranks of a group exchange all that they hold and reduce it; the distance between them grows by the
 // size of the group.
 //
-// If all prime factors of p are at most k, the sizes of the groups are factors of p (each the largest
-// divisor up to k of the remaining quotient), so no rank idles: ceil(log_k p) rounds for a power of k.
-// Otherwise the largest core f k^i (f < k) takes part. Each of the p - core extra ranks first sends its
-// message to a neighbour and receives the result at the end, as in recursive doubling: two more rounds. A
-// round with groups of f costs a rank f-1 messages of the whole size. So there are fewer rounds with more
-// messages at once, which pays as long as a network adapter sends several messages in little more time than
-// one.
+// If all prime factors of p are at most k, the sizes of the groups are factors of p (each the largest divisor
+// up to k of the remaining quotient), so no rank idles: ceil(log_k p) rounds for a power of k. Otherwise the
+// largest core f k^i (f < k) takes part. Each of the p - core extra ranks first sends its message to a
+// neighbour and receives the result at the end, as in recursive doubling: two more rounds. A round with
+// groups of f costs a rank f-1 messages of the whole size. So there are fewer rounds with more messages at
+// once, which pays as long as a network adapter sends several messages in little more time than one.
 //
 // Groups are neighbouring runs of ranks, and all of their ranks combine them in the same way (by a tree). So
 // rank order is kept, and all ranks get the same bits. If the core is a power of two, the result is that of
