@@ -90,8 +90,7 @@ bool serve(const Options& usual, const Placement& placement, Job& job) {
     try {
       const Options options = parse_options(words_of(*line), usual);
       if (!options.only_blocking() && usual.only_blocking()) {
-        throw std::invalid_argument(
-            "--forms: the job was started for calls that block, without other --forms");
+        throw std::invalid_argument("--forms: the job was started for blocking calls only");
       }
       correct = run(options, placement, job) && correct;
     } catch (const std::invalid_argument& error) {
@@ -124,8 +123,8 @@ int main(int argc, char** argv) {
     if (wrong) std::rethrow_exception(wrong);
     if (provided < wanted) {
       throw std::invalid_argument(
-          "--forms: Stretto leaves calls that are not blocking to this MPI library, which gives no "
-          "MPI_THREAD_MULTIPLE");
+          "--forms: this MPI library does not give MPI_THREAD_MULTIPLE, so it handles non-blocking calls "
+          "itself");
     }
     Job job;
     status = (options.serve ? serve(options, placement, job) : run(options, placement, job)) ? 0 : 1;

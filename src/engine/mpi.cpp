@@ -109,14 +109,7 @@ std::string load_mpi() {
   STRETTO_MPI_4_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND
 #endif
-  mpi.comm_world = MPI_COMM_WORLD;
-  mpi.comm_self = MPI_COMM_SELF;
-  mpi.comm_null = MPI_COMM_NULL;
-  mpi.request_null = MPI_REQUEST_NULL;
-  mpi.datatype_null = MPI_DATATYPE_NULL;
-  mpi.op_null = MPI_OP_NULL;
-  mpi.errors_return = MPI_ERRORS_RETURN;
-  mpi.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
+  load_mpi_handles();
   return {};
 }
 

@@ -85,6 +85,18 @@ struct MpiLibrary {
 
 extern MpiLibrary mpi;
 
+/// Fills in the handles of `mpi`.
+inline void load_mpi_handles() {
+  mpi.comm_world = MPI_COMM_WORLD;
+  mpi.comm_self = MPI_COMM_SELF;
+  mpi.comm_null = MPI_COMM_NULL;
+  mpi.request_null = MPI_REQUEST_NULL;
+  mpi.datatype_null = MPI_DATATYPE_NULL;
+  mpi.op_null = MPI_OP_NULL;
+  mpi.errors_return = MPI_ERRORS_RETURN;
+  mpi.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
+}
+
 /// Finds the MPI library of this process and fills in `mpi`. Returns one line with the reason if it cannot,
 /// or an empty one. To be called when the program first enters MPI, since an interpreter may load its MPI
 /// library late.

@@ -76,12 +76,7 @@ std::string load_mpi() {
   mpi.Request_free = PMPI_Request_free;
   mpi.Sendrecv = PMPI_Sendrecv;
   mpi.Reduce_local = PMPI_Reduce_local;
-  mpi.comm_world = MPI_COMM_WORLD;
-  mpi.comm_self = MPI_COMM_SELF;
-  mpi.comm_null = MPI_COMM_NULL;
-  mpi.request_null = MPI_REQUEST_NULL;
-  mpi.datatype_null = MPI_DATATYPE_NULL;
-  mpi.op_null = MPI_OP_NULL;
+  load_mpi_handles();
   return {};
 }
 

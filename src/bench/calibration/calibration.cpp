@@ -73,9 +73,7 @@ std::string write_seconds(double seconds) {
 void calibrate(const Options& options, const Placement& placement) {
   Site site = find_site();
   if (site.levels.empty()) {
-    throw std::invalid_argument(
-        "a calibration measures messages, and one rank has nobody to send any to; "
-        "expected 2 ranks or more");
+    throw std::invalid_argument("a calibration measures messages between ranks; expected 2 ranks or more");
   }
   const bool speaks = placement.rank == 0;
   if (speaks) report_calibration(options, placement);

@@ -84,7 +84,7 @@ std::vector<Mockup> parse_mockups(std::string_view option, std::string_view text
   return mockups;
 }
 
-/// A mock-up stands for a call that gives back what it takes, at once, by whatever carries it out.
+/// Mock-ups are measured as blocking calls out of place, without an algorithm of their own.
 void check_mockups(const Options& options, bool in_place) {
   const bool plain = options.only_blocking() && !in_place && !options.overlap;
   const bool by_name = std::all_of(options.specs.begin(), options.specs.end(), [](const std::string& spec) {

@@ -254,7 +254,7 @@ Request parse_request(const std::string& name) {
                                                 : 0;
   if (!rest.starts_with(key) || error != std::errc{} || factor == 0 || bytes < 1 ||
       bytes > INT_MAX / factor) {
-    refuse(name, "behind the name may stand a size, as in native(ring:segment_bytes=64KiB)");
+    refuse(name, "the name may be followed by a size, as in native(ring:segment_bytes=64KiB)");
   }
   request.segment_bytes = static_cast<int>(bytes * factor);
   return request;
@@ -323,7 +323,7 @@ const LibraryAlgorithm* LibraryAlgorithms::find(Collective collective, Form form
     std::string there;
     for (const Choice& one : choices) there += (there.empty() ? "" : ", ") + one.name;
     refuse(name,
-           "this MPI library has no such algorithm; it has " + (there.empty() ? "none to name" : there));
+           "this MPI library has no such algorithm; it has " + (there.empty() ? "none" : there));
   }
   LibraryAlgorithm algorithm{MPI_COMM_WORLD, {}};
   if (by_launch()) {

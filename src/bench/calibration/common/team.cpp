@@ -228,7 +228,7 @@ void Team::follow(const Order& order) {
     case Task::eager:
       reserve(1, order.bytes);
       say_ready();
-      look_for(order.seconds);
+      probe_for(order.seconds);
       finish_one(receive(order.bytes, message_tag));
       return finish_one(send(1, acknowledgement_tag));
     case Task::work:
@@ -241,7 +241,7 @@ void Team::follow(const Order& order) {
 
 /// The library may do its own work without a receive: Open MPI's shared memory needs some of that to end an
 /// eager send.
-void Team::look_for(double seconds) const {
+void Team::probe_for(double seconds) const {
   auto* const probe = LIBRARY(PMPI_Iprobe);
   for (const double begin = PMPI_Wtime(); PMPI_Wtime() - begin < seconds;) {
     int found = 0;

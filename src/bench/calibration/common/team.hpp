@@ -72,7 +72,7 @@ class Team {
   void await_order(Order& order) const;
   void say_ready() const;
   void follow(const Order& order);
-  void look_for(double seconds) const;
+  void probe_for(double seconds) const;
   void answer_round_trips(const Order& order);
   // These return the time when what counts began.
   double make_round_trips(const Order& order);
