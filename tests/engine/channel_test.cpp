@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tags that a library has are shared out.
+// How the tags of a library are divided among channels.
 #include "engine/channel.hpp"
 #include "mpi_check.hpp"
 

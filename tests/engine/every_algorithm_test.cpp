@@ -21,7 +21,7 @@ using namespace stretto::test;
 constexpr std::size_t sentinels = 9;
 constexpr std::uint32_t sentinel = 0xDEADBEEF;
 
-/// (a, b) stands for x → a·x + b modulo a prime; composing such maps does not commute.
+/// (a, b) stands for x → a·x + b modulo a prime. Composing such maps does not commute.
 struct Affine {
   std::uint32_t a, b;
 };
@@ -39,7 +39,7 @@ void compose_all(void* in, void* inout, int* length, MPI_Datatype* /*datatype*/)
   }
 }
 
-/// What a rank brings; maps x → x + b among themselves commute.
+/// A rank's input. Maps x → x + b commute among themselves.
 Affine affine_input(int rank, std::size_t i, bool commuting) {
   const auto a = commuting ? 1U : static_cast<std::uint32_t>(rank * 7 + static_cast<int>(i % 11) + 2);
   return {a, static_cast<std::uint32_t>(rank + static_cast<int>(i % 13))};
@@ -49,7 +49,7 @@ bool same(Affine left, Affine right) {
   return left.a == right.a && left.b == right.b;
 }
 
-/// One call of a collective: who holds which elements, and what they must be in the end.
+/// One call of a collective: which rank holds which elements, and what they must be at the end.
 class Case {
  public:
   Case(const Recipe& recipe, int ranks, int rank, int root, std::size_t count, bool in_place, bool commuting)
@@ -95,7 +95,7 @@ class Case {
   }
 
  private:
-  /// Unequal blocks for reduce_scatter, some of them empty; equal ones for allgather.
+  /// Unequal blocks for reduce_scatter, some of them empty; equal blocks for allgather.
   [[nodiscard]] std::vector<std::size_t> make_borders(std::size_t count) const {
     std::vector<std::size_t> borders{0};
     for (int rank = 0; rank < ranks_; ++rank) {
@@ -159,7 +159,7 @@ class Case {
   std::vector<Affine> output_;
 };
 
-/// Sums of floats, whose bits depend on the order: all ranks of an allreduce must have the same.
+/// Sums of floats, whose bits depend on the order. All ranks of an allreduce must have the same bits.
 void compare_bits(Execution& execution, MPI_Comm comm, int rank) {
   constexpr std::size_t count = 1009;
   std::vector<float> input(count);
@@ -221,7 +221,7 @@ void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
   for (const Collective collective : collectives) {
     for (const Recipe& recipe : sample_recipes(collective)) {
       root = (root + 1) % p;
-      // Every number of ranks for every algorithm; some of them for each way to combine two.
+      // Every number of ranks for every algorithm, and some of them for each way to combine two algorithms.
       if (recipe != usual_recipe(*recipe.algorithm) && p % 6 != 1) continue;
       RecipeTest(recipe, comm, flat, root, pair, composition)
           .run({}, {0, 1, ranks - 1, ranks, ranks + 1, 1009});
@@ -232,7 +232,7 @@ void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
   }
 }
 
-/// A barrier for more ranks than cores: MPICH's own spins, and starves those who still work.
+/// A barrier for more ranks than cores: MPICH's own spins and starves ranks that still work.
 void wait_asleep() {
   MPI_Request request;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);

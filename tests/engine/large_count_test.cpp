@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More elements and bytes than an int can count: in place, of one byte each, on two ranks.
+// More elements and bytes than an int can count: in place, with elements of one byte, on two ranks.
 #include <cstdint>
 #include <vector>
 

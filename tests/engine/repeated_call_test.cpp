@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A repeated call allocates nothing: every C++ allocation of this process and every buffer of the pool is
+// A repeated call allocates nothing. Every C++ allocation of this process and every buffer of the pool is
 // counted.
 #include <cstdlib>
 #include <new>
@@ -13,7 +13,7 @@ namespace {
 std::size_t allocations = 0;
 }  // namespace
 
-// GCC takes the pair below, which does match, for a free() of what the standard operator new gave.
+// GCC takes the matching pair below for a free() of memory of the standard operator new.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 
 void* operator new(std::size_t bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that ends MPI in the destructor of a static object, as C++ programs do that wrap it, with calls
-// under way until then: the main thread has no thread-local objects any more.
+// A program that ends MPI in the destructor of a static object, as C++ wrappers do, with calls in flight
+// until then. The main thread has no thread-local objects any more.
 #include <mpi.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ struct Environment {
   Environment& operator=(const Environment&) = delete;
   ~Environment() {
     wait_for_all();
-    // What was written to freed memory shows when memory is asked for again.
+    // Writes to freed memory show when the memory is allocated again.
     for (int round = 0; round < 200; ++round) {
       start_all();
       const std::vector<std::unique_ptr<std::vector<int>>> more = allocate();
@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   static Environment environment;
   environment.start_all();
   int done = 0;
-  // A look, so that there is what may be gone.
+  // Polls once, so that the memory exists that may be gone later.
   MPI_Testall(static_cast<int>(environment.requests.size()), environment.requests.data(), &done,
               MPI_STATUSES_IGNORE);
   return EXIT_SUCCESS;

@@ -64,7 +64,7 @@ void add_by_large_array(void* in, void* inout, int* length, MPI_Datatype*) {
   std::array<double, 512 * 1024> local;
   const auto n = static_cast<std::size_t>(*length);
   std::memcpy(local.data(), inout, n * sizeof(double));
-  // All of it, from the far end on.
+  // Receives all of it, from the far end on.
   for (volatile double* far = local.data() + local.size(); far-- > local.data() + n;) *far = 0;
   for (std::size_t i = 0; i < n; ++i) local[i] += static_cast<const double*>(in)[i];
   std::memcpy(inout, local.data(), n * sizeof(double));
@@ -119,7 +119,7 @@ void receive() {
   CHECK(number == 1);
 }
 
-/// Functions that return only when the odd rank has come there, too.
+/// Functions that return only when the odd rank has called them too.
 std::vector<std::pair<const char*, std::function<void()>>> waiting_functions() {
   const auto odd_sends = [](const auto& receives) { return [=] { odd() ? send() : receives(); }; };
   const auto makes = [](const auto& make) {
@@ -237,9 +237,10 @@ void check_threads() {
   CHECK(calls_at_once == 0, "the program's operation ran in two threads at once");
 }
 
-/// Sums of subnormal numbers, which are 0 to a thread that flushes them, and of thirds, which are rounded.
+/// Sums of subnormal numbers, which a thread that flushes them takes for 0, and of thirds, which are
+/// rounded.
 void check_float() {
-  Sum(MPI_SUM).wait();  // so that threads are there that will not inherit it
+  Sum(MPI_SUM).wait();  // so that threads exist that do not inherit it
 #if defined(__SSE2__)
   _mm_setcsr(_mm_getcsr() | 0x8040U);  // FTZ and DAZ
 #endif
@@ -253,7 +254,7 @@ void check_float() {
     compute(3ms);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Allreduce(in.data(), blocking.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    // By their bits: comparisons would flush them, too.
+    // Compares bits: comparisons of numbers would flush them too.
     CHECK(std::memcmp(out.data(), blocking.data(), out.size() * sizeof(float)) == 0,
           "a call in the background has other bits than a blocking one, turn " + std::to_string(turn));
     std::vector<float> of_first = out;
@@ -275,7 +276,7 @@ void check_stack() {
   }
 }
 
-/// Starts the program again without a limit of its stack, as `ulimit -s unlimited` does.
+/// Starts the program again with an unlimited stack, like `ulimit -s unlimited`.
 void remove_limit_of_stack(char** argv) {
   rlimit limit{};
   getrlimit(RLIMIT_STACK, &limit);

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// As most programs are written: MPI_Op_create and the functions of windows are named.
+// Like most programs, this one refers to MPI_Op_create and to the functions of windows.
 #define REFERS
 #include "background.cpp"  // NOLINT(bugprone-suspicious-include)

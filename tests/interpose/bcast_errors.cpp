@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mistakes of a program in broadcast and allgather: the same error class as from the library.
+// Errors of a program in broadcast and allgather give the same error class as in the library.
 #include <functional>
 #include <vector>
 
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
                                 bcast("null datatype", 8, MPI_DATATYPE_NULL, 0),
                                 allgather("negative count, allgather", more, -1, MPI_INT),
                                 allgather("null datatype, allgather", more, 4, MPI_DATATYPE_NULL)};
-  // Before and after Stretto has met the communicator.
+  // Before and after Stretto has seen the communicator.
   for (int turn = 0; turn < 2; ++turn) {
     for (const Case& test : cases) {
       const int wanted = error_class(test.call(true, comm));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of this folder share. They are plain MPI programs that know nothing of Stretto; under the
-// preload their MPI_Allreduce is Stretto's, and LIBRARY(PMPI_Allreduce) is the library's, to compare with.
+// What the programs of this folder share. They are plain MPI programs that do not know of Stretto. Under
+// the preload their MPI_Allreduce is Stretto's, and LIBRARY(PMPI_Allreduce) is the library's, to compare
+// with.
 #pragma once
 
 #include <dlfcn.h>
@@ -40,24 +41,24 @@ inline int rank_in(MPI_Comm comm) {
   std::abort();
 }
 
-/// CHECK(condition) or CHECK(condition, text that says in what case).
+/// CHECK(condition) or CHECK(condition, text that describes the case).
 #define CHECK(condition, ...)                                                                         \
   do {                                                                                                \
     if (!(condition)) fail(__FILE__, __LINE__, #condition, std::string() __VA_OPT__(+(__VA_ARGS__))); \
   } while (false)
 
-/// The spec that the test forces, or "" if none.
+/// Returns the spec that the test forces, or "" if none.
 inline std::string forced_spec() {
   const char* spec = std::getenv("STRETTO_ALLREDUCE");
   return spec == nullptr ? "" : spec;
 }
 
-/// Whether it is the library that reduces, so that only what MPI promises can be expected.
+/// Whether the library reduces, so that only what MPI promises can be expected.
 inline bool library_reduces() {
   return forced_spec().empty() || forced_spec().starts_with("native");
 }
 
-/// The spec that Stretto, which must be there, would choose for a sum of `bytes` bytes.
+/// Returns the spec that Stretto, which must be present, would choose for a sum of `bytes` bytes.
 inline std::string choice(MPI_Comm comm, std::size_t bytes) {
   using Choice = int (*)(const char*, MPI_Comm, std::size_t, char*, int);
   const auto ask = reinterpret_cast<Choice>(dlsym(RTLD_DEFAULT, "stretto_choice"));
@@ -73,7 +74,7 @@ inline int error_class(int error) {
   return result;
 }
 
-/// Numbers that are the same in every run: splitmix64.
+/// Random numbers that are the same in every run: splitmix64.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -90,7 +91,7 @@ class Random {
   std::uint64_t state_;
 };
 
-/// FNV-1a, to compare what ranks have by one number.
+/// Returns a hash (FNV-1a), to compare the data of ranks by one number.
 inline std::uint64_t hash(std::uint64_t seed, const void* data, std::size_t bytes) {
   for (const char c : std::string_view(static_cast<const char*>(data), bytes)) {
     seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
@@ -98,7 +99,7 @@ inline std::uint64_t hash(std::uint64_t seed, const void* data, std::size_t byte
   return seed;
 }
 
-/// Whether a small sum over `comm` by Stretto is right.
+/// Returns whether a small sum over `comm` by Stretto is right.
 inline bool sums_right(MPI_Comm comm, int count = 7) {
   const int ranks = size_of(comm);
   std::string input(static_cast<std::size_t>(count) * sizeof(int), '\0');

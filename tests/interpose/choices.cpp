@@ -34,12 +34,12 @@ void ask_all(const char* name, MPI_Comm comm, int count, char** words) {
   }
 }
 
-/// The left operand: an operation that is associative and does not commute.
+/// The left operand: an operation that is associative but does not commute.
 void take_left(void* left, void* right, int* count, MPI_Datatype* /*type*/) {
   std::memcpy(right, left, static_cast<std::size_t>(*count) * sizeof(int));
 }
 
-/// Buffers of a sum of ranks, and whether it came out right.
+/// Buffers of a sum of ranks, and whether the result is right.
 struct Sum {
   explicit Sum(int count) : input(static_cast<std::size_t>(count), world_rank()), output(input.size(), -1) {}
   [[nodiscard]] int count() const { return static_cast<int>(input.size()); }
@@ -84,7 +84,8 @@ int main(int argc, char** argv) {
 
   Sum left(8000);
   MPI_Op op{};
-  // Looked up: of a program below MPI_THREAD_MULTIPLE that refers to it, calls in the background are native.
+  // Looked up at run time: if a program below MPI_THREAD_MULTIPLE refers to it, its non-blocking calls are
+  // native.
   reinterpret_cast<decltype(&MPI_Op_create)>(dlsym(RTLD_DEFAULT, "MPI_Op_create"))(&take_left, 0, &op);
   MPI_Allreduce(left.input.data(), left.output.data(), left.count(), MPI_INT, op, MPI_COMM_WORLD);
   CHECK(left.is(0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collective as a program calls it: its buffers, all the forms in which it can be called, and a check of
-// what came out. Every number follows from a seed, so that no two calls have the same result.
+// One collective as a program calls it: its buffers, all forms of the call, and a check of the result.
+// Every number follows from a seed, so no two calls have the same result.
 #pragma once
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ inline constexpr std::array kind_names{
 inline const char* name_of(Kind kind) {
   return kind_names.at(static_cast<std::size_t>(kind));
 }
-/// The kind of that name; all of them for "all".
+/// Returns the kind of that name; all kinds for "all".
 inline std::vector<Kind> kinds_named(std::string_view name) {
   if (name == "all") return {all_kinds.begin(), all_kinds.end()};
   for (const Kind kind : all_kinds) {
@@ -43,8 +43,8 @@ inline std::vector<Kind> kinds_named(std::string_view name) {
   return {};
 }
 
-/// How often this process called each collective, a persistent one counted whenever it is started: what
-/// Stretto should have counted, too.
+/// How often this process called each collective. A persistent one counts at every start. Stretto should
+/// have counted the same.
 inline std::array<std::atomic<long>, all_kinds.size()> calls_of{};
 inline void count_call(Kind kind) {
   calls_of.at(static_cast<std::size_t>(kind)).fetch_add(1, std::memory_order_relaxed);
@@ -64,7 +64,7 @@ inline void print_calls() {
   std::puts(line.c_str());
 }
 
-/// Elements hold whole numbers, as int or as double; `extent` bytes from one to the next.
+/// Elements hold whole numbers, as int or as double. They are `extent` bytes apart.
 struct Elements {
   MPI_Datatype type;
   bool real;
@@ -78,7 +78,7 @@ inline Elements ints() {
 inline Elements doubles() {
   return {MPI_DOUBLE, true, sizeof(double)};
 }
-/// A committed datatype of the program's own, with a gap after each number.
+/// A committed datatype of the program, with a gap after each number.
 inline Elements with_gaps(const Elements& dense) {
   Elements made{{}, dense.real, 3 * dense.size()};
   MPI_Type_create_resized(dense.type, 0, static_cast<MPI_Aint>(made.extent), &made.type);
@@ -86,11 +86,12 @@ inline Elements with_gaps(const Elements& dense) {
   return made;
 }
 
-/// `add` and `compose` are the program's own operations, which can also take elements with gaps.
+/// `add` and `compose` are operations of the program, which also take elements with gaps.
 enum class Combine { sum, max, add, compose };
 
-/// A number n stands for the function x → a x + b of the residues of this prime, with a = n / prime, b = n %
-/// prime, where it is composed: associative, and not commutative. Sums of a thousand such numbers fit an int.
+/// Where numbers are composed, a number n stands for the function x → a x + b on the residues of this
+/// prime, with a = n / prime, b = n % prime. Composition is associative, but not commutative. Sums of a
+/// thousand such numbers fit an int.
 inline constexpr std::int64_t prime = 1009;
 inline std::int64_t combined(Combine how, std::int64_t left, std::int64_t right) {
   switch (how) {
@@ -120,8 +121,8 @@ void user_operation(void* in, void* inout, int* length, MPI_Datatype* type) {
   }
 }
 
-/// Looked up, since Stretto carries out no call in the background of a program below MPI_THREAD_MULTIPLE that
-/// refers to MPI_Op_create.
+/// Looked up at run time, since Stretto carries out no non-blocking call of a program below
+/// MPI_THREAD_MULTIPLE that refers to MPI_Op_create.
 inline int create_op(MPI_User_function* function, int commute, MPI_Op* op) {
   return reinterpret_cast<decltype(&MPI_Op_create)>(dlsym(RTLD_DEFAULT, "MPI_Op_create"))(function, commute,
                                                                                           op);
@@ -147,8 +148,8 @@ inline MPI_Op op_of(Combine how, bool real) {
   return own.at((how == Combine::compose ? 2U : 0U) + (real ? 1U : 0U));
 }
 
-/// What to call. `count` is the length of the whole vector; where each rank has a block of it, it is cut
-/// unevenly for reduce_scatter and rounded up to equal blocks for reduce_scatter_block and allgather.
+/// What to call. `count` is the length of the whole vector. If each rank has a block of it, it is cut
+/// unevenly for reduce_scatter, and rounded up to equal blocks for reduce_scatter_block and allgather.
 struct Task {
   Kind kind;
   MPI_Comm comm;
@@ -157,14 +158,14 @@ struct Task {
   Combine how = Combine::sum;
   int root = 0;
   bool in_place = false;
-  MPI_Op op = MPI_OP_NULL;  // in place of the one that lives as long as the program
-  // Ever larger blocks for reduce_scatter. MPICH 4.0.2's own MPI_Ireduce_scatter in place then copies a block
-  // to where it overlaps with itself, and aborts.
+  MPI_Op op = MPI_OP_NULL;  // instead of the one that lives as long as the program
+  // Growing blocks for reduce_scatter. MPICH 4.0.2's own MPI_Ireduce_scatter in place then copies a block
+  // to a place that overlaps it, and aborts.
   bool rising = false;
 };
 
-/// The same to be called in its blocking form. MPICH 4.0.2's own MPI_Reduce of 1000 doubles in place reads
-/// from MPI_IN_PLACE if the root is not rank 0.
+/// For calls in blocking form. MPICH 4.0.2's own MPI_Reduce of 1000 doubles in place reads from
+/// MPI_IN_PLACE if the root is not rank 0.
 inline Task blocking(Task task) {
 #ifndef OPEN_MPI
   if (task.kind == Kind::reduce && task.root % size_of(task.comm) != 0) task.in_place = false;
@@ -174,7 +175,7 @@ inline Task blocking(Task task) {
 
 class Call {
  public:
-  /// So that a buffer does not grow later on.
+  /// Prevents that a buffer grows later.
   void reserve(std::size_t bytes) {
     for (std::vector<char>* buffer : {&in_, &out_}) {
       buffer->assign(bytes, filler);
@@ -214,10 +215,11 @@ class Call {
     refill(seed);
   }
 
-  /// New contents for another start of the same call, before which the buffers may be changed.
+  /// New contents for another start of the same call. The buffers may change before it.
   void refill(std::uint64_t seed) {
     seed_ = seed;
-    // A reduce in place is so at the root; the others have no result, so no buffer for one.
+    // A reduce in place is in place at the root only. The other ranks have no result, and so no buffer for
+    // it.
     const bool nowhere = task_.kind == Kind::reduce && task_.in_place && rank_ != task_.root;
     const std::size_t first = task_.kind == Kind::allgather ? bounds_[static_cast<std::size_t>(rank_)] : 0;
     out_.assign((nowhere ? 0 : one_buffer() ? total_ : received_) * task_.elements.extent, filler);
@@ -266,7 +268,7 @@ class Call {
     return MPI_ERR_OTHER;
   }
 
-  /// A persistent call, not yet started.
+  /// Makes a persistent call, without starting it.
   int init(MPI_Request* request) {
     switch (task_.kind) {
       case Kind::allreduce:
@@ -341,7 +343,8 @@ class Call {
   }
 #endif
 
-  /// When the call is complete: the result is right, and nothing else was written.
+  /// To be called when the call is complete. Returns whether the result is right, and nothing else was
+  /// written.
   void check(const std::string& context = "") const {
     const auto at_rank = static_cast<std::size_t>(rank_);
     const bool everywhere = task_.kind != Kind::reduce || rank_ == task_.root;
@@ -394,7 +397,7 @@ class Call {
     return task_.kind == Kind::bcast ||
            (task_.in_place && (task_.kind != Kind::reduce || rank_ == task_.root));
   }
-  // Open MPI takes two buffers at no address for one and the same, which is an error.
+  // Open MPI takes two null buffers for the same one, which is an error.
   [[nodiscard]] const void* from() const {
     if (one_buffer()) return MPI_IN_PLACE;
     return in_.empty() ? &no_input_ : in_.data();
@@ -434,7 +437,7 @@ class Call {
     if (task_.elements.real) {
       double number = 0;
       std::memcpy(&number, at, sizeof(number));
-      // What was never written need not be a number.
+      // Memory that was never written need not hold a number.
       if (!(number >= 0 && number < 0x1p53)) return std::numeric_limits<std::int64_t>::min();
       return static_cast<std::int64_t>(number);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All sorts of communicators, made and freed, and what a program can see of Stretto's own: nothing.
-// Arguments: how often a communicator is made and freed.
+// All sorts of communicators, made and freed. The program must see nothing of Stretto's own. Argument: how
+// often a communicator is made and freed.
 #include <algorithm>
 #include <vector>
 
@@ -22,7 +22,7 @@ int delete_attribute(MPI_Comm, int, void*, void*) {
   ++deletions;
   return MPI_SUCCESS;
 }
-/// MPI_Finalize deletes MPI_COMM_SELF's attributes first of all, while MPI still works.
+/// MPI_Finalize deletes MPI_COMM_SELF's attributes first, while MPI still works.
 int reduce_at_finalize(MPI_Comm, int, void*, void*) {
   CHECK(sums_right(MPI_COMM_WORLD) && sums_right(MPI_COMM_SELF));
   ++at_finalize;
@@ -67,7 +67,7 @@ void kinds() {
     CHECK(sums_right(some, 100));
     MPI_Comm_free(&some);
   }
-  // All alive at once, each with messages of its own.
+  // All exist at once, each with its own messages.
   CHECK(sums_right(reversed) && sums_right(halves) && sums_right(dup_of_dup) && sums_right(MPI_COMM_WORLD));
   for (MPI_Comm* comm : {&dup_of_dup, &halves, &reversed}) MPI_Comm_free(comm);
 }
@@ -79,7 +79,7 @@ void inter_communicator() {
   MPI_Comm inter{};
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &local);
   MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, 1 - rank % 2, 3, &inter);
-  // The result on each side is the sum of the other.
+  // The result on each side is the sum of the other side.
   int sum = 0;
   int expected = 0;
   for (int i = 1 - rank % 2; i < ranks; i += 2) expected += i;
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   kinds();
   inter_communicator();
   attributes();
-  // If a context id were lost each time, none would be left long before the end.
+  // If each one lost a context id, none would be left long before the end.
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 1;
   for (int i = 0; i < rounds; ++i) {
     MPI_Comm comm{};
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
     MPI_Comm_free(&comm);
   }
   kinds();
-  // Stay alive to the end, to be freed by MPI_Finalize, or never.
+  // They live to the end, and are freed by MPI_Finalize, or never.
   MPI_Comm left[3];
   for (MPI_Comm& comm : left) {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that uses up the library's context ids: Stretto needs none.
+// A program that uses up the library's context ids. Stretto needs none.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// What this process writes to standard error while `action` runs.
+/// Returns what this process writes to standard error while `action` runs.
 template <typename Action>
 std::string standard_error_of(Action action) {
   std::FILE* file = std::tmpfile();
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   });
   CHECK(said.empty(), said);
   CHECK(choice(all.back(), 1000) == forced_spec() && choice(known, 1000) == forced_spec());
-  // The program's handler is back in its place.
+  // The program's handler is in place again.
   MPI_Errhandler handler{};
   MPI_Comm_get_errhandler(all.back(), &handler);
   CHECK(handler == MPI_ERRORS_RETURN);

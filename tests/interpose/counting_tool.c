@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody else's PMPI tool: it counts calls that come by on their way to the MPI library.
+// A PMPI tool behind Stretto that counts the calls on their way to the MPI library.
 #include <mpi.h>
 #include <stdio.h>
 #if MPI_VERSION < 4

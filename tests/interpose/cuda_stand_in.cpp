@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for the CUDA driver (libcuda.so.1). Its "device memory" cannot be touched by the processor: the
-// program that does so crashes. The copy functions, and they alone, reach it by a second mapping.
+// A stand-in for the CUDA driver (libcuda.so.1). A program that accesses its "device memory" crashes. Only
+// the copy functions can access it, by a second mapping.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ constexpr int success = 0;
 constexpr int invalid_value = 1;
 constexpr int invalid_context = 201;
 
-/// Where the processor reaches what is at `address`; nullptr if these bytes are not device memory.
+/// Returns where the processor can access `address`; nullptr if these bytes are not device memory.
 char* reach(std::uint64_t address, std::size_t bytes) {
   const std::lock_guard lock(mutex);
   auto after = areas.upper_bound(address);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers in device memory, on one rank only, with a stand-in for the driver. Arguments: "load" and the
-// stand-in's path, or "leave" and the path: then the driver is there but the process does not load it.
+// stand-in's path, or "leave" and the path. With "leave" the driver exists, but the process does not load
+// it.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -16,7 +17,7 @@ Function from_driver(const char* name) {
   return reinterpret_cast<Function>(dlsym(driver, name));
 }
 
-/// A buffer, in device memory or not, of which `data` can be reached.
+/// A buffer, in device memory or not, whose `data` can be accessed.
 struct Buffer {
   Buffer(std::size_t bytes, bool on_device) : memory(on_device ? 0 : bytes) {
     address = memory.data();
@@ -55,7 +56,7 @@ void add(void* in, void* inout, int* length, MPI_Datatype* /*datatype*/) {
   for (int i = 0; i < *length; ++i) static_cast<int*>(inout)[3 * i + 1] += static_cast<int*>(in)[3 * i + 1];
 }
 
-/// One int of three: the two others keep their bytes on the device too.
+/// Every third int is data. The two others keep their bytes on the device too.
 void with_gaps(bool in_place) {
   const bool mine = world_rank() == 1;
   const int ranks = size_of(MPI_COMM_WORLD);
@@ -95,7 +96,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::string before = choice(MPI_COMM_WORLD, 20000);
-  CHECK(sums_right(MPI_COMM_WORLD, 1000));  // the driver may be loaded late
+  CHECK(sums_right(MPI_COMM_WORLD, 1000));  // the driver may be loaded later
   if (world_rank() == 1) {
     driver = dlopen(argv[2], RTLD_LAZY);
     CHECK(driver != nullptr, argv[2]);

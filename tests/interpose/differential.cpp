@@ -81,7 +81,7 @@ void write(char* element, const Layout& layout, const Numbers& numbers) {
 Numbers add_and_multiply(const Numbers& a, const Numbers& b) {
   return {(a[0] + b[0]) % prime, a[1] * b[1] % prime, (a[2] + b[2]) % prime, a[3] * b[3] % prime};
 }
-/// x → a x + b of the first two; the others are added.
+/// Composes x → a x + b of the first two; adds the others.
 Numbers compose(const Numbers& a, const Numbers& b) {
   return {a[0] * b[0] % prime, (a[0] * b[1] + a[1]) % prime, (a[2] + b[2]) % prime, (a[3] + b[3]) % prime};
 }
@@ -106,7 +106,7 @@ MPI_Op made(MPI_User_function* function, bool commutative) {
   return op;
 }
 
-/// What MPI defines on this family, and the program's own operations. A byte holds no residue.
+/// What MPI defines for this family, and the program's own operations. A byte holds no residue.
 std::vector<Operation> operations_on(const Family& family) {
   static const Operation adds{"(add, multiply)", made(user_operation<add_and_multiply>, true),
                               Values::residues};
@@ -141,7 +141,7 @@ std::vector<Operation> operations_on(const Family& family) {
     }
     return all;
   }
-  // Both libraries may compare unsigned numbers as signed ones: so these stay in the common half.
+  // Both libraries may compare unsigned numbers as signed ones, so these stay in the common half.
   for (const Operation& op : {Operation{"MPI_MIN", MPI_MIN, Values::halves},
                               {"MPI_MAX", MPI_MAX, Values::halves},
                               {"MPI_LAND", MPI_LAND, Values::flags},
@@ -209,8 +209,8 @@ double real_at(const char* from, Kind kind) {
   return static_cast<double>(single);
 }
 
-/// Bit for bit; sums and products of floats within what another order of p terms may change: terms of sums
-/// are at most 1, products of p complex factors at most 2^(2p).
+/// Equal bits. Sums and products of floats may differ as much as another order of p terms allows: terms of
+/// sums are at most 1, products of p complex factors at most 2^(2p).
 bool same(const Bytes& left, const Bytes& right, const Layout& layout, const Operation& op, int ranks) {
   if (left == right) return true;
   if (left.size() != right.size() || layout.parts[0].kind == Kind::integer) return false;
@@ -228,14 +228,14 @@ bool same(const Bytes& left, const Bytes& right, const Layout& layout, const Ope
 
 // ---- specs
 
-/// STRETTO_TOPOLOGY's, or all on one node.
+/// STRETTO_TOPOLOGY's nodes, or one node.
 Topology world_topology() {
   const char* text = std::getenv("STRETTO_TOPOLOGY");
   if (text != nullptr) return stretto::parse_topology(text);
   return Topology::from_labels(std::vector<int>(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)), 0));
 }
 
-/// A communicator and where its ranks are.
+/// A communicator and the places of its ranks.
 struct Place {
   std::string name;
   MPI_Comm comm = MPI_COMM_NULL;
@@ -269,7 +269,7 @@ stretto::Pipelining random_pipelining(Random& random, std::size_t bytes) {
       result.segments = 1 + static_cast<int>(below(random, 9));
       break;
     default:
-      // Not so small that a call would take thousands of messages.
+      // Not so small that a call would send thousands of messages.
       result.segment_bytes = std::max((std::size_t{1} << below(random, 17)), bytes / 200 + 1);
   }
   if (chance(random, 50)) result.window = 1 + static_cast<int>(below(random, 9));
@@ -294,7 +294,7 @@ Spec random_spec(Collective collective, std::size_t bytes, Random& random) {
   return spec;
 }
 
-/// Mostly one that fits; what does not is the library's.
+/// Mostly a spec that fits. The library handles what does not fit.
 Spec random_fitting_spec(Collective collective, std::size_t bytes, const Place& where, int root,
                          bool commutative, Random& random) {
   Spec spec = random_spec(collective, bytes, random);
@@ -364,7 +364,7 @@ struct Reduction {
   Form form = Form::allreduce;
   const Place* where = nullptr;
   const Operation* op = nullptr;
-  std::vector<int> blocks;  // of each rank in reduce_scatter; else one of all elements
+  std::vector<int> blocks;  // of each rank in reduce_scatter; else of all elements together
   int root = 0;
   bool in_place = false;
 
@@ -400,7 +400,7 @@ int call(const Reduction& reduction, const void* from, void* to, MPI_Datatype ty
   }
 }
 
-/// One call on buffers of its own. Empty result: what is wrong is in `wrong`.
+/// One call with its own buffers. If the result is empty, `wrong` says what is wrong.
 Bytes result_of(const Reduction& reduction, const Layout& layout, const Bytes& values, Way way,
                 const std::string& spec, std::size_t shift, bool check_gaps, std::string& wrong) {
   const std::size_t total = reduction.total();
@@ -409,7 +409,7 @@ Bytes result_of(const Reduction& reduction, const Layout& layout, const Bytes& v
   Buffer output(layout, in_place ? total : reduction.result_count(), shift);
   (in_place ? output : input).load(values, 0, total);
   const Bytes before = input.memory();
-  // A buffer that means nothing may be none.
+  // A buffer that is not significant may be null.
   const bool none = reduction.form == Form::reduce && reduction.where->rank != reduction.root && shift == 0;
   const void* from = in_place ? MPI_IN_PLACE : input.address();
   const int error = call(reduction, from, none ? nullptr : output.address(), layout.handle, way, spec);
@@ -456,7 +456,7 @@ class Differ {
       Random shared(mixed(number_));
       reproducible_ ? run_reproducibly(shared) : run_one(shared);
     }
-    // A library's barrier may spin, and starve those that still work.
+    // A library's barrier may spin and starve ranks that still work.
     MPI_Request request{};
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
     for (int done = 0; done == 0;) {
@@ -475,7 +475,7 @@ class Differ {
     return Random(seed_ * 0x9E3779B97F4A7C15ULL + number).next();
   }
 
-  /// A communicator that is made and freed now and then, the same for the same 64 calls.
+  /// A communicator that is made and freed now and then, the same one for 64 calls in a row.
   void renew() {
     if (fresh_.comm != MPI_COMM_NULL) MPI_Comm_free(&fresh_.comm);
     Random shared(mixed(number_ / 64) ^ 1);
@@ -598,13 +598,13 @@ class Differ {
   static constexpr bool mpich = false;
 #endif
 
-  /// MPICH 4.0.2 writes past its own buffers where blocks of an operation that is not commutative are
-  /// scattered (results are wrong, or the process ends).
+  /// MPICH 4.0.2 writes past its own buffers in a reduce_scatter with a non-commutative operation (results
+  /// are wrong, or the process ends).
   static bool library_scatters_wrongly(const Reduction& reduction) {
     return mpich && reduction.scatters() && !reduction.op->commutative;
   }
 
-  /// And its MPI_Reduce in place ends with a segmentation fault at roots other than 0.
+  /// MPICH 4.0.2's MPI_Reduce in place crashes at roots other than 0.
   static void avoid_faults_of_the_library(Reduction& reduction, Spec& spec) {
     if (library_scatters_wrongly(reduction)) {
       reduction.blocks = {static_cast<int>(reduction.total())};
@@ -639,7 +639,7 @@ class Differ {
     return text;
   }
 
-  /// Elements of the operation, not numbers of it; and neither library reduces those in falling order.
+  /// Elements of the operation, not their numbers. Neither library reduces those in falling order.
   static const Layout& reducible_layout(Random& shared, const Family& family, bool by_library) {
     for (;;) {
       const Layout& layout = one_of(shared, family.layouts);
@@ -647,7 +647,7 @@ class Differ {
     }
   }
 
-  /// Open MPI's own allgather ends in an internal error where elements lie in falling order.
+  /// Open MPI's own allgather ends in an internal error if elements are in falling order.
   static const Layout& movable_layout(Random& own, const Family& family, bool by_library) {
     for (;;) {
       const Layout& layout = one_of(own, family.layouts);
@@ -663,7 +663,7 @@ class Differ {
     if (greatest[0] != -greatest[1]) report("ranks differ");
   }
 
-  /// On each rank another layout.
+  /// Each rank has another layout.
   void broadcast(Random& shared, const Place& where) {
     const Family& family = families_[random_family(shared, Form::bcast)];
     const std::size_t element_bytes = family.layouts[0].compact_bytes();
@@ -747,7 +747,8 @@ class Differ {
 
   // ---- reproducible mode
 
-  /// The same values of each rank, by several ways and on communicators of other placement of the ranks.
+  /// The same values of each rank, by several specs and on communicators with other placements of the
+  /// ranks.
   void run_reproducibly(Random& shared) {
     constexpr std::array forms{Form::allreduce, Form::reduce, Form::reduce_scatter,
                                Form::reduce_scatter_block};
@@ -786,7 +787,7 @@ class Differ {
     }
   }
 
-  /// Mostly one that is reproducible; another gives way to one that is.
+  /// Mostly a reproducible spec. Others are replaced by one.
   static Spec fixed_spec(const Reduction& reduction, std::size_t bytes, Random& shared) {
     const Collective collective = collective_of(reduction.form);
     Spec spec = random_spec(collective, bytes, shared);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mistakes of a program: the same error class as from the library, and handlers called just as often.
+// Errors of a program give the same error class as in the library, and handlers are called equally often.
 #include <functional>
 #include <vector>
 
@@ -79,10 +79,10 @@ std::vector<Case> all_cases() {
       CASE("nothing, output in place", in, MPI_IN_PLACE, 0, MPI_DOUBLE, MPI_SUM, comm),
   };
 #ifdef OPEN_MPI
-  // MPICH 4.0 crashes by itself.
+  // MPICH 4.0 itself crashes.
   cases.push_back(CASE("negative count", in, out, -1, MPI_DOUBLE, MPI_SUM, comm));
 #else
-  // Open MPI 4 crashes by itself, and its handles are pointers, which must be good.
+  // Open MPI 4 itself crashes. Its handles are pointers, which must be valid.
   cases.push_back(CASE("null input", nullptr, out, 8, MPI_DOUBLE, MPI_SUM, comm));
   cases.push_back(CASE("null output", in, nullptr, 8, MPI_DOUBLE, MPI_SUM, comm));
   cases.push_back(CASE("null output in place", MPI_IN_PLACE, nullptr, 8, MPI_DOUBLE, MPI_SUM, comm));
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(comm, comms);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, worlds);
   int failures = 0;
-  // On a communicator that Stretto has not met yet, and then on one that it runs on.
+  // On a communicator that Stretto has not seen yet, and then on one that it uses.
   for (const char* when : {"before", "after"}) {
     int errors = 0;
     for (const Case& test : all_cases()) {
@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
     on_comm = on_world = 0;
     CHECK(sums_right(comm));
     CHECK(on_comm == 0 && on_world == 0);
-    // The handler is still the program's.
+    // The handler is still that of the program.
     MPI_Errhandler now{};
     MPI_Comm_get_errhandler(comm, &now);
     CHECK(now == comms);

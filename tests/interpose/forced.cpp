@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// stretto_force: the program changes between specs while it runs, with short calls of another thread under
-// way all the time. What was taken is in the statistics, which the test reads. Prints "right".
+// stretto_force: the program switches between specs while it runs, with short calls of another thread in
+// flight all the time. The statistics, which the test reads, show which spec was taken. Prints "right".
 #include <atomic>
 #include <thread>
 
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   std::thread background;
   if (level == MPI_THREAD_MULTIPLE) {
     background = std::thread([&] {
-      // As Horovod's: until all ranks are through.
+      // As in Horovod: until all ranks are done.
       for (int least = 0; least == 0;) {
         const int mine = through;
         MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, others);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A communicator is freed right after its first collective was started, while other ranks wait for this one
-// before they start theirs: MPI_Comm_free does not wait.
+// before they start theirs. MPI_Comm_free must not wait.
 #include <vector>
 
 #include "check.hpp"

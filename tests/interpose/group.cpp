@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface for frameworks (include/stretto/group.h), looked up as they do: every call, type and
-// operation against what is computed here, many at once, groups of some ranks, and what it refuses. MPI is
-// initialized, and finalized, by Stretto.
+// The interface for frameworks (include/stretto/group.h), looked up as frameworks do. Every call, type and
+// operation is compared with what is computed here: many at once, on groups of some ranks, and errors.
+// Stretto initializes and finalizes MPI.
 #include "stretto/group.h"
 
 #include <dlfcn.h>
@@ -108,12 +108,12 @@ const Op ops[] = {{STRETTO_SUM, "sum", false, [](int a, int b) { return a + b; }
                   {STRETTO_BOR, "bor", true, [](int a, int b) { return a | b; }},
                   {STRETTO_BXOR, "bxor", true, [](int a, int b) { return a ^ b; }}};
 
-/// Small, so that sums and products of all ranks are exact in every type.
+/// Small numbers, so that sums and products over all ranks are exact in every type.
 int input(int rank, int i) {
   return (i + rank) % 3;
 }
 
-/// Of ranks of the job.
+/// Ranks in the job.
 int result_of(const Type& type, const Op& op, const std::vector<int>& ranks, int i) {
   const auto value = [&](int rank) {
     return type.type == STRETTO_BOOL ? input(rank, i) != 0 : input(rank, i);
@@ -132,7 +132,7 @@ Bytes inputs(const Type& type, int elements = count) {
   return bytes;
 }
 
-/// Elements from `first` on of what all contribute.
+/// Returns the elements from `first` on of the combined input of all ranks.
 void check(const Type& type, const Op& op, const std::vector<int>& ranks, const Bytes& found, int first,
            int elements, const std::string& what) {
   for (int i = 0; i < elements; ++i) {
@@ -168,7 +168,7 @@ void reductions(stretto_group* group, const std::vector<int>& ranks) {
       wait_for(CALL(stretto_group_reduce)(group, both.data(), both.data(), count, type.type, op.op, root),
                "reduce");
       if (own == root) check(type, op, ranks, both, 0, count, "reduce");
-      // All parts are alike, then the last is one longer.
+      // First all parts are equal, then the last one is one element longer.
       for (const int more : {0, 1}) {
         std::vector<std::size_t> counts(static_cast<std::size_t>(size), count / size);
         counts.back() += static_cast<std::size_t>(more);
@@ -184,7 +184,7 @@ void reductions(stretto_group* group, const std::vector<int>& ranks) {
   }
 }
 
-/// What rank `from` of a group has for rank `to`.
+/// Returns the data of rank `from` of a group for rank `to`.
 std::int32_t mark(int from, int to, int i) {
   return 1'000'000 * from + 100'000 * to + i % 1000;
 }
@@ -252,7 +252,7 @@ void movements(stretto_group* group, int own, int size) {
   }
 }
 
-/// Started in order, and ended by nobody waiting for one of them.
+/// Started in order. They end although nobody waits for a single one.
 void many_at_once(stretto_group* group) {
   constexpr std::size_t calls = 60;
   std::vector<std::vector<float>> data(calls);
@@ -299,7 +299,7 @@ int main() {
   movements(all, place.rank, place.ranks);
   many_at_once(all);
 
-  // Only its ranks make it, the last one first in it.
+  // Only its ranks make it. The last one is its rank 0.
   std::vector<int> some(everybody.rbegin(), everybody.rend() - 1);
   if (place.rank != 0) {
     stretto_group* group = CALL(stretto_group_make)(some.data(), static_cast<int>(some.size()), 3);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Horovod's sum of float16, by its name. The test makes a module of it with the name of Horovod's own, and
-// one with another.
+// Horovod's sum of float16, under its name. The test builds one module of it with the name of Horovod's
+// module, and one with another name.
 #include <mpi.h>
 
 #include <bit>
 #include <cstdint>
 
-/// Elements that the function has seen.
+/// The number of elements that the function has seen.
 extern "C" {
 __attribute__((visibility("default"))) long handled = 0;
 }

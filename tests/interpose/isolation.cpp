@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stretto's messages and the program's never meet, whatever wildcards, tags and unexpected messages there
+// Stretto's messages and the program's never match, whatever wildcards, tags and unexpected messages there
 // are.
 #include <numeric>
 #include <vector>
@@ -14,11 +14,11 @@ int main(int argc, char** argv) {
   const int ranks = size_of(comm);
   const int next = (rank + 1) % ranks;
   const int previous = (rank + ranks - 1) % ranks;
-  constexpr int tags = 12;  // those of Stretto's segments among them
+  constexpr int tags = 12;  // some are those of Stretto's segments
   constexpr int length = 50;
 
   for (const int count : {1, 50, 20000}) {
-    // Receives of anything, pending all the while.
+    // Receives of any message, pending all the time.
     std::vector<std::vector<int>> got(tags, std::vector<int>(length, -1));
     std::vector<MPI_Request> receives(tags);
     for (std::size_t i = 0; i < tags; ++i) {
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
       MPI_Test(&receives[i], &done, MPI_STATUS_IGNORE);
       CHECK(done == 0 && got[i][0] == -1);
     }
-    // Nothing is to be seen by a probe either; nobody has sent yet.
+    // A probe must not see anything either: nobody has sent yet.
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &done, MPI_STATUS_IGNORE);
     CHECK(done == 0);
     MPI_Barrier(comm);
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
       std::iota(message.begin(), message.end(), 1000 * rank + tag);
       MPI_Send(message.data(), length, MPI_INT, next, tag, comm);
     }
-    // The last ones may still be on their way.
+    // The last messages may still be in flight.
     CHECK(sums_right(comm, count));
     MPI_Waitall(tags, receives.data(), MPI_STATUSES_IGNORE);
     for (int tag = 0; tag < tags; ++tag)
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
 
     MPI_Barrier(comm);
 
-    // Unexpected messages of the program, that no receive waits for yet.
+    // Unexpected messages of the program, for which no receive is posted yet.
     for (int tag = 0; tag < tags; ++tag) {
       MPI_Send(&rank, 1, MPI_INT, next, tag, comm);
       MPI_Send(&rank, 1, MPI_INT, previous, tag, comm);
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
         CHECK(from == source);
       }
     }
-    // A collective of the program's that is pending across ours.
+    // A collective of the program that is pending while Stretto's run.
     MPI_Request barrier{};
     const int one = 1;
     int sum = 0;

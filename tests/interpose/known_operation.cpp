@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of the program on two bytes. One that is known, by its function's name and module (Horovod's sum
-// of float16) or because the program has told of it, is done by a kernel; any other one by its own function,
-// which is called with what the ranks have sent and nothing else. Arguments: a module with Horovod's name
-// that has its function, and another one that has it as well.
+// Operations of the program on two bytes. A kernel replaces one that is known by its function's name and
+// module (Horovod's sum of float16) or that the program has registered. Any other operation is carried out
+// by its own function, which is called with the data of the ranks and nothing else. Arguments: a module
+// with Horovod's name and function, and another one with the same function.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -32,7 +32,7 @@ std::uint16_t upper_bits(float value) {
 
 using Value = float (*)(std::uint16_t);
 
-/// Small whole numbers, which both types hold exactly.
+/// Small whole numbers, which both types represent exactly.
 constexpr int most_sent = 7;
 float input(int rank, int i) {
   return static_cast<float>((i + 3 * rank) % (most_sent + 1));
@@ -77,7 +77,7 @@ void sum_by_type(void* in, void* inout, int* length, MPI_Datatype* datatype) {
   (*datatype == uppers ? upper_sum : half_sum)(in, inout, length, datatype);
 }
 
-/// What comes out, and whether the program's function must not be needed for it.
+/// The result, and whether the program's function must not be called for it.
 struct Expected {
   std::string name;
   Value value = half_value;
@@ -107,7 +107,7 @@ void run(const Expected& expected, MPI_Op op, MPI_Datatype two_bytes, bool in_pl
   }
   CHECK(never_sent == 0, expected.name + ": its function got " + std::to_string(never_sent) +
                              " elements that no rank has sent");
-  // Some algorithms leave a rank nothing to reduce.
+  // With some algorithms, a rank has nothing to reduce.
   const long here = counter - before;
   long most = 0;
   MPI_Allreduce(&here, &most, 1, MPI_LONG, MPI_MAX, MPI_COMM_WORLD);
@@ -131,7 +131,7 @@ MPI_Datatype make_two_bytes() {
   return type;
 }
 
-/// Of the program's own, nothing is known, whatever they do.
+/// Nothing is known of the program's other operations, whatever they do.
 void unknown(MPI_Datatype two_bytes) {
   MPI_Op op = make(half_sum);
   run({.name = "float16 sum"}, op, two_bytes);
@@ -150,7 +150,7 @@ void unknown(MPI_Datatype two_bytes) {
   MPI_Op_free(&op);
 }
 
-/// The function that a module has by the name of Horovod's.
+/// The function with the name of Horovod's in a module.
 void by_name(const char* module, bool is_known, MPI_Datatype two_bytes) {
   void* handle = dlopen(module, RTLD_NOW | RTLD_LOCAL);
   CHECK(handle != nullptr, dlerror());
@@ -168,7 +168,7 @@ void by_name(const char* module, bool is_known, MPI_Datatype two_bytes) {
   MPI_Op_free(&op);
 }
 
-/// What a program tells of one of its operations holds for one datatype, until one of them is freed.
+/// What a program registers of an operation holds for one datatype, until one of them is freed.
 void by_telling(MPI_Datatype two_bytes) {
   using Know = int (*)(MPI_Op, MPI_Datatype, const char*, const char*);
   const auto know = reinterpret_cast<Know>(dlsym(RTLD_DEFAULT, "stretto_know_operation"));
@@ -211,7 +211,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   CHECK(argc == 3);
   MPI_Datatype two_bytes = make_two_bytes();
-  // Each operation is freed before the next one is made, which may get its handle.
+  // Each operation is freed before the next one is made, which may get the same handle.
   for (int round = 0; round < 2; ++round) {
     unknown(two_bytes);
     by_name(argv[1], true, two_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beyond what an int counts: bytes on Open MPI, whose MPI 3 has int counts only, and elements too on MPICH.
-// In place.
+// More than an int can count, in place: bytes on Open MPI, whose MPI 3 has only int counts, and also
+// elements on MPICH.
 #include <sys/mman.h>
 
 #include "check.hpp"
@@ -22,7 +22,7 @@ int reduce(void* values) {
 }
 #endif
 
-/// Small enough for sums of 8 bits; the period is no divisor of any segment's length.
+/// Small enough for sums of 8 bits. The period divides no segment's length.
 Value contribution(std::size_t i, int rank) {
   return static_cast<Value>(i % 53 + static_cast<std::size_t>(rank));
 }

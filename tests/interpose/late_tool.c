@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool behind Stretto by which the last rank comes out of MPI_Init two seconds later than the others.
+// A tool behind Stretto with which the last rank leaves MPI_Init two seconds later than the others.
 #include <mpi.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes of one signature that lie in memory in different ways, and buffers of them that know which bytes
-// are data. Values pass between layouts in compact form: the bytes of the parts, one after the other.
+// Datatypes of one signature with different layouts in memory, and buffers of them that know which bytes
+// are data. Values are passed between layouts in compact form: the bytes of the parts, one after the other.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Layout {
   }
 };
 
-/// One signature; the first layout is the plainest.
+/// The layouts of one signature. The first one is the simplest.
 struct Family {
   std::string name;
   bool predefined;
@@ -41,7 +41,7 @@ struct Family {
 
 inline constexpr char sentinel = '\x5a';
 
-/// Elements of a layout with room around them. `shift` moves them to an odd place.
+/// Elements of a layout with room around them. `shift` moves them to an odd address.
 class Buffer {
  public:
   Buffer(const Layout& layout, std::size_t count, std::size_t shift) : layout_(&layout), count_(count) {
@@ -82,14 +82,14 @@ class Buffer {
 
   [[nodiscard]] const std::vector<char>& memory() const { return memory_; }
 
-  /// Whether what is around all elements is as it was.
+  /// Returns whether the memory around all elements is unchanged.
   [[nodiscard]] bool surroundings_untouched() const {
     const auto untouched = [](char c) { return c == sentinel; };
     return std::all_of(memory_.begin(), memory_.begin() + margin, untouched) &&
            std::all_of(memory_.end() - margin, memory_.end(), untouched);
   }
 
-  /// Whether all that is no data is as it was, gaps included. Forgets the data.
+  /// Returns whether all that is not data is unchanged, including gaps. Forgets the data.
   [[nodiscard]] bool gaps_untouched() {
     for (std::size_t i = 0; i < count_; ++i) {
       for (const Part& part : layout_->parts) std::memset(at(i, part), sentinel, part.bytes);
@@ -110,7 +110,7 @@ class Buffer {
   std::vector<char> memory_;
 };
 
-/// An integer type of any size, or a float: one part.
+/// One part: an integer type of any size, or a float.
 inline Family scalar(const char* name, MPI_Datatype handle, Kind kind, std::size_t bytes) {
   return {name, true, {{name, handle, {{kind, 0, bytes}}, static_cast<std::ptrdiff_t>(bytes)}}};
 }
@@ -153,7 +153,7 @@ inline std::vector<Family> predefined_families() {
 #undef INTEGER
 }
 
-/// A committed datatype of these parts.
+/// Returns a committed datatype of these parts.
 inline Layout placed(const char* name, const std::vector<MPI_Datatype>& bases, const std::vector<Part>& parts,
                      MPI_Aint lower_bound, MPI_Aint extent) {
   std::vector<int> lengths(parts.size(), 1);
@@ -168,7 +168,7 @@ inline Layout placed(const char* name, const std::vector<MPI_Datatype>& bases, c
   return layout;
 }
 
-/// `n` equal numbers an element, lying in every way that a datatype can say.
+/// `n` equal numbers per element, in every layout that a datatype can describe.
 inline Family derived_family(const char* name, MPI_Datatype base, std::size_t bytes, int n) {
   const auto size = static_cast<MPI_Aint>(bytes);
   const auto parts = [&](MPI_Aint first, MPI_Aint stride) {
@@ -190,14 +190,14 @@ inline Family derived_family(const char* name, MPI_Datatype base, std::size_t by
       placed("larger extent", bases, parts(0, size), 0, (n + 3) * size),
       placed("true lower bound", bases, parts(2 * size, 2 * size), 0, (2 * n + 3) * size),
       placed("negative lower bound", bases, parts(-3 * size, size), -4 * size, (n + 2) * size),
-      // Places of all parts differ modulo n.
+      // The places of all parts differ modulo n.
       placed("interleaved", bases, parts(0, (3 * n + 1) * size), 0, n * size),
       placed("falling", bases, parts(0, size), 0, -n * size),
       placed("numbers in falling order", bases, parts((n - 1) * size, -size), 0, n * size)};
   return {name, false, layouts};
 }
 
-/// A struct with gaps: an int64, an int and, where `with_byte`, a byte.
+/// A struct with gaps: an int64, an int and, if `with_byte`, a byte.
 inline Family struct_family(const char* name, bool with_byte) {
   std::vector<MPI_Datatype> bases{MPI_INT64_T, MPI_INT};
   std::vector<Part> near{{Kind::integer, 0, 8}, {Kind::integer, 8, 4}};

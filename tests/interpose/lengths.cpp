@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's message is longer or shorter than the others': an error that the handler of the communicator
-// returns. By every algorithm each rank ends, some with an error, and the next call is right.
+// One rank's message is longer or shorter than the others': an error that the communicator's handler
+// returns. With every algorithm each rank returns, some with an error, and the next call is right.
 #include <vector>
 
 #include "algorithms/registry.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody else's PMPI tool: it tells for which level of threads MPI has been initialized.
+// A PMPI tool that prints the thread level with which MPI was initialized.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program hears of threads: asks for the level that its argument names ("none": MPI_Init), and prints
-// on rank 0 what it got. With -DNON_BLOCKING it refers to a non-blocking collective, else to none; with
-// -DWINDOW it makes a window, with -DOPERATION an operation of its own.
+// Which thread level a program sees. It requests the level that its argument names ("none": MPI_Init), and
+// prints on rank 0 what it got. With -DNON_BLOCKING it refers to a non-blocking collective, otherwise to
+// none. With -DWINDOW it makes a window, with -DOPERATION an operation of its own.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datatypes made of others, whose making Stretto looks at: by large counts, by duplication, of Fortran's
-// types of a precision. Results are right, and no handle is left behind.
+// Derived datatypes that Stretto inspects: made with large counts, by duplication, of Fortran's types of a
+// precision. Results are right, and no handle leaks.
 #include <malloc.h>
 
 #include <algorithm>
@@ -43,14 +43,14 @@ MPI_Datatype large_row(int count, MPI_Datatype of) {
 #endif
 }
 
-/// Handles are numbered, and a number serves again when its handle has been freed. (Open MPI numbers a handle
-/// when it is asked to.)
+/// Handles are numbered, and a number is reused when its handle has been freed. (Open MPI numbers a handle
+/// when asked for the number.)
 MPI_Fint largest_number = INT_MIN;
 void note_number(MPI_Datatype type) {
   largest_number = std::max(largest_number, MPI_Type_c2f(type));
 }
 
-/// A type of two bytes, made in so many steps of which only the last one is kept.
+/// A type of two bytes, made in so many steps. Only the last one is kept.
 MPI_Datatype two_bytes(int kind) {
   MPI_Datatype inner = MPI_DATATYPE_NULL;
   MPI_Datatype made = MPI_DATATYPE_NULL;
@@ -110,7 +110,7 @@ void use(MPI_Datatype type, MPI_Op op, const std::string& what) {
   }
 }
 
-/// Types of a precision are no one's to free.
+/// Types of a precision must not be freed.
 void fortrans() {
   MPI_Datatype real = MPI_DATATYPE_NULL;
   MPI_Type_create_f90_real(6, 30, &real);
@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
     largest_number = INT_MIN;
     MPI_Fint largest_at_first = 0;
     std::size_t memory_at_first = 0;
-    // At first memory is still being taken that will serve again.
+    // The first rounds still allocate memory that is reused later.
     constexpr int first_rounds = 50;
     constexpr int more_rounds = 200;
     for (int round = 0; round < first_rounds + more_rounds; ++round) {

@@ -26,7 +26,7 @@
 
 namespace {
 
-constexpr int untouched = 987654;  // what a status has as its error where a call may not set it
+constexpr int untouched = 987654;  // the error of a status where a call may not set it
 constexpr int tag = 11;
 
 bool counts_are_zero = false;
@@ -42,7 +42,7 @@ MPI_Comm reversed(MPI_Comm comm) {
   return made;
 }
 
-/// Some call of this kind, all of whose features follow from the number.
+/// Some call of this kind. All of its features follow from the number.
 Task some_task(Kind kind, MPI_Comm comm, std::size_t count, std::size_t number) {
   Task task{.kind = kind, .comm = comm, .count = count};
   task.elements = number % 2 == 0 ? doubles() : ints();
@@ -52,7 +52,7 @@ Task some_task(Kind kind, MPI_Comm comm, std::size_t count, std::size_t number) 
   return task;
 }
 
-/// MPICH 4.0.2's own results are wrong on 2 ranks, and it writes to where it should not.
+/// MPICH 4.0.2's own results are wrong on 2 ranks, and it writes outside its buffers.
 bool wrong_by_mpich(Kind kind, const Elements& elements, Combine how) {
 #ifdef OPEN_MPI
   return false;
@@ -75,7 +75,7 @@ bool is_empty(const MPI_Status& status) {
          !is_cancelled(status);
 }
 
-/// A status in which what is to be set is not yet.
+/// A status with values that must be replaced.
 MPI_Status fresh_status() {
   MPI_Status status{};
   status.MPI_SOURCE = status.MPI_TAG = status.MPI_ERROR = untouched;
@@ -83,7 +83,7 @@ MPI_Status fresh_status() {
 }
 
 /// Requests of all sorts in one array, at other places on each rank: collectives on two communicators, the
-/// program's own messages around the ring of ranks, persistent ones among them, null ones and inactive ones.
+/// program's own messages around the ring of ranks, among them persistent, null and inactive ones.
 class Batch {
  public:
   enum class Sort { none, inactive, collective, send, recv };
@@ -159,13 +159,13 @@ class Batch {
     }
     return false;
   }
-  /// So many as there are entries that were never null or inactive.
+  /// The number of entries that were never null or inactive.
   [[nodiscard]] std::size_t operations() const {
     return static_cast<std::size_t>(std::ranges::count_if(
         entries_, [](const std::unique_ptr<Entry>& entry) { return entry->sort > Sort::inactive; }));
   }
 
-  /// MPI says that this one is complete.
+  /// MPI has reported that this one is complete.
   void completed(std::size_t i, const MPI_Status* status, const std::string& by) {
     Entry& entry = *entries_[i];
     CHECK(active(i), by + ": completed what is not active");
@@ -184,7 +184,7 @@ class Batch {
       CHECK(count_in(*status, MPI_INT) == 1 && count_in(*status) == sizeof(int), by);
     }
   }
-  /// MPI says that nothing was complete, so it may not have touched anything.
+  /// MPI has reported that none was complete, so it must not have changed anything.
   void nothing_completed(const std::string& by) const {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       const bool gone = entries_[i]->done && !entries_[i]->persistent;
@@ -357,7 +357,7 @@ void by_testall(Batch& batch, bool statuses) {
   by_all(batch, statuses, false);
 }
 
-/// Looked at until it is complete, which frees nothing, so that it can be looked at and waited for again.
+/// Polled until it is complete. That frees nothing, so it can be polled and waited for again.
 void by_get_status(Batch& batch, bool statuses) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.size()); ++i) {
     const bool active = batch.active(i);
@@ -394,7 +394,7 @@ void ways_to_wait() {
   MPI_Comm second = reversed(MPI_COMM_WORLD);
   constexpr std::size_t kinds_of_ways = std::size(ways);
   for (std::size_t number = 0; number < 12 * kinds_of_ways; ++number) {
-    // Some turns all ranks wait in the same way, and in others each in its own.
+    // In some turns all ranks wait in the same way, in others each in its own.
     const std::size_t skew = number % 2 == 0 ? 0 : static_cast<std::size_t>(world_rank());
     Batch batch(first, second, number);
     ways[(number + skew) % kinds_of_ways].second(batch, number % 5 < 3);
@@ -403,7 +403,7 @@ void ways_to_wait() {
   MPI_Comm_free(&second);
 }
 
-/// Four requests, waited for in all 24 orders; each rank in another.
+/// Four requests, waited for in all 24 orders. Each rank uses another order.
 void orders() {
   MPI_Comm first = dup_of(MPI_COMM_WORLD);
   MPI_Comm second = dup_of(MPI_COMM_WORLD);
@@ -455,7 +455,7 @@ void nothing_to_wait_for() {
   CHECK(MPI_Testsome(0, &request, &count, &index, &status) == MPI_SUCCESS && count == MPI_UNDEFINED);
 }
 
-/// Handles as Fortran has them.
+/// Handles in Fortran's form.
 void fortran_handles() {
   for (const bool backwards : {false, true}) {
     std::array<Call, 6> calls;
@@ -493,7 +493,7 @@ void communicators_freed() {
     }
     CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
     CHECK(comm == MPI_COMM_NULL);
-    // What is made now may not be taken for it, though it may have its handle.
+    // What is made now must not be mistaken for it, though it may have the same handle.
     MPI_Comm next = dup_of(MPI_COMM_WORLD);
     CHECK(counted_sum_right(next, 100));
     Call another;
@@ -530,7 +530,7 @@ void all_sorts_of_calls() {
     for (const Elements& elements : layouts) {
       for (const Combine how : {Combine::sum, Combine::max, Combine::add, Combine::compose}) {
         const bool reduces = kind != Kind::bcast && kind != Kind::allgather;
-        // What MPI defines is not defined on a type of the program's own.
+        // Operations of MPI are not defined on types of the program.
         if (reduces && elements.extent > elements.size() && how < Combine::add) continue;
         if (!reduces && how != Combine::sum) continue;
         if (wrong_by_mpich(kind, elements, how)) continue;
@@ -561,7 +561,7 @@ void all_sorts_of_calls() {
   for (Elements elements : {layouts[2], layouts[3]}) MPI_Type_free(&elements.type);
 }
 
-/// Types that MPI defines and that have gaps: the minimum and where it is.
+/// Types of MPI with gaps: the minimum and its place.
 void locations() {
   struct Located {
     double value;
@@ -604,7 +604,7 @@ void locations() {
   }
 }
 
-/// No data need no buffer.
+/// An empty message needs no buffer.
 void nothing_at_all() {
   const int ranks = size_of(MPI_COMM_WORLD);
   const std::vector<int> zeros(static_cast<std::size_t>(ranks), 0);
@@ -630,7 +630,7 @@ void hundred_outstanding() {
       calls[i].prepare(some_task(kind, comms[one_communicator ? 0 : i % 3], i * i % 3000, i), i);
       CHECK(calls[i].begin(&requests[i]) == MPI_SUCCESS);
     }
-    // The last one first, and so on in leaps.
+    // The last one first, then in leaps.
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const std::size_t place = (99 + i * 37) % calls.size();
       MPI_Wait(&requests[place], MPI_STATUS_IGNORE);
@@ -641,8 +641,8 @@ void hundred_outstanding() {
   MPI_Comm_free(&comms[1]);
 }
 
-/// Outstanding and blocking calls of all kinds on one communicator, and such as Stretto leaves to the
-/// library.
+/// Outstanding and blocking calls of all kinds on one communicator, including ones that the library
+/// handles.
 void among_others() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   const int ranks = size_of(comm);
@@ -690,7 +690,7 @@ int cancel_grequest(void* /*state*/, int /*complete*/) {
   return MPI_SUCCESS;
 }
 
-/// A receive that is cancelled, a send whose handle is given up, and a generalized request.
+/// A receive that is cancelled, a send whose handle is freed, and a generalized request.
 void other_requests() {
   const int ranks = size_of(MPI_COMM_WORLD);
   const int right = (world_rank() + 1) % ranks;
@@ -725,7 +725,7 @@ void other_requests() {
     int received = -1;
     MPI_Recv(&received, 1, MPI_INT, left, tag + 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK(received == number_sent);
-    // What the send is from may go only when it has ended.
+    // The send buffer may be freed only when the send has ended.
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }
@@ -810,7 +810,7 @@ void gaps() {
   }
 }
 
-/// The handles go, the objects live until the call has ended.
+/// The handles are freed, the objects live until the call has ended.
 void types_and_operations_freed() {
   for (std::size_t number = 0; number < 48; ++number) {
     const Kind kind = all_kinds.at(number % 6);
@@ -832,7 +832,7 @@ void types_and_operations_freed() {
                           number);
       calls.at(i).begin(&requests.at(i));
     }
-    // Other objects may get the numbers of these.
+    // Other objects may get the same handles.
     CHECK(MPI_Type_free(&elements.type) == MPI_SUCCESS && elements.type == MPI_DATATYPE_NULL);
     CHECK(MPI_Op_free(&op) == MPI_SUCCESS && op == MPI_OP_NULL);
     Elements next = with_gaps(ints());
@@ -847,7 +847,7 @@ void types_and_operations_freed() {
 
 // ---- threads
 
-/// Started here, waited for there.
+/// Started in this thread, waited for in another.
 void handed_over() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   for (std::size_t number = 0; number < 60; ++number) {
@@ -860,7 +860,7 @@ void handed_over() {
     std::thread([&] {
       for (std::size_t i = 0; i < calls.size(); ++i) calls.at(i).begin(&requests.at(i));
     }).join();
-    // Two threads wait, each for its own, and this one looks.
+    // Two threads wait, each for its own request, and this one polls.
     std::thread first([&] { MPI_Wait(&requests[0], MPI_STATUS_IGNORE); });
     std::thread second([&] { MPI_Waitall(2, &requests[1], MPI_STATUSES_IGNORE); });
     int done = 0;
@@ -873,8 +873,8 @@ void handed_over() {
   MPI_Comm_free(&comm);
 }
 
-/// A thread waits for a collective that the other ranks call only when they have heard from this rank's other
-/// thread.
+/// A thread waits for a collective that the other ranks call only when they have heard from this rank's
+/// other thread.
 void while_another_waits() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   const int ranks = size_of(comm);
@@ -901,7 +901,7 @@ void while_another_waits() {
   MPI_Comm_free(&comm);
 }
 
-/// Each thread starts and waits on its own communicator, all in one array of requests in the end.
+/// Each thread starts and waits on its own communicator; at the end, all in one array of requests.
 void each_its_own() {
   std::array<MPI_Comm, 3> comms{};
   for (MPI_Comm& comm : comms) comm = dup_of(MPI_COMM_WORLD);
@@ -931,8 +931,8 @@ void count_handled(MPI_Comm* /*comm*/, int* /*error*/, ...) {
   ++handled;
 }
 
-/// The same error class as from the library, the handler called as often, and no request that would have to
-/// be waited for.
+/// The same error class as in the library, equally many calls of the handler, and no request that would
+/// have to be waited for.
 void mistakes() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   MPI_Errhandler counting{};
@@ -973,7 +973,7 @@ void mistakes() {
       MISTAKE("allgather of -1", MPI_Iallgather, in.data(), -1, MPI_DOUBLE, out.data(), 1, MPI_DOUBLE, comm),
       MISTAKE("allgather into no type", MPI_Iallgather, in.data(), 1, MPI_DOUBLE, out.data(), 1,
               MPI_DATATYPE_NULL, comm),
-#ifdef OPEN_MPI  // MPICH 4.0.2 does not look at these counts, and crashes
+#ifdef OPEN_MPI  // MPICH 4.0.2 does not check these counts, and crashes
       MISTAKE("allreduce of -1", MPI_Iallreduce, in.data(), out.data(), -1, MPI_DOUBLE, MPI_SUM, comm),
       MISTAKE("reduce of -1", MPI_Ireduce, in.data(), out.data(), -1, MPI_DOUBLE, MPI_SUM, 0, comm),
       MISTAKE("reduce_scatter_block of -1", MPI_Ireduce_scatter_block, in.data(), out.data(), -1, MPI_DOUBLE,
@@ -1021,7 +1021,7 @@ void mistakes() {
   MPI_Comm_free(&comm);
 }
 
-/// A receive that ends in an error beside collectives that do not.
+/// A receive that fails, beside collectives that do not.
 void error_in_status() {
   const int ranks = size_of(MPI_COMM_WORLD);
   const int right = (world_rank() + 1) % ranks;

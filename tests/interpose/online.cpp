@@ -14,7 +14,7 @@ namespace {
 
 constexpr int count = 16384;
 
-/// The left operand: an operation that is associative and does not commute.
+/// The left operand: an operation that is associative but does not commute.
 void take_left(void* left, void* right, int* length, MPI_Datatype* /*type*/) {
   std::memcpy(right, left, static_cast<std::size_t>(*length) * sizeof(int));
 }
@@ -54,7 +54,7 @@ class Sums {
   int rank_;
 };
 
-/// Half of the ranks name each element, the others pairs of them: from below the floor of the rule on.
+/// Half of the ranks name each element, the others pairs of them, from below the rule's floor on.
 void broadcast(int call, MPI_Datatype pair) {
   const int root = call % size_of(MPI_COMM_WORLD);
   const bool in_pairs = world_rank() % 2 == 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's own block, named in its place and not by MPI_IN_PLACE: an error, but one that Open MPI bears. On
-// one rank both buffers are at the same address, on the others not: all must take the same way, and do not
+// A rank passes its own block at its place without MPI_IN_PLACE: an error that Open MPI tolerates. On one
+// rank both buffers have the same address, on the others not. All ranks must decide alike, and must not
 // wait for each other.
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that may be without Stretto on some ranks: whatever MPI_Init of the others sends, none of its
-// receives takes it, and its collectives are right. Rank 0 prints "right" when all is.
+// A program that may run without Stretto on some ranks. Its receives must not get what MPI_Init of the
+// others sends, and its collectives must be right. Rank 0 prints "right" if all is.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void meet_everybody(void) {
   MPI_Status statuses[2 * most_ranks];
   int arrived[most_ranks] = {0};
   int count = 0;
-  // Any message would do.
+  // Matches any message.
   for (int i = 1; i < ranks; ++i) {
     MPI_Irecv(&arrived[count], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[count]);
     ++count;

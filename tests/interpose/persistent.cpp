@@ -32,7 +32,7 @@ MPI_Comm dup_of(MPI_Comm comm) {
   return made;
 }
 
-/// Some call of this kind, all of whose features follow from the number.
+/// Some call of this kind. All of its features follow from the number.
 Task some_task(Kind kind, MPI_Comm comm, std::size_t count, std::size_t number) {
   Task task{.kind = kind, .comm = comm, .count = count};
   task.elements = number % 2 == 0 ? doubles() : ints();
@@ -50,7 +50,7 @@ bool is_empty(const MPI_Status& status) {
   return status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG && count == 0 && cancelled == 0;
 }
 
-/// A call with its request, which stays the same from init to free.
+/// A call with its request, which stays the same until it is freed.
 class Persistent {
  public:
   MPI_Request request = MPI_REQUEST_NULL;
@@ -114,7 +114,7 @@ bool restarts(Kind kind) {
 #endif
 }
 
-/// Of each kind one small and one large, on these communicators in turn.
+/// One small and one large call of each kind, on these communicators in turn.
 Many of_all_kinds(const std::vector<MPI_Comm>& comms, std::size_t number) {
   Many many;
   for (std::size_t i = 0; i < 2 * all_kinds.size(); ++i) {
@@ -126,7 +126,7 @@ Many of_all_kinds(const std::vector<MPI_Comm>& comms, std::size_t number) {
   return many;
 }
 
-/// 0 to size-1; in an order of the rank's own unless they have to be the same.
+/// 0 to size-1, in an order of the rank's own unless all must have the same order.
 std::vector<std::size_t> order(std::size_t size, std::size_t turn, bool same) {
   std::vector<std::size_t> places(size);
   std::iota(places.begin(), places.end(), 0);
@@ -185,7 +185,7 @@ void test_all(Many& many, std::size_t /*turn*/) {
   CHECK(requests == requests_of(many));
   for (const Persistent& each : many) each.completed("Testall");
 }
-/// What was completed before is inactive and may not be found again.
+/// What was completed before is inactive and must not be found again.
 void any(Many& many, bool wait) {
   std::vector<MPI_Request> requests = requests_of(many);
   const int size = static_cast<int>(requests.size());
@@ -246,7 +246,7 @@ using Way = void (*)(Many&, std::size_t);
 const Way ways[] = {wait_each, wait_all, test_each, get_status, test_all,
                     wait_any,  test_any, wait_some, test_some};
 void complete(Many& many, std::size_t turn) {
-  // Half of the turns each rank does it in its own way.
+  // In half of the turns each rank completes in its own way.
   const std::size_t skew = turn % 2 == 0 ? 0 : static_cast<std::size_t>(world_rank());
   const std::size_t number = leave_out_ways() ? 4 : std::size(ways);
   ways[(turn / 2 + skew) % number](many, turn);
@@ -270,7 +270,7 @@ void restarted(bool same_order) {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
-/// Inactive ones are passed over, wherever they stand.
+/// Inactive ones are skipped, wherever they are.
 void inactive() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   Many many = of_all_kinds({comm}, 3);
@@ -353,7 +353,7 @@ void started_together() {
   MPI_Comm_free(&comm);
 }
 
-/// Persistent, non-blocking and blocking ones on one communicator, and a call of the library's own.
+/// Persistent, non-blocking and blocking ones on one communicator, and a call that the library handles.
 void among_others() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   Many many = of_all_kinds({comm}, 2);
@@ -414,7 +414,7 @@ void all_sorts_of_calls() {
   MPI_Comm_free(&comm);
 }
 
-/// Nothing is kept of what was freed; some are never started.
+/// Nothing is kept of what was freed. Some are never started.
 void made_and_freed() {
   MPI_Comm comm = dup_of(MPI_COMM_WORLD);
   Many kept = of_all_kinds({comm}, 0);
@@ -437,7 +437,7 @@ void made_and_freed() {
   MPI_Comm_free(&comm);
 }
 
-/// Communicators come and go, with requests of their own, while those of others are used.
+/// Communicators come and go, with their own requests, while those of others are used.
 void communicators_come_and_go() {
   MPI_Comm lasting = dup_of(MPI_COMM_WORLD);
   Many many = of_all_kinds({lasting}, 4);
@@ -456,7 +456,7 @@ void communicators_come_and_go() {
   MPI_Comm_free(&lasting);
 }
 
-/// With an info object, and as Fortran has the handle.
+/// With an info object, and with handles in Fortran's form.
 void details() {
   MPI_Info info{};
   MPI_Info_create(&info);
@@ -528,7 +528,7 @@ void types_and_operations_freed() {
   for (std::size_t number = 0; number < 24; ++number) {
     const Kind kind = all_kinds.at(number % 6);
     Elements elements = with_gaps(doubles());
-    // MPICH 4.0.2's own reduce_scatter_block of elements with gaps takes operations that commute only.
+    // MPICH 4.0.2's own reduce_scatter_block of elements with gaps only takes commutative operations.
     const Combine how = kind == Kind::reduce_scatter_block || number < 12 ? Combine::add : Combine::compose;
     MPI_Op op = make_op(how, elements.real);
     Persistent each({.kind = kind,

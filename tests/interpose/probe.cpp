@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small program for the tests of loading and of settings: three sums of 1000 int, two of 10, and what a
-// program may do besides. Rank 0 prints "right" when all is. Argument "children": each rank also starts a
-// shell and a Python.
+// A small program for the tests of loading and settings: three sums of 1000 int, two of 10, and other
+// things that a program may do. Rank 0 prints "right" if all is. Argument "children": each rank also starts
+// a shell and a Python.
 #include "check.hpp"
 
 int main(int argc, char** argv) {

@@ -21,8 +21,8 @@
 
 namespace {
 
-/// Looked up, since Stretto raises the level of no program that refers to MPI_Win_create where the library
-/// may refuse windows then (Open MPI 4 over TCP).
+/// Looked up at run time, since Stretto does not raise the thread level of a program that refers to
+/// MPI_Win_create if the library may then refuse windows (Open MPI 4 over TCP).
 MPI_Win expose(int& number) {
   auto* const create = reinterpret_cast<decltype(&MPI_Win_create)>(dlsym(RTLD_DEFAULT, "MPI_Win_create"));
   MPI_Win made{};
@@ -30,7 +30,7 @@ MPI_Win expose(int& number) {
   return made;
 }
 
-MPI_Comm other = MPI_COMM_NULL;  // where blocking calls are made that shall not meet the outstanding ones
+MPI_Comm other = MPI_COMM_NULL;  // for blocking calls that must not match the outstanding ones
 MPI_Win window = MPI_WIN_NULL;
 int message = 0;  // a number that the odd rank waits for
 
@@ -65,7 +65,7 @@ class Awaited {
   }
 };
 
-/// The even ranks send; the odd ones get it in a way of their own.
+/// The even ranks send. The odd ones receive in various ways.
 void between_pairs(const std::function<void(Awaited&)>& receive) {
   if (alone()) return;
   if (!odd()) {
@@ -183,7 +183,7 @@ void in_another_thread(Awaited& awaited) {
   std::thread(recv, std::ref(awaited)).join();
 }
 
-/// The odd ranks send, and cannot go on before it is received.
+/// The odd ranks send, and can go on only when it has been received.
 void ssend(bool wait_for_it) {
   if (alone()) return;
   int number = ++message;
@@ -212,8 +212,8 @@ void sendrecv(bool replace) {
   CHECK(number == partner());
 }
 
-/// Collectives that Stretto leaves to the library, one after the other. Those with a root block where an odd
-/// rank is or waits for it.
+/// Collectives that the library handles, one after the other. Those with a root block if an odd rank is or
+/// waits for the root.
 void native() {
   static int turn = 0;
   const int ranks = size_of(MPI_COMM_WORLD);
@@ -277,7 +277,7 @@ void split() {
   CHECK(size_of(comm) <= 2);
   MPI_Comm_free(&comm);
 }
-/// A collective on a communicator that no collective was ever called on.
+/// A collective on a communicator without any earlier collective.
 void first_allreduce() {
   MPI_Comm comm{};
   MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank(), &comm);
@@ -358,8 +358,8 @@ void once(const std::function<void()>& block, bool late, const Task& task, std::
   }
 }
 
-/// The outstanding one on a communicator, a blocking one on another, in opposite order; and then two
-/// outstanding ones. The communicators are new, so that whatever is made at a first call is made then.
+/// The outstanding one on a communicator, a blocking one on another, in opposite order; then two
+/// outstanding ones. The communicators are new, so that whatever a first call makes is made then.
 void in_opposite_order(Task task, std::uint64_t seed) {
   MPI_Comm first{};
   MPI_Comm second{};
@@ -392,7 +392,7 @@ void in_opposite_order(Task task, std::uint64_t seed) {
   const std::size_t begun_first = odd() ? 1 : 0;
   calls.at(begun_first).begin(&requests.at(begun_first));
   calls.at(1 - begun_first).begin(&requests.at(1 - begun_first));
-  // And waited for in the order in which the other ranks have begun them.
+  // Also waited for in the order in which the other ranks have begun them.
   MPI_Wait(&requests.at(1 - begun_first), MPI_STATUS_IGNORE);
   MPI_Wait(&requests.at(begun_first), MPI_STATUS_IGNORE);
   for (const Call& call : calls) call.check("two outstanding");
@@ -426,7 +426,7 @@ int main(int argc, char** argv) {
   for (const Kind kind : kinds_named(kind_name)) {
     for (const std::size_t count : {1, 1000, 300000}) {
       for (const bool in_place : {false, true}) {
-        // Late starts are of a communicator that no call was made on.
+        // Late starts use a communicator without any earlier call.
         MPI_Comm comm{};
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         for (const int root : {0, 1}) {

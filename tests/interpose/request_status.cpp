@@ -31,7 +31,7 @@ const auto get_status_any = find<Any>("MPI_Request_get_status_any");
 const auto get_status_some = find<Some>("MPI_Request_get_status_some");
 const auto is_complete = find<IsComplete>("MPIX_Request_is_complete");
 
-/// Whether the library has what it is about: an older one has none of MPI 4.1.
+/// Whether the library has these functions: older ones lack those of MPI 4.1.
 bool library_has(const char* name) {
   for (const char* file : {"libmpi.so.12", "libmpich.so.12", "libmpi.so.40"}) {
     void* library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
@@ -41,7 +41,7 @@ bool library_has(const char* name) {
 }
 
 constexpr int tag = 7;
-constexpr int at = 5;  // a value that nothing gives
+constexpr int at = 5;  // a value that no call gives
 
 bool is_empty(const MPI_Status& status) {
   int count = -1;
@@ -49,7 +49,7 @@ bool is_empty(const MPI_Status& status) {
   return status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG && count == 0;
 }
 
-/// What all three say of requests of which `done` are complete, of those that are active.
+/// What all three return for requests of which `done` are complete, of those that are active.
 class Looks {
  public:
   explicit Looks(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
@@ -86,7 +86,7 @@ class Looks {
     CHECK(requests_ == before, what);
   }
 
-  /// The one whose status says what was received.
+  /// The one whose status describes what was received.
   int receive = -1;
 
  private:
@@ -106,7 +106,7 @@ class Looks {
   std::vector<MPI_Request> requests_;
 };
 
-/// `self`: a communicator of this rank alone.
+/// `self`: a communicator of this rank only.
 void of_library(MPI_Comm self) {
   int sent = 3;
   int received = 0;
@@ -132,7 +132,7 @@ void of_library(MPI_Comm self) {
   MPI_Request_free(&inactive);
 }
 
-/// Where the library lacks it.
+/// For libraries that lack it.
 void refused() {
   MPI_Request none = MPI_REQUEST_NULL;
   int index = 0;
@@ -191,7 +191,7 @@ void own() {
     if (has) both.expect({3}, false, true, "received");
     for (int rank = 1; rank < size_of(MPI_COMM_WORLD); ++rank)
       MPI_Send(&go, 1, MPI_INT, rank, tag, MPI_COMM_WORLD);
-    // To look must be enough for it to end.
+    // Polling must be enough for it to end.
     if (has) {
       const std::array<MPI_Request, 1> one{sum_request};
       for (int index = MPI_UNDEFINED; index != 0;)
@@ -232,7 +232,7 @@ void null_of_library() {
   CHECK(MPI_Waitall(-1, nullptr, all_ignored) != MPI_SUCCESS);
 }
 
-/// While nothing of Stretto's is under way, and while something is.
+/// While nothing of Stretto is in flight, and while something is.
 void null() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fault tolerance of Open MPI 5 (--with-ft ulfm). "death": a rank dies; "leave": a rank leaves, without the
-// others' collective. Whoever gets an error revokes the communicator, and those that are left go on with one
-// that was shrunk. Each of them prints "right".
+// Fault tolerance of Open MPI 5 (--with-ft ulfm). "death": a rank dies; "leave": a rank leaves without the
+// others' collective. A rank that gets an error revokes the communicator, and the remaining ones go on with
+// a shrunk one. Each of them prints "right".
 #include <mpi.h>
 
-// It needs what stands in mpi.h.
+// Needs a declaration of mpi.h.
 #include <mpi-ext.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   MPI_Comm_free(&left);
   printf("right\n");
   fflush(stdout);
-  // Without a rank, Open MPI 5.0.11 does not come out of MPI_Finalize.
+  // If a rank is missing, Open MPI 5.0.11 does not return from MPI_Finalize.
   if (dies) _exit(0);
   MPI_Finalize();
   return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, in callbacks in which all of MPI may still
-// be used: a program (or a library in it) makes its last collectives there, blocking, non-blocking and
-// persistent, of which some were begun before. An attribute that was set last is deleted first.
+// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF, in callbacks that may still use all of
+// MPI. A program (or a library in it) makes its last collectives there: blocking, non-blocking and
+// persistent ones, some of which were begun before. The attribute that was set last is deleted first.
 #include <array>
 #include <cstdio>
 #include <vector>

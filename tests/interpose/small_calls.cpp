@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small call, which is the library's, is passed on without anything being allocated for it.
+// A small call, which the library handles, is passed on without any allocation.
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -17,7 +17,7 @@ long allocations = 0;
 
 }  // namespace
 
-/// Everybody's in this process.
+/// Counts all allocations of this process.
 extern "C" void* malloc(std::size_t bytes) {
   if (is_counting) ++allocations;
   return __libc_malloc(bytes);
@@ -31,7 +31,7 @@ const std::array<double, ranks> in{};
 std::array<double, ranks> out{};
 const std::array<int, ranks> counts{1, 1};
 
-/// As MPI_X and as the library's own.
+/// As MPI_X and as the library's own function.
 #define CALL(name, ...)                                                               \
   Call {                                                                              \
 #name, [] { MPI_##name(__VA_ARGS__); }, [] { LIBRARY(PMPI_##name)(__VA_ARGS__); } \
@@ -50,7 +50,7 @@ const std::array calls{
     CALL(Allgather, in.data(), 1, MPI_DOUBLE, out.data(), 1, MPI_DOUBLE, comm),
 };
 
-/// Of the call that takes fewest: what a library needs for messages that come too early, it does not always.
+/// Of the call with the fewest: a library does not always need memory for messages that come too early.
 long allocations_of(void (*call)()) {
   constexpr int times = 100;
   long fewest = LONG_MAX;

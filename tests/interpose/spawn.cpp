@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that were spawned have a world of their own: across the two everything is the library's, and right.
+// Spawned ranks have a world of their own. The library handles everything between the two, and results are
+// right.
 #include "check.hpp"
 
 int main(int argc, char** argv) {
@@ -28,7 +29,7 @@ int main(int argc, char** argv) {
   MPI_Comm dup{};
   MPI_Comm_dup(merged, &dup);
   CHECK(sums_right(dup, 1000));
-  // And within one side again, by a communicator whose ranks all belong to one world.
+  // Within one side again, on a communicator whose ranks all belong to one world.
   MPI_Comm side{};
   MPI_Comm_split(dup, child ? 1 : 0, 0, &side);
   CHECK(sums_right(side, 1000));

@@ -67,7 +67,7 @@ double resident_memory() {
   return pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-/// Calls that are outstanding, each in a slot, and persistent ones that may be.
+/// Outstanding calls and persistent ones, each in a slot.
 class Outstanding {
  public:
   Outstanding(std::size_t slots, std::size_t persistent) : calls_(slots + persistent) {
@@ -112,7 +112,7 @@ class Outstanding {
     state_[i] = State::none;
   }
 
-  /// Some way to wait or to look; `wait`: until one at least has ended.
+  /// Waits or polls in some way. `wait`: until at least one has ended.
   void progress(Random& random, bool wait) {
     if (active_.empty()) return;
     const std::size_t way = below(random, 100);
@@ -131,7 +131,7 @@ class Outstanding {
       all(wait);
     }
   }
-  /// All of a communicator.
+  /// All calls of a communicator.
   void finish(MPI_Comm comm) {
     const std::vector<std::size_t> places = active_;
     for (const std::size_t i : places) {
@@ -258,7 +258,7 @@ class Caller {
       } else if (form > 84 && outstanding_.persistent() > 0) {
         outstanding_.start(below(shared_, outstanding_.persistent()), seed_);
       } else {
-        // What ends may be a persistent one, which frees no slot.
+        // What ends may be a persistent call, which frees no slot.
         while (outstanding_.full()) outstanding_.progress(own_, true);
         outstanding_.begin(draw(shared_, comms_[c]), seed_);
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More communicators than there are channels (_STRETTO_MOST_TAG): what has none is the library's, also by
-// calls that do not block, and channels of freed communicators serve again.
+// More communicators than channels (_STRETTO_MOST_TAG). The library handles those without a channel,
+// including non-blocking calls, and channels of freed communicators are reused.
 #include <vector>
 
 #include "check.hpp"
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
         ins.emplace_back(count, world_rank() + call + static_cast<int>(i));
       }
     }
-    // With a collective of the library's in between.
+    // With a collective of the library in between.
     for (std::size_t i = 0; i < communicators; ++i) {
       for (int call = 0; call < calls; ++call) {
         const std::size_t at = i * calls + static_cast<std::size_t>(call);

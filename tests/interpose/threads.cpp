@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_THREAD_MULTIPLE: threads on communicators of their own do not disturb or stop each other.
+// MPI_THREAD_MULTIPLE: threads on their own communicators do not disturb or block each other.
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -40,8 +40,8 @@ void made_and_freed(std::vector<MPI_Comm>& comms) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// Rank 0 enters the collective of the second communicator later than that of the first, and the other ranks
-/// the other way round: a lock held while waiting for a rank would never be given back.
+/// Rank 0 enters the collective of the second communicator later than that of the first, and the other
+/// ranks the other way round. A lock that is held while waiting for a rank would never be released.
 void in_opposite_order(std::vector<MPI_Comm>& comms) {
   const std::size_t first = world_rank() == 0 ? 0 : 1;
   std::vector<std::thread> threads;

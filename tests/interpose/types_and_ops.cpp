@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every predefined datatype with every predefined operation, those included that MPI does not define: what
-// the library does is what must happen under Stretto. Integers bitwise, floats within rounding and the same
-// bits on all ranks.
+// Every predefined datatype with every predefined operation, including those that MPI does not define:
+// Stretto must do what the library does. Integers bitwise; floats within rounding, with the same bits on
+// all ranks.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -131,7 +131,7 @@ void fill(char* buffer, const Type& type, std::size_t count, Random& random, boo
       const std::uint64_t bits = random.next();
       const double real = special ? specials[bits % 4] : 0.5 + random.real();
       switch (field.kind) {
-        // Few values, so that MINLOC and MAXLOC meet equal ones.
+        // Few different values, so that MINLOC and MAXLOC meet equal ones.
         case Kind::integer:
           std::memcpy(into, &bits, field.bytes);
           if (type.fields.size() == 2) *into &= 3;
@@ -176,7 +176,7 @@ bool same(const char* left, const char* right, const Field& field, int ranks) {
          epsilon * static_cast<long double>(ranks) * std::max(1.0L, std::pow(4.0L, ranks));
 }
 
-/// The lesser or greater of two integers of any size below 16.
+/// The smaller or larger of two integers of any size below 16.
 bool before(const char* left, const char* right, const Type& type) {
   const std::size_t shift = 8 * (sizeof(std::uint64_t) - type.extent);
   std::uint64_t a = 0;
@@ -204,7 +204,7 @@ bool defined(const Type& type, const Operation& operation) {
   return integer ? !(of_mpi && logical) : !logical && !bitwise;
 }
 
-/// Both libraries' own MIN and MAX may take unsigned types for signed ones, so these are worked out here.
+/// Both libraries' own MIN and MAX may treat unsigned types as signed, so these are computed here.
 bool worked_out_here(const Type& type, const Operation& op) {
   const bool plain = type.fields.size() == 1 && type.kind() == Kind::integer;
   return !library_reduces() && plain && defined(type, op) && (op.handle == MPI_MIN || op.handle == MPI_MAX);
@@ -249,11 +249,11 @@ class Sweep {
         const std::size_t at = margin + i * type.extent + field.offset;
         CHECK(special || same(&expected[at], &output[at], field, size_of(MPI_COMM_WORLD)), what);
         bits = hash(bits, &output[at], field.bytes);
-        // A long double's padding is the compiler's.
+        // The padding of a long double is up to the compiler.
         std::memset(&rest[at], 0x5a, field.kind == Kind::f80 ? sizeof(long double) : field.bytes);
       }
     }
-    // The library may well write to the gaps of its own results.
+    // The library may write to the gaps of its own results.
     const auto untouched = [&](char c) { return c == '\x5a'; };
     if (!library_reduces()) CHECK(std::all_of(rest.begin(), rest.end(), untouched), what);
     CHECK(std::all_of(output.begin(), output.begin() + margin, untouched), what);
@@ -272,7 +272,7 @@ class Sweep {
  private:
   [[nodiscard]] std::uint64_t seed(int rank) const { return 1000 * runs_ + static_cast<std::uint64_t>(rank); }
 
-  /// What MIN or MAX over the inputs of all ranks gives.
+  /// The MIN or MAX over the inputs of all ranks.
   [[nodiscard]] std::vector<char> extremes(const Type& type, std::size_t count, std::size_t margin,
                                            bool maximum) const {
     std::vector<char> result(2 * margin + count * type.extent);
@@ -305,7 +305,7 @@ int main(int argc, char** argv) {
   std::size_t turn = 0;
   for (const Type& type : all_types()) {
     for (const Operation& op : all_operations()) {
-      // Each pair meets two of the shapes, and all shapes come up with every type.
+      // Each pair gets two of the shapes, and every type gets all shapes.
       ++turn;
       if (may_abort(type, op)) continue;
       sweep.run(type, op, 1000, turn % 2 == 0, false);

@@ -48,7 +48,8 @@ static int is_filled(const int* data, int elements, int seed) {
   return 1;
 }
 
-// To start a non-blocking collective waits for nobody: rank r + 1 only does when rank r has, and has told it.
+// Starting a non-blocking collective waits for nobody: rank r + 1 starts it only when rank r has, and has
+// told it so.
 static void one_rank_after_the_other(MPI_Comm comm) {
   int in[count];
   int out[count];
@@ -62,7 +63,7 @@ static void one_rank_after_the_other(MPI_Comm comm) {
   CHECK(is_sum(out));
 }
 
-// Of two communicators each has its own order, from the first call on.
+// Each of two communicators has its own order, from the first call on.
 static void two_communicators(void) {
   MPI_Comm first;
   MPI_Comm second;
@@ -115,7 +116,7 @@ static void persistent_ones(MPI_Comm comm) {
   for (int i = 0; i < calls; ++i) MPI_Request_free(&requests[i]);
 }
 
-// `count` of MPI_INT, in another description on each rank, and how many of it.
+// `count` of MPI_INT, described differently on each rank, and how many of that type.
 static MPI_Datatype describe(int which, int* elements) {
   MPI_Datatype made;
   if (which % 3 == 0) {
@@ -187,7 +188,7 @@ static void different_datatypes(MPI_Comm comm) {
   MPI_Type_free(&of_pairs);
 }
 
-// What counts on one rank only may be anything on the others.
+// What is significant on one rank only may be anything on the others.
 static void arguments_of_one_rank(MPI_Comm comm) {
   int in[count];
   int out[count];

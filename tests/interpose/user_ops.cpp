@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's own operations, commutative and not, on datatypes with gaps, shifted and negative bounds,
-// elements that lie between each other's parts, and elements in falling order. The expected result is worked
-// out here.
+// interleaved elements, and elements in falling order. The expected result is computed here.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -12,7 +11,7 @@ namespace {
 
 constexpr std::int64_t prime = 1000003;
 
-/// An element is the pair (a, b) of integers at these offsets; as the function x → a x + b pairs can be
+/// An element is the pair (a, b) of integers at these offsets. As functions x → a x + b, pairs can be
 /// composed, which is associative and does not commute.
 struct Layout {
   const char* name;
@@ -87,7 +86,7 @@ void run(const Layout& layout, std::size_t count, bool commutes, bool in_place) 
   MPI_Op op{};
   MPI_Op_create(commutes ? operation<add> : operation<compose>, commutes ? 1 : 0, &op);
 
-  const std::size_t half = 64 + 48 * (count + 2);  // bytes enough to either side
+  const std::size_t half = 64 + 48 * (count + 2);  // bytes enough on either side
   const auto at = [&](std::vector<char>& buffer, std::size_t i) {
     return buffer.data() + half + static_cast<MPI_Aint>(i) * layout.extent;
   };
@@ -113,7 +112,7 @@ void run(const Layout& layout, std::size_t count, bool commutes, bool in_place) 
   CHECK(input == before, what);
   for (std::size_t i = 0; !refused && i < count; ++i)
     CHECK(read(at(output, i)) == read(at(expected, i)), what);
-  // All else, gaps included, is as it was. The library's own reductions need not be that careful with gaps.
+  // All else, including gaps, is unchanged. The library's own reductions need not keep gaps.
   if (!refused && !library_reduces() && commutes) CHECK(output == expected, what);
   MPI_Op_free(&op);
   MPI_Type_free(&type);
@@ -126,7 +125,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const auto ranks = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   for (const Layout& layout : layouts) {
-    // Neither library reduces elements in falling order by itself.
+    // Neither library itself reduces elements in falling order.
     if (layout.extent < 0 && library_reduces()) continue;
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, ranks - 1, ranks + 1, std::size_t{203}}) {
       for (const bool commutes : {true, false}) {

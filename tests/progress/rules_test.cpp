@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of progress as a state machine, in random sequences of events and virtual time; and the helper
-// thread that follows them, in real threads with a poll that the test watches.
+// The rules of progress as a state machine, in random sequences of events and virtual time. The helper
+// thread that follows them, in real threads with a poll that the test observes.
 #include "progress/rules.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using Found = HelperRules::Found;
 using Time = HelperRules::Time;
 
-/// A process in virtual time: threads that come and go, and the helper between them.
+/// A process in virtual time: threads that come and go, and the helper.
 class Simulation {
  public:
   explicit Simulation(unsigned seed) : random_(seed) {}
@@ -41,7 +41,7 @@ class Simulation {
  private:
   int pick(int below) { return std::uniform_int_distribution(0, below - 1)(random_); }
 
-  /// As Helper and progress.cpp: who starts an operation or is blocked calls the helper.
+  /// Like Helper and progress.cpp: a thread that starts an operation or is blocked calls the helper.
   void happen() {
     switch (pick(8)) {
       case 0:
@@ -127,7 +127,7 @@ class Simulation {
   Time now_{0};
   std::optional<Time> wakes_at_ = Time{0};
   Time polled_at_{0};
-  Time changed_at_{0};  // of what may let it poll later than before
+  Time changed_at_{0};  // of what allows it to poll later than before
   unsigned seen_stand_ins_ = 0;
   bool stands_aside_last_ = false;
 };
@@ -166,7 +166,7 @@ TEST(HelperRules, DormantOnlyAfterSomeTicks) {
   EXPECT_EQ(rules.after(Found::not_needed), HelperRules::tick);
 }
 
-/// A process of which operations end by the helper's polls alone.
+/// A process whose operations end by the helper's polls only.
 class Process {
  public:
   Process() : helper_(counts_, [this](bool must_help) { return poll(must_help); }) {}
@@ -178,7 +178,7 @@ class Process {
     }
     helper_.notice(false);
   }
-  /// Waits until all have ended, as a thread that is blocked.
+  /// Waits until all have ended, as a blocked thread.
   void be_blocked() {
     const bool is_counted = counts_.must_count_blocked();
     if (is_counted) counts_.begin_blocked();
@@ -217,8 +217,8 @@ class Process {
   Helper helper_;
 };
 
-/// One thread starts, waits or is blocked, with pauses in which the helper falls asleep, so that starts meet
-/// it in each of its states.
+/// One thread starts, waits or is blocked, with pauses in which the helper falls asleep, so that starts
+/// meet it in each of its states.
 TEST(Helper, EveryOperationEnds) {
   Process process;
   std::mt19937 random(7);
@@ -247,7 +247,7 @@ TEST(Helper, GuardedItActsOnlyForBlockedThreads) {
   EXPECT_FALSE(process.polled_wrongly());
 }
 
-/// A thread that was blocked before anything was outstanding is helped, too.
+/// A thread that was blocked before anything was outstanding is helped too.
 TEST(Helper, GuardedItHelpsWhoCameEarlier) {
   Process process;
   process.guard();

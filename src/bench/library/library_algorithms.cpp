@@ -322,8 +322,7 @@ const LibraryAlgorithm* LibraryAlgorithms::find(Collective collective, Form form
   if (choice == choices.end()) {
     std::string there;
     for (const Choice& one : choices) there += (there.empty() ? "" : ", ") + one.name;
-    refuse(name,
-           "this MPI library has no such algorithm; it has " + (there.empty() ? "none" : there));
+    refuse(name, "this MPI library has no such algorithm; it has " + (there.empty() ? "none" : there));
   }
   LibraryAlgorithm algorithm{MPI_COMM_WORLD, {}};
   if (by_launch()) {
