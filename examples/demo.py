@@ -23,9 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 from stretto.launch import mpi
-from stretto.launch import run as launch
 from stretto.launch.lab import Lab, check_machine
 from stretto.launch.mpi import Flavor, Install
+from stretto.launch.run import mpi4py_settings, rank_options
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import INTERRUPTIONS, exit_status_of, signals_as_exceptions
 
@@ -72,7 +72,7 @@ class Place:
         line = [str(launcher.path)]
         if not stretto:
             # mpi4py's wheel must load the MPI of this launcher. `stretto run` takes care of that itself.
-            line += launch.rank_options(flavor, launch.mpi4py_settings(launcher, os.environ))
+            line += rank_options(flavor, mpi4py_settings(launcher, os.environ))
         if flavor.abi == "openmpi":
             line += ["--oversubscribe", *(["--allow-run-as-root"] if os.geteuid() == 0 else [])]
         line += ["-np", str(self.ranks), *program]

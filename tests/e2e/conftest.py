@@ -18,8 +18,8 @@ from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
 from stretto.launch import mpi
-from stretto.launch import run as launch
 from stretto.launch.mpi import Install
+from stretto.launch.run import mpi4py_settings, rank_options
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -88,8 +88,8 @@ class LocalRanks:
             environment["STRETTO_TOPOLOGY"] = topology
         line = self.line(ranks, program)
         if specs is None:
-            variables = launch.mpi4py_settings(self.install.launcher, {**os.environ, **environment})
-            line[1:1] = launch.rank_options(self.install.flavor, variables)
+            variables = mpi4py_settings(self.install.launcher, {**os.environ, **environment})
+            line[1:1] = rank_options(self.install.flavor, variables)
         else:
             ours = [
                 sys.executable,

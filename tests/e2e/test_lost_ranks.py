@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from stretto.launch import run as launch
+from stretto.launch.run import build_command
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
@@ -153,7 +153,7 @@ class Loser:
         environment = {**os.environ, **self.ranks.install.environment()}
         if settings is not None:
             # Otherwise non-blocking calls by the program's own operation would be the MPI library's.
-            line = launch.command(line, {**environment, "STRETTO_PROGRESS_THREAD": "1", **settings})
+            line = build_command(line, {**environment, "STRETTO_PROGRESS_THREAD": "1", **settings})
         process = subprocess.Popen(
             line,
             env=environment,

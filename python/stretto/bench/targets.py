@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from stretto.launch import jobs, lab_jobs, mpi
-from stretto.launch import library_settings as export
-from stretto.launch import run as launch
 from stretto.launch.jobs import Process
 from stretto.launch.lab import Lab
+from stretto.launch.run import build_command, find_start, stretto_variables
+from stretto.launch.settings.tables import table_in_force
 from stretto.results.runs import Run, read_events
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.native import NATIVE
@@ -82,7 +82,7 @@ def _full(command: list[str], preloaded: bool, mpi_name: str | None = None) -> l
     if not preloaded:
         return command
     # The MPI default must be measured as it is, whatever a tuning table tells the library.
-    return launch.command(command, os.environ, tell_library=False, mpi_name=mpi_name)
+    return build_command(command, os.environ, tell_library=False, mpi_name=mpi_name)
 
 
 def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = False) -> Target:
@@ -90,7 +90,7 @@ def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = 
     if name is not None:
         abi = mpi.find_flavor(name).abi
     else:
-        its = launch.find_start(launcher_line, os.environ)
+        its = find_start(launcher_line, os.environ)
         if its.launcher is None:
             raise StrettoError(
                 f"{its.program}: which MPI this starts is not known; say so, e.g. --mpi openmpi"
@@ -113,7 +113,7 @@ def lab_target(
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
         # Open MPI hands the environment to no other node.
-        variables = launch.settings(os.environ)
+        variables = stretto_variables(os.environ)
         job = lab_jobs.Job(
             program, ppn=ppn, np=ranks, provider=provider, stretto=preloaded, variables=variables
         )
@@ -187,7 +187,7 @@ def _may_take_by_name(arguments: Iterable[str]) -> bool:
     words = [word for argument in arguments for word in argument.split(",")]
     if any(word.startswith(f"{NATIVE}(") for word in words):
         return True
-    table = export.table_in_force("openmpi", os.environ) if "auto" in words else None
+    table = table_in_force("openmpi", os.environ) if "auto" in words else None
     return table is not None and table.is_file()
 
 

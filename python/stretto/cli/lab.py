@@ -10,8 +10,8 @@ import typer
 
 from stretto.cli.program import ProgramCommand, program_of
 from stretto.launch import lab_jobs, mpi
-from stretto.launch import library_settings as export
 from stretto.launch.lab import DEFAULT_NAME, Lab, namespace_processes
+from stretto.launch.settings.library import settings_for_launch
 from stretto.support.errors import StrettoError
 
 lab_app = typer.Typer(no_args_is_help=True, help="An emulated cluster on this machine (needs root).")
@@ -88,6 +88,6 @@ def run(
     lab.require()
     install = mpi.find_install(mpi_name)
     if stretto or spec:
-        variables = export.settings_for_launch(install.launcher, os.environ) | variables
+        variables = settings_for_launch(install.launcher, os.environ) | variables
     job = lab_jobs.Job(program_of(context), ppn, np, provider, stretto, spec or (), variables)
     raise typer.Exit(lab_jobs.run(lab, install, job))

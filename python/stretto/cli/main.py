@@ -17,7 +17,7 @@ from stretto.cli.report import report
 from stretto.cli.study import study
 from stretto.cli.trace import trace
 from stretto.cli.train import train
-from stretto.launch import run as launch
+from stretto.launch.run import run as become_launcher
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
@@ -80,7 +80,7 @@ def run(
 
     Before mpirun may stand env, timeout, nice, numactl, taskset and such.
     """
-    launch.run(
+    become_launcher(
         program_of(context), specs=spec or (), stats=stats, strict=strict, summary=summary, mpi_name=mpi_name
     )
 
@@ -143,6 +143,7 @@ try:
         algorithms,
         calibrate,
         explain,
+        export,
         predict,
         replay,
         reproduce,
@@ -151,7 +152,6 @@ try:
         tune,
         verify,
     )
-    from stretto.launch import library_settings as export
 except ImportError:
     # Without the compiled module there are no schedules; `stretto doctor` must start all the same, to say so.
     pass

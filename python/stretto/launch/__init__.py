@@ -8,9 +8,9 @@ __all__ = [
     "jobs",
     "lab",
     "lab_jobs",
-    "library_settings",
     "mpi",
     "output",
     "run",
+    "settings",
     "wrappers",
 ]

@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from stretto.launch import lab, mpi
-from stretto.launch import run as launch
 from stretto.launch.mpi import Flavor, Install
+from stretto.launch.run import TOOL_VARIABLES, mpi4py_settings
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
@@ -110,7 +110,7 @@ def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
         environment = {
             **os.environ,
             **install.environment(),
-            **launch.mpi4py_settings(install.launcher, os.environ),
+            **mpi4py_settings(install.launcher, os.environ),
         }
         answer = subprocess.run(
             [sys.executable, "-c", _ASK_MPI4PY], env=environment, capture_output=True, text=True
@@ -206,7 +206,7 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
     except ImportError:
         return
     for name, value in sorted(environment.items()):
-        if not name.startswith("STRETTO_") or name in launch.TOOL_VARIABLES:
+        if not name.startswith("STRETTO_") or name in TOOL_VARIABLES:
             continue
         if name in _FOLDER_OF and value:
             wrong = _wrong_folder(_FOLDER_OF[name](Path(value).absolute()))

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stretto.launch import jobs
-from stretto.launch import run as launch
 from stretto.launch.jobs import Process
 from stretto.launch.lab import INTERFACE, Lab
 from stretto.launch.mpi import Flavor, Install
+from stretto.launch.run import mpi4py_settings, preload_value, rank_options, stretto_variables
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
@@ -113,13 +113,13 @@ def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path
     parts = install.environment()
     # Hydra hands its whole environment on to the ranks; Open MPI does so for its own variables only.
     variables = {name: parts[name] for name in ("LD_LIBRARY_PATH",) if name in parts}
-    variables |= launch.mpi4py_settings(install.launcher, os.environ)
+    variables |= mpi4py_settings(install.launcher, os.environ)
     if job.stretto or job.specs:
-        variables |= launch.settings(os.environ, specs=job.specs)
+        variables |= stretto_variables(os.environ, specs=job.specs)
         existing = os.environ.get("LD_PRELOAD", "")
-        variables["LD_PRELOAD"] = launch.preload(paths.library(install.flavor.abi), existing)
+        variables["LD_PRELOAD"] = preload_value(paths.library(install.flavor.abi), existing)
     variables |= job.variables
-    options = launch.rank_options(install.flavor, variables)
+    options = rank_options(install.flavor, variables)
     return Command([*base.argv, *options, *job.program], {**parts, **base.environment})
 
 

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stretto.launch import library_settings as export
 from stretto.launch import mpi, wrappers
 from stretto.launch.mpi import Flavor, Launcher
+from stretto.launch.settings.library import settings_for_launch
 from stretto.spec.checks import check_spec
 from stretto.support import paths
 from stretto.support.errors import StrettoError
@@ -38,7 +38,7 @@ class UnknownLauncherError(StrettoError):
         self.exports = exports
 
 
-def preload(library: Path, existing: str) -> str:
+def preload_value(library: Path, existing: str) -> str:
     """LD_PRELOAD with the library in front of what is preloaded already."""
     others = [entry for entry in existing.replace(" ", ":").split(":") if entry and entry != str(library)]
     return ":".join([str(library), *others])
@@ -58,7 +58,7 @@ def forced(specs: Sequence[str]) -> dict[str, str]:
     return result
 
 
-def settings(
+def stretto_variables(
     environment: Mapping[str, str],
     *,
     specs: Sequence[str] = (),
@@ -149,7 +149,7 @@ def _exports(own_settings: Mapping[str, str], existing_preload: str) -> list[str
         library = paths.find_library(abi)
         if library:
             lines.append(f"# where the program uses {users[abi]}:")
-            lines.append(f"export LD_PRELOAD={shlex.quote(preload(library, existing_preload))}")
+            lines.append(f"export LD_PRELOAD={shlex.quote(preload_value(library, existing_preload))}")
     return lines
 
 
@@ -174,7 +174,7 @@ def find_start(arguments: Sequence[str], environment: Mapping[str, str]) -> Star
     return Start(inner.at, arguments[inner.at], launcher, inner.environment)
 
 
-def command(
+def build_command(
     arguments: Sequence[str],
     environment: Mapping[str, str],
     *,
@@ -194,7 +194,7 @@ def command(
         raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
     named = mpi.find_flavor(mpi_name) if mpi_name is not None else None
     start = find_start(arguments, environment)
-    given = settings(start.environment, specs=specs, stats=stats, strict=strict) | dict(others or {})
+    given = stretto_variables(start.environment, specs=specs, stats=stats, strict=strict) | dict(others or {})
     existing = start.environment.get("LD_PRELOAD", "")
     if start.launcher is None:
         if named is None:
@@ -212,8 +212,8 @@ def command(
     _check_no_own_preload(flavor, tail)
     given |= mpi4py_settings(start.launcher, start.environment)
     if tell_library:
-        given |= export.settings_for_launch(start.launcher, start.environment)
-    given["LD_PRELOAD"] = preload(paths.library(flavor.abi), existing)
+        given |= settings_for_launch(start.launcher, start.environment)
+    given["LD_PRELOAD"] = preload_value(paths.library(flavor.abi), existing)
     return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
 
 
@@ -229,7 +229,9 @@ def _by_environment(
     variables = dict(variables)
     if "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
         variables["MPI4PY_MPIABI"] = flavor.abi
-    variables["LD_PRELOAD"] = preload(paths.library(flavor.abi), start.environment.get("LD_PRELOAD", ""))
+    variables["LD_PRELOAD"] = preload_value(
+        paths.library(flavor.abi), start.environment.get("LD_PRELOAD", "")
+    )
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # Just before the program, behind a wrapper that may clear the environment.
     return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]
@@ -267,7 +269,7 @@ def run(
     # Rank 0 writes it at the end; where it runs on another node, its STRETTO_STATS names a file there.
     check_files([stats])
     environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())
-    line = command(arguments, environment, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)
+    line = build_command(arguments, environment, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)
     try:
         os.execvp(line[0], line)
     except OSError as error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stretto.launch import jobs
-from stretto.launch.run import UnknownLauncherError, command
+from stretto.launch.run import UnknownLauncherError, build_command
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import INTERRUPTIONS, exit_status_of
 from stretto.trace.files import TraceFolder, read_folder
@@ -50,7 +50,7 @@ def _run(program: Sequence[str], specs: Sequence[str], mpi_name: str | None, fol
     traces, timeline = folder / "traces", folder / "timeline.json"
     traces.mkdir()
     try:
-        line = command(
+        line = build_command(
             program,
             os.environ | {"STRETTO_TRACE": str(traces)},
             specs=specs,

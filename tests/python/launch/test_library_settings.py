@@ -11,17 +11,13 @@ from typer.testing import CliRunner
 
 from stretto.bench.job import measuring_job
 from stretto.bench.targets import local_target
-from stretto.launch import library_settings as export
+from stretto.cli.export import export
 from stretto.launch import mpi
-from stretto.launch import run as launch
-from stretto.launch.library_settings import (
-    LibrarySettings,
-    Rule,
-    RuleSet,
-    chosen_rules,
-    library_settings,
-    measured_rules,
-)
+from stretto.launch.run import build_command
+from stretto.launch.settings import open_mpi
+from stretto.launch.settings.library import library_settings
+from stretto.launch.settings.rules import PATH, LibrarySettings, Rule, RuleSet
+from stretto.launch.settings.tables import chosen_rules, measured_rules
 from stretto.support.errors import StrettoError
 
 if TYPE_CHECKING:
@@ -32,7 +28,7 @@ RULES = (Rule(0, None), Rule(64000, "ring", 1.2), Rule(1 << 20, "basic_linear", 
 ONE = RuleSet("allreduce", 1, RANKS, RANKS, RULES)
 
 app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(export.export)
+app.command()(export)
 
 
 def table(
@@ -106,7 +102,7 @@ def test_intel_mpi_gets_a_list_that_leaves_nothing_open() -> None:
         one = RuleSet("allreduce", 8, 1, 8, (rules[0], worse))
         settings = library_settings("intelmpi", "Intel MPI 2021.19", [one], None)
         assert not settings.variables
-        assert "from 65536 bytes on Intel MPI's own choice is better" in settings.remarks[0]
+        assert "from 65536 bytes on the MPI default is better" in settings.remarks[0]
 
 
 def test_rules_come_from_notes_or_rows() -> None:
@@ -131,7 +127,7 @@ def test_rules_come_from_notes_or_rows() -> None:
 @pytest.mark.parametrize(
     ("library", "to", "rows", "message"),
     [
-        ("Open MPI 4.1.4", "mpich", [{"from": 0, "spec": "native", "library": "x"}], "is of Open MPI 4.1.4"),
+        ("Open MPI 4.1.4", "mpich", [{"from": 0, "spec": "native", "library": "x"}], "is for Open MPI 4.1.4"),
         ("Open MPI 4.1.4", "lam", [{"from": 0, "spec": "native", "library": "x"}], "expected openmpi, mpich"),
         ("Open MPI 4.1.4", "openmpi", [{"from": 0, "spec": "ring"}], "own algorithms was faster"),
         ("MPICH 9.9", "mpich", [{"from": 0, "spec": "native", "library": "x"}], "MPICH 9.9 was not found"),
@@ -146,7 +142,7 @@ def test_what_is_wrong_is_said_in_a_line(
 
 
 def test_files_are_named_in_the_variables(tmp_path: Path) -> None:
-    settings = LibrarySettings({"A": export._PATH, "B": f"{export._PATH}.han"}, {"": "x", ".han": "y"})
+    settings = LibrarySettings({"A": PATH, "B": f"{PATH}.han"}, {"": "x", ".han": "y"})
     assert settings.written(tmp_path / "f") == {"A": f"{tmp_path}/f", "B": f"{tmp_path}/f.han"}
     assert (tmp_path / "f.han").read_text() == "y"
 
@@ -200,19 +196,19 @@ def test_stretto_run_tells_the_library(mpi: Runner, tmp_path: Path) -> None:
         "STRETTO_TABLE": str(own_table(tmp_path / "t.json", mpi.abi)),
         "XDG_CACHE_HOME": str(tmp_path),
     }
-    line = launch.command([f"mpirun.{mpi.abi}", "-np", "1", "true"], environment)
+    line = build_command([f"mpirun.{mpi.abi}", "-np", "1", "true"], environment)
     variable = (
         "OMPI_MCA_coll_tuned_dynamic_rules_filename" if mpi.abi == "openmpi" else "MPIR_CVAR_COLL_SELECTION"
     )
     assert any(word.startswith(variable) for word in line)
     assert len(list((tmp_path / "stretto").iterdir())) == 1
     for other in (FORCED[mpi.abi], {"STRETTO_TABLE": "none"}, {"STRETTO_TABLE": "/nowhere"}):
-        line = launch.command([f"mpirun.{mpi.abi}", "-np", "1", "true"], environment | other)
+        line = build_command([f"mpirun.{mpi.abi}", "-np", "1", "true"], environment | other)
         assert not any(word.startswith(variable) for word in line)
 
 
 def test_open_mpis_numbers_are_its_own() -> None:
     with measuring_job(local_target("openmpi", 1), ["blocking"], "float") as job:
-        for collective, known in export._OPEN_MPI_ALGORITHMS.items():
+        for collective, known in open_mpi.ALGORITHMS.items():
             names = job.ready.algorithms[collective]["blocking"]
             assert tuple(names) == known[: len(names)]

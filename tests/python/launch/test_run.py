@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stretto.launch import mpi
-from stretto.launch import run as launch
+from stretto.launch import mpi, run
 from stretto.launch.mpi import Flavor
 from stretto.support import paths
 from stretto.support.errors import StrettoError
@@ -24,21 +23,21 @@ HYDRA = ["-genv", "LD_PRELOAD", "/lib/libstretto.so", "-genv", "STRETTO_ALLREDUC
 @pytest.mark.parametrize("flavor", [Flavor.OPENMPI4, Flavor.OPENMPI5])
 def test_open_mpi(flavor: Flavor) -> None:
     arguments = ["-np", "8", "--mca", "btl", "tcp,self", "python", "train.py", "-x", "3"]
-    assert launch.rewrite(flavor, arguments, VARIABLES) == OPENMPI + arguments
+    assert run.rewrite(flavor, arguments, VARIABLES) == OPENMPI + arguments
 
 
 @pytest.mark.parametrize("flavor", [Flavor.OPENMPI4, Flavor.OPENMPI5])
 def test_open_mpi_with_several_programs(flavor: Flavor) -> None:
     arguments = ["-np", "1", "a", ":", "-np", "2", "b"]
     expected = [*OPENMPI, "-np", "1", "a", ":", *OPENMPI, "-np", "2", "b"]
-    assert launch.rewrite(flavor, arguments, VARIABLES) == expected
+    assert run.rewrite(flavor, arguments, VARIABLES) == expected
 
 
 @pytest.mark.parametrize("flavor", [Flavor.MPICH4, Flavor.MPICH5, Flavor.INTELMPI])
 def test_hydra(flavor: Flavor) -> None:
     # -genv counts for all programs of the line.
     arguments = ["-n", "8", "python", "train.py", ":", "-n", "1", "-env", "A", "1", "b"]
-    assert launch.rewrite(flavor, arguments, VARIABLES) == HYDRA + arguments
+    assert run.rewrite(flavor, arguments, VARIABLES) == HYDRA + arguments
 
 
 WORDS = st.lists(
@@ -62,8 +61,8 @@ def parts(words: list[str]) -> list[list[str]]:
 def test_the_users_arguments_stay_in_order(
     flavor: Flavor, words: list[str], variables: dict[str, str]
 ) -> None:
-    options = launch.rank_options(flavor, variables)
-    result = launch.rewrite(flavor, words, variables)
+    options = run.rank_options(flavor, variables)
+    result = run.rewrite(flavor, words, variables)
     if flavor.abi == "mpich":
         assert result == options + words
     else:
@@ -80,7 +79,7 @@ def test_the_users_arguments_stay_in_order(
     ],
 )
 def test_what_is_preloaded_already_stays(existing: str, expected: str) -> None:
-    assert launch.preload(Path("/s.so"), existing) == expected
+    assert run.preload_value(Path("/s.so"), existing) == expected
 
 
 def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -102,12 +101,12 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "STRETTO_TRACE": str(tmp_path / "traces"),
         "STRETTO_WATCHDOG": "30s",
     }
-    assert launch.settings(environment) == {
+    assert run.stretto_variables(environment) == {
         "STRETTO_ALLREDUCE": "native",
         "STRETTO_STATS": str(tmp_path / "calls.json"),
         **others,
     }
-    assert launch.settings(
+    assert run.stretto_variables(
         environment, specs=["ring", "bcast/chain:segments=4"], stats=Path("b.json"), strict=True
     ) == {
         "STRETTO_ALLREDUCE": "ring",
@@ -117,8 +116,8 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         **others,
     }
     # What is set to nothing is not set.
-    assert launch.settings({"STRETTO_TABLE": "none"}) == {"STRETTO_TABLE": "none"}
-    assert launch.settings({"STRETTO_TRACE": "", "STRETTO_STATS": ""}) == {
+    assert run.stretto_variables({"STRETTO_TABLE": "none"}) == {"STRETTO_TABLE": "none"}
+    assert run.stretto_variables({"STRETTO_TRACE": "", "STRETTO_STATS": ""}) == {
         "STRETTO_TRACE": "",
         "STRETTO_STATS": "",
     }
@@ -135,7 +134,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 )
 def test_specs_that_cannot_be_followed(specs: list[str], message: str) -> None:
     with pytest.raises(StrettoError, match=message):
-        launch.settings({}, specs=specs)
+        run.stretto_variables({}, specs=specs)
 
 
 @pytest.mark.parametrize(
@@ -151,25 +150,25 @@ def test_specs_that_cannot_be_followed(specs: list[str], message: str) -> None:
 def test_a_summary_is_for_terminals(
     wanted: bool | None, is_terminal: bool, environment: dict[str, str], expected: str | None
 ) -> None:
-    setting = launch.summary_setting(wanted, environment, is_terminal=is_terminal)
+    setting = run.summary_setting(wanted, environment, is_terminal=is_terminal)
     assert setting.get("STRETTO_SUMMARY") == expected
 
 
 def test_mpi4py_takes_the_mpi_of_the_launcher() -> None:
     launcher = mpi.identify("mpirun.openmpi")
     assert launcher is not None
-    chosen = launch.mpi4py_settings(launcher, {})
+    chosen = run.mpi4py_settings(launcher, {})
     assert list(chosen) == ["MPI4PY_LIBMPI"]
     assert Path(chosen["MPI4PY_LIBMPI"]).name == "libmpi.so.40"
-    assert launch.mpi4py_settings(launcher, {"MPI4PY_LIBMPI": "/own"}) == {}
-    assert launch.mpi4py_settings(launcher, {"MPI4PY_MPIABI": "mpich"}) == {}
+    assert run.mpi4py_settings(launcher, {"MPI4PY_LIBMPI": "/own"}) == {}
+    assert run.mpi4py_settings(launcher, {"MPI4PY_MPIABI": "mpich"}) == {}
 
 
 def test_mpi4py_never_takes_another_mpi() -> None:
     # Debian's MPICH lacks the file that the wheel wants; Open MPI must not be taken instead.
     launcher = mpi.identify("mpirun.mpich")
     assert launcher is not None
-    assert launch.mpi4py_settings(launcher, {}) == {"MPI4PY_MPIABI": "mpich"}
+    assert run.mpi4py_settings(launcher, {}) == {"MPI4PY_MPIABI": "mpich"}
 
 
 @pytest.fixture
