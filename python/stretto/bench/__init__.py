@@ -2,9 +2,12 @@
 """Measures collectives in one job: the targets, the measuring program, tables and files."""
 
 __all__ = [
+    "comparison",
     "files",
     "job",
     "options",
+    "report",
+    "request",
     "table",
     "targets",
 ]

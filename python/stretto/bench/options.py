@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the options of commands that measure collectives mean, in real time and in virtual time."""
+"""Reads options of commands that measure collectives, in real time or in virtual time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from enum import StrEnum
-
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.collectives import COLLECTIVES, Collective
 from stretto.spec.native import library_name
-from stretto.support.console import Bar
 from stretto.support.errors import StrettoError
 
 
 class InPlace(StrEnum):
-    """Whether the calls give MPI_IN_PLACE."""
+    """Whether calls use MPI_IN_PLACE."""
 
     NO = "no"
     YES = "yes"
@@ -25,7 +20,7 @@ class InPlace(StrEnum):
 
 
 class ElementType(StrEnum):
-    """The elements of the messages."""
+    """The type of a message's elements."""
 
     FLOAT = "float"
     DOUBLE = "double"
@@ -33,14 +28,14 @@ class ElementType(StrEnum):
 
 
 def find_collective(name: str) -> Collective:
-    """The collective of that name. Raises StrettoError for one that cannot be measured."""
+    """The collective of that name. Raises StrettoError if it cannot be measured."""
     if name not in COLLECTIVES:
         raise StrettoError(f"{name}: the collectives that can be measured are {', '.join(COLLECTIVES)}")
     return COLLECTIVES[name]
 
 
 def check_call(collective: Collective, root: int, in_place: InPlace) -> None:
-    """Refuse a root or a place that the collective does not have."""
+    """Raise StrettoError if the collective has no root, or no form in place."""
     if root and not collective.has_root:
         raise StrettoError(f"--root {root}: {collective.function} has no root")
     if in_place != InPlace.NO and not collective.goes_in_place:
@@ -48,19 +43,10 @@ def check_call(collective: Collective, root: int, in_place: InPlace) -> None:
 
 
 def parse_specs(text: str, collective: Collective) -> list[str]:
-    """The specs of a list, each once. Raises StrettoError for one that cannot be read."""
+    """The specs of a list, each once. Raises StrettoError if one cannot be read."""
     specs = split_specs(text)
     for spec in specs:
-        # What the library has of its own, the measuring program knows.
+        # Only the measuring program knows the names of the library's own algorithms.
         if library_name(spec) is None:
             check_spec(collective.algorithms, spec)
     return specs
-
-
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[float, float], None]]:
-    """A bar while the block runs."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Bar(*columns) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -27,11 +27,11 @@ from stretto.advise.output import (
 )
 from stretto.advise.plot import plot_advice
 from stretto.advise.search import search
-from stretto.bench.options import progress_bar
 from stretto.cli.options import Ppn
 from stretto.model.walker import Model, machine_names
 from stretto.simulate.smpi import PACKAGE, find_smpirun
 from stretto.spec.recipes import check_collective
+from stretto.support.console import progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import format_nodes, parse_sizes

@@ -15,7 +15,6 @@ import typer
 from rich.table import Table
 
 from stretto._core import Prediction, choose, closed_forms
-from stretto.bench.options import progress_bar
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.plots import runs as plots
@@ -23,7 +22,7 @@ from stretto.predict.judgement import judge, judgement_json, print_judgement
 from stretto.predict.measured import read_measured
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology, topology_text
-from stretto.support.console import console_for
+from stretto.support.console import console_for, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.units import format_bandwidth, format_bytes, format_seconds, parse_sizes, split_list

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from stretto.bench.options import parse_specs, progress_bar
+from stretto.bench.options import parse_specs
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
 from stretto.replay.durations import CallSource, Site
 from stretto.replay.horovod import Settings
@@ -22,6 +22,7 @@ from stretto.replay.source import load_source
 from stretto.simulate.platforms import find_platform
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.native import library_name
+from stretto.support.console import progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.units import parse_bytes, parse_seconds

@@ -13,14 +13,7 @@ from rich.table import Table
 
 from stretto import _core
 from stretto.bench.files import Outcome, Outputs
-from stretto.bench.options import (
-    ElementType,
-    InPlace,
-    check_call,
-    find_collective,
-    parse_specs,
-    progress_bar,
-)
+from stretto.bench.options import ElementType, InPlace, check_call, find_collective, parse_specs
 from stretto.bench.table import notes, results_table
 from stretto.cli.options import Element, Ppn, Root
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
@@ -34,7 +27,7 @@ from stretto.simulate.platforms import (
     find_platform,
 )
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.support.console import console_for
+from stretto.support.console import console_for, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import format_bandwidth, format_bytes, format_seconds, parse_sizes

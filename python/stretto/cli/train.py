@@ -13,7 +13,6 @@ from typing import Annotated
 
 import typer
 
-from stretto.bench.options import progress_bar
 from stretto.bench.targets import Place, Target, find_target
 from stretto.cli.options import LabName, LabPpn, MpiName, OnLab, Provider, Ranks
 from stretto.cli.program import program_of
@@ -22,7 +21,7 @@ from stretto.launch.mpi import Flavor
 from stretto.launch.run import find_start
 from stretto.spec.architectures import ARCHITECTURES
 from stretto.spec.native import NATIVE
-from stretto.support.console import console_for
+from stretto.support.console import console_for, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all
 from stretto.support.interruption import INTERRUPTIONS, signal_of

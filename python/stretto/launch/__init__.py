@@ -3,10 +3,12 @@
 
 __all__ = [
     "doctor",
+    "doctor_report",
     "environment",
     "job_guard",
     "jobs",
     "lab",
+    "lab_commands",
     "lab_jobs",
     "mpi",
     "output",

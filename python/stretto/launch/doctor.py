@@ -13,10 +13,6 @@ from enum import Enum
 from importlib import metadata, util
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from stretto.launch import lab, mpi
 from stretto.launch.mpi import Flavor, Install
 from stretto.launch.run import TOOL_VARIABLES, mpi4py_settings
@@ -37,9 +33,6 @@ class Verdict(Enum):
     GOOD = "ok"
     ABSENT = "-"  # not there, and not needed by everybody
     BAD = "wrong"
-
-
-_STYLES = {Verdict.GOOD: "green", Verdict.ABSENT: "dim", Verdict.BAD: "bold red"}
 
 
 @dataclass(frozen=True)
@@ -278,30 +271,3 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]
         detail = "no MPI library is found together with the shared object for it"
         findings.append(Finding(Verdict.BAD, "stretto run", detail))
     return findings, [] if any(finding.verdict is Verdict.BAD for finding in findings) else served
-
-
-def doctor() -> bool:
-    """Print the report. True when the main job works."""
-    findings, served = examine(os.environ)
-    table = Table(box=None, pad_edge=False)
-    for title in ("", "what", "finding"):
-        table.add_column(title, overflow="fold")
-    for finding in findings:
-        style = _STYLES[finding.verdict]
-        table.add_row(Text(finding.verdict.value, style), Text(finding.what), Text(finding.detail))
-    # Into a file or a pipe, lines stay whole.
-    console = Console() if sys.stdout.isatty() else Console(width=shutil.get_terminal_size((240, 24)).columns)
-    console.print(table)
-    console.print(_conclusion(served), soft_wrap=True)
-    return bool(served)
-
-
-def _conclusion(served: Sequence[Flavor]) -> str:
-    if not served:
-        return "Stretto is not ready: see what is wrong above"
-    ready = f"Stretto is ready for {', '.join(flavor.label for flavor in served)}: stretto run -- mpirun ..."
-    missing = [flavor.label for flavor in Flavor if flavor not in served]
-    if not missing:
-        return ready
-    how = "where one is installed elsewhere, name its folder: STRETTO_MPI_PREFIXES=FOLDER"
-    return f"{ready}\nNot for {', '.join(missing)}: see above; {how}"

@@ -142,6 +142,6 @@ def start(
 
 
 def run(lab: Lab, install: Install, job: Job) -> int:
-    """Run a job to its end; its output goes where ours goes. Returns the exit status."""
+    """Run a job to its end with our standard output and error. Returns its exit status."""
     with start(lab, install, job) as process:
         return process.wait()

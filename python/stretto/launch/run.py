@@ -256,7 +256,7 @@ def _check_srun(arguments: Sequence[str], environment: Mapping[str, str]) -> Non
     raise StrettoError(f"{where} keeps what Stretto sets from the ranks; give srun --export={wanted}")
 
 
-def run(
+def become_launcher(
     arguments: Sequence[str],
     *,
     specs: Sequence[str] = (),
@@ -265,7 +265,7 @@ def run(
     summary: bool | None = None,
     mpi_name: str | None = None,
 ) -> None:
-    """Become the launcher, with Stretto under its ranks; its exit status is then ours. Does not return."""
+    """Replace this process by the launcher, with Stretto under its ranks. Does not return."""
     # Rank 0 writes it at the end; where it runs on another node, its STRETTO_STATS names a file there.
     check_files([stats])
     environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())

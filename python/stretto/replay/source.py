@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stretto.bench.options import progress_bar
 from stretto.replay.durations import Site
 from stretto.replay.horovod import Gradient, Settings
 from stretto.replay.play import Outcome, Setup, replay
 from stretto.simulate.platforms import load_platform
 from stretto.simulate.smpi import Progress
 from stretto.spec.networks import GRADIENT_BYTES, NETWORKS, Network, gradients
+from stretto.support.console import progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.units import format_seconds
 from stretto.trace.profile_file import load_profile

@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from stretto.bench.options import progress_bar
 from stretto.plots.drawing import draw_panels
 from stretto.reproduce.figure import Bench, Figure, Result
 from stretto.reproduce.table import print_claims
+from stretto.support.console import progress_bar
 
 
 def make_figures(figures: Sequence[Figure], folder: Path, *, quick: bool) -> list[tuple[Figure, Result]]:

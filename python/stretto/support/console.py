@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where tables are printed, and how far something is."""
+"""Consoles for tables, and progress bars."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import Progress, ProgressColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.table import Table
 
 from stretto.support.heartbeat import lines_now_and_then
 
 
 def console_for(*tables: Table) -> Console:
-    """As wide as the terminal; a file or a pipe gets lines of whatever length the tables need."""
+    """A console as wide as the terminal or, in a file or a pipe, as wide as the tables need."""
     console = Console()
     if not console.is_terminal:
         wide = console.options.update(max_width=1000)
@@ -23,9 +31,9 @@ def console_for(*tables: Table) -> Console:
 
 
 class Bar(Progress):
-    """A bar on standard error while its block runs; where that is no terminal, a line now and then.
+    """A progress bar on standard error, or a line now and then if that is no terminal.
 
-    Standard output stays clean for the results.
+    Standard output carries results only.
     """
 
     def __init__(self, *columns: ProgressColumn | str, console: Console | None = None) -> None:
@@ -35,20 +43,29 @@ class Bar(Progress):
         super().__init__(*columns, console=console, transient=True, disable=not self._is_seen)
 
     def start(self) -> None:
-        """Show it."""
+        """Begin to show progress."""
         super().start()
         if not self._is_seen:
             self._lines.enter_context(lines_now_and_then(self.line))
 
     def stop(self) -> None:
-        """Take it away."""
+        """Remove the bar."""
         self._lines.close()
         super().stop()
 
     def line(self) -> str:
-        """How far it is: `training: 34 %`."""
+        """The progress in words: `training: 34 %`."""
         said = []
         for task in self.tasks:
             far = f": {100 * task.completed / task.total:.0f} %" if task.total else ""
             said.append(f"{task.description}{far}")
         return "; ".join(said)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[float, float], None]]:
+    """Show a bar while the block runs. The block gets a function of what is done and the total."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Bar(*columns) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

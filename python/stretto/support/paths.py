@@ -102,3 +102,16 @@ def link_flags(abi: str) -> list[str]:
     folder = library(abi).parent
     # As in cmake/stretto.pc.in.
     return [f"-L{folder}", f"-Wl,--no-as-needed,-lstretto-{abi}", f"-Wl,-rpath,{folder}"]
+
+
+def build_words(*, cmake: bool, pkgconfig: bool, compiler: bool, linker: str | None) -> list[str]:
+    """The words that `stretto config` prints. `linker`: the binary interface; None for no flags."""
+    words = [
+        *([str(cmake_folder())] if cmake else []),
+        *([str(pkgconfig_folder())] if pkgconfig else []),
+        *(compile_flags() if compiler else []),
+        *(link_flags(linker) if linker is not None else []),
+    ]
+    if not words:
+        raise StrettoError("config: say what to print: --cmake-dir, --pkgconfig-dir, --cflags or --libs")
+    return words

@@ -412,7 +412,7 @@ def test_a_library_that_does_not_end_is_stopped(
         (["--forms", "eager"], "expected some of blocking, non-blocking, persistent"),
         (["--overlap", "--forms", "persistent,blocking"], "nothing overlaps with a blocking call"),
         (["--overlap", "--test-every", "1"], "'1' is no time"),
-        (["--test-every", "1ms"], "--test-every is for --overlap"),
+        (["--test-every", "1ms"], "--test-every needs --overlap"),
         (["--json", "/nowhere/a.json"], "there is no folder /nowhere"),
         (["--link-rate", "fast"], "'fast' is no link rate"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),

@@ -50,7 +50,7 @@ def test_the_version() -> None:
 
 
 def test_the_help_tells_of_exit_statuses() -> None:
-    assert "Exit status: 0 all is well" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    assert "Exit status: 0 success" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_config_puts_what_belongs_together_on_one_line(abi: str, libraries: Path
         (["lib", "lam"], "no binary interface is called 'lam'; there are openmpi and mpich"),
         (["lib"], "ABI"),
         (["config"], "say what to print: --cmake-dir, --pkgconfig-dir, --cflags or --libs"),
-        (["config", "--libs"], "--libs: say for which MPI: --mpi openmpi or --mpi mpich"),
+        (["config", "--libs"], "--libs: name the MPI: --mpi openmpi or --mpi mpich"),
         (["config", "--libs", "--mpi", "lam"], "no binary interface is called 'lam'"),
         (["nonsense"], "nonsense"),
         (["--nonsense"], "--nonsense"),

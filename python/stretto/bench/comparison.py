@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto bench` does: measure several specs of a collective in one run, and report."""
+
+from __future__ import annotations
+
+import sys
+
+from stretto.bench.files import Outcome, Outputs
+from stretto.bench.report import report
+from stretto.bench.request import Request
+from stretto.bench.targets import Place, find_target, link_bound, measure
+from stretto.results.runs import EndedError, Run
+from stretto.support.console import progress_bar
+from stretto.support.interruption import INTERRUPTIONS, signal_of
+from stretto.support.machine_load import LoadWatch
+
+
+def compare(request: Request, place: Place, rate: float | None, outputs: Outputs) -> None:
+    """Measure, print and write. If the run is interrupted, report what was measured before.
+
+    `rate`: of a node's link in bytes per second, where the user knows it.
+    """
+    arguments = request.arguments()
+    target = find_target(place)
+    run = Run()
+    watch = LoadWatch()
+
+    def finish(incomplete: str = "") -> None:
+        load = watch.look(run.ranks if run.nodes == 1 or target.rate is not None else None)
+        outcome = Outcome(run, link_bound(run, target, rate), load, incomplete)
+        report(outcome, emulated=target.rate is not None, outputs=outputs)
+
+    try:
+        with progress_bar("measuring") as progress:
+            measure(target, arguments, progress, run)
+    except INTERRUPTIONS as ended:
+        name = signal_of(ended).name
+        if run.series:
+            finish(f"{name} ended it before its last result")
+        else:
+            print(f"stretto: {name} came before the first result: nothing was written", file=sys.stderr)
+        raise
+    except EndedError as error:
+        if run.series:
+            finish(str(error))
+        raise
+    finish()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto bench` is asked to measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stretto.bench.options import ElementType, InPlace, check_call, find_collective, parse_specs
+from stretto.results.runs import BLOCKING, FORMS, NON_BLOCKING
+from stretto.support.errors import StrettoError
+
+
+@dataclass(frozen=True)
+class Request:
+    """A collective with all that its measurement depends on, as the options say it."""
+
+    collective: str
+    specs: str
+    """With commas between."""
+    sizes: list[int]
+    forms: str = ""
+    """With commas between; empty for the usual form."""
+    overlap: bool = False
+    test_every: float | None = None
+    """Seconds between calls of MPI_Test, with `overlap`."""
+    root: int = 0
+    in_place: InPlace = InPlace.NO
+    element: ElementType = ElementType.FLOAT
+    repetitions: int = 10
+    min_seconds: float = 0.0
+    max_seconds: float = 30.0
+    warmup: int = 3
+    seed: int = 1
+
+    def arguments(self) -> list[str]:
+        """The measuring program's arguments. Raises StrettoError for options that do not fit together."""
+        collective = find_collective(self.collective)
+        check_call(collective, self.root, self.in_place)
+        if self.test_every is not None and not self.overlap:
+            raise StrettoError("--test-every needs --overlap")
+        return [
+            "--collective", self.collective,
+            "--specs", ",".join(parse_specs(self.specs, collective)),
+            "--sizes", ",".join(map(str, self.sizes)),
+            "--in-place", self.in_place.value,
+            "--root", str(self.root),
+            "--type", self.element.value,
+            "--repetitions", str(self.repetitions),
+            "--min-seconds", str(self.min_seconds),
+            "--max-seconds", str(self.max_seconds),
+            "--warmup", str(self.warmup),
+            "--seed", str(self.seed),
+            "--forms", ",".join(self._forms()),
+            "--overlap", "yes" if self.overlap else "no",
+            "--test-every", str(self.test_every or 0),
+        ]  # fmt: skip
+
+    def _forms(self) -> list[str]:
+        text = self.forms or (NON_BLOCKING if self.overlap else BLOCKING)
+        forms = list(dict.fromkeys(form.strip() for form in text.split(",")))
+        for form in forms:
+            if form not in FORMS:
+                raise StrettoError(
+                    f"--forms {text}: expected some of {', '.join(FORMS)}, with commas between"
+                )
+        if self.overlap and BLOCKING in forms:
+            raise StrettoError("--overlap: nothing overlaps with a blocking call; give other --forms")
+        return forms

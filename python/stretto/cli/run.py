@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of `stretto run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stretto.cli.program import program_of
+from stretto.launch.run import become_launcher
+
+
+def run(
+    context: typer.Context,
+    spec: Annotated[
+        list[str] | None,
+        typer.Option(help="The spec of allreduce, as ring:segments=4, or of another: bcast/chain."),
+    ] = None,
+    stats: Annotated[Path | None, typer.Option(help="Write what was called into this JSON file.")] = None,
+    strict: Annotated[bool, typer.Option(help="Fail if a setting cannot be followed.")] = False,
+    summary: Annotated[
+        bool | None,
+        typer.Option(
+            help="Print one line at the end: calls, how many Stretto handled, their time. The default on a "
+            "terminal is a line that does not count small calls.",
+            show_default=False,
+        ),
+    ] = None,
+    mpi_name: Annotated[
+        str | None,
+        typer.Option(
+            "--mpi",
+            metavar="NAME",
+            help="The MPI of the ranks, if the program is not its launcher (a script, srun): openmpi, "
+            "openmpi5, mpich, mpich5 or intelmpi.",
+        ),
+    ] = None,
+) -> None:
+    """Run an MPI program with Stretto under it: stretto run -- mpirun -np 8 ./program.
+
+    env, timeout, nice, numactl, taskset and the like may precede mpirun.
+    """
+    become_launcher(
+        program_of(context), specs=spec or (), stats=stats, strict=strict, summary=summary, mpi_name=mpi_name
+    )
