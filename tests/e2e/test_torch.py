@@ -156,7 +156,7 @@ def test_a_job_ends_whatever_is_under_way(
         ("shapes", {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, "Detected mismatch between collectives on ranks"),
         ("mpi4py exception", {}, "ArithmeticError: the last rank has failed"),
         ("mpi4py overdue", {}, "has not ended after 2 s"),
-        ("alone", {}, "of its 3 ranks not all have come to make it within 2 s"),
+        ("alone", {}, "not all of its 3 ranks arrived within 2 s"),
         ("arguments", {}, "leave rank and world_size to Stretto"),
         ("threads", {}, "MPI was initialized without MPI_THREAD_MULTIPLE"),
         ("refused", {"WORLD_SIZE": "8"}, "WORLD_SIZE is 8 in the environment, but 3 for MPI"),

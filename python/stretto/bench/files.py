@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that a benchmark's results go to, measured or simulated."""
+"""Writes the results of a benchmark, measured or simulated, into files."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from stretto.support.machine_load import Load
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run."""
+    """The results of a run."""
 
     run: Run
     bound: LinkBound | None
     load: Load | None = None
-    """Of the machine meanwhile; none of what is simulated."""
+    """The machine's load during the run; None if it was simulated."""
     incomplete: str = ""
     """Why results are missing."""
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What --json, --csv and --png name."""
+    """The files of --json, --csv and --png."""
 
     json_file: Path | None
     csv_file: Path | None
@@ -40,11 +40,11 @@ class Outputs:
         check_files([self.json_file, self.csv_file], [self.png_file])
 
     def named(self) -> list[Path]:
-        """All files."""
+        """The files that were named."""
         return [file for file in (self.json_file, self.csv_file, self.png_file) if file]
 
     def write(self, outcome: Outcome, rows: list[Row]) -> None:
-        """Write each of them, though another cannot be written."""
+        """Write all files, even if one of them fails."""
         run, bound, file = outcome.run, outcome.bound, self.png_file
         write_all(
             lambda: self._write_json(outcome, rows),

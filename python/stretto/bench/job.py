@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job of the measuring program that answers one request after the other."""
+"""A job of the measuring program that serves requests."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from stretto.launch.output import ProgramOutput
 from stretto.results.runs import EndedError, RefusedError, Run, parse_event, read_events
 from stretto.support import paths
 
-# A launcher may take long on a large machine.
+# Launchers are slow on large machines.
 _START_SECONDS = 300.0
-# After the last request; then it is stopped, as MPICH 4.0.2 now and then never ends.
+# After the last request, the job is stopped if it does not end, since MPICH 4.0.2 sometimes hangs.
 _END_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What a job says of itself when it begins."""
+    """The first event of a job, which describes it."""
 
     library: str
-    """As MPI_Get_library_version begins."""
+    """The first line of MPI_Get_library_version."""
     ranks: int
     nodes: int
     ppn: list[int]
     """Ranks of each node."""
     algorithms: dict[str, dict[str, list[str]]]
-    """The library's own, by collective and form."""
+    """The library's own algorithms, by collective and form."""
     by_launch: bool
-    """Whether these can only be chosen when a job is started."""
+    """Whether an algorithm can only be chosen when a job is started."""
     stretto: str
 
     def names_of(self, collective: str, form: str) -> list[str]:
@@ -57,16 +57,16 @@ class MeasuringJob:
                 return
 
     def ask(self, words: Sequence[str], patience: float, progress: Callable[[float, float], None]) -> Run:
-        """What one request gives, in the words of the measuring program's command line.
+        """The results of a request. `words`: the measuring program's arguments.
 
-        Raises RefusedError where it cannot be measured, and EndedError where the job has ended, or says
-        nothing for `patience` seconds.
+        Raises RefusedError if it cannot be measured, and EndedError if the job has ended, or prints nothing
+        for `patience` seconds.
         """
         self._write(" ".join(words))
         return read_events(self._lines(patience), progress)
 
     def end(self) -> None:
-        """Let it end by itself; that it is through with the block ends it otherwise."""
+        """Ask the job to end. If it does not, the end of the block ends it."""
         with contextlib.suppress(EndedError, subprocess.TimeoutExpired):
             self._write("end")
             self._process.wait(_END_SECONDS)
@@ -92,7 +92,7 @@ def measuring_job(
     """Start a job that measures calls in these forms. None of it outlives the block."""
     program = [str(paths.bench_program(target.abi)), "--serve", "yes"]
     program += ["--forms", ",".join(forms), "--type", element]
-    # Whatever tables there are, they are not for what is measured here.
+    # Tuning tables must not influence what is measured here.
     environment = {"STRETTO_TABLE": "none"} | (OPEN_MPI_CHOICE if target.abi == "openmpi" else {})
     with (
         measuring_environment(environment | dict(variables or {})),

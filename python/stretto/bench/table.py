@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table that `stretto bench` prints, and what must be known to read it."""
+"""The table that `stretto bench` prints, and the notes below it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _interval(estimate: Estimate, unit: float = 1.0) -> str:
 
 
 def _time(estimate: Estimate) -> str:
-    # One unit for the three, or they would not compare at a glance.
+    # All three have the same unit, so that they compare at a glance.
     factor, unit = seconds_unit(estimate.median)
     return f"{_interval(estimate, factor)} {unit}"
 
@@ -91,7 +91,7 @@ def _case_columns(rows: list[Row]) -> list[_Column]:
 
 
 def _speed_columns(rows: list[Row]) -> list[_Column]:
-    # In virtual time a call is made once: nothing scatters.
+    # In virtual time each call is made once, so there are no intervals.
     scatters = any(len(row.series.seconds) > 1 for row in rows)
     interval = " (95 %)" if scatters else ""
     time = _time if scatters else lambda estimate: format_seconds(estimate.median)
@@ -113,7 +113,7 @@ def _speed_columns(rows: list[Row]) -> list[_Column]:
 
 
 def results_table(rows: list[Row]) -> Table:
-    """A line per size, place, spec and form."""
+    """The table, with a line for each size, place, spec and form."""
     columns = [column for column in _columns(rows) if column.shown]
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for column in columns:
@@ -155,7 +155,7 @@ def _overlap_note(run: Run) -> str:
 
 
 def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
-    """Lines to print below the table."""
+    """The notes to print below the table."""
     thread = "STRETTO_PROGRESS_THREAD=1" if run.progress_thread else "no STRETTO_PROGRESS_THREAD"
     only_blocking = run.forms == [BLOCKING]
     where = f"{run.ranks} ranks on {format_nodes(run.nodes)}"
@@ -178,9 +178,7 @@ def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     lines += _bound_lines(run, bound)
     cores = len(os.sched_getaffinity(0))
     if not emulated and run.nodes == 1 and run.ranks > cores:
-        lines.append(
-            f"{run.ranks} ranks share {cores} cores: how they wait for each other weighs on all times"
-        )
+        lines.append(f"{run.ranks} ranks share {cores} cores: how they wait for each other affects all times")
     return lines
 
 

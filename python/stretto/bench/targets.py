@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a benchmark runs: on this machine, on the lab, or by a launcher that the user gives."""
+"""The places where benchmarks run: this machine, the lab, or under the user's launcher."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.support.units import parse_rate
 
-# These would change what is measured behind the back of --specs.
+# Variables that would change what --specs measures.
 _CHOICE_VARIABLES = (
     *dict.fromkeys(f"STRETTO_{one.algorithms.upper()}" for one in COLLECTIVES.values()),
     "STRETTO_DISABLE",
@@ -32,36 +32,36 @@ _CHOICE_VARIABLES = (
     "STRETTO_REPRODUCIBLE",
     "STRETTO_TOPOLOGY",
 )
-# After its last result a program may take this long to end. MPICH 4.0.2 now and then never ends.
+# The time for the program to end after its last result. MPICH 4.0.2 sometimes hangs.
 _END_SECONDS = 20
 
-# Without it Open MPI 4 heeds no choice among its own algorithms (src/bench/library/library_algorithms.cpp).
+# Without it, Open MPI 4 ignores a choice among its own algorithms (src/bench/library/library_algorithms.cpp).
 OPEN_MPI_CHOICE = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
 
 class Starter(Protocol):
-    """Starts a program, output piped; none of it outlives the block."""
+    """Starts a program with piped output. All its processes end with the block."""
 
     def __call__(
         self, program: list[str], stdin: int = subprocess.DEVNULL
     ) -> AbstractContextManager[Process]:
-        """`stdin`: as for subprocess; only rank 0 reads it."""
+        """Start it. `stdin`: as for subprocess; only rank 0 reads it."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where to measure."""
+    """A place that can start the measuring program."""
 
     abi: str
     start: Starter
     rate: float | None = None
     """Bytes per second of the lab's links."""
     flavor: mpi.Flavor | None = None
-    """The MPI that must answer, where one was asked for."""
+    """The MPI that ranks must have, if one was named."""
 
 
 def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
-    """Ranks on this machine, by the MPI of that name; with Stretto preloaded into them if asked for."""
+    """The target of ranks on this machine, under the MPI with that name."""
     install = mpi.find_install(name)
     command = [str(install.launcher.path), "-np", str(ranks)]
     if install.flavor.abi == "openmpi":
@@ -86,7 +86,7 @@ def _full(command: list[str], preloaded: bool, mpi_name: str | None = None) -> l
 
 
 def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = False) -> Target:
-    """The launcher and the options that the user gave."""
+    """The target of the user's launcher and its options."""
     if name is not None:
         abi = mpi.find_flavor(name).abi
     else:
@@ -106,13 +106,13 @@ def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = 
 def lab_target(
     lab_name: str, mpi_name: str, provider: str, ppn: int, ranks: int | None, *, preloaded: bool = False
 ) -> Target:
-    """The emulated cluster that is up."""
+    """The target of the emulated cluster that is up."""
     lab = Lab(lab_name)
     rate = parse_rate(lab.require().rate)
     install = mpi.find_install(mpi_name)
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
-        # Open MPI hands the environment to no other node.
+        # Open MPI does not pass the environment on to other nodes.
         variables = stretto_variables(os.environ)
         job = lab_jobs.Job(
             program, ppn=ppn, np=ranks, provider=provider, stretto=preloaded, variables=variables
@@ -151,7 +151,7 @@ def find_target(place: Place, *, preloaded: bool = False, usual_ranks: int = 2) 
 
 
 def link_bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
-    """What the links allow where the run was: by the rate that is known of them, in bytes per second."""
+    """The upper bound that the links set, if their rate is known, or None. `rate`: bytes per second."""
     if run.nodes < 2:
         return None
     if rate is not None:
@@ -165,7 +165,7 @@ def measure(
     progress: Callable[[float, float], None],
     into: Run | None = None,
 ) -> Run:
-    """Run the measuring program there and read its results, into a run that is given if there is one."""
+    """Run the measuring program there and return its results, in the given run if there is one."""
     run, status = observe(target, arguments, lambda lines: read_events(lines, progress, into))
     if status not in (0, None) and all(series.correct for series in run.series):
         raise StrettoError(f"the launcher ended with status {status}, though all results are right")
@@ -173,17 +173,17 @@ def measure(
 
 
 class Findings(Protocol):
-    """What the measuring program reports, of whatever kind."""
+    """Results of the measuring program, of any kind."""
 
     library: str
-    """How the MPI library names itself."""
+    """The text of MPI_Get_library_version."""
 
 
 _Findings = TypeVar("_Findings", bound=Findings)
 
 
 def _may_take_by_name(arguments: Iterable[str]) -> bool:
-    """Whether an algorithm of Open MPI's own is asked for, or may be by a tuning table."""
+    """Whether the specs, or a tuning table, may name an algorithm of Open MPI's own."""
     words = [word for argument in arguments for word in argument.split(",")]
     if any(word.startswith(f"{NATIVE}(") for word in words):
         return True
@@ -197,10 +197,10 @@ def observe(
     read: Callable[[Iterable[str]], _Findings],
     most_seconds: float | None = None,
 ) -> tuple[_Findings, int | None]:
-    """Run the measuring program there, with `read` for what it prints.
+    """Run the measuring program there, and read its output by `read`.
 
-    Returns what that found, and the launcher's exit status; None if it did not end by itself after all was
-    read. A run that is not through after `most_seconds` is ended: a launcher may not see that a rank is lost.
+    Returns what `read` returned and the launcher's exit status, or None if it did not end by itself. A run
+    that takes more than `most_seconds` is ended, since a launcher may not notice that a rank is lost.
     """
     program = [str(paths.bench_program(target.abi)), *arguments]
     variables = OPEN_MPI_CHOICE if target.abi == "openmpi" and _may_take_by_name(arguments) else {}
@@ -230,7 +230,7 @@ def observe(
 
 @contextmanager
 def _ended_after(seconds: float | None, process: Process) -> Iterator[Callable[[], bool]]:
-    """Ends the process if the block takes longer; what it gives says whether that came to be."""
+    """End the process if the block takes longer. The block gets a function that tells whether it did."""
     late = threading.Event()
     if seconds is None:
         yield late.is_set
@@ -249,7 +249,7 @@ def _ended_after(seconds: float | None, process: Process) -> Iterator[Callable[[
 
 
 def check_library(library: str, target: Target) -> None:
-    """Refuse figures of one library under the name of another: Debian's may be found first."""
+    """Raise StrettoError if ranks load another MPI library than the named one: Debian's may come first."""
     if target.flavor is not None and not target.flavor.made(library):
         raise StrettoError(
             f"asked for {target.flavor.label}, but the measuring program found {library}; "
@@ -260,7 +260,7 @@ def check_library(library: str, target: Target) -> None:
 
 @contextmanager
 def measuring_environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Our environment as a measuring program is to find it: no choice but that of its specs."""
+    """Set our environment for a measuring program: only its specs must choose algorithms."""
     changes: dict[str, str | None] = dict.fromkeys(_CHOICE_VARIABLES) | dict(variables)
     before = {name: os.environ.get(name) for name in changes}
     _set_environment(changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI libraries, launchers, jobs and emulated clusters: how a program is started with Stretto under it."""
+"""Starts programs with Stretto under them: MPI libraries, launchers, jobs and emulated clusters."""
 
 __all__ = [
     "doctor",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""stretto doctor: what of the set-up is there, what is missing, and how to get it."""
+"""The checks of `stretto doctor`: what is installed, what is missing, and how to get it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ print(MPI.Get_library_version())
 
 
 class Verdict(Enum):
-    """How a check came out."""
+    """The result of a check."""
 
     GOOD = "ok"
-    ABSENT = "-"  # not there, and not needed by everybody
+    ABSENT = "-"  # missing, but not everybody needs it
     BAD = "wrong"
 
 
@@ -45,7 +45,7 @@ class Finding:
 
 
 def check_core() -> Finding:
-    """The compiled module that holds the schedules."""
+    """Check the compiled module that holds the schedules."""
     try:
         from stretto import _core  # noqa: PLC0415  its absence is one of the findings
     except ImportError as error:
@@ -55,7 +55,7 @@ def check_core() -> Finding:
 
 
 def check_installs(installs: Sequence[Install]) -> Iterator[Finding]:
-    """The MPI libraries."""
+    """Check which MPI libraries are installed."""
     found = {install.flavor: install.launcher for install in installs}
     for flavor in Flavor:
         if flavor in found:
@@ -66,13 +66,13 @@ def check_installs(installs: Sequence[Install]) -> Iterator[Finding]:
 
 
 def check_library(abi: str) -> Finding:
-    """One shared object: there, loadable in the way that it is used, and bringing no MPI library along."""
+    """Check that a shared object exists, can be preloaded, and loads no MPI library itself."""
     what = f"libstretto-{abi}.so"
     library = paths.find_library(abi)
     if library is None:
         detail = f"not in {paths.library_folders()[0]}; install mpicc of that MPI, then Stretto again"
         return Finding(Verdict.ABSENT, what, detail)
-    # The dynamic loader ignores a preload that it cannot load; what is in the process tells.
+    # The dynamic loader ignores a preload that it cannot load, so look at what the process has mapped.
     show = subprocess.run(
         [sys.executable, "-S", "-c", "print(open('/proc/self/maps').read())"],
         env={**os.environ, "LD_PRELOAD": str(library)},
@@ -92,7 +92,7 @@ def check_library(abi: str) -> Finding:
 
 
 def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
-    """Whether mpi4py takes the MPI of each launcher."""
+    """Check that mpi4py loads the MPI of each launcher."""
     if util.find_spec("mpi4py") is None:
         yield Finding(
             Verdict.ABSENT, "mpi4py", "not installed for this Python; get it with: pip install mpi4py"
@@ -138,7 +138,7 @@ def _shortened(text: str) -> str:
 
 
 def check_frameworks() -> Iterator[Finding]:
-    """What trains under this Python; nothing is imported, which would take seconds."""
+    """Check which frameworks this Python has. None is imported, which would take seconds."""
     how = "pip install torch, for stretto.torch and `stretto train --framework pytorch`"
     torch = _version("torch")
     compiler = (os.environ.get("CXX") or "g++").split()[0]
@@ -169,7 +169,7 @@ def _version(package: str) -> str | None:
 
 
 def check_lab() -> Finding:
-    """What the emulated cluster needs."""
+    """Check what the emulated cluster needs."""
     try:
         lab.check_machine()
     except StrettoError as error:
@@ -178,7 +178,7 @@ def check_lab() -> Finding:
 
 
 def check_simgrid() -> Finding:
-    """What simulations need."""
+    """Check what simulations need."""
     what = "simulation"
     launcher, program = shutil.which("smpirun"), paths.find_simulate_program()
     package = "install SimGrid (Debian, Ubuntu: libsimgrid-dev)"
@@ -193,9 +193,9 @@ def check_simgrid() -> Finding:
 
 
 def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """The settings in the environment, and what the library will say about them."""
+    """Check the variables in the environment, by the rules of the library."""
     try:
-        from stretto import _core  # noqa: PLC0415  without it there is more to mend than a setting
+        from stretto import _core  # noqa: PLC0415  its absence is another finding
     except ImportError:
         return
     for name, value in sorted(environment.items()):
@@ -210,7 +210,7 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding(Verdict.BAD if wrong else Verdict.GOOD, f"{name}={value}", wrong)
 
 
-# Where the library writes what a variable names.
+# The folder that a variable makes the library write to.
 _FOLDER_OF: dict[str, Callable[[Path], Path]] = {
     "STRETTO_STATS": lambda file: file.parent,
     "STRETTO_TRACE": lambda folder: folder,
@@ -219,11 +219,11 @@ _FOLDER_OF: dict[str, Callable[[Path], Path]] = {
 
 def _wrong_folder(folder: Path) -> str:
     good = folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
-    return "" if good else f"{folder} is no folder that can be written to"
+    return "" if good else f"{folder} is not a folder that can be written to"
 
 
 def _read_table(file: Path) -> tuple[str, str]:
-    """What a tuning table is of, and what is wrong with it; one of them is empty."""
+    """What a tuning table is for, and what is wrong with it. One of the two is empty."""
     from stretto import _core  # noqa: PLC0415  whoever calls has it
 
     if not file.is_file():  # a pipe might never end
@@ -239,7 +239,7 @@ def _read_table(file: Path) -> tuple[str, str]:
 
 
 def check_tables() -> Iterator[Finding]:
-    """The tuning tables at their default places."""
+    """Check the tuning tables at their default places."""
     try:
         from stretto import _core  # noqa: PLC0415  as above
     except ImportError:
@@ -252,7 +252,7 @@ def check_tables() -> Iterator[Finding]:
 
 
 def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]]:
-    """All findings, and under which MPI's launchers programs can be run; none where something is wrong."""
+    """All findings, and the MPIs under which programs can be run: none if something is wrong."""
     installs = mpi.installs()
     libraries = {abi: check_library(abi) for abi in paths.ABIS}
     findings = [

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which MPI a process was started, and as which of how many ranks, as its environment says."""
+"""Reads from the environment which MPI started a process, its rank and the number of ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Of each binary interface's launchers: the rank, and of how many.
+# The variables of rank and number of ranks, which the launchers of each binary interface set.
 _VARIABLES = (
     ("openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("mpich", "PMI_RANK", "PMI_SIZE"),
@@ -15,7 +15,7 @@ _VARIABLES = (
 
 @dataclass(frozen=True)
 class Launch:
-    """What the environment says of a rank."""
+    """A rank, as its environment describes it."""
 
     abi: str
     rank: int
@@ -23,7 +23,7 @@ class Launch:
 
 
 def find_launch(environment: Mapping[str, str]) -> Launch | None:
-    """None where no MPI launcher that is known started this process."""
+    """The rank that this process is; None if no known MPI launcher started it."""
     for abi, rank, ranks in _VARIABLES:
         if environment.get(rank, "").isdigit() and environment.get(ranks, "").isdigit():
             return Launch(abi, int(environment[rank]), int(environment[ranks]))

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a launcher and sees to it that nothing of its job is left: a program that `jobs.py` starts.
+"""Runs a launcher, and ends all processes of its job with it: a program that `jobs.py` starts.
 
     job_guard.py CONTROL GRACE sweep|leave FOLDER... -- LAUNCHER [ARGUMENTS]
 
-CONTROL is the read end of a pipe whose other end only our command holds. When that is closed, because the
-command is through with the job or was killed, or when TERM or HUP comes, the job is ended: the launcher is
-asked once (a second signal makes Open MPI's leave its files behind), and killed after GRACE seconds with all
-that came of it. An INT from a terminal went to the launcher, too, and counts as the asking.
+CONTROL is the read end of a pipe whose other end only our command holds. The job is ended when that end is
+closed (the command is through with the job, or was killed), and when TERM or HUP arrives. The launcher gets
+one signal, since after a second one Open MPI's leaves its files behind. After GRACE seconds it is killed with
+all its descendants. An INT from a terminal reaches the launcher, too, and counts as that signal.
 
 As a subreaper the guard inherits daemons and ranks whose parents have ended, so it finds them all. `sweep`:
-what still runs when the launcher has ended by itself is ended, too. FOLDERs are removed if the command was
-killed.
+end what still runs after the launcher has ended by itself. FOLDERs are removed if the command was killed.
 
-Only the standard library, and of it what loads fast: this starts with every job. Exit status: the
-launcher's, as a shell has it.
+It imports only modules of the standard library that load fast, since it starts with every job. Exit status:
+the launcher's, as shells report it.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ import signal
 import sys
 import time
 
-TYPE_CHECKING = False  # typing's own takes long to load
+TYPE_CHECKING = False  # importing typing takes long
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _MOMENT_SECONDS = 0.5
-"""Daemons of a job that ended well go by themselves a moment after the launcher."""
+"""Daemons of a successful job end by themselves shortly after the launcher."""
 _GIVE_UP_SECONDS = 10.0
 _SHARED_MEMORY = "/dev/shm/"
 # Open MPI's and PRRTE's folders of a job, below the temporary folder.
@@ -51,14 +50,14 @@ class _ignoring:  # noqa: N801  as contextlib's, which takes long to load
 
 
 def main(control: int, grace: float, sweeps: bool, folders: list[str], command: list[str]) -> int:
-    """Run the command; the exit status."""
+    """Run the command, and return its exit status."""
     parent = os.getppid()
     prctl = find_prctl()
     prctl(SET_CHILD_SUBREAPER, 1)
     woken = _listen()
     known = set(_shared_files())
     launcher = _start(command, prctl)
-    # The launcher alone reads and writes what is ours; an end of a pipe is seen when it is through.
+    # Only the launcher keeps our input and output open, so that pipes end when it ends.
     with open(os.devnull, "r+b", buffering=0) as nothing:
         os.dup2(nothing.fileno(), 0)
         os.dup2(nothing.fileno(), 1)
@@ -76,7 +75,7 @@ def main(control: int, grace: float, sweeps: bool, folders: list[str], command: 
 
 
 def find_prctl() -> Callable[[int, int], object]:
-    """The kernel's prctl; where it cannot be had, a function that does nothing."""
+    """The kernel's prctl, or a function that does nothing if there is none."""
     try:
         import ctypes
 
@@ -87,13 +86,13 @@ def find_prctl() -> Callable[[int, int], object]:
 
 
 def _listen() -> int:
-    """From now on signals are kept in `_seen`; the descriptor can be read when one came."""
+    """Collect signals in `_seen` from now on. The descriptor is readable after a signal."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
-        # What is ignored stays so, for the launcher as well.
+        # Ignored signals stay ignored, for the launcher as well.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda which, _frame: _seen.add(which))
     signal.signal(signal.SIGCHLD, lambda _which, _frame: None)
@@ -110,7 +109,7 @@ def _start(command: list[str], prctl: Callable[[int, int], object]) -> int:
         # Python itself ignores PIPE and XFSZ.
         if signal.getsignal(number) is not signal.SIG_IGN or number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
-    # If the guard is killed, the launcher is asked to end all the same.
+    # If the guard is killed, the launcher still gets a signal to end.
     prctl(SET_PDEATHSIG, int(signal.SIGTERM))
     try:
         if os.getppid() == guard:
@@ -123,9 +122,9 @@ def _start(command: list[str], prctl: Callable[[int, int], object]) -> int:
 def _attend(
     launcher: int, control: int, woken: int, grace: float
 ) -> tuple[int, bool, dict[str, tuple[int, int]]]:
-    """Wait for the launcher's end.
+    """Wait until the launcher has ended, and end it if asked to.
 
-    Returns its status, whether it was asked to end, and the files in shared memory that its job used then.
+    Returns its status, whether it was asked to end, and the files in shared memory that the job then used.
     """
     poll = select.poll()
     poll.register(control, select.POLLIN)
@@ -152,7 +151,7 @@ def _attend(
 
 
 def _reap(launcher: int) -> int | None:
-    """The launcher's status if it has ended; others that have ended are waited for meanwhile."""
+    """The launcher's status if it has ended, else None. Also reaps other processes that have ended."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -174,7 +173,7 @@ def _has_children() -> bool:
 
 
 def _end_all() -> None:
-    """End what the launcher has left: after a moment politely, then by force."""
+    """End the processes that the launcher has left: after a moment by SIGTERM, then by SIGKILL."""
     begin = time.monotonic()
     asked = False
     while _has_children():
@@ -195,7 +194,7 @@ def _descendants() -> set[int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             with _ignoring(OSError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
-                # The name in brackets may hold anything.
+                # The name in parentheses may contain anything.
                 parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
     found = {os.getpid()}
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
@@ -213,7 +212,7 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-# What a job that was killed cannot take away itself
+# Files that a killed job leaves behind
 
 
 def _shared_files() -> list[str]:
@@ -223,7 +222,7 @@ def _shared_files() -> list[str]:
 
 
 def _maps(pid: int | str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The files that a process has in its memory, with device and inode."""
+    """The files that a process has mapped, with device and inode."""
     with _ignoring(OSError), open(f"/proc/{pid}/maps", "rb") as file:
         for line in file:
             fields = line.split(None, 5)
@@ -233,7 +232,7 @@ def _maps(pid: int | str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _mapped_files() -> dict[str, tuple[int, int]]:
-    """Of all processes of the job: what lies in shared memory or in a session's folder."""
+    """The mapped files of all the job's processes, in shared memory or in a session's folder."""
     return {
         path: place
         for pid in _descendants()
@@ -243,9 +242,9 @@ def _mapped_files() -> dict[str, tuple[int, int]]:
 
 
 def _remove(path: str, place: tuple[int, int], known: set[str]) -> None:
-    """A file of the job's; not one that was there before, nor one that another process uses.
+    """Remove a file of the job, unless it existed before or another process uses it.
 
-    What ranks on a node of the lab call by that path is another file.
+    On a node of the lab that path may be another file, so device and inode must match.
     """
     with _ignoring(OSError):
         at = os.stat(path)
@@ -260,7 +259,7 @@ def _remove(path: str, place: tuple[int, int], known: set[str]) -> None:
 
 
 def _session_of(path: str) -> str | None:
-    """The folder of a job's session that a file lies in."""
+    """The folder of the job's session that contains the file, or None."""
     import re
 
     found = re.match(_SESSION, path)
@@ -280,7 +279,7 @@ def _remove_session(folder: str) -> None:
 
 
 def _remove_sessions_of(launcher: int) -> None:
-    """Open MPI 4's folder bears the launcher's number."""
+    """Remove Open MPI 4's folder of a job, which is named after the launcher's process number."""
     base = os.environ.get("TMPDIR") or "/tmp"
     with _ignoring(OSError):
         for name in os.listdir(base):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting programs of which nothing is left when the block ends, nor when our process is killed.
+"""Starts programs whose processes all end with the block, or when our process is killed.
 
-Every command that starts a launcher does it here: `job_guard.py` stands between, and ends the job.
+Every command that starts a launcher does it here. `job_guard.py` runs the launcher, and ends the job.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from stretto.support.interruption import signals_held
 
 Process = subprocess.Popen[str]
 
-# A launcher that is asked to end may take this long to end its ranks.
+# The time that a launcher has to end its ranks after a signal.
 GRACE_SECONDS = 5.0
-# Beyond its grace the guard takes this long at most to end and remove what is left.
+# The most that the guard takes after that to end processes and remove files.
 _GUARD_SECONDS = 30.0
 
 
@@ -40,12 +40,11 @@ def start(
     folders: Sequence[Path] = (),
     grace_seconds: float | None = None,
 ) -> Iterator[Process]:
-    """Run a launcher, with these variables beside ours.
+    """Run a launcher, with these variables in addition to ours.
 
-    What the block does not wait for is ended with it: the launcher is asked once, and killed after the grace.
-    terminate() asks it at once. The status is the launcher's; one that a signal ended has 128 and its number.
-    `sweeps`: what still runs when the launcher has ended by itself is ended, too. `folders` are removed if we
-    are killed.
+    The end of the block ends the job: the launcher gets a signal, and is killed after the grace. terminate()
+    sends that signal at once. The status is the launcher's, or 128 + N if signal N ended it. `sweeps`: end
+    what still runs after the launcher has ended by itself. `folders` are removed if we are killed.
     """
     grace = GRACE_SECONDS if grace_seconds is None else grace_seconds
     whole = os.environ | dict(environment or {})
@@ -79,7 +78,7 @@ def start(
 
 
 def end_with_parent() -> None:
-    """Called in a child: it is killed when the thread that made it is gone."""
+    """Make the kernel kill this child when the thread that started it is gone."""
     prctl = job_guard.find_prctl()
     prctl(job_guard.SET_PDEATHSIG, signal.SIGKILL)
 

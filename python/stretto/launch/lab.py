@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An emulated cluster on one machine: network namespaces as nodes, with links of limited rate between them.
 
-Every node is a namespace with one link into a bridge; the bridge lies in a namespace of its own, so that
-nothing appears among the machine's own interfaces and deleting the namespaces deletes everything. The names
-of all namespaces are written down before the first one is made, so whatever interrupts `up`, the next `up`
-or `down` knows what to take away.
+Every node is a namespace with one link to a bridge. The bridge has its own namespace, so the machine's own
+interfaces do not change, and deleting the namespaces deletes everything. The names of all namespaces are
+recorded before the first one is made, so if `up` is interrupted, the next `up` or `down` can clean up.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ MOST_NODES = 250
 _NAME = re.compile(r"stretto(-[a-z0-9]+)*")
 _RATE = re.compile(r"\d+(\.\d+)?[kmgt]?bit")
 
-# Plays ssh for the launchers: [-OPTION...] HOST COMMAND...
+# Replaces ssh for the launchers: [-OPTION...] HOST COMMAND...
 _REMOTE_SHELL = """\
 #!/bin/sh
 while :; do
@@ -48,8 +47,8 @@ shift
 exec {enter} "$node" sh -c "$*"
 """
 
-# Starts a program in a node: NODE PROGRAM... The mounts are seen in there only, since `ip netns exec` gives
-# its program a mount namespace of its own. Without shared memory of its own, UCX takes two nodes for one.
+# Starts a program in a node: NODE PROGRAM... The mounts are only visible there, since `ip netns exec` gives
+# its program a mount namespace. Each node needs its own shared memory, or UCX takes two nodes for one.
 _ENTER = """\
 #!/bin/sh
 node=$1
@@ -62,17 +61,17 @@ exec ip netns exec "$node" unshare --uts --ipc sh -c '
 
 @dataclass(frozen=True)
 class State:
-    """What is written down about a lab."""
+    """The recorded state of a lab."""
 
     name: str
     nodes: int
     rate: str
-    complete: bool  # False while it is being made: what exists of it is to be taken away
-    owner: int | None = None  # the process with which a temporary lab ends
+    complete: bool  # False while it is being made; then it must be removed
+    owner: int | None = None  # a temporary lab ends with this process
 
     @property
     def hosts(self) -> list[str]:
-        """The names of the nodes, which are also those of their namespaces."""
+        """The names of the nodes and of their namespaces."""
         return [f"{self.name}-n{node}" for node in range(self.nodes)]
 
     @property
@@ -82,17 +81,17 @@ class State:
 
     @property
     def namespaces(self) -> list[str]:
-        """Everything that the lab makes."""
+        """All namespaces of the lab."""
         return [self.bridge, *self.hosts]
 
     @property
     def abandoned(self) -> bool:
-        """Whether nobody is left who would take it down."""
+        """Whether no process is left that would remove it."""
         return not self.complete or (self.owner is not None and not Path(f"/proc/{self.owner}").exists())
 
 
 def check_machine() -> None:
-    """The lab needs root and three tools; say so before anything is done."""
+    """Raise StrettoError unless we are root and the tools are installed."""
     if os.geteuid() != 0:
         raise StrettoError("the lab makes network namespaces, which only root may; run it as root (sudo)")
     packages = {
@@ -109,9 +108,9 @@ def check_machine() -> None:
 
 
 def _run(argv: Sequence[str], lock: int, lines: Sequence[str] | None = None) -> None:
-    """Run a tool to its end, whatever Ctrl-C says meanwhile.
+    """Run a tool to its end, even if Ctrl-C is pressed.
 
-    It inherits the lock: if we are killed, the next `down` waits for this tool before it looks what there is.
+    It inherits the lock: if we are killed, the next `down` waits for this tool.
     """
     done = subprocess.run(
         argv,
@@ -129,7 +128,7 @@ def _run(argv: Sequence[str], lock: int, lines: Sequence[str] | None = None) -> 
 
 @contextlib.contextmanager
 def _locked() -> Iterator[int]:
-    """Only one process at a time makes or takes down labs."""
+    """Hold the lock by which only one process at a time makes or removes labs."""
     STATE.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (STATE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -137,7 +136,7 @@ def _locked() -> Iterator[int]:
 
 
 def namespace_processes(names: Sequence[str]) -> Iterator[int]:
-    """The processes that live in these network namespaces, ourselves left out."""
+    """The processes in these network namespaces, except this one."""
     inodes = set()
     for name in names:
         with contextlib.suppress(OSError):
@@ -152,7 +151,7 @@ def namespace_processes(names: Sequence[str]) -> Iterator[int]:
 
 
 def kill_all(processes: Callable[[], Iterator[int]], grace_seconds: float) -> None:
-    """End what `processes` finds, until it finds nothing: first politely, after the grace by force."""
+    """End the processes until none is left: first by SIGTERM, after the grace by SIGKILL."""
     asked_until = time.monotonic() + grace_seconds
     give_up = asked_until + 10
     number = signal.SIGTERM
@@ -169,7 +168,7 @@ def kill_all(processes: Callable[[], Iterator[int]], grace_seconds: float) -> No
 
 
 class Lab:
-    """One emulated cluster; several of different names may be up at once."""
+    """An emulated cluster. Several with different names may be up at once."""
 
     def __init__(self, name: str = DEFAULT_NAME) -> None:
         if not _NAME.fullmatch(name) or len(name) > 40:
@@ -185,7 +184,7 @@ class Lab:
         return self.folder / "rsh"
 
     def state(self) -> State | None:
-        """What is up, or was begun; None where there is nothing."""
+        """The state of a lab that is up or incomplete; None if there is none."""
         try:
             return State(**json.loads((self.folder / "state.json").read_text()))
         except (FileNotFoundError, PermissionError):
@@ -202,7 +201,7 @@ class Lab:
         new.replace(self.folder / "state.json")
 
     def require(self) -> State:
-        """The state of a lab that is up."""
+        """The state of a lab that is up. Raises StrettoError if it is not."""
         check_machine()
         state = self.state()
         if state is None or not state.complete:
@@ -212,10 +211,10 @@ class Lab:
 
     @classmethod
     def others_text(cls, beginning: str, name: str) -> str:
-        """A line that names the labs that are up besides this one; empty if there is none."""
+        """A line that names the other labs that are up; empty if there is none."""
         up: list[str] = []
         for other in cls.all():
-            # One whose state cannot be read is told of when it is named.
+            # A state that cannot be read is an error only if that lab is named.
             with contextlib.suppress(StrettoError):
                 state = other.state()
                 if other.name != name and state is not None and not state.abandoned:
@@ -230,7 +229,7 @@ class Lab:
         return [str(self.folder / "enter"), node, *argv]
 
     def up(self, nodes: int, rate: str, owner: int | None = None) -> bool:
-        """Make the lab. False when just this one is up already; another one that is up is an error."""
+        """Make the lab. False if this very lab is up already. Raises StrettoError if a different one is."""
         check_machine()
         if not 1 <= nodes <= MOST_NODES:
             raise StrettoError(f"--nodes {nodes}: a lab has from 1 to {MOST_NODES} nodes")
@@ -260,7 +259,7 @@ class Lab:
         return True
 
     def down(self) -> bool:
-        """Take the lab away, with all that runs in it. False when there was none."""
+        """Remove the lab, and end all processes in it. False if there was none."""
         check_machine()
         with _locked() as lock, signals_held():
             state = self.state()
@@ -272,7 +271,7 @@ class Lab:
     @classmethod
     @contextlib.contextmanager
     def temporary(cls, nodes: int, rate: str, name: str = "stretto-temporary") -> Iterator[Lab]:
-        """A lab for the length of a block; if the process is killed, the next `up` or `down` clears it."""
+        """A lab for the length of a block. If the process is killed, the next `up` or `down` removes it."""
         lab = cls(name)
         with signals_as_exceptions():
             lab.up(nodes, rate, owner=os.getpid())
@@ -283,7 +282,7 @@ class Lab:
 
     @staticmethod
     def all() -> list[Lab]:
-        """Every lab that is written down."""
+        """All recorded labs."""
         if os.geteuid() != 0 or not STATE.is_dir():
             return []
         return [Lab(file.parent.name) for file in sorted(STATE.glob("*/state.json"))]
@@ -309,7 +308,7 @@ class Lab:
         _run(["ip", "-n", state.bridge, "-batch", "-"], lock, [*links, "link set br0 addrgenmode none up"])
         shape = f"root tbf rate {state.rate} burst 256kb latency 50ms"
         for node, host in enumerate(state.hosts):
-            # Without an IPv6 address of their own the libraries have one way to each node, not two.
+            # Without IPv6 addresses, the libraries have one path to each node, not two.
             inside = [
                 "link set lo up",
                 f"link set {INTERFACE} addrgenmode none",

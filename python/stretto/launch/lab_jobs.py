@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running MPI programs in a lab: the flags that make each MPI see a cluster, and the end of every process."""
+"""Runs MPI programs in a lab, with the flags by which each MPI library sees a cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stretto.launch.run import mpi4py_settings, preload_value, rank_options, str
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
-# The launcher gets a moment to end its ranks by itself, since it says why.
+# The launcher gets a moment to end its ranks itself, since it reports the reason.
 _GRACE_SECONDS = 3.0
 
 
@@ -28,13 +28,13 @@ class Job:
     program: Sequence[str]
     ppn: int = 1
     np: int | None = None  # None: ppn on every node
-    provider: str = "ucx"  # of MPICH 5, which has two
+    provider: str = "ucx"  # network layer of MPICH 5
     stretto: bool = False
     specs: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)  # for every rank
 
     def ranks(self, nodes: int) -> int:
-        """How many ranks it has on so many nodes."""
+        """The number of ranks on that number of nodes."""
         most = nodes * self.ppn
         if self.ppn < 1:
             raise StrettoError(f"--ppn {self.ppn}: a node has at least one rank")
@@ -45,7 +45,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Command:
-    """A launcher's command line and what its environment has more."""
+    """A launcher's command line, and its additional variables."""
 
     argv: list[str]
     environment: dict[str, str]
@@ -61,10 +61,10 @@ def _openmpi(install: Install, job: Job, hosts: Sequence[str], remote_shell: Pat
         argv += ["--mca", "pml", "ob1"]
     else:
         argv += ["--mca", "plm_rsh_agent", str(remote_shell), "--mca", "oob_tcp_if_include", INTERFACE]
-    # More ranks than cores: left to spin, they take the processor from each other.
+    # There are more ranks than cores, so waiting ranks must yield the processor.
     argv += ["--mca", "mpi_yield_when_idle", "1"]
     argv += ["--mca", "btl", btl, "--mca", "btl_tcp_if_include", INTERFACE]
-    # The nodes share the same cores: bound, the first ranks of all nodes would sit on the first core.
+    # All nodes share the same cores: with binding, their first ranks would share the first core.
     argv += ["--bind-to", "none", "-H", slots, "-np", str(job.ranks(len(hosts)))]
     return Command(argv, {})
 
@@ -81,7 +81,7 @@ def _mpich(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path)
     if job.provider == "ofi":
         environment |= {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
     else:
-        # Left to choose, UCX finds that all nodes are one kernel, and goes through its shared memory.
+        # By itself, UCX notices that all nodes are one kernel, and uses shared memory.
         inside = ",sysv,posix" if job.ppn > 1 else ""
         environment |= {"UCX_TLS": f"tcp,self{inside}", "UCX_NET_DEVICES": INTERFACE}
     return Command(_hydra(install, job, hosts), environment)
@@ -101,7 +101,7 @@ def _intelmpi(install: Install, job: Job, hosts: Sequence[str], remote_shell: Pa
 
 
 def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path) -> Command:
-    """The command line, to be run in the first node, that starts the job on these nodes."""
+    """The command line that starts the job on these nodes. It must run in the first one."""
     if not job.program:
         raise StrettoError("no program given; write: stretto lab run --mpi openmpi -- ./program")
     if job.provider not in ("ucx", "ofi"):
@@ -111,7 +111,7 @@ def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path
     make = {Flavor.OPENMPI4: _openmpi, Flavor.OPENMPI5: _openmpi, Flavor.INTELMPI: _intelmpi}
     base = make.get(install.flavor, _mpich)(install, job, hosts, remote_shell)
     parts = install.environment()
-    # Hydra hands its whole environment on to the ranks; Open MPI does so for its own variables only.
+    # Hydra passes its whole environment on to the ranks, Open MPI only its own variables.
     variables = {name: parts[name] for name in ("LD_LIBRARY_PATH",) if name in parts}
     variables |= mpi4py_settings(install.launcher, os.environ)
     if job.stretto or job.specs:
@@ -131,7 +131,7 @@ def start(
     stdin: int | None = None,
     stdout: int | None = None,
 ) -> Iterator[Process]:
-    """Start a job; when the block is left, however that comes, no process of it is left either."""
+    """Start a job. All its processes end with the block."""
     state = lab.require()
     line = command(install, job, state.hosts, lab.remote_shell)
     argv = lab.enter(state.hosts[0], line.argv)

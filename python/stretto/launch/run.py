@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Putting Stretto under an MPI program by the arguments of its launcher.
+"""Puts Stretto under an MPI program by its launcher's arguments.
 
-The settings reach the ranks only: the launcher and its daemons load no MPI library and need no preload, so
-nothing is put into the environment of the launcher itself.
+Only the ranks get the settings. The launcher and its daemons load no MPI library and need no preload, so the
+launcher's own environment does not change.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 
-# STRETTO_ variables that are for the command line, not for the ranks.
+# STRETTO_ variables of the command line, which ranks do not need.
 TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
-# Those that name files of ranks: a rank may run in another folder than the one where the name was written.
+# Variables that name files. Ranks may run in another folder, so the paths are made absolute.
 _FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
 
 
 class UnknownLauncherError(StrettoError):
-    """What does not tell which MPI it starts; carries the shell lines that put Stretto under it by hand."""
+    """A program whose MPI is not known. Carries the shell lines that put Stretto under it by hand."""
 
     def __init__(self, message: str, exports: list[str]) -> None:
         super().__init__(message)
@@ -39,13 +39,13 @@ class UnknownLauncherError(StrettoError):
 
 
 def preload_value(library: Path, existing: str) -> str:
-    """LD_PRELOAD with the library in front of what is preloaded already."""
+    """The value of LD_PRELOAD: the library, then what is preloaded already."""
     others = [entry for entry in existing.replace(" ", ":").split(":") if entry and entry != str(library)]
     return ":".join([str(library), *others])
 
 
 def forced(specs: Sequence[str]) -> dict[str, str]:
-    """The variables that force specs: `ring:segments=4` that of allreduce, `bcast/chain` that of bcast."""
+    """The variables that force specs: `ring:segments=4` for allreduce, `bcast/chain` for bcast."""
     result: dict[str, str] = {}
     for text in specs:
         before, slash, after = text.partition("/")
@@ -65,7 +65,7 @@ def stretto_variables(
     stats: Path | None = None,
     strict: bool = False,
 ) -> dict[str, str]:
-    """The STRETTO_ variables for every rank: those of the environment, then those of the options."""
+    """The STRETTO_ variables for every rank, from the environment and the options, which prevail."""
     result = {
         name: value
         for name, value in sorted(environment.items())
@@ -85,15 +85,15 @@ def stretto_variables(
 def summary_setting(
     wanted: bool | None, environment: Mapping[str, str], *, is_terminal: bool
 ) -> dict[str, str]:
-    """Whether a job says at its end what it called; `wanted`: None where nobody said."""
+    """The variable that makes a job print a summary at its end. `wanted`: None for the default."""
     if wanted is not None:
         return {"STRETTO_SUMMARY": "1" if wanted else "0"}
-    # What nobody asked for must cost small calls nothing.
+    # A summary that nobody asked for must not slow down small calls.
     return {"STRETTO_SUMMARY": "large"} if is_terminal and "STRETTO_SUMMARY" not in environment else {}
 
 
 def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[str, str]:
-    """What makes mpi4py's wheel load the MPI of this launcher instead of the first that it finds.
+    """The variables by which mpi4py's wheel loads the MPI of this launcher, not the first that it finds.
 
     MPI4PY_LIBMPI only: with MPI4PY_MPIABI set too, the wheel opens what the loader finds, not that file.
     """
@@ -102,13 +102,13 @@ def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[
     libmpi = mpi.find_libmpi(launcher)
     if libmpi:
         return {"MPI4PY_LIBMPI": str(libmpi)}
-    # Debian's MPICH has no libmpi.so.12. The wheel then cannot be used, and an error that says so is better
-    # than what it does by itself: take Open MPI, and start every rank as a program of its own.
+    # Debian's MPICH has no libmpi.so.12, so the wheel cannot be used. Without this variable it would load
+    # Open MPI, and each rank would be a job by itself. An error is better.
     return {"MPI4PY_MPIABI": launcher.flavor.abi}
 
 
 def rank_options(flavor: Flavor, variables: Mapping[str, str]) -> list[str]:
-    """Launcher options that set variables for every rank, on whatever node it is."""
+    """The launcher's options that set variables for every rank on every node."""
     options: list[str] = []
     for name, value in variables.items():
         options += ["-x", f"{name}={value}"] if flavor.abi == "openmpi" else ["-genv", name, value]
@@ -116,19 +116,19 @@ def rank_options(flavor: Flavor, variables: Mapping[str, str]) -> list[str]:
 
 
 def rewrite(flavor: Flavor, arguments: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """The launcher's arguments with the variables set for every rank; the user's own stay as they are."""
+    """The launcher's arguments with options added that set the variables for every rank."""
     options = rank_options(flavor, variables)
     result = list(options)
     for argument in arguments:
         result.append(argument)
-        # Open MPI's -x counts for one of several programs only; they are separated by a lone colon.
+        # Several programs are separated by a colon, and Open MPI's -x applies to one of them.
         if argument == ":" and flavor.abi == "openmpi":
             result += options
     return result
 
 
 def _check_no_own_preload(flavor: Flavor, arguments: Sequence[str]) -> None:
-    """Of two settings of LD_PRELOAD one would be lost, and which one hangs on the launcher."""
+    """Raise StrettoError if the user's options set LD_PRELOAD, since one of two settings would be lost."""
     for option, value in itertools.pairwise(arguments):
         if flavor.abi == "openmpi":
             clash = option in ("-x", "--x") and value.startswith("LD_PRELOAD=")
@@ -142,28 +142,28 @@ def _check_no_own_preload(flavor: Flavor, arguments: Sequence[str]) -> None:
 
 
 def _exports(own_settings: Mapping[str, str], existing_preload: str) -> list[str]:
-    """Shell lines that do by hand what Stretto does for the launchers that it knows."""
+    """Shell lines that set by hand what Stretto sets for known launchers."""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in own_settings.items()]
     users = {"openmpi": "Open MPI", "mpich": "MPICH, Intel MPI or Cray MPICH"}
     for abi in paths.ABIS:
         library = paths.find_library(abi)
         if library:
-            lines.append(f"# where the program uses {users[abi]}:")
+            lines.append(f"# if the program uses {users[abi]}:")
             lines.append(f"export LD_PRELOAD={shlex.quote(preload_value(library, existing_preload))}")
     return lines
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a command line starts, behind `env`, `timeout` and such."""
+    """The program that a command line starts, after `env`, `timeout` and the like."""
 
     at: int
-    """Which word of it the program is."""
+    """The index of the program in the command line."""
     program: str
     launcher: Launcher | None
-    """None where the program is no launcher that is known."""
+    """None if the program is not a known launcher."""
     environment: dict[str, str]
-    """With which the program is started."""
+    """The environment of the program."""
 
 
 def find_start(arguments: Sequence[str], environment: Mapping[str, str]) -> Start:
@@ -187,8 +187,8 @@ def build_command(
 ) -> list[str]:
     """The command line that runs `arguments` (launcher first) with Stretto under every rank.
 
-    `others`: variables for every rank that are not Stretto's. `tell_library`: also what a tuning table has of
-    its own algorithms. `mpi_name`: the MPI of the ranks, where `arguments` do not begin with its launcher.
+    `others`: further variables for every rank. `tell_library`: also set variables by which the MPI library
+    follows the tuning table. `mpi_name`: the MPI of the ranks, if `arguments` do not begin with its launcher.
     """
     if not arguments:
         raise StrettoError("no launcher given; write: stretto run -- mpirun -np 4 ./program")
@@ -220,9 +220,9 @@ def build_command(
 def _by_environment(
     arguments: Sequence[str], start: Start, variables: Mapping[str, str], flavor: Flavor
 ) -> list[str]:
-    """The command line with the variables in the environment of all that it starts.
+    """The command line with the variables in the environment of the program.
 
-    In programs that load no MPI (shells, daemons) the library does nothing.
+    In processes that load no MPI (shells, daemons) the library does nothing.
     """
     if Path(start.program).name == "srun":
         _check_srun(arguments[start.at + 1 :], start.environment)
@@ -233,12 +233,12 @@ def _by_environment(
         paths.library(flavor.abi), start.environment.get("LD_PRELOAD", "")
     )
     assignments = [f"{name}={value}" for name, value in variables.items()]
-    # Just before the program, behind a wrapper that may clear the environment.
+    # Just before the program, since a wrapper may clear the environment.
     return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]
 
 
 def _check_srun(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-    """Slurm's srun hands the environment on, unless it is told otherwise."""
+    """Raise StrettoError if srun is told not to pass the environment on to the ranks."""
     where, value = "", None
     for name in ("SLURM_EXPORT_ENV", "SRUN_EXPORT_ENV"):
         if environment.get(name):
@@ -266,7 +266,7 @@ def become_launcher(
     mpi_name: str | None = None,
 ) -> None:
     """Replace this process by the launcher, with Stretto under its ranks. Does not return."""
-    # Rank 0 writes it at the end; where it runs on another node, its STRETTO_STATS names a file there.
+    # Rank 0 writes the file at the end. If it runs on another node, the file is there.
     check_files([stats])
     environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())
     line = build_command(arguments, environment, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that start the one that their command line names: `env`, `timeout`, `nice`, `numactl` and such."""
+"""Reads command lines of programs that start another: `env`, `timeout`, `nice`, `numactl` and the like."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class _Wrapper:
-    """How to read the command line of one, up to the program that it starts."""
+    """The syntax of a wrapper's command line, up to the program that it starts."""
 
     short: str = ""
     """Letters of options whose value may be the next word."""
@@ -19,7 +19,7 @@ class _Wrapper:
     operands: int = 0
     """Words between the options and the program."""
     other_use: frozenset[str] = frozenset()
-    """With one of these options it starts no program, or one that stands elsewhere."""
+    """Options with which it starts no program, or one that is named elsewhere."""
 
 
 _WRAPPERS = {
@@ -42,16 +42,16 @@ NAMES = tuple(_WRAPPERS)
 
 @dataclass(frozen=True)
 class Inner:
-    """The program behind the wrappers."""
+    """The program that the wrappers start."""
 
     at: int
-    """Which word of the command line it is."""
+    """Its index in the command line."""
     environment: dict[str, str]
-    """With which it is started."""
+    """Its environment."""
 
 
 def look_through(words: Sequence[str], environment: Mapping[str, str]) -> Inner:
-    """The first program of a command line that is no wrapper; a wrapper that cannot be read is one itself."""
+    """The first program of a command line that is not a wrapper, or a wrapper whose options are unknown."""
     inner = Inner(0, dict(environment))
     while (wrapper := _WRAPPERS.get(Path(words[inner.at]).name)) is not None:
         further = _step(words, inner, wrapper)
@@ -82,7 +82,7 @@ def _step(words: Sequence[str], inner: Inner, wrapper: _Wrapper) -> Inner | None
 
 
 def _read_options(words: Sequence[str], at: int, wrapper: _Wrapper) -> tuple[int, list[tuple[str, str]]]:
-    """Where the options end, at -- or the first word that is none, and their names and values."""
+    """The index at which the options end (at --, or the first word that is none), and the options."""
     options: list[tuple[str, str]] = []
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         word = words[at]
@@ -95,7 +95,7 @@ def _read_options(words: Sequence[str], at: int, wrapper: _Wrapper) -> tuple[int
                 value, at = "".join(words[at : at + 1]), at + 1
             options.append((name, value))
             continue
-        # Letters may stand together; the value of the last is the rest of the word, or the next one.
+        # Letters may be combined. The value of the last is the rest of the word, or the next word.
         for place, letter in enumerate(word[1:], start=2):
             value = ""
             if letter in wrapper.short:

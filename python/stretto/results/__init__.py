@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What measuring leaves: runs of samples, and the files that keep them."""
+"""Results of measurements: runs of samples, and the files that keep them."""
 
 __all__ = [
     "file",

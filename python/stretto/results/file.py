@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading back what `stretto bench --json` wrote (results.to_json): the samples; figures are drawn anew."""
+"""Reads the samples of a file of `stretto bench --json`. Figures are computed again."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class RunFile(Part):
         return self
 
     def run(self) -> Run:
-        """The run as it was when it was measured."""
+        """The run that was measured."""
         return Run(
             COLLECTIVES[self.collective],
             self.root or 0,
@@ -101,7 +101,7 @@ class RunFile(Part):
         )
 
     def bound(self) -> LinkBound | None:
-        """The bound that was stated for it."""
+        """The bound that was stated for the run, or None."""
         if self.link_bytes_per_second is None:
             return None
         return LinkBound(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark run gave: the measuring program's events, figures drawn from them, JSON and CSV."""
+"""The results of a benchmark run: the measuring program's events, figures from them, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stretto.support.estimates import Estimate, estimate_median, hidden, speedup
 
 
 class RefusedError(StrettoError):
-    """The measuring program says why it does not measure. One that serves goes on all the same."""
+    """The measuring program refused to measure. A job that serves requests goes on."""
 
 
 class EndedError(StrettoError):
@@ -33,7 +33,7 @@ FORMS = (BLOCKING, NON_BLOCKING, "persistent")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The samples of one spec and form at one message size; those of one size and place pair up by index."""
+    """The samples of one spec and form at one message size. Samples of the same case pair up by index."""
 
     bytes: int
     in_place: bool
@@ -43,19 +43,19 @@ class Series:
     seconds: list[float]
     correct: bool
     with_barrier: bool = False
-    """A barrier after each call is part of the times."""
+    """Whether times include a barrier after each call."""
     form: str = BLOCKING
-    """How it is called: blocking, non-blocking or persistent."""
+    """The form of the call: blocking, non-blocking or persistent."""
     computation: list[float] = field(default_factory=list)
     """Seconds of a computation alone, if overlap was measured."""
     overlapped: list[float] = field(default_factory=list)
     """Seconds of the call with that computation between its start and its end."""
     mockup: str = ""
-    """The calls that were made in place of the collective, as `reduce+bcast`; empty: itself."""
+    """The calls that replaced the collective, such as `reduce+bcast`; empty for the collective itself."""
 
     @property
     def label(self) -> str:
-        """Spec, form and mock-up, as people read them."""
+        """The name for people: spec, form and mock-up."""
         spec = f"{self.spec} {self.mockup}" if self.mockup else self.spec
         return spec if self.form == BLOCKING else f"{spec} ({self.form})"
 
@@ -78,13 +78,13 @@ class Run:
     test_every: float = 0.0
     """Seconds of computation between two MPI_Test; 0: none."""
     skipped: list[int] = field(default_factory=list)
-    """Message sizes that the budget had no time for."""
+    """Message sizes that were left out, since the budget was spent."""
     virtual: bool = False
-    """Simulated: each call was made once, in virtual time."""
+    """Whether it was simulated: each call was made once, in virtual time."""
 
     @property
     def overlaps(self) -> bool:
-        """Whether it measured how much of the calls a computation hides."""
+        """Whether it measured overlap with computation."""
         return any(series.overlapped for series in self.series)
 
     @property
@@ -93,7 +93,7 @@ class Run:
         return list(dict.fromkeys(series.form for series in self.series))
 
     def native(self, like: Series) -> Series | None:
-        """What the MPI library does by itself in the same case, in the first form that was measured."""
+        """The MPI default's series of the same case, in the first form that was measured."""
         wanted = (like.bytes, like.in_place, like.mockup, "native")
         for other in self.series:
             if (other.bytes, other.in_place, other.mockup, other.spec) == wanted:
@@ -108,9 +108,9 @@ class Overlap:
     computation: Estimate
     """Seconds of the computation alone."""
     overlapped: Estimate
-    """Seconds of both."""
+    """Seconds of both together."""
     hidden: Estimate
-    """Part of the shorter of the two that the other hid."""
+    """The part of the shorter one that the other hid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +120,13 @@ class Row:
     series: Series
     seconds: Estimate
     bandwidth: Estimate
-    """Algorithm bandwidth: bytes of the message per second."""
+    """Algorithm bandwidth: message bytes per second."""
     native: Series | None
-    """What it is compared to."""
+    """The MPI default's series that it is compared to."""
     speedup: Estimate | None
-    """Times faster than `native`, paired by repetition; None when `native` was not measured."""
+    """The speedup over the MPI default, paired by repetition; None if that was not measured."""
     bound_share: float | None
-    """Part of the link bound that the median bandwidth reaches."""
+    """The median bandwidth as a part of the link bound."""
     overlap: Overlap | None = None
 
 
@@ -161,7 +161,7 @@ def read_events(
 
 
 def parse_event(line: str) -> dict[str, Any]:
-    """The event in a line; launchers and MPI libraries may print lines of their own, which are none."""
+    """The event in a line; empty if it is a line of the launcher or the MPI library."""
     if not line.startswith('{"event":'):
         return {}
     try:
@@ -202,7 +202,7 @@ def _overlap(series: Series) -> Overlap:
 
 
 def describe_machine() -> dict[str, Any]:
-    """What the figures depend on beside the MPI library."""
+    """The facts about this machine that results depend on."""
     model = platform.processor() or platform.machine()
     memory = 0
     try:
@@ -239,7 +239,7 @@ def _overlap_json(row: Row) -> dict[str, Any] | None:
 
 
 def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[str]) -> dict[str, Any]:
-    """Everything, the samples too."""
+    """The whole run as JSON, samples included."""
     return {
         "collective": run.collective.name,
         "root": run.root if run.collective.has_root else None,
@@ -298,7 +298,7 @@ def _cells(estimate: Estimate | None) -> list[str]:
 
 
 def write_csv(run: Run, rows: list[Row], file: TextIO) -> None:
-    """A line per size, place, spec and form; the cells of what is not known are empty."""
+    """Write a line for each size, place, spec and form. Unknown values are empty cells."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_CSV_COLUMNS)
     for row in rows:

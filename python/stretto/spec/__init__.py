@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked for: collectives, specs, topologies, and the networks that are trained."""
+"""What users name: collectives, specs, topologies, and the networks to train."""
 
 __all__ = [
     "architectures",

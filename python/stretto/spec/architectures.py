@@ -12,19 +12,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Shape = tuple[int, int, int]
-"""Rows, columns and channels; of what is flat: 1, 1 and its length."""
+"""Rows, columns and channels; 1, 1 and the length if it is flat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """Square kernels with a bias, which Keras has also where a normalization follows."""
+    """A convolution by square kernels, with a bias. Keras has a bias even if a normalization follows."""
 
     name: str
     kernel: int
     outputs: int
     stride: int = 1
     padding: int = 0
-    """Zeros around the image."""
+    """The number of zeros around the image."""
     normalized: bool = False
     """Whether a batch normalization follows."""
     activated: bool = True
@@ -33,7 +33,7 @@ class Convolution:
 
 @dataclass(frozen=True, slots=True)
 class MaxPool:
-    """The largest of each square."""
+    """Maximum pooling: the largest value of each square."""
 
     size: int
     stride: int
@@ -42,12 +42,12 @@ class MaxPool:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """Of each channel over the whole image, which is flat afterwards."""
+    """Average pooling: the mean of each channel over the image. The result is flat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flatten:
-    """Rows, columns and channels become one."""
+    """Makes rows, columns and channels one dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """The ReLU of the sum of branches that all begin with the same image. An empty branch is that image."""
+    """The ReLU of the sum of branches with the same input. An empty branch is the input itself."""
 
     branches: tuple[tuple[Layer, ...], ...]
 
@@ -72,7 +72,7 @@ Layer = Convolution | MaxPool | Average | Flatten | Dense | Residual
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """Layers in their order, the last without an activation: it gives a score for each class."""
+    """A network: layers in order. The last has no activation: it gives a score for each class."""
 
     name: str
     image: Shape
@@ -80,7 +80,7 @@ class Architecture:
 
     @property
     def classes(self) -> int:
-        """How many kinds of images it tells apart."""
+        """The number of classes of images."""
         last = self.layers[-1]
         if not isinstance(last, Dense):
             raise TypeError(f"{self.name} does not end with a fully connected layer")
@@ -88,7 +88,7 @@ class Architecture:
 
 
 def shape_after(layer: Layer, shape: Shape) -> Shape:
-    """What a layer makes of an image of that shape."""
+    """The shape of a layer's output for an input of that shape."""
     rows, columns, channels = shape
     match layer:
         case Convolution(kernel=kernel, stride=stride, padding=padding, outputs=outputs):
@@ -123,7 +123,7 @@ def _shape_after_all(layers: Sequence[Layer], shape: Shape) -> Shape:
 
 
 def alexnet() -> Architecture:
-    """On one device, without groups (Krizhevsky, Sutskever, Hinton 2012); no dropout: losses are compared."""
+    """AlexNet without groups (Krizhevsky, Sutskever, Hinton 2012), and without dropout, to compare losses."""
     return Architecture(
         "AlexNet",
         (227, 227, 3),
@@ -145,7 +145,7 @@ def alexnet() -> Architecture:
 
 
 def vgg11() -> Architecture:
-    """Configuration A (Simonyan, Zisserman 2014); no dropout."""
+    """VGG11, configuration A (Simonyan, Zisserman 2014), without dropout."""
     layers: list[Layer] = []
     for number, outputs in enumerate((64, 128, 256, 256, 512, 512, 512, 512), 1):
         layers.append(Convolution(f"conv{number}", 3, outputs, padding=1))
@@ -156,7 +156,7 @@ def vgg11() -> Architecture:
 
 
 def resnet50() -> Architecture:
-    """Keras' own: bottlenecks with biases, of which 53,120 parameters are moving statistics.
+    """ResNet50 of Keras: bottlenecks with biases, of which 53,120 parameters are moving statistics.
 
     Its strides are those of the second convolution of a block, by which the floating-point operations are
     those of the paper.
@@ -180,7 +180,7 @@ def resnet50() -> Architecture:
 
 
 def resnet110() -> Architecture:
-    """For CIFAR-10: three stages of 18 blocks.
+    """ResNet110 for CIFAR-10: three stages of 18 blocks.
 
     The papers do not print its layers. These have the parameters, the layers (393, counted as Keras does) and
     the floating-point operations that Table 2 has: the first block of every stage has a projection with a
@@ -216,4 +216,4 @@ ARCHITECTURES: dict[str, Callable[[], Architecture]] = {
     "resnet110": resnet110,
     "vgg11": vgg11,
 }
-"""As programs ask for them."""
+"""The functions that make them, by name."""

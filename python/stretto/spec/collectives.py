@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collectives that `stretto bench` measures, and how fast the links of the nodes let them be."""
+"""The collectives that `stretto bench` measures, and the upper bound that the nodes' links set."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from dataclasses import dataclass
 
 # A packet of 1514 bytes on the wire carries 1448 of the message.
 _TCP_PAYLOAD = 1448 / 1514
-# Where ranks have equal blocks, messages are cut to whole ones: a little less is still that size.
+# Messages are cut to equal blocks for all ranks, so a little less still counts as that size.
 _CUT = 0.999
 
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """What a node's link must carry at least, in its busier direction."""
+    """The least that a node's link must carry, in its busier direction."""
 
     part: Callable[[list[int]], float]
-    """As a part of the message, of the ranks on each node."""
+    """The part of the message, by the number of ranks on each node."""
     formula: Callable[[list[int]], str]
-    """What the bound is beside the link's payload, as text to go after it."""
+    """The factor of the bound beside the link's payload, as text."""
     least_shaped_bytes: int
-    """A token bucket lets the first 256 KiB of a burst pass unshaped; such messages need much more."""
+    """The smallest message of a bound, since a token bucket lets the first 256 KiB pass unlimited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """A call of MPI that can be measured."""
+    """An MPI function that can be measured."""
 
     name: str
     function: str
     algorithms: str
     """The collective whose algorithms carry it out."""
     message: str
-    """What the size of a message means."""
+    """The buffer whose size counts."""
     load: _Load
     has_root: bool = False
     goes_in_place: bool = True
 
     def link_part(self, ppn: list[int]) -> float:
-        """What a node's link must carry at least, as a part of the message; of the ranks on each node."""
+        """The least part of a message that a node's link must carry. `ppn`: the ranks of each node."""
         return self.load.part(ppn)
 
 
@@ -83,7 +83,7 @@ COLLECTIVES = {
 
 @dataclass(frozen=True, slots=True)
 class LinkBound:
-    """How fast a collective can be at most when the nodes' links are what limits it."""
+    """The upper bound on a collective's bandwidth, if the nodes' links limit it."""
 
     rate: float
     """Bytes per second on a node's link."""
@@ -93,7 +93,7 @@ class LinkBound:
     least_bytes: int = 0
     """Below this message size the bound is not stated."""
     with_headers: bool = True
-    """Whether the rate counts the packets' headers; else it is what ping-pong finds."""
+    """Whether the rate includes the packets' headers; if not, it is the rate of a ping-pong."""
 
     @classmethod
     def for_lab(cls, rate: float, collective: Collective, ppn: list[int]) -> LinkBound:
@@ -102,12 +102,12 @@ class LinkBound:
 
     @property
     def formula(self) -> str:
-        """What is to be multiplied to the link's rate, with what its letters stand for."""
+        """The factors after the link's rate, with the meaning of their letters."""
         payload = " · 1448/1514" if self.with_headers else ""
         return f"{payload}{self.collective.load.formula(self.ppn)}"
 
     def bandwidth(self, size: int) -> float | None:
-        """Algorithm bandwidth in bytes per second."""
+        """The bound on the algorithm bandwidth in bytes per second; None if it is not stated."""
         if len(self.ppn) < 2 or size < _CUT * self.least_bytes:
             return None
         payload = _TCP_PAYLOAD if self.with_headers else 1.0

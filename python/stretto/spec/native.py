@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Specs of the MPI library's own: `native` as it chooses, `native(ring)` by its algorithm of that name.
+"""Specs of the MPI library: `native` is the MPI default, `native(ring)` its own algorithm of that name.
 
-The second is for the measuring program only. A table says `native` in its place, with the name beside it.
+Only the measuring program takes the second. A tuning table has `native` instead, with the name beside it.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Sequence
 
 NATIVE = "native"
 
-# Those that MPICH's tuning file takes with parameters only, which the control variables do not give; and
-# those for operations that do not commute, which end the job if they are told to do others.
+# MPICH's algorithms that need parameters, which control variables do not give; and its algorithms for
+# operations that do not commute, which end the job if the operation does.
 _NOT_BY_NAME = re.compile(
     r"(tsp_)?(k_|recexch|recursive_multiplying|(pipelined_)?tree).*|.*noncommutative|nb"
 )
 
 
 def native_by(name: str) -> str:
-    """`native(NAME)`"""
+    """The spec `native(NAME)`."""
     return f"{NATIVE}({name})"
 
 
 def library_name(spec: str) -> str | None:
-    """NAME of `native(NAME)`; None of any other spec."""
+    """The NAME of `native(NAME)`; None for any other spec."""
     return spec[len(NATIVE) + 1 : -1] if spec.startswith(f"{NATIVE}(") and spec.endswith(")") else None
 
 
 def usable(names: Sequence[str], ranks: int) -> list[str]:
-    """Of the names of a library's own algorithms those that can be asked for, by so many ranks."""
+    """The names among a library's own algorithms that can be used with that number of ranks."""
     return [name for name in names if not _NOT_BY_NAME.fullmatch(name) and (ranks == 2 or name != "two_proc")]

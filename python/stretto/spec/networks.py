@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks whose training the papers simulate, as their gradients: which tensors, and how large.
+"""The gradients of the networks whose training the papers simulate: tensors and their sizes.
 
 Counted layer by layer, so that its total is a check (pipelined paper, Table 2).
 """
@@ -23,12 +23,12 @@ from stretto.spec.architectures import (
 from stretto.spec.architectures import Layer as Part
 
 GRADIENT_BYTES = 4
-"""Of a parameter: FP32."""
+"""The size of a parameter: FP32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Parameters that are one array, and so one message of data-parallel training."""
+    """An array of parameters, which is one message in data-parallel training."""
 
     name: str
     parameters: int
@@ -36,14 +36,14 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What is computed at once, and so has its gradients at once."""
+    """A step of the computation, whose gradients are ready together."""
 
     operations: int
-    """Floating-point operations of the forward pass of an image; a multiplication and an addition are two."""
+    """Floating-point operations of an image's forward pass; a multiplication with an addition is two."""
     trainable: tuple[Tensor, ...]
-    """What has gradients."""
+    """The tensors that have gradients."""
     statistics: tuple[Tensor, ...] = ()
-    """Moving means and variances: part of the model, but without gradients, and never sent."""
+    """Moving means and variances. They have no gradients and are never sent."""
 
 
 @dataclass(slots=True)
@@ -55,27 +55,27 @@ class Network:
 
     @property
     def trainable(self) -> list[Tensor]:
-        """What has gradients."""
+        """The tensors that have gradients."""
         return [tensor for layer in self.layers for tensor in layer.trainable]
 
     @property
     def statistics(self) -> list[Tensor]:
-        """What is followed, not trained."""
+        """The tensors of statistics, which are not trained."""
         return [tensor for layer in self.layers for tensor in layer.statistics]
 
     @property
     def parameters(self) -> int:
-        """As the papers count them, which is Keras' way: statistics are among them."""
+        """The number of parameters as Keras and the papers count them, statistics included."""
         return sum(one.parameters for one in (*self.trainable, *self.statistics))
 
     @property
     def operations(self) -> int:
-        """Of the forward pass, for one image: convolutions and dense layers."""
+        """Operations of the forward pass for one image, in convolutions and dense layers."""
         return sum(layer.operations for layer in self.layers)
 
 
 def network_of(architecture: Architecture) -> Network:
-    """What an architecture has to be trained."""
+    """The tensors that an architecture trains."""
     return Network(architecture.name, [*_layers(architecture.layers, architecture.image)])
 
 
@@ -96,7 +96,7 @@ def _layers(parts: Sequence[Part], shape: Shape) -> Iterator[Layer]:
 
 
 def _weighted(part: Convolution | Dense, inputs: int, result: Shape) -> Iterator[Layer]:
-    """Weights, so many for each output of an image; a bias; and the normalization if there is one."""
+    """A layer's weights (`inputs` for each output), its bias, and its normalization if there is one."""
     rows, columns, outputs = result
     tensors = (Tensor(f"{part.name}/weights", inputs * outputs), Tensor(f"{part.name}/bias", outputs))
     yield Layer(2 * inputs * outputs * rows * columns, tensors)
@@ -116,30 +116,30 @@ def _build(architecture: Callable[[], Architecture]) -> Network:
 NETWORKS: dict[str, Callable[[], Network]] = {
     name: partial(_build, build) for name, build in ARCHITECTURES.items()
 }
-"""As programs ask for them."""
+"""The functions that make them, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Messages of `begin` bytes and more, and of less than twice as many."""
+    """Messages from `begin` to less than twice `begin` bytes."""
 
     begin: int
     messages: int
 
 
 def message_sizes(network: Network) -> list[int]:
-    """Bytes of each gradient, in the order of the layers."""
+    """The bytes of each gradient, in the order of the layers."""
     return [one.parameters * GRADIENT_BYTES for one in network.trainable]
 
 
 def histogram(sizes: Iterable[int]) -> list[Bin]:
-    """How many messages there are of each power of two of bytes; bins without any are left out."""
+    """The number of messages for each power of two of bytes, without empty bins."""
     counts = Counter(1 << size.bit_length() - 1 for size in sizes)
     return [Bin(begin, counts[begin]) for begin in sorted(counts)]
 
 
 def gradients(network: Network) -> list[tuple[Tensor, float]]:
-    """In the order in which they come, each with the part of a step's arithmetic that is then done.
+    """The gradients in the order in which they are ready, each with the part of the arithmetic done by then.
 
     The forward pass is a third of it (pipelined paper, 7.1); the backward pass, in the reverse order, gives
     each layer twice the operations that it has forward.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which algorithms of which collectives a name on the command line means."""
+"""Finds the algorithms and collectives that a name on the command line means."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Recipe:
 
 
 def algorithm_of(text: str) -> str:
-    """The name with which a recipe begins."""
+    """The name of the algorithm at the beginning of a recipe."""
     return re.split("[(:]", text, maxsplit=1)[0]
 
 
 def check_collective(collective: str) -> str:
-    """The name itself, when there is such a collective."""
+    """The name itself. Raises StrettoError if there is no such collective."""
     known = _core.collectives()
     if collective not in known:
         raise StrettoError(f"there is no collective {collective!r}; there are {', '.join(known)}")
@@ -35,7 +35,7 @@ def check_collective(collective: str) -> str:
 
 
 def collectives_with(name: str, collective: str | None = None) -> list[str]:
-    """Those that have the algorithm with which a recipe begins; `bcast/chain` says which is meant."""
+    """The collectives that have the algorithm of a recipe."""
     if collective is not None:
         return [check_collective(collective)]
     algorithm = algorithm_of(name)
@@ -47,7 +47,7 @@ def collectives_with(name: str, collective: str | None = None) -> list[str]:
 
 
 def find_recipe(name: str, collective: str | None = None) -> Recipe:
-    """The one recipe that is meant; allreduce's if there are several."""
+    """The recipe that a name means; that of allreduce if several collectives have it."""
     name, collective = _split(name, collective)
     found = collectives_with(name, collective)
     if len(found) > 1 and "allreduce" not in found:
@@ -56,7 +56,7 @@ def find_recipe(name: str, collective: str | None = None) -> Recipe:
 
 
 def find_recipes(name: str, collective: str | None = None) -> list[Recipe]:
-    """All that a name means: all samples of an algorithm, or one recipe of every collective."""
+    """All recipes that a name means: all samples of an algorithm, or one recipe of every collective."""
     name, collective = _split(name, collective)
     found = []
     error: StrettoError | None = None
@@ -72,26 +72,26 @@ def find_recipes(name: str, collective: str | None = None) -> list[Recipe]:
 
 
 def all_recipes(collective: str | None = None) -> list[Recipe]:
-    """The sample recipes of one collective or of all."""
+    """The sample recipes of a collective, or of all collectives."""
     chosen = _core.collectives() if collective is None else [check_collective(collective)]
     return [Recipe(one, text) for one in chosen for text in _core.sample_recipes(one)]
 
 
 def read_recipe(collective: str, text: str) -> Recipe:
-    """A recipe in its canonical spelling."""
+    """The recipe of a text, in its canonical spelling."""
     try:
         spec = _core.parse_spec(text, collective)
     except ValueError as error:
         raise StrettoError(str(error)) from None
     if spec.algorithm == "native":
-        raise StrettoError("native is the MPI library's own: it has no schedule here")
+        raise StrettoError("native is the MPI default: Stretto has no schedule for it")
     if str(spec) != spec.recipe:
         raise StrettoError(f"{text}: every segment has the schedule of {spec.recipe}; give that")
     return Recipe(collective, spec.recipe)
 
 
 def _split(name: str, collective: str | None) -> tuple[str, str | None]:
-    """`bcast/chain` as the recipe and the collective that it names."""
+    """The recipe and the collective of `bcast/chain`."""
     before, slash, after = name.partition("/")
     if not slash:
         return name, collective

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Topologies: as options name them, and those on which `stretto verify` proves algorithms."""
+"""Reads topologies that options name, and lists those on which `stretto verify` proves algorithms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_RANDOM_RANKS = 32
 
 
 def flat_text(ranks: int) -> str:
-    """One rank a node."""
+    """The text of a topology with one rank on each node."""
     return f"nodes={ranks},ppn=1"
 
 
@@ -33,7 +33,7 @@ def topology_text(
 
 
 def read_topology_text(option: str) -> str:
-    """What --topology says: a text as STRETTO_TOPOLOGY has it, or a file that holds one."""
+    """The text that --topology gives, itself or in a file. The syntax is that of STRETTO_TOPOLOGY."""
     if "\n" in option or not Path(option).is_file():
         return option
     try:
@@ -51,7 +51,7 @@ def parse_topology(text: str) -> Topology:
 
 
 def as_option(text: str) -> str:
-    """How a shell is given the topology: `--topology nodes=2,ppn=4`."""
+    """The option for a shell: `--topology nodes=2,ppn=4`."""
     if "\n" in text:
         return "--topology $'" + text.replace("\n", "\\n") + "'"
     return f"--topology {shlex.quote(text)}"
@@ -87,5 +87,5 @@ def _random_text(source: random.Random) -> str:
     labels = [source.randrange(nodes) for _ in range(ranks)]
     if kind == 1:
         return "map=" + ",".join(map(str, labels))
-    # Only lines, one a rank, say that the sockets of a node are dealt in turns or anyhow.
+    # Only a line for each rank can describe ranks that alternate between sockets, or any other order.
     return "\n".join(f"node{label} s{source.randrange(2)} m{source.randrange(2)}" for label in labels)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 
 class StrettoError(Exception):
-    """What was wrong, where, and what to do: one line, shown without a traceback."""
+    """An error that is shown as one line, without a traceback: what was wrong, where, and what to do."""
 
     status = 2
-    """With which the command ends."""
+    """The exit status of the command."""
 
 
 class WrongResultError(StrettoError):
-    """What was measured or checked is wrong; all that was asked for was done."""
+    """A measured or checked result is wrong, though the command did all that it was asked for."""
 
     status = 1

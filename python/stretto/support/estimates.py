@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians and their confidence intervals, without an assumption about how times are distributed.
+"""Medians and their confidence intervals, for times of any distribution.
 
 The interval of a median is a pair of order statistics: of n independent samples the number that lies below
 the true median is Binomial(n, 1/2), so the k-th smallest and the k-th largest sample enclose it with a
@@ -18,16 +18,16 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A median and the interval that holds the true one with at least the probability `coverage`."""
+    """A median, and an interval that holds the true median with probability `coverage` or more."""
 
     median: float
     low: float
     high: float
     coverage: float
-    """What the interval achieves. Below six samples that is less than 0.95: the interval is their range."""
+    """The probability for this interval: less than 0.95 if there are fewer than six samples."""
 
     def to_json(self) -> dict[str, float]:
-        """As files have it."""
+        """The estimate as JSON."""
         return {"median": self.median, "low": self.low, "high": self.high, "coverage": self.coverage}
 
     def map_decreasing(self, function: Callable[[float], float]) -> Estimate:
@@ -37,9 +37,9 @@ class Estimate:
 
 @lru_cache(maxsize=256)
 def interval_order(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
-    """k and the coverage of the narrowest interval from the k-th smallest to the k-th largest sample.
+    """The k of the narrowest interval from the k-th smallest to the k-th largest sample, and its coverage.
 
-    The coverage is at least `confidence`; where no interval reaches that, k is 1.
+    The coverage is at least `confidence`; if no interval reaches that, k is 1.
     """
     if count < 1:
         raise ValueError("no samples")
@@ -66,24 +66,24 @@ def estimate_median(samples: Sequence[float], confidence: float = CONFIDENCE) ->
 
 
 def estimate_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
-    """The median ratio of samples that were taken in pairs: what disturbs both of a pair cancels out."""
+    """The median ratio of samples that were taken in pairs. A disturbance of both in a pair cancels out."""
     return estimate_median([a / b for a, b in zip(numerators, denominators, strict=True)])
 
 
 def speedup(native: Sequence[float], seconds: Sequence[float]) -> Estimate:
-    """How many times faster than `native`: above 1 is better."""
+    """How many times faster than the MPI default: above 1 is better."""
     return estimate_ratio(native, seconds)
 
 
 def slowdown(native: Sequence[float], seconds: Sequence[float]) -> Estimate:
-    """How many times slower than `native`: what a choice must keep at 1 or below."""
+    """How many times slower than the MPI default: a choice must keep it at 1 or below."""
     return estimate_ratio(seconds, native)
 
 
 def hidden(call: Sequence[float], computation: Sequence[float], overlapped: Sequence[float]) -> Estimate:
-    """The part of the shorter of a call and a computation that the other hid, when both went on at once.
+    """The part of the shorter of a call and a computation that the other hid while both ran.
 
-    From 0 to 1; as IMB-NBC of the Intel MPI Benchmarks has it, but for each repetition by itself.
+    From 0 to 1, as in IMB-NBC of the Intel MPI Benchmarks, but for each repetition.
     """
     return estimate_median(
         [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing files so that nobody ever finds half of one, and the folder of those that can be made again."""
+"""Writes files atomically, and finds the cache folder."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 _PROBE = b"\0" * 4096
-"""A full disk still makes files that hold nothing."""
+"""Bytes to try, since a full disk still creates empty files."""
 
 
 def cache_folder() -> Path:
-    """STRETTO_CACHE names another one than the user's."""
+    """The cache folder: STRETTO_CACHE, or the user's."""
     chosen = os.environ.get("STRETTO_CACHE")
     if chosen:
         return Path(chosen)
@@ -30,9 +30,9 @@ def cache_folder() -> Path:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace the file by one that holds the content (text as UTF-8): written beside it, then renamed.
+    """Replace the file by the content (text as UTF-8), which is written beside it and then renamed.
 
-    Raises StrettoError if that cannot be done; the file is then as it was.
+    Raises StrettoError on failure, and the file is then unchanged.
     """
     with open_atomically(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -40,9 +40,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def open_atomically(path: Path) -> Iterator[IO[bytes]]:
-    """A file to be written: it takes the path's place when the block ends without an error.
+    """A file to write to. It replaces the path when the block ends without an error.
 
-    A device or a pipe (/dev/stdout) is written to as it is, and a link stays one.
+    A device or a pipe (/dev/stdout) is written to directly, and a link stays a link.
     """
     try:
         if _is_stream(path):
@@ -64,14 +64,14 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 
 
 def save_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
-    """Write a picture in the format that the name's ending says, as PNG where it has none."""
+    """Write a picture in the format of the file's suffix, or as PNG if it has none."""
     content = io.BytesIO()
     figure.savefig(content, format=path.suffix.lower().lstrip(".") or "png", dpi=dpi)
     write_atomically(path, content.getvalue())
 
 
 def write_all(*writes: Callable[[], None]) -> None:
-    """Do all of them, though one cannot be done. Raises StrettoError of those that could not, in the end."""
+    """Call all of them, even if one fails. Raises StrettoError in the end that names all failures."""
     failures = []
     for write in writes:
         try:
@@ -83,7 +83,7 @@ def write_all(*writes: Callable[[], None]) -> None:
 
 
 def check_files(files: Iterable[Path | None], pictures: Iterable[Path | None] = ()) -> None:
-    """Refuse before anything is measured what could not be written after."""
+    """Raise StrettoError if a file cannot be written. Called before a measurement, not after."""
     for file in pictures:
         if file and file.suffix and file.suffix.lower() not in PICTURES:
             raise StrettoError(f"{file}: a picture's name ends in {', '.join(PICTURES)}")
@@ -93,7 +93,7 @@ def check_files(files: Iterable[Path | None], pictures: Iterable[Path | None] = 
 
 
 def make_folder(folder: Path, option: str = "--output") -> None:
-    """Make it if it is not there. Raises StrettoError if no file could be written into it."""
+    """Make the folder if it is missing. Raises StrettoError if no file can be written into it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _try(folder / "file")
@@ -131,7 +131,7 @@ def _beside(file: Path) -> Path:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is something else than a file on a disk: what stands there must not be replaced."""
+    """Whether it is not a file on a disk (a device, a pipe), which must not be replaced."""
     whole = str(path.absolute())
     if whole.startswith(("/dev/", "/proc/")) and not whole.startswith("/dev/shm/"):
         return path.exists()

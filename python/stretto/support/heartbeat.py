@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line now and then, where nobody would see a progress bar. Needs nothing but Python, as workers use it."""
+"""Prints a line of progress now and then. Needs no package, since workers use it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# Seconds before each line; the last holds from then on.
+# Seconds before each line. The last value repeats.
 PAUSES = [10.0, 30.0, 60.0]
 
 
 @contextmanager
 def lines_now_and_then(text: Callable[[], str]) -> Iterator[None]:
-    """While the block runs, what `text` gives stands on standard error now and then, with the time spent."""
+    """While the block runs, print `text()` and the time spent on standard error now and then."""
     ended = threading.Event()
     begin = time.monotonic()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that end a command: they unwind the stack, so what was begun is undone and what is known written.
+"""Turns signals that end a command into exceptions, so that cleanup runs and results are written.
 
 The command line wraps every command in `exit_by_signal`; a command that has results catches INTERRUPTIONS,
 writes what there is, and raises them again.
@@ -17,7 +17,7 @@ _NUMBERS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(BaseException):
-    """A signal that ends the program, as an exception, so that what was begun is undone first."""
+    """A signal that ends the program, as an exception, so that cleanup runs first."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -25,16 +25,16 @@ class Terminated(BaseException):
 
 
 INTERRUPTIONS = (KeyboardInterrupt, Terminated)
-"""What TERM, HUP and INT raise."""
+"""The exceptions that SIGTERM, SIGHUP and SIGINT raise."""
 
 
 def signal_of(interruption: BaseException) -> signal.Signals:
-    """The signal that raised it."""
+    """The signal that raised the exception."""
     return signal.Signals(interruption.number if isinstance(interruption, Terminated) else signal.SIGINT)
 
 
 def exit_status_of(interruption: BaseException) -> int:
-    """As a shell tells of a program that a signal ended."""
+    """The exit status by which shells report a signal: 128 + N."""
     return 128 + signal_of(interruption)
 
 
@@ -44,9 +44,9 @@ def _raise_terminated(number: int, _frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def signals_as_exceptions() -> Iterator[None]:
-    """SIGTERM and SIGHUP unwind the stack, as SIGINT does by itself.
+    """Make SIGTERM and SIGHUP raise exceptions in the block, as SIGINT does anyway.
 
-    What is ignored stays so: `nohup` means it.
+    Ignored signals stay ignored, for `nohup`.
     """
     numbers = [number for number in _NUMBERS if signal.getsignal(number) is not signal.SIG_IGN]
     before = [signal.signal(number, _raise_terminated) for number in numbers]
@@ -59,7 +59,7 @@ def signals_as_exceptions() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Signals that end the program wait until the block is through: undoing must not be undone halfway."""
+    """Delay signals that end the program until the block is through, so that cleanup completes."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, *_NUMBERS})
     try:
         yield
@@ -69,7 +69,7 @@ def signals_held() -> Iterator[None]:
 
 @contextlib.contextmanager
 def exit_by_signal() -> Iterator[None]:
-    """The block ends with status 128 + N when signal N ends it, and says so."""
+    """If signal N ends the block, print that and exit with status 128 + N."""
     try:
         with signals_as_exceptions():
             yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of JSON. What others wrote and is not as expected is an error of one line, with file and place."""
+"""Reads and writes JSON files. An unexpected content is an error of one line that names file and place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stretto.support.units import parse_bytes
 
 
 class Part(BaseModel):
-    """An object in a file. Keys that are not known are passed over: a newer version may write more."""
+    """An object in a file. Unknown keys are ignored, since a newer version may write more."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -42,7 +42,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def file_text(format_name: str, command: Sequence[str], where: str, content: Mapping[str, Any]) -> str:
-    """A file of results: what it is, and by which command it came about where, before its content."""
+    """The text of a file of results. Its format, the command and the place precede the content."""
     head = {
         "format": format_name,
         "version": 1,
@@ -54,7 +54,7 @@ def file_text(format_name: str, command: Sequence[str], where: str, content: Map
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """The object in a file of JSON."""
+    """The object in a JSON file."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"), parse_constant=lambda _: math.nan)
     except OSError as error:
@@ -67,7 +67,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def validate(model: type[Model], content: object, file: Path) -> Model:
-    """What the object in the file says, in the form of `model`."""
+    """The object of the file as a `model`."""
     try:
         return model.model_validate(content)
     except ValidationError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else went on on this machine while something was measured, by Linux's own counts."""
+"""The load of this machine during a measurement, by the counters of Linux."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-# Less than this is an idle machine's own doing.
+# An idle machine shows less than this.
 _BUSY_CORES = 0.25
 _BUSY_SHARE = 0.05
 _STOLEN = 0.02
@@ -20,22 +20,22 @@ _STOLEN = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Of the cores that we may use, during a measurement."""
+    """The load of the cores that we may use, during a measurement."""
 
     host: str
-    """Where the command ran; of other nodes nothing is known."""
+    """The node where the command ran. The load of other nodes is not known."""
     cores: int
     others: float
-    """Cores that were busy with what was not ours, on average."""
+    """The average number of cores that other processes kept busy."""
     stolen: float
-    """Part of the time that a hypervisor gave to others."""
+    """The part of the time that the hypervisor gave to others."""
     average: float
-    """Load average of the last minute before."""
+    """The load average of the minute before."""
     ranks_per_core: float | None
-    """None where the ranks ran on other nodes, too."""
+    """None if ranks ran on other nodes, too."""
 
     def to_json(self) -> dict[str, Any]:
-        """As files have it; `busy` is there if it weighs on figures."""
+        """The load as JSON, with `busy` if it affects results."""
         figures = {
             key: float(f"{value:.3g}") if isinstance(value, float) else value
             for key, value in asdict(self).items()
@@ -43,7 +43,7 @@ class Load:
         return figures | {"busy": self.remarks()}
 
     def remarks(self, *, crowded: bool = True) -> list[str]:
-        """A line for each thing that weighs on figures; `crowded`: also of more ranks than cores."""
+        """A line for each load that affects results. `crowded`: also for more ranks than cores."""
         lines = []
         if self.others > max(_BUSY_CORES, _BUSY_SHARE * self.cores):
             lines.append(
@@ -66,7 +66,7 @@ class _Ticks:
 
 
 class LoadWatch:
-    """Begins to watch when it is made."""
+    """Measures the load from its creation on."""
 
     def __init__(self) -> None:
         self._cores = os.sched_getaffinity(0)
@@ -76,7 +76,7 @@ class LoadWatch:
         self._begin = time.monotonic()
 
     def look(self, ranks_here: int | None = None) -> Load:
-        """What there was until now. `ranks_here`: how many ranks shared the cores."""
+        """The load until now. `ranks_here`: the number of ranks that shared the cores."""
         seconds = max(1e-9, time.monotonic() - self._begin)
         ticks = _read_ticks(self._cores)
         busy = (ticks.busy - self._ticks.busy) / os.sysconf("SC_CLK_TCK")
@@ -92,7 +92,7 @@ class LoadWatch:
 
 
 def _read_ticks(cores: Collection[int]) -> _Ticks:
-    """Of these cores together, since the machine was started; nothing where there is no such count."""
+    """The counts of these cores together since the machine started; empty if there are none."""
     names = {f"cpu{core}" for core in cores}
     busy = stolen = whole = 0.0
     try:
@@ -111,7 +111,7 @@ def _read_ticks(cores: Collection[int]) -> _Ticks:
 
 
 def own_seconds() -> float:
-    """Processor time of this process and of all that it started, whether that has ended or not."""
+    """The processor time of this process and of all its children, ended or not."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = time.process_time() + ended.ru_utime + ended.ru_stime
     parents: dict[int, int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the shared objects of the installed package lie, and what other builds need of them."""
+"""Finds the shared objects of the installed package, and the flags to build with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ABIS = ("openmpi", "mpich")
 
 
 def library_folders() -> list[Path]:
-    """Folders that may hold the shared objects; STRETTO_LIB_DIR names that of a build not installed."""
+    """The folders that may hold the shared objects. STRETTO_LIB_DIR names the folder of another build."""
     chosen = os.environ.get("STRETTO_LIB_DIR")
     if chosen:
         return [Path(chosen)]
@@ -29,7 +29,7 @@ def _find(name: str) -> Path | None:
 
 
 def find_library(abi: str) -> Path | None:
-    """The shared object to preload for one binary interface, or None where this install has none."""
+    """The shared object to preload for a binary interface, or None if this installation has none."""
     return _find(f"libstretto-{abi}.so")
 
 
@@ -44,24 +44,24 @@ def _require(name: str) -> Path:
 
 
 def library(abi: str) -> Path:
-    """As find_library, but its absence is an error that says what to do."""
+    """The shared object to preload for a binary interface. Raises StrettoError if there is none."""
     if abi not in ABIS:
         raise StrettoError(f"no binary interface is called {abi!r}; there are {' and '.join(ABIS)}")
     return _require(f"libstretto-{abi}.so")
 
 
 def bench_program(abi: str) -> Path:
-    """The measuring program for one binary interface."""
+    """The measuring program for a binary interface. Raises StrettoError if there is none."""
     return _require(f"stretto-bench-{abi}")
 
 
 def find_simulate_program() -> Path | None:
-    """The measuring program in virtual time, or None where Stretto was built without SimGrid."""
+    """The measuring program in virtual time, or None if Stretto was built without SimGrid."""
     return _find("stretto-simulate.so")
 
 
 def simulate_program() -> Path:
-    """As find_simulate_program, but its absence is an error that says what to do."""
+    """The measuring program in virtual time. Raises StrettoError if there is none."""
     found = find_simulate_program()
     if found is None:
         raise StrettoError(
@@ -72,7 +72,7 @@ def simulate_program() -> Path:
 
 
 def _package_folder(name: str) -> Path:
-    """A folder of the installed package, which a build that is not installed lacks."""
+    """A folder of the installed package. Raises StrettoError if it is missing."""
     for folder in stretto.__path__:
         if (Path(folder) / name).is_dir():
             return (Path(folder) / name).absolute()
@@ -83,22 +83,22 @@ def _package_folder(name: str) -> Path:
 
 
 def cmake_folder() -> Path:
-    """What CMake's find_package takes as Stretto_DIR."""
+    """The folder for Stretto_DIR of CMake's find_package."""
     return _package_folder("lib/cmake/Stretto")
 
 
 def pkgconfig_folder() -> Path:
-    """What belongs into PKG_CONFIG_PATH."""
+    """The folder for PKG_CONFIG_PATH."""
     return _package_folder("lib/pkgconfig")
 
 
 def compile_flags() -> list[str]:
-    """What a compiler needs to find stretto/stretto.h."""
+    """The compiler's flags to find stretto/stretto.h."""
     return [f"-I{_package_folder('include')}"]
 
 
 def link_flags(abi: str) -> list[str]:
-    """What a linker needs before the MPI library, whose functions must come second."""
+    """The linker's flags. They go before the MPI library, whose functions must come second."""
     folder = library(abi).parent
     # As in cmake/stretto.pc.in.
     return [f"-L{folder}", f"-Wl,--no-as-needed,-lstretto-{abi}", f"-Wl,-rpath,{folder}"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where one straight line, or one constant, is not enough: as many pieces as the data ask for.
+"""Fits lines or constants in pieces, as many as the data require.
 
-How many is told by the Bayesian information criterion: a piece must lower the sum of squared residuals, each
-in units of its error, by more than log(n) for each of its parameters. So noise makes no pieces.
+The Bayesian information criterion decides: a piece must lower the sum of squared residuals, each
+in units of its error, by more than log(n) for each of its parameters. So noise does not add pieces.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _ITERATIONS = 15
 
 
 def split(costs: Array, penalty: float, most: int) -> list[tuple[int, int]]:
-    """The pieces of least cost, each `penalty` dearer, as (first, last) of what they hold; at most `most`.
+    """The pieces with the least cost, as (first, last). There are at most `most`; each adds `penalty`.
 
-    `costs[i, j]` is that of a piece from i to j; infinite where there can be none. At least one way must be
-    finite.
+    `costs[i, j]` is the cost of a piece from i to j, or infinite if there cannot be one. At least one split
+    must have a finite cost.
     """
     count = len(costs)
-    # best[k][j]: least cost of what comes before j in k pieces, and where the last of them begins.
+    # best[k][j]: the least cost of all before j in k pieces, and the beginning of the last piece.
     best = [[(math.inf, 0)] * (count + 1) for _ in range(most + 1)]
     best[0][0] = (0.0, 0)
     for pieces in range(1, most + 1):
@@ -48,7 +48,7 @@ def soft_l1(residuals: Array) -> Array:
 
 
 def line_costs(x: Array, y: Array, errors: Array, allowed: Callable[[int, int], bool]) -> Array:
-    """For `split`: the loss of the best line y = a + b x with a, b >= 0 through each run of the points.
+    """The loss, for `split`, of the best line y = a + b x with a, b >= 0 through each run of the points.
 
     All runs at once, by iteratively reweighted least squares.
     """
@@ -71,7 +71,7 @@ def line_costs(x: Array, y: Array, errors: Array, allowed: Callable[[int, int], 
 
 
 def weighted_lines(x: Array, y: Array, weights: Array, *, bounded: bool = True) -> tuple[Array, Array]:
-    """Least squares y = a + b x, one for each row of `y` and of `weights`; bounded: with a, b >= 0."""
+    """The least-squares lines y = a + b x, one for each row of `y` and `weights`; `bounded`: a, b >= 0."""
     total = np.sum(weights, axis=1)
     mean_x = np.sum(weights * x, axis=1) / total
     mean_y = np.sum(weights * y, axis=1) / total
@@ -88,7 +88,7 @@ def weighted_lines(x: Array, y: Array, weights: Array, *, bounded: bool = True) 
 
 
 def constant_costs(y: Array, errors: Array, allowed: Callable[[int, int], bool]) -> Array:
-    """For `split`: the loss of the best constant through each run of the points."""
+    """The loss, for `split`, of the best constant through each run of the points."""
     count = len(y)
     costs: Array = np.full((count, count), math.inf)
     for i in range(count):
@@ -100,7 +100,7 @@ def constant_costs(y: Array, errors: Array, allowed: Callable[[int, int], bool])
 
 
 def weighted_median(values: Array, weights: Array) -> float:
-    """Where half of the weight lies below."""
+    """The weighted median: half of the weight lies below it."""
     order = np.argsort(values)
     below = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(below, below[-1] / 2)])

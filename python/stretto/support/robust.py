@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What samples typically are, when something else may have disturbed many of them.
+"""Typical values of samples, many of which may have been disturbed.
 
-What else runs on a machine makes samples longer, now and then most of them, so a median may already be off.
+Other processes make samples longer, sometimes most of them, so a median may already be wrong.
 The shortest interval that holds two fifths of the samples (a shorth: Rousseeuw and Leroy, Robust Regression
-and Outlier Detection, 1987, section 4.4) lies among the undisturbed ones as long as these are so many. What
-is far from it is an outlier; the median of the others is what is typical. Without a disturbance that is the
-median of all.
+and Outlier Detection, 1987, section 4.4) lies among the undisturbed ones if these are as many. Samples
+far from it are outliers; the median of the others is the typical value. Without disturbance it is the median
+of all.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 REPLICATES = 200
 _SHARE = 0.4
 _FAR = 4.0
-"""In widths of the interval: of normally distributed samples, 4.7 standard deviations from their middle."""
+"""In widths of the interval: 4.7 standard deviations from the middle, for normally distributed samples."""
 _LEAST_ERROR = 1e-3
-"""Relative: nothing is known better, whatever the samples say."""
+"""The smallest relative standard error that is ever stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Typical:
-    """What some samples typically are."""
+    """The typical value of samples."""
 
     value: float
     error: float
-    """Standard error, from bootstrap replicates and from what differs between passes."""
+    """Standard error, from bootstrap replicates and from differences between passes."""
     replicates: Array
-    """What it would have been with other samples, REPLICATES times."""
+    """The values of the REPLICATES bootstrap samples."""
     outliers: int
     count: int
 
 
 def typical_rows(rows: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Of each row of samples what is typical, and how many of them are not outliers."""
+    """The typical value of each row of samples, and the number of samples that are not outliers."""
     ascending = np.sort(rows, axis=1)
     count = ascending.shape[1]
     held = max(min(2, count), math.ceil(_SHARE * count))
@@ -58,7 +58,7 @@ def typical_rows(rows: Array) -> tuple[Array, NDArray[np.int64]]:
     first = np.argmin(widths, axis=1)
     at = np.arange(len(ascending))
     low, high = ascending[at, first], ascending[at, first + held - 1]
-    # Samples that are equal, as far as the clock tells, are no reason to drop all others.
+    # If most samples are equal (a coarse clock), the others must not all count as outliers.
     reach = _FAR * np.maximum(high - low, 2 * _LEAST_ERROR * np.abs(high))
     begin = np.sum(ascending < (low - reach)[:, None], axis=1)
     end = np.sum(ascending <= (high + reach)[:, None], axis=1)
@@ -67,7 +67,7 @@ def typical_rows(rows: Array) -> tuple[Array, NDArray[np.int64]]:
 
 
 def typical(passes: Sequence[Sequence[float]], random: np.random.Generator) -> Typical:
-    """Of samples that were taken in several passes, at least one sample in all."""
+    """The typical value of samples from several passes; there must be at least one sample."""
     samples: Array = np.asarray([one for part in passes for one in part], dtype=float)
     (value,), (kept,) = typical_rows(samples[None, :])
     drawn = samples[random.integers(len(samples), size=(REPLICATES, len(samples)))]
@@ -75,7 +75,7 @@ def typical(passes: Sequence[Sequence[float]], random: np.random.Generator) -> T
     error = float(spread(replicates))
     parts = [float(typical_rows(np.asarray([part]))[0][0]) for part in passes if len(part) > 0]
     between = (max(parts) - min(parts)) / 2
-    # Of few samples that happen to be equal one knows no better than of the usual ones.
+    # A few samples that happen to be equal do not make the value more certain.
     least = max(between, _LEAST_ERROR * abs(value), 0.05 * abs(value) if len(samples) < 3 else 0.0)
     if error < least:
         replicates = replicates + random.normal(0, math.sqrt(least**2 - error**2), REPLICATES)
@@ -84,6 +84,6 @@ def typical(passes: Sequence[Sequence[float]], random: np.random.Generator) -> T
 
 
 def spread(replicates: Array, axis: int = 0) -> Any:
-    """Half of the interval that holds the middle 68 %: the standard deviation, but for wild ones."""
+    """Half of the interval with the middle 68 %: like the standard deviation, but robust."""
     low, high = np.percentile(replicates, (15.87, 84.13), axis=axis)
     return (high - low) / 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes, rates and times as people write and read them."""
+"""Reads and writes sizes, rates and times as people do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _split(text: str) -> tuple[str, str] | None:
 
 
 def split_list(text: str) -> list[str]:
-    """The parts between commas. Those in parentheses are of a part: `ring,smp(ring,chain)` has two."""
+    """The parts between commas, except commas in parentheses: `ring,smp(ring,chain)` has two parts."""
     parts = [""]
     depth = 0
     for letter in text:
@@ -35,7 +35,7 @@ def split_list(text: str) -> list[str]:
 
 
 def parse_bytes(text: str) -> int:
-    """`4096`, `64KiB`, `1.5MiB`, `2MB` (powers of 1000) as a number of bytes."""
+    """The number of bytes of `4096`, `64KiB`, `1.5MiB` or `2MB` (powers of 1000)."""
     parts = _split(text)
     factor = _BYTE_UNITS.get(parts[1]) if parts else None
     if parts is None or factor is None:
@@ -49,7 +49,7 @@ def parse_bytes(text: str) -> int:
 
 
 def parse_sizes(text: str) -> list[int]:
-    """A list of sizes, separated by commas, in ascending order and each once.
+    """The sizes of a list with commas, in ascending order and each once.
 
     `A..B` stands for A, 2A, 4A, ... up to B, and `A..B:F` for A, FA, F²A, ...: `1KiB..64MiB:4,100MB`.
     """
@@ -82,7 +82,7 @@ def format_bytes(size: int) -> str:
 
 
 def parse_rate(text: str) -> float:
-    """A link rate as tc writes it (`200mbit`, `1gbit`) in bytes per second."""
+    """The bytes per second of a link rate as tc writes it: `200mbit`, `1gbit`."""
     parts = _split(text)
     factor = _RATE_UNITS.get(parts[1]) if parts else None
     if parts is None or factor is None or float(parts[0]) <= 0:
@@ -91,7 +91,7 @@ def parse_rate(text: str) -> float:
 
 
 def format_rate(bytes_per_second: float) -> str:
-    """A link rate as tc writes it."""
+    """A link rate in bytes per second, as tc writes it: `200mbit`."""
     bits = bytes_per_second * 8
     for unit in ("tbit", "gbit", "mbit", "kbit"):
         if bits >= _RATE_UNITS[unit]:
@@ -100,7 +100,7 @@ def format_rate(bytes_per_second: float) -> str:
 
 
 def parse_seconds(text: str) -> float:
-    """`1ms`, `250us`, `0.5s`, `5m` (or `5min`), `1h` as seconds."""
+    """The seconds of `1ms`, `250us`, `0.5s`, `5m` (or `5min`) or `1h`."""
     parts = _split(text)
     factor = _SECONDS_UNITS.get(parts[1]) if parts else None
     if parts is None or factor is None or float(parts[0]) <= 0:
@@ -109,7 +109,7 @@ def parse_seconds(text: str) -> float:
 
 
 def format_seconds(seconds: float) -> str:
-    """`1 ms`, `250 µs`."""
+    """A time with the unit that suits it: `1 ms`, `250 µs`."""
     factor, unit = seconds_unit(seconds)
     return f"{seconds / factor:.4g} {unit}"
 
@@ -117,31 +117,31 @@ def format_seconds(seconds: float) -> str:
 def seconds_unit(seconds: float) -> tuple[float, str]:
     """The unit that suits a time, and how many seconds it is."""
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        # What would be rounded up to 1000 of a unit is 1.00 of the next.
+        # A value that would round up to 1000 gets the next unit: 1.00.
         if seconds >= 0.9995 * factor:
             return factor, unit
     return 1e-9, "ns"
 
 
 def three_digits(number: float) -> str:
-    """Rounded to three digits, but not beyond whole numbers and hundredths."""
+    """The number rounded to three digits, but to hundredths at most and whole numbers at least."""
     if number >= 99.95:
         return f"{number:.0f}"
     return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
 
 
 def format_bandwidth(bytes_per_second: float) -> str:
-    """Three digits of megabytes (10⁶ bytes) per second, without the unit."""
+    """The bandwidth in megabytes (10⁶ bytes) per second, with three digits and without the unit."""
     return three_digits(bytes_per_second / 1e6)
 
 
 def format_nodes(nodes: int) -> str:
-    """`one node`, `8 nodes`."""
+    """The number of nodes in words: `one node`, `8 nodes`."""
     return "one node" if nodes == 1 else f"{nodes} nodes"
 
 
 def parse_ranks(text: str) -> range:
-    """`8` or `1..64` as the numbers of ranks that are meant."""
+    """The numbers of ranks that `8` or `1..64` means."""
     match = re.fullmatch(r"\s*([0-9]+)\s*(?:\.\.\s*([0-9]+)\s*)?", text)
     if not match:
         raise StrettoError(f"--ranks {text}: expected a number or a range, e.g. 8 or 1..64")

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backend "stretto" of torch.distributed: `import stretto.torch`, then `init_process_group("stretto")`.
 
-To be imported by all ranks of a job that an MPI launcher started: it initializes MPI, and sets what
-`init_process_group` looks for in the environment. Without a launcher it is an error, since no process would
-find another.
+All ranks of a job that an MPI launcher started must import it. It initializes MPI, and sets the variables of
+`init_process_group`. Without a launcher it is an error, since processes could not find each other.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ if not torch.distributed.is_available():
         "this PyTorch was built without torch.distributed; install another one: pip install torch"
     )
 
-# `python -m stretto.torch` builds the extension ahead of time and needs no launcher; while it looks for the
-# module, sys.argv[0] is "-m". Who sets RANK may use another backend; "stretto" is refused when asked for.
+# `python -m stretto.torch` builds the extension ahead of time, without a launcher; sys.argv[0] is then "-m".
+# With RANK set, another backend may be used; "stretto" is refused when it is requested.
 is_launched = find_launch(os.environ) is not None
 if not is_launched and sys.argv[:1] != ["-m"] and "RANK" not in os.environ:
     raise StrettoError(HOW_TO_START)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m stretto.torch` builds the extension ahead of time and says where it is."""
+"""`python -m stretto.torch` builds the extension ahead of time, and prints its path."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C++ part of the backend, built against the user's own PyTorch when it is needed first."""
+"""Builds the C++ part of the backend against the user's PyTorch, at its first use."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _NAME = "stretto_torch"
 
 
 def built_extension() -> Path:
-    """The extension for this PyTorch and this Python, built if it is not there.
+    """The path of the extension for this PyTorch and this Python, which is built if it is missing.
 
-    Of the processes of a node one builds it, and the others wait.
+    One process of a node builds it, and the others wait.
     """
     command = _command()
     folder = cache_folder() / "torch"
@@ -51,9 +51,9 @@ def _build(command: list[str], module: Path) -> None:
         f"stretto: building the extension for PyTorch {torch.__version__}, once", file=sys.stderr, flush=True
     )
     beside = module.with_name(f".{module.name}.{os.getpid()}")
-    # One source: most of the time goes into torch's headers.
+    # There is one source file, since torch's headers take most of the time.
     parts = "".join(f'#include "{source.name}"\n' for source in sorted(_SOURCES.glob("*.cpp")))
-    # What is preloaded into ranks is no business of the compiler's.
+    # The compiler must not get what is preloaded into ranks.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
         with lines_now_and_then(lambda: "building the extension for PyTorch"):
@@ -95,12 +95,12 @@ def _fingerprint(command: list[str]) -> str:
 
 
 def _include_folder() -> Path:
-    """Where stretto/group.h is."""
+    """The folder with stretto/group.h."""
     return Path(paths.compile_flags()[0].removeprefix("-I"))
 
 
 def _command() -> list[str]:
-    """The compiler and its options, without what hangs on the file that is made."""
+    """The compiler and its options, except those that depend on the output file."""
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
     package = Path(torch.__file__).parent
     headers = package / "include"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the library of the MPI is that started this process."""
+"""Finds and loads the library of the MPI that started this process."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ HOW_TO_START = (
     "mpirun -np 4 python train.py (not by torchrun)"
 )
 
-# Programs ask for the library by these names; Debian's MPICH has one of its own.
+# Programs load the library by these names. Debian's MPICH has its own.
 _SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12", "libmpich.so.12")}
 
 
 def load_mpi(abi: str) -> None:
-    """Load the MPI library of the launcher, unless the process has one (mpi4py was imported before)."""
+    """Load the MPI library of the launcher, unless one is loaded (mpi4py was imported before)."""
     if _has_mpi():
         return
     named = os.environ.get("MPI4PY_LIBMPI")
@@ -30,7 +30,7 @@ def load_mpi(abi: str) -> None:
     errors = []
     for candidate in candidates:
         try:
-            # Open MPI's plugins look its symbols up globally.
+            # Open MPI's plugins need its symbols to be global.
             ctypes.CDLL(str(candidate), mode=ctypes.RTLD_GLOBAL)
         except OSError as error:
             errors.append(str(error))
@@ -49,7 +49,7 @@ def _has_mpi() -> bool:
 
 
 def _beside_launcher(abi: str) -> Iterator[Path]:
-    """Files that are likelier to be it than what the loader finds."""
+    """Files to try before those that the dynamic loader finds."""
     for program in _ancestors():
         for soname in _SONAMES[abi]:
             found = find_library_below(program.parent.parent, soname)
@@ -58,7 +58,7 @@ def _beside_launcher(abi: str) -> Iterator[Path]:
 
 
 def _ancestors() -> Iterator[Path]:
-    """The programs that started this process, of which one is the launcher or its daemon."""
+    """The parent, its parent and so on, of which one is the launcher or its daemon."""
     process = os.getppid()
     while process > 1:
         with suppress(OSError):  # another user's
@@ -67,5 +67,5 @@ def _ancestors() -> Iterator[Path]:
             status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-        # Its name, in parentheses, may hold anything.
+        # The name in parentheses may contain anything.
         process = int(status.rpartition(")")[2].split()[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the backend known to torch.distributed, and its process groups."""
+"""Registers the backend with torch.distributed, and makes its process groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from stretto.torch.rendezvous import set_environment
 
 NAME = "stretto"
 
-# Children by fork inherit what is to be done at the exit, and must not do it.
+# Forked children inherit the exit handler, and must not run it.
 _PROCESS = os.getpid()
 
 
@@ -52,11 +52,11 @@ class _Job:
             )
         if _mpi4py_has_begun():
             _end_all_by_failures(self.extension)
-        # Before that, and before the interpreter is gone, in which futures may call functions of Python.
+        # This runs before mpi4py's handler, and while futures can still call Python functions.
         atexit.register(self._stop)
 
     def _stop(self) -> None:
-        """Without patience after an exception, as others wait in vain."""
+        """Stop the backend. After an exception do not wait, since other ranks may wait for this one."""
         if os.getpid() == _PROCESS:
             self.extension.stop(not hasattr(sys, "last_value"))
 
@@ -67,7 +67,7 @@ def _mpi4py_has_begun() -> bool:
 
 
 def _end_all_by_failures(extension: ModuleType) -> None:
-    """mpi4py would wait in MPI_Finalize for ranks that wait for this one, or for a call that was given up."""
+    """End the job if this rank fails: mpi4py would wait in MPI_Finalize for ranks that wait for this one."""
     shown = sys.excepthook
     failed = False
 
@@ -93,14 +93,14 @@ _job: _Job | None = None
 def _load(path: Any) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.name.split(".")[0], path)
     if spec is None or spec.loader is None:
-        raise StrettoError(f"{path} is no extension module; remove it, and it is built again")
+        raise StrettoError(f"{path} is not an extension module; remove it, and it is built again")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def register(*, started: bool) -> None:
-    """Register the backend; where an MPI launcher started this process, begin at once."""
+    """Register the backend. If an MPI launcher started this process, begin at once."""
     global _job  # noqa: PLW0603  a process is in one job
     known = inspect.signature(torch.distributed.Backend.register_backend).parameters
     wanted: dict[str, Any] = {"extended_api": True, "devices": ["cpu"]}
@@ -114,7 +114,7 @@ def register(*, started: bool) -> None:
 
 
 def _create(options: Any, _backend_options: Any = None) -> Any:
-    """A process group. The default one has no list of ranks."""
+    """Make a process group. The default group has no list of ranks."""
     ranks = list(options.global_ranks_in_group)
     timeout = options.timeout
     _meet(options, timeout)
@@ -122,20 +122,20 @@ def _create(options: Any, _backend_options: Any = None) -> Any:
 
 
 def _meet(options: Any, timeout: timedelta) -> None:
-    """MPI would wait for ever for a rank that does not come to make the group."""
+    """Raise StrettoError if a rank does not arrive in time, since MPI would wait for it forever."""
     if options.store.add("stretto/came", 1) == options.group_size:
         options.store.set("stretto/all", "")
     try:
         options.store.wait(["stretto/all"], timeout)
     except RuntimeError:
         raise StrettoError(
-            f"process group {options.group_id}: of its {options.group_size} ranks not all have come to make "
-            f"it within {timeout.total_seconds():g} s"
+            f"process group {options.group_id}: not all of its {options.group_size} ranks arrived "
+            f"within {timeout.total_seconds():g} s"
         ) from None
 
 
 def _create_of_old(store: Any, rank: int, size: int, timeout: timedelta) -> Any:
-    """The same for versions of torch that do not say which ranks a group has."""
+    """The ranks of a group, for versions of torch that do not list them."""
     store.set(f"stretto/{rank}", str(_need_job().place[0]))
     ranks = [int(store.get(f"stretto/{member}")) for member in range(size)]
     return _make(ranks, rank, timeout, "-".join(map(str, ranks)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `init_process_group` looks for in the environment (its env:// method), by what MPI knows."""
+"""Sets the variables of `init_process_group`'s env:// method, from what MPI knows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from stretto.support.errors import StrettoError
 
 _SIOCGIFADDR = 0x8915
 _SECONDS_TO_CONNECT = 3.0
-# Room for rank 0's addresses, as text.
+# Bytes for rank 0's addresses, as text.
 _LONGEST = 1024
 
 
 def set_environment(
     extension: Any, place: tuple[int, int, int, int], environment: MutableMapping[str, str]
 ) -> None:
-    """Set what is not set already. Collective over all ranks."""
+    """Set the variables that are not set. Collective over all ranks."""
     check_environment(place, environment)
     rank, ranks, local_rank, local_ranks = place
     address, port = _find_master(extension, rank, several_nodes=ranks != local_ranks, environment=environment)
@@ -40,7 +40,7 @@ def set_environment(
 
 
 def check_environment(place: tuple[int, int, int, int], environment: MutableMapping[str, str]) -> None:
-    """Raise StrettoError where the environment contradicts MPI."""
+    """Raise StrettoError if the environment contradicts MPI."""
     for name, value in (("RANK", place[0]), ("WORLD_SIZE", place[1])):
         if environment.get(name, str(value)) != str(value):
             raise StrettoError(
@@ -52,7 +52,7 @@ def check_environment(place: tuple[int, int, int, int], environment: MutableMapp
 def _find_master(
     extension: Any, rank: int, *, several_nodes: bool, environment: MutableMapping[str, str]
 ) -> tuple[str, int]:
-    """Where rank 0 may listen: an address that all ranks reach, and a port."""
+    """An address of rank 0 that all ranks reach, and a free port."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
         text = ""
         if rank == 0:
@@ -64,14 +64,14 @@ def _find_master(
             if len(addresses) > 1:
                 _answer(listener)
             else:
-                listener.close()  # nobody may meet it where rank 0 listens later
+                listener.close()  # a later connection must not reach this listener
         port, free, *addresses = _broadcast(extension, text).split()
         reached = [1] * len(addresses)
         if len(addresses) > 1:
             reached = extension.agree([int(rank == 0 or _reaches(one, int(free))) for one in addresses])
             if rank == 0:
-                listener.shutdown(socket.SHUT_RDWR)  # and so whoever accepts from it hears of the end
-    # Until then rank 0 has closed it.
+                listener.shutdown(socket.SHUT_RDWR)  # this ends the accepting thread
+    # By now rank 0 has closed it.
     if len(addresses) > 1:
         extension.agree([1])
     for address, is_reached in zip(addresses, reached, strict=True):
@@ -84,8 +84,8 @@ def _find_master(
 
 
 def _answer(listener: socket.socket) -> None:
-    """Whoever comes, until it is shut down: the system itself answers few that nobody accepts."""
-    # Connections that are closed linger, and would keep the port from whoever listens there next.
+    """Accept connections until the shutdown, since the system queues only a few."""
+    # Closed connections linger, and would block the port for the next listener.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.listen(128)
 
@@ -109,13 +109,13 @@ def _reaches(address: str, port: int) -> bool:
 
 
 def _own_addresses() -> list[str]:
-    """IPv4 addresses of this node's interfaces but the loopback; if it is set, of GLOO_SOCKET_IFNAME's."""
+    """The IPv4 addresses of GLOO_SOCKET_IFNAME if it is set, or of all interfaces except the loopback."""
     named = os.environ.get("GLOO_SOCKET_IFNAME")
     names = named.split(",") if named else [name for _, name in socket.if_nameindex() if name != "lo"]
     addresses = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         for name in names:
-            with suppress(OSError):  # it has none
+            with suppress(OSError):  # no address
                 answer = fcntl.ioctl(asked.fileno(), _SIOCGIFADDR, struct.pack("256s", name.encode()[:15]))
                 addresses.append(socket.inet_ntoa(answer[20:24]))
     return addresses

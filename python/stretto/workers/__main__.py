@@ -12,21 +12,20 @@ from pathlib import Path
 
 
 def _find_stretto() -> None:
-    """Make this very `stretto` importable, and nothing else of the folder where it is installed."""
+    """Make this `stretto` importable, and nothing else in the folder where it is installed."""
     folder = Path(__file__).resolve().parent.parent
     spec = importlib.util.spec_from_file_location(
         "stretto", folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
     if spec is None or spec.loader is None:
-        raise ImportError(f"{folder} holds no stretto")
+        raise ImportError(f"{folder} does not contain stretto")
     module = importlib.util.module_from_spec(spec)
     sys.modules["stretto"] = module
     spec.loader.exec_module(module)
 
 
 if __name__ == "__main__":
-    # The folder of this file stands first where it is run as a program: its modules are not to be taken for
-    # others of their names.
+    # A program's own folder is first in sys.path. Its modules must not hide others with their names.
     sys.path.pop(0)
     _find_stretto()
     from stretto.workers.program import main

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images to train with. None is downloaded."""
+"""Images for training. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Images = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
 _PATTERN = 8
-"""Rows and columns of what the images of a class have in common, before it is enlarged."""
+"""Rows and columns of a class's pattern, before it is enlarged."""
 
 
 class DataError(Exception):
-    """Images that cannot be had; one line that says why."""
+    """Images that are not available, with a reason of one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where batches come from."""
+    """A source of batches."""
 
     architecture: Architecture
     classes: int
     take: Callable[[np.random.Generator, int], tuple[Images, Labels]]
-    """So many small square images and their labels, by these random numbers."""
+    """A number of small square images and their labels, from these random numbers."""
 
     def batch(self, seed: int, rank: int, step: int, size: int) -> tuple[Images, Labels]:
-        """The same at any time, and another one for each rank and step."""
+        """The batch of a rank and step. It is always the same."""
         small, labels = self.take(np.random.default_rng([seed, rank, step]), size)
         return _enlarged(small, self.architecture), labels
 
@@ -47,7 +47,7 @@ def _enlarged(small: Images, architecture: Architecture) -> Images:
 
 
 def synthetic(architecture: Architecture, classes: int) -> Source:
-    """Each class has a pattern of its own, and its images noise on it: there is something to learn."""
+    """Synthetic images: a pattern for each class, with noise, so that there is something to learn."""
     channels = architecture.image[2]
 
     def take(random: np.random.Generator, size: int) -> tuple[Images, Labels]:
@@ -61,7 +61,7 @@ def synthetic(architecture: Architecture, classes: int) -> Source:
 
 
 def digits(architecture: Architecture) -> Source:
-    """scikit-learn's, 8 x 8 pixels in grey."""
+    """The digits of scikit-learn, 8 x 8 grey pixels."""
     try:
         from sklearn.datasets import load_digits  # noqa: PLC0415  an optional package
     except ImportError:
@@ -79,7 +79,7 @@ def digits(architecture: Architecture) -> Source:
 
 
 def find_source(name: str, architecture: Architecture) -> Source:
-    """Images by the name of a data set, in the shape that the network takes."""
+    """The source of a data set, in the shape of the network's input."""
     sources: dict[str, Callable[[], Source]] = {
         "synthetic-imagenet": lambda: synthetic(architecture, 1000),
         "synthetic-cifar10": lambda: synthetic(architecture, 10),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras models of architectures."""
+"""Builds Keras models of architectures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Tensor = Any
 
 
 def build(architecture: Architecture) -> keras.Model:
-    """Gives a score for each class."""
+    """The Keras model of an architecture, which gives a score for each class."""
     images = keras.Input(architecture.image)
     return keras.Model(images, _chain(architecture.layers, images), name=architecture.name)
 
@@ -39,7 +39,7 @@ def _apply(layer: Layer, tensor: Tensor) -> Tensor:
             after = keras.layers.Conv2D(layer.outputs, layer.kernel, layer.stride)(padded)
             return _finished(layer, after)
         case MaxPool():
-            # Of what a ReLU leaves zeros are the least.
+            # After a ReLU, zero is the least value, so zeros can pad.
             return keras.layers.MaxPool2D(layer.size, layer.stride)(_padded(tensor, layer.padding))
         case Average():
             return keras.layers.GlobalAveragePooling2D()(tensor)

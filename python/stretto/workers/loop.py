@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured, whatever the framework is."""
+"""Measures the steps of a training, in any framework."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ class Trainer(Protocol):
     about: str
     """Names and versions of what trains."""
     parameters: int
-    """As the papers count them, statistics of normalizations included."""
+    """The number of parameters as in the papers, with statistics of normalizations."""
 
     def compute(self, images: Images, labels: Labels) -> float:
-        """A step without communication that leaves the network as it is; returns the loss."""
+        """Do a step without communication that does not change the network. Returns the loss."""
 
     def step(self, images: Images, labels: Labels) -> float:
-        """A step of all ranks together; returns the loss of this rank's images."""
+        """Do a step of all ranks together. Returns the loss of this rank's images."""
 
     def agree(self) -> None:
-        """All ranks get rank 0's parameters."""
+        """Copy rank 0's parameters to all ranks."""
 
     def barrier(self) -> None:
-        """Until all ranks have come here."""
+        """Wait for all ranks."""
 
     def end(self) -> None:
         """Leave the group of ranks."""
 
 
 def run(trainer: Trainer, source: Source, options: Options) -> None:
-    """All steps; rank 0 prints what is measured."""
+    """Does all steps. Rank 0 prints the results."""
     training = _Training(trainer, source, options)
     training.tell(
         "start",
@@ -68,7 +68,7 @@ class _Training:
             print(json.dumps({"event": event, **content}), flush=True)
 
     def measure_computation(self) -> None:
-        """All ranks at once, as they share whatever they share in a step with communication."""
+        """Measure steps without communication on all ranks at once, since they share cores and memory."""
         images, labels = self._batch()
         self._trainer.compute(images, labels)  # builds the graph
         for _ in range(self._options.compute_steps):
@@ -79,7 +79,7 @@ class _Training:
             self.tell("compute", seconds=time.perf_counter() - began)
 
     def take_turns(self) -> None:
-        """A step of each spec to warm up, then blocks of steps in turns, each time in another order."""
+        """Measure blocks of steps by each spec in turns, in changing order, after a step of each."""
         specs = self._options.specs
         for index in range(max(1, len(specs))):
             self._use(index)

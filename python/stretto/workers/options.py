@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker is told."""
+"""The options of a worker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The same on all ranks."""
+    """The options, which are the same on all ranks."""
 
     framework: str
     model: str
@@ -17,28 +17,28 @@ class Options:
     batch: int
     """Images of each rank in a step."""
     steps: int
-    """Of a block, all by one spec."""
+    """Steps of a block, all by one spec."""
     rounds: int
     """Blocks of each spec, in turns."""
     specs: tuple[str, ...]
-    """How allreduce is to be carried out; empty: Stretto is not there, or is left alone."""
+    """The specs of allreduce. Empty: Stretto is not preloaded, or chooses itself."""
     compute_steps: int
     """Steps without communication, before all others."""
     threads: int
-    """Of the framework's computation, on each rank; 0: its share of the node's cores (cores.py)."""
+    """Threads of the framework on each rank; 0 for the rank's share of the cores (cores.py)."""
     seed: int
     learning_rate: float
     compression: str
-    """Of gradients: none, fp16 or, with PyTorch, bf16."""
+    """The compression of gradients: none, fp16 or, with PyTorch, bf16."""
     backend: str
-    """PyTorch's: stretto, gloo or mpi."""
+    """The backend of PyTorch: stretto, gloo or mpi."""
 
     def to_text(self) -> str:
-        """As the command line has it."""
+        """The options as text for the command line."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_text(cls, text: str) -> Options:
-        """What to_text() gave."""
+        """The options from the text of to_text()."""
         content = json.loads(text)
         return cls(**content | {"specs": tuple(content["specs"])})

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an interpreter must have to train."""
+"""The packages that an interpreter needs to train."""
 
 from __future__ import annotations
 
 PACKAGES = {"tensorflow": ("tensorflow", "keras", "horovod"), "pytorch": ("torch", "numpy")}
-"""By framework."""
+"""The packages of each framework."""
 
 
 def missing_complaint(missing: str, framework: str, interpreter: str) -> str:
-    """One line: which package, where, and what to do."""
+    """An error of one line: which package is missing where, and what to do."""
     others = ", ".join(PACKAGES[framework])
     return (
         f"{interpreter} has no module {missing}: --framework {framework} needs {others}; install what is "
@@ -17,7 +17,7 @@ def missing_complaint(missing: str, framework: str, interpreter: str) -> str:
 
 
 def import_complaint(error: ImportError, framework: str, interpreter: str) -> str:
-    """The same for what an import said."""
+    """An error of one line for a failed import."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return missing_complaint(error.name, framework, interpreter)
     said = " ".join(str(error).split())[:300]

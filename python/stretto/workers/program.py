@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank: builds the network, trains, and says in one line what went wrong."""
+"""One rank of a training: builds the network, trains, and reports failures in one line."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from stretto.workers.options import Options
 from stretto.workers.packages import import_complaint
 
 TRAINERS = {"tensorflow": "stretto.workers.tensorflow_trainer", "pytorch": "stretto.workers.pytorch_trainer"}
-"""Modules by framework."""
+"""The module of each framework."""
 
 
 def main(text: str) -> None:
-    """Train as the options say; whatever fails on one rank ends the job on all."""
+    """Train as the options say. A failure on one rank ends the job on all."""
     options = Options.from_text(text)
     options = replace(options, threads=options.threads or share_of_cores())
     os.environ.setdefault("OMP_NUM_THREADS", str(options.threads))
@@ -47,7 +47,7 @@ def main(text: str) -> None:
 
 
 def _check_ranks(ranks: int, options: Options) -> None:
-    """A framework of another MPI than the launcher's begins a job of its own on every rank."""
+    """End the job if the framework uses another MPI: each rank would then be a job by itself."""
     launch = find_launch(os.environ)
     if launch is not None and launch.ranks != ranks:
         _fail(
@@ -72,9 +72,9 @@ def _in_words(error: Exception, options: Options) -> str:
 
 
 def _fail(message: str) -> NoReturn:
-    """Rank by rank, as each may fail alone; the launcher then ends the others.
+    """Print the error and exit this rank. The launcher then ends the others.
 
-    Without the framework's own end: Horovod's and PyTorch's wait for ranks that will never come.
+    The framework's own shutdown is skipped: Horovod and PyTorch would wait for the other ranks.
     """
     print(json.dumps({"event": "error", "message": message}), flush=True)
     sys.stderr.flush()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch with DistributedDataParallel, as a training script has them."""
+"""Trains with PyTorch and DistributedDataParallel, as a training script does."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PytorchTrainer:
         self._rate = options.learning_rate
 
     def compute(self, images: Images, labels: Labels) -> float:
-        """With a learning rate of zero, so that ranks do not drift apart."""
+        """Do a step with learning rate zero, so that ranks keep the same parameters."""
         self._set_rate(0.0)
         with self._network.no_sync():
             loss = self._train(images, labels)
@@ -57,22 +57,22 @@ class PytorchTrainer:
         return loss
 
     def step(self, images: Images, labels: Labels) -> float:
-        """Forward, backward with allreduce, update."""
+        """Do a forward pass, a backward pass with allreduce, and an update."""
         return self._train(images, labels)
 
     def agree(self) -> None:
-        """What compute() left behind: momentum, and statistics of normalizations."""
+        """Reset what compute() changed: momentum, and statistics of normalizations."""
         self._optimizer.state.clear()
         for buffer in self._network.buffers():
             dist.broadcast(buffer, 0)
 
     def barrier(self) -> None:
-        """Of torch.distributed."""
+        """Wait for all ranks, by torch.distributed."""
         dist.barrier()
 
     def end(self) -> None:
         """Leave the group."""
-        with contextlib.suppress(RuntimeError):  # nothing is left to be lost
+        with contextlib.suppress(RuntimeError):  # the results are out already
             dist.destroy_process_group()
 
     def _set_rate(self, rate: float) -> None:
@@ -80,8 +80,8 @@ class PytorchTrainer:
             group["lr"] = rate
 
     def _train(self, images: Images, labels: Labels) -> float:
-        # Rows, columns and channels in memory, as other frameworks have them; PyTorch wants channels first,
-        # else its gradients get other strides than their buckets have.
+        # Images have channels last in memory. PyTorch needs channels first, or its gradients get strides
+        # that differ from those of their buckets.
         pictures = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous()
         self._optimizer.zero_grad(set_to_none=False)
         loss = self._loss(self._network(pictures), torch.from_numpy(labels))
@@ -91,17 +91,17 @@ class PytorchTrainer:
 
 
 def _hook(compression: str) -> Callable[[Any, Any], torch.futures.Future[Tensor]]:
-    """PyTorch's own, under another name: by its name that of bfloat16 is taken to need GPUs."""
+    """PyTorch's hook under another name, since PyTorch refuses bfloat16's by name without GPUs."""
     hooks = {"fp16": default_hooks.fp16_compress_hook, "bf16": default_hooks.bf16_compress_hook}
     own = hooks[compression]
 
     def compress(state: Any, bucket: Any) -> torch.futures.Future[Tensor]:
         return own(state, bucket)
 
-    compress.__annotations__.clear()  # which torch would compare, and cannot read as text
+    compress.__annotations__.clear()  # torch compares annotations, and cannot read them as text
     return compress
 
 
 def make_trainer(architecture: Architecture, options: Options) -> PytorchTrainer:
-    """On this rank."""
+    """The trainer on this rank."""
     return PytorchTrainer(architecture, options)

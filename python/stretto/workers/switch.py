@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changing the spec of allreduce while the training runs (stretto_force)."""
+"""Changes the spec of allreduce during a training (stretto_force)."""
 
 from __future__ import annotations
 
 import ctypes
 
 LEAST_BYTES = 4096
-"""Shorter messages stay with the choice. Between two steps Horovod's thread goes on asking the other ranks
-what they have, by shorter messages; longer ones are sent only when all ranks have begun the next step."""
+"""Shorter messages keep the usual choice. Between steps, Horovod's thread coordinates the ranks by shorter
+messages. Longer ones are sent only after all ranks have begun the next step."""
 
 
 def is_there() -> bool:
@@ -16,8 +16,8 @@ def is_there() -> bool:
 
 
 def force_allreduce(spec: str) -> None:
-    """From the next step on. To be called on all ranks after the same step."""
+    """Force a spec from the next step on. All ranks must call it after the same step."""
     force = ctypes.CDLL(None).stretto_force
     force.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
     if force(b"allreduce", spec.encode(), LEAST_BYTES) != 0:
-        raise RuntimeError(f"Stretto does not take the spec {spec}")
+        raise RuntimeError(f"Stretto refuses the spec {spec}")

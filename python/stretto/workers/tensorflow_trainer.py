@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow with Horovod, as a training script has them."""
+"""Trains with TensorFlow and Horovod, as a training script does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TensorflowTrainer:
         self._model = keras_network.build(architecture)
         self.parameters = self._model.count_params()
         self._loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        # Keras' usual ones wait for a compiler that has no part in this.
+        # Keras' default would wait for a compiler that is not needed.
         self._optimizer = tf.keras.optimizers.SGD(options.learning_rate, _MOMENTUM, jit_compile=False)
         self._optimizer.build(self._model.trainable_variables)
         self._rate = options.learning_rate
@@ -53,29 +53,29 @@ class TensorflowTrainer:
         self._train = tf.function(train, autograph=False)
 
     def compute(self, images: Images, labels: Labels) -> float:
-        """With a learning rate of zero, so that ranks do not drift apart."""
+        """Do a step with learning rate zero, so that ranks keep the same parameters."""
         self._optimizer.learning_rate.assign(0.0)
         loss = float(self._train(tf.constant(images), tf.constant(labels), False))
         self._optimizer.learning_rate.assign(self._rate)
         return loss
 
     def step(self, images: Images, labels: Labels) -> float:
-        """Forward, backward, allreduce, update."""
+        """Do a forward pass, a backward pass, an allreduce and an update."""
         return float(self._train(tf.constant(images), tf.constant(labels), True))
 
     def agree(self) -> None:
-        """All ranks built the same by the same seed; statistics of normalizations may differ by now."""
+        """Copy rank 0's variables to all ranks: statistics of normalizations may differ by now."""
         hvd.broadcast_variables(self._model.non_trainable_variables, root_rank=0)
 
     def barrier(self) -> None:
-        """By a sum, since Horovod has no other for TensorFlow."""
+        """Wait for all ranks by a sum, since Horovod has no barrier for TensorFlow."""
         hvd.allreduce(tf.constant(0.0), op=hvd.Sum, name="barrier")
 
     def end(self) -> None:
-        """Horovod ends MPI if it began it."""
+        """Shut Horovod down, which finalizes MPI if it initialized it."""
         hvd.shutdown()
 
 
 def make_trainer(architecture: Architecture, options: Options) -> TensorflowTrainer:
-    """On this rank."""
+    """The trainer on this rank."""
     return TensorflowTrainer(architecture, options)

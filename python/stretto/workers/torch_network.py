@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch modules of architectures."""
+"""Builds PyTorch modules of architectures."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Sum(nn.Module):
         self.branches = nn.ModuleList(branches)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Of one image, or a batch."""
+        """The output for an image or a batch."""
         first, *others = (branch(images) for branch in self.branches)
         return torch.relu(sum(others, first))
 
 
 def build(architecture: Architecture) -> nn.Module:
-    """Gives a score for each class, of images whose channels come first."""
+    """The module of an architecture. It gives a score for each class; images have channels first."""
     return _chain(architecture.layers, architecture.image)
 
 
 def parameters_of(network: nn.Module) -> int:
-    """As the papers count them, which is Keras' way: with what normalizations follow."""
+    """The number of parameters as Keras and the papers count them, with statistics of normalizations."""
     statistics = (one for name, one in network.named_buffers() if "running" in name)
     return sum(one.numel() for one in (*network.parameters(), *statistics))
 
