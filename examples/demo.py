@@ -22,8 +22,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from stretto.lab.cluster import Lab, check_machine
 from stretto.launch import mpi
-from stretto.launch.lab import Lab, check_machine
 from stretto.launch.mpi import Flavor, Install
 from stretto.launch.run import mpi4py_settings, rank_options
 from stretto.support.errors import StrettoError

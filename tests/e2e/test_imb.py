@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from stretto.lab.cluster import Lab
 from stretto.launch import mpi
-from stretto.launch.lab import Lab
 
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks

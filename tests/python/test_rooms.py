@@ -39,9 +39,9 @@ CPP_ROOMS = (
 )
 
 PYTHON_ROOMS = (
-    *("support", "spec", "results", "plots", "model", "launch", "torch", "workers", "bench", "simulate"),
-    *("calibrate", "tune", "study", "predict", "trace", "training", "replay", "reproduce", "show"),
-    *("report", "advise", "cli"),
+    *("support", "spec", "results", "plots", "model", "launch", "lab", "doctor", "torch", "workers"),
+    *("bench", "simulate", "calibrate", "tune", "study", "predict", "trace", "training", "replay"),
+    *("reproduce", "show", "report", "advise", "cli"),
 )
 MOST_MODULES, MOST_LINES = 15, 3000
 

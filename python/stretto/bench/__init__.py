@@ -6,7 +6,6 @@ __all__ = [
     "files",
     "job",
     "options",
-    "report",
     "request",
     "table",
     "targets",

@@ -12,9 +12,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from stretto.launch import jobs, lab_jobs, mpi
+from stretto.lab import jobs as lab_jobs
+from stretto.lab.cluster import Lab
+from stretto.launch import jobs, mpi
 from stretto.launch.jobs import Process
-from stretto.launch.lab import Lab
 from stretto.launch.run import build_command, find_start, stretto_variables
 from stretto.launch.settings.tables import table_in_force
 from stretto.results.runs import Run, read_events

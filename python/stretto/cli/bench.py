@@ -26,7 +26,7 @@ from stretto.cli.options import (
     Root,
     Seed,
 )
-from stretto.launch.lab import DEFAULT_NAME
+from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.collectives import COLLECTIVES
 from stretto.support.units import parse_rate, parse_seconds, parse_sizes
 

@@ -19,7 +19,7 @@ from stretto.bench.targets import Place, Target, find_target, observe
 from stretto.calibrate import points as calibration_points
 from stretto.calibrate.points import Measured
 from stretto.cli.options import LabName, LauncherLine, MpiName, OnLab, Ppn, Provider
-from stretto.launch.lab import DEFAULT_NAME
+from stretto.lab.cluster import DEFAULT_NAME
 from stretto.model.machine_file import MachineFile, file_text, read_machine_file
 from stretto.model.walker import machine_text
 from stretto.results.runs import describe_machine

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from stretto.cli.program import ProgramCommand, program_of
-from stretto.launch import lab_commands, mpi
-from stretto.launch.lab import DEFAULT_NAME
-from stretto.launch.lab_jobs import Job
+from stretto.lab import commands
+from stretto.lab.cluster import DEFAULT_NAME
+from stretto.lab.jobs import Job
+from stretto.launch import mpi
 
 lab_app = typer.Typer(no_args_is_help=True, help="An emulated cluster on this machine (needs root).")
 
@@ -25,19 +26,19 @@ def up(
     name: Name = DEFAULT_NAME,
 ) -> None:
     """Make the cluster: a network namespace for each node, and links of limited rate between them."""
-    lab_commands.up(name, nodes, rate)
+    commands.up(name, nodes, rate)
 
 
 @lab_app.command()
 def down(name: Name = DEFAULT_NAME) -> None:
     """Remove the cluster, and end all processes in it."""
-    lab_commands.down(name)
+    commands.down(name)
 
 
 @lab_app.command()
 def status() -> None:
     """Show the labs that are up, and how many processes run in them."""
-    lab_commands.status()
+    commands.status()
 
 
 @lab_app.command(cls=ProgramCommand)
@@ -60,6 +61,6 @@ def run(
     name: Name = DEFAULT_NAME,
 ) -> None:
     """Run an MPI program on the cluster: stretto lab run --mpi openmpi -- ./program ARGUMENTS."""
-    variables = lab_commands.parse_variables(env or [])
+    variables = commands.parse_variables(env or [])
     job = Job(program_of(context), ppn, np, provider, stretto, spec or (), variables)
-    raise typer.Exit(lab_commands.run(name, mpi_name, job))
+    raise typer.Exit(commands.run(name, mpi_name, job))

@@ -16,7 +16,7 @@ import typer
 from stretto.bench.targets import Place, Target, find_target
 from stretto.cli.options import LabName, LabPpn, LinkRate, OnLab, Provider, Ranks, Seed
 from stretto.cli.program import program_of
-from stretto.launch.lab import DEFAULT_NAME, Lab
+from stretto.lab.cluster import DEFAULT_NAME, Lab
 from stretto.spec.collectives import COLLECTIVES, Collective
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE

@@ -16,7 +16,7 @@ import typer
 from stretto.bench.targets import Place, Target, find_target
 from stretto.cli.options import LabName, LabPpn, MpiName, OnLab, Provider, Ranks
 from stretto.cli.program import program_of
-from stretto.launch.lab import DEFAULT_NAME, Lab
+from stretto.lab.cluster import DEFAULT_NAME, Lab
 from stretto.launch.mpi import Flavor
 from stretto.launch.run import find_start
 from stretto.spec.architectures import ARCHITECTURES

@@ -23,7 +23,7 @@ from stretto.cli.options import (
     Provider,
     Ranks,
 )
-from stretto.launch.lab import DEFAULT_NAME
+from stretto.lab.cluster import DEFAULT_NAME
 from stretto.results.runs import BLOCKING, FORMS
 from stretto.spec.recipes import check_collective
 from stretto.support.errors import StrettoError

@@ -4,3 +4,8 @@
 That interpreter need not have Stretto or its packages. These modules import only NumPy, the framework, and
 modules of Stretto that need no package.
 """
+
+__all__ = [
+    "options",
+    "packages",
+]

@@ -20,7 +20,8 @@ from stretto import _core
 from stretto.bench import targets as bench_targets
 from stretto.bench.table import notes, results_table
 from stretto.cli import bench
-from stretto.launch import lab_jobs, mpi
+from stretto.lab import jobs as lab_jobs
+from stretto.launch import mpi
 from stretto.results.runs import FORMS, Run, Series, read_events, summarize
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.support import paths

@@ -21,8 +21,8 @@ from stretto.calibrate.plot import fit_figure
 from stretto.calibrate.simulation import Shape, simulate
 from stretto.cli import calibrate
 from stretto.cli.main import app
+from stretto.lab.cluster import Lab
 from stretto.launch import jobs
-from stretto.launch.lab import Lab
 from stretto.model.machine_file import (
     Limit,
     MachineFile,

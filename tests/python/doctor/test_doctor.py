@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from stretto.launch import doctor, mpi
-from stretto.launch.doctor import Finding, Verdict
-from stretto.launch.doctor_report import print_report
+from stretto.doctor import checks
+from stretto.doctor.checks import Finding, Verdict
+from stretto.doctor.report import print_report
+from stretto.launch import mpi
 from stretto.launch.mpi import Flavor
 
 
@@ -29,19 +30,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_good_library(folder: Path) -> None:
     compiled(folder)
-    finding = doctor.check_library("openmpi")
+    finding = checks.check_library("openmpi")
     assert finding == Finding(Verdict.GOOD, "libstretto-openmpi.so", f"{folder}/libstretto-openmpi.so")
 
 
 def test_a_library_that_is_missing(folder: Path) -> None:
-    finding = doctor.check_library("mpich")
+    finding = checks.check_library("mpich")
     assert finding.verdict is Verdict.ABSENT
     assert str(folder) in finding.detail
 
 
 def test_a_library_that_cannot_be_loaded(folder: Path) -> None:
     (folder / "libstretto-openmpi.so").write_text("nothing")
-    finding = doctor.check_library("openmpi")
+    finding = checks.check_library("openmpi")
     assert finding.verdict is Verdict.BAD
     assert "cannot be preloaded" in finding.detail
 
@@ -50,27 +51,27 @@ def test_a_library_that_brings_an_mpi(folder: Path) -> None:
     launcher = mpi.identify("mpirun.openmpi")
     assert launcher is not None
     compiled(folder, str(mpi.find_libmpi(launcher)))
-    finding = doctor.check_library("openmpi")
+    finding = checks.check_library("openmpi")
     assert finding.verdict is Verdict.BAD
     assert "brings libmpi.so.40" in finding.detail
 
 
 def test_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {finding.what: finding for finding in doctor.check_frameworks()}
+    found = {finding.what: finding for finding in checks.check_frameworks()}
     assert found["PyTorch"].verdict is Verdict.GOOD
     assert found["PyTorch"].detail.startswith(metadata.version("torch"))
     # It is in an environment of its own (make frameworks).
     assert found["Horovod"].verdict is Verdict.ABSENT
     assert "make frameworks" in found["Horovod"].detail
     monkeypatch.setenv("CXX", "no-such-compiler -O2")
-    torch = next(finding for finding in doctor.check_frameworks() if finding.what == "PyTorch")
+    torch = next(finding for finding in checks.check_frameworks() if finding.what == "PyTorch")
     assert torch.verdict is Verdict.ABSENT
     assert "no no-such-compiler" in torch.detail
 
 
 def test_installs() -> None:
     install = mpi.find_install("openmpi")
-    findings = {finding.what: finding for finding in doctor.check_installs([install])}
+    findings = {finding.what: finding for finding in checks.check_installs([install])}
     assert len(findings) == len(Flavor)
     assert findings["Open MPI 4"].verdict is Verdict.GOOD
     assert findings["MPICH 5"].verdict is Verdict.ABSENT
@@ -117,41 +118,41 @@ def test_installs() -> None:
 )
 def test_variables(name: str, value: str, verdict: Verdict) -> None:
     environment = {name: value, "STRETTO_LIB_DIR": "/x", "HOME": "/root"}
-    findings = list(doctor.check_variables(environment))
+    findings = list(checks.check_variables(environment))
     assert [(finding.what, finding.verdict) for finding in findings] == [(f"{name}={value}", verdict)]
     assert (findings[0].detail == "") == (verdict is Verdict.GOOD)
 
 
 def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    assert list(doctor.check_tables()) == []
+    assert list(checks.check_tables()) == []
     (tmp_path / "stretto").mkdir()
     good, bad = (tmp_path / "stretto" / f"table-{family}.json" for family in ("openmpi", "mpich"))
     shapes = [{"nodes": 8, "ppn": 1}, {"nodes": 4, "ppn": 2}]
     table = {"format": "stretto-table", "version": 1, "mpi": "Open MPI 4.1.4", "shapes": shapes}
     good.write_text(json.dumps(table), encoding="utf-8")
     bad.write_bytes(b'{"format": "\xff"}')
-    found, wrong = doctor.check_tables()
+    found, wrong = checks.check_tables()
     of = "of Open MPI 4.1.4, for nodes x ppn of 8 x 1, 4 x 2"
     assert (found.verdict, found.what, found.detail) == (Verdict.GOOD, str(good), of)
     assert (wrong.verdict, wrong.what) == (Verdict.BAD, str(bad))
-    (finding,) = doctor.check_variables({"STRETTO_TABLE": str(good)})
+    (finding,) = checks.check_variables({"STRETTO_TABLE": str(good)})
     assert (finding.verdict, finding.detail) == (Verdict.GOOD, "")
     good.write_text(json.dumps({**table, "shapes": [{"nodes": 0}]}), encoding="utf-8")
-    (finding,) = doctor.check_variables({"STRETTO_TABLE": str(good)})
+    (finding,) = checks.check_variables({"STRETTO_TABLE": str(good)})
     assert finding.verdict is Verdict.BAD
     assert finding.detail == "shapes[0].nodes: expected a whole number from 1 to 1048576, not 0"
 
 
 def test_mpi4py_on_open_mpi() -> None:
-    (finding,) = doctor.check_mpi4py([mpi.find_install("openmpi")])
+    (finding,) = checks.check_mpi4py([mpi.find_install("openmpi")])
     assert (finding.verdict, finding.what) == (Verdict.GOOD, "mpi4py on Open MPI 4")
 
 
 def test_the_lab_of_a_user_who_is_not_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert doctor.check_lab().verdict is Verdict.GOOD
+    assert checks.check_lab().verdict is Verdict.GOOD
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert doctor.check_lab().verdict is Verdict.ABSENT
+    assert checks.check_lab().verdict is Verdict.ABSENT
 
 
 def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stretto.launch import lab_jobs, mpi
-from stretto.launch.lab import Lab, namespace_processes
+from stretto.lab import jobs
+from stretto.lab.cluster import Lab, namespace_processes
+from stretto.launch import mpi
 from stretto.launch.settings.library import settings_for_launch
 from stretto.support.errors import StrettoError
 
@@ -44,7 +45,7 @@ def status() -> None:
         print(f"{name}: {state.nodes} nodes at {state.rate}, {what}")
 
 
-def run(name: str, mpi_name: str, job: lab_jobs.Job) -> int:
+def run(name: str, mpi_name: str, job: jobs.Job) -> int:
     """Run a job on the lab, and return its exit status. With Stretto, the tuning table in force applies."""
     lab = Lab(name)
     lab.require()
@@ -52,7 +53,7 @@ def run(name: str, mpi_name: str, job: lab_jobs.Job) -> int:
     if job.stretto or job.specs:
         told = settings_for_launch(install.launcher, os.environ)
         job = replace(job, variables={**told, **job.variables})
-    return lab_jobs.run(lab, install, job)
+    return jobs.run(lab, install, job)
 
 
 def parse_variables(settings: Sequence[str]) -> dict[str, str]:

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from stretto.launch import lab as lab_module
-from stretto.launch import lab_jobs, mpi
-from stretto.launch.lab import NAMESPACES, STATE, Lab, namespace_processes
-from stretto.launch.lab_jobs import Job
+from stretto.lab import cluster as lab_cluster
+from stretto.lab import jobs as lab_jobs
+from stretto.lab.cluster import NAMESPACES, STATE, Lab, namespace_processes
+from stretto.lab.jobs import Job
+from stretto.launch import mpi
 from stretto.launch.mpi import Flavor, Install, Launcher
 from stretto.support.errors import StrettoError
 
@@ -155,7 +156,7 @@ def test_what_others_made_stays(lab: Lab) -> None:
 
 def test_a_step_that_fails_is_rolled_back(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(lab_module, "_address", lambda node: f"10.77.0.{node + 1}" if node < 2 else "nonsense")
+        patch.setattr(lab_cluster, "_address", lambda node: f"10.77.0.{node + 1}" if node < 2 else "nonsense")
         with pytest.raises(StrettoError, match="nonsense"):
             lab.up(4, "100mbit")
     assert namespaces() == []
@@ -213,7 +214,7 @@ def test_a_temporary_lab_ends_with_its_block() -> None:
 
 def test_a_temporary_lab_of_a_killed_process(lab: Lab) -> None:
     script = f"""
-from stretto.launch.lab import Lab
+from stretto.lab.cluster import Lab
 with Lab.temporary(3, "1mbit", "{NAME}"):
     print(flush=True)
     input()

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stretto.launch.doctor import Verdict, examine
+from stretto.doctor.checks import Verdict, examine
 from stretto.launch.mpi import Flavor
 
 _STYLES = {Verdict.GOOD: "green", Verdict.ABSENT: "dim", Verdict.BAD: "bold red"}

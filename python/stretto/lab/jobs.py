@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stretto.lab.cluster import INTERFACE, Lab
 from stretto.launch import jobs
 from stretto.launch.jobs import Process
-from stretto.launch.lab import INTERFACE, Lab
 from stretto.launch.mpi import Flavor, Install
 from stretto.launch.run import mpi4py_settings, preload_value, rank_options, stretto_variables
 from stretto.support import paths

@@ -13,7 +13,8 @@ from enum import Enum
 from importlib import metadata, util
 from pathlib import Path
 
-from stretto.launch import lab, mpi
+from stretto.lab.cluster import check_machine
+from stretto.launch import mpi
 from stretto.launch.mpi import Flavor, Install
 from stretto.launch.run import TOOL_VARIABLES, mpi4py_settings
 from stretto.support import paths
@@ -171,7 +172,7 @@ def _version(package: str) -> str | None:
 def check_lab() -> Finding:
     """Check what the emulated cluster needs."""
     try:
-        lab.check_machine()
+        check_machine()
     except StrettoError as error:
         return Finding(Verdict.ABSENT, "lab", str(error))
     return Finding(Verdict.GOOD, "lab", "root, ip and tc are there")
