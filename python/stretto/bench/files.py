@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from stretto.plots import runs as plots
+from stretto.plots.runs import plot_run
 from stretto.results.runs import Row, Run, to_json, write_csv
 from stretto.spec.collectives import LinkBound
 from stretto.support.files import check_files, write_all, write_atomically
@@ -49,7 +49,7 @@ class Outputs:
         write_all(
             lambda: self._write_json(outcome, rows),
             lambda: self._write_csv(run, rows),
-            lambda: plots.plot_run(run, rows, bound, file) if file else None,
+            lambda: plot_run(run, rows, bound, file) if file else None,
         )
 
     def _write_json(self, outcome: Outcome, rows: list[Row]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What our commands have beyond Typer's: another program's command line after `--`, errors of one line."""
+"""Base classes of commands: another program's command line after `--`, and errors of one line."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _KEY = "stretto.program"
 
 
 class ProgramCommand(TyperCommand):
-    """A command whose arguments after `--` are another program's, taken over as they are."""
+    """A command whose arguments after `--` are another program's command line."""
 
     program_needed = True
     program_usage = "-- PROGRAM [ARGUMENTS]"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Set the program's part aside, so that only our own options are looked at."""
+        """Parse the arguments before `--`, and keep the others as they are."""
         if "--" in args:
             at = args.index("--")
             ctx.meta[_KEY] = args[at + 1 :]
@@ -33,33 +33,33 @@ class ProgramCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """What the usage line shows after the name."""
+        """The parts of the usage line after the name."""
         return [*super().collect_usage_pieces(ctx), self.program_usage]
 
 
 class LauncherCommand(ProgramCommand):
-    """A command that may be given a launcher with its options after `--`."""
+    """A command that takes a launcher with its options after `--`, if the user gives one."""
 
     program_needed = False
     program_usage = "[-- LAUNCHER [OPTIONS]]"
 
 
 def program_of(context: typer.Context) -> list[str]:
-    """What stood after the double dash; nothing if there was none."""
+    """The arguments after `--`; empty if there was none."""
     program: list[str] = context.meta.get(_KEY, [])
     return program
 
 
 class OneLineErrors(TyperGroup):
-    """Shows what went wrong as one line, and ends with the status that docs/variables.md names."""
+    """Shows an error as one line, and exits with the status that docs/variables.md names."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options before the command's name."""
+        """Parse the options before the command's name."""
         with _one_line():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was named."""
+        """Run the named command."""
         with exit_by_signal(), _one_line():
             return super().invoke(ctx)
 
@@ -74,12 +74,12 @@ def _one_line() -> Iterator[None]:
             typer.echo(line)
         raise typer.Exit(error.status) from None
     except Exception as error:
-        # Typer's own errors of usage; older versions take the class from click, newer ones have their own.
+        # Typer's own usage errors. Older versions take the class from click, newer ones have their own.
         if not hasattr(error, "format_message") or type(error).__name__ == "NoArgsIsHelpError":
             raise
         context = getattr(error, "ctx", None)
         where = f" (see {context.command_path} --help)" if context else ""
-        # Newer Typers pass on how Pydantic begins.
+        # Newer versions of Typer keep the beginning of Pydantic's messages.
         words = " ".join(error.format_message().split()).replace("Value error, ", "")
         typer.echo(f"stretto: {words}{where}", err=True)
         raise typer.Exit(2) from None

@@ -242,7 +242,7 @@ def _read_table(file: Path) -> tuple[str, str]:
 def check_tables() -> Iterator[Finding]:
     """Check the tuning tables at their default places."""
     try:
-        from stretto import _core  # noqa: PLC0415  as above
+        from stretto import _core  # noqa: PLC0415  its absence is another finding
     except ImportError:
         return
     for family in ("openmpi", "mpich", "intelmpi"):

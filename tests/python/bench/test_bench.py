@@ -235,7 +235,7 @@ app.command()(bench.bench)
 
 
 def invoke(*arguments: str, collective: str = "allreduce") -> str:
-    # Of an app with a single command the command's name is left out.
+    # An app with one command takes no command name.
     done = CliRunner().invoke(app, [collective, *arguments], catch_exceptions=False)
     assert done.exit_code == 0
     return done.output
@@ -243,7 +243,7 @@ def invoke(*arguments: str, collective: str = "allreduce") -> str:
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stands for the measuring program; tests write into it what it does."""
+    """A substitute for the measuring program. Tests write what it does into it."""
     folder = tmp_path / "lib"
     folder.mkdir()
     monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
@@ -447,7 +447,7 @@ def test_the_measuring_program_on_two_ranks(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_measuring_program_checks_every_collective(name: str, collective: str, tmp_path: Path) -> None:
     file = tmp_path / "a.json"
-    # MPICH 4.0.2 crashes in its own MPI_Reduce in place with another root than 0, from some KiB on.
+    # MPICH 4.0.2 crashes in its own in-place MPI_Reduce from some KiB on, if the root is not 0.
     root = 0 if (name, collective) == ("mpich", "reduce") else 1
     rooted = ("--root", str(root)) if COLLECTIVES[collective].has_root else ()
     in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
@@ -470,7 +470,7 @@ def test_the_measuring_program_checks_every_collective(name: str, collective: st
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_measuring_program_checks_every_form(name: str, collective: str, tmp_path: Path) -> None:
-    # From its second start on, MPICH 4.0.2's persistent allgather gives nothing of the other ranks.
+    # From the second start on, MPICH 4.0.2's persistent allgather misses the other ranks' blocks.
     forms = FORMS[:2] if (name, collective) == ("mpich", "allgather") else FORMS
     in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
     spec = "chain:segments=2" if COLLECTIVES[collective].has_root else "ring:segments=2"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands find out before they begin that a file could not be written."""
+"""Commands report before they begin if a file cannot be written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stretto.cli.main import app
 from stretto.launch import jobs
 from stretto.simulate import smpi
 
-# Each with a place for the file's name.
+# {} stands for the file's name.
 COMMANDS = [
     ["bench", "allreduce", "--json", "{}"],
     ["bench", "allreduce", "--csv", "{}"],

@@ -60,7 +60,7 @@ def test_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {finding.what: finding for finding in checks.check_frameworks()}
     assert found["PyTorch"].verdict is Verdict.GOOD
     assert found["PyTorch"].detail.startswith(metadata.version("torch"))
-    # It is in an environment of its own (make frameworks).
+    # Horovod is in its own environment (make frameworks).
     assert found["Horovod"].verdict is Verdict.ABSENT
     assert "make frameworks" in found["Horovod"].detail
     monkeypatch.setenv("CXX", "no-such-compiler -O2")
@@ -161,7 +161,7 @@ def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = capsys.readouterr().out
     assert "Stretto is ready for Open MPI 4" in output
     assert "mpirun.openmpi" in output
-    # Its shared object is not there.
+    # The shared object for MPICH is missing.
     assert "Not for MPICH 4" in output.replace("Open MPI 5, ", "")
     assert "STRETTO_MPI_PREFIXES" in output
 

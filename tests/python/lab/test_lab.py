@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated cluster, made for real: these tests need root, iproute2 and the MPI libraries."""
+"""Tests with real emulated clusters. They need root, iproute2 and the MPI libraries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stretto.launch import mpi
 from stretto.launch.mpi import Flavor, Install, Launcher
 from stretto.support.errors import StrettoError
 
-# Names of our own, so that a lab that somebody is using stays as it is.
+# Names of our own, so that a lab in use is not touched.
 NAME = f"stretto-test{os.getpid()}"
 HOSTS = ["n0", "n1"]
 
@@ -55,7 +55,7 @@ def stretto(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def begin(*arguments: str) -> subprocess.Popen[bytes]:
-    """Start stretto in a process group of its own, so that it can get signals as from a terminal."""
+    """Start stretto in its own process group, so that it can get signals as from a terminal."""
     argv = [sys.executable, "-m", "stretto", *arguments]
     return subprocess.Popen(
         argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -90,7 +90,7 @@ def test_from_up_to_down(lab: Lab) -> None:
     down = stretto("lab", "down", "--name", NAME)
     assert (down.returncode, down.stdout) == (0, "the lab is down\n")
     assert sorted(NAMESPACES.iterdir()) == before
-    # Others may be up, which are named then.
+    # If other labs are up, the message names them.
     assert stretto("lab", "down", "--name", NAME).stdout.startswith("no lab ")
 
 
@@ -453,11 +453,11 @@ def test_every_mpi_sees_a_cluster(
     with lab_jobs.start(cluster, mpi.find_install(name), job, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         size, on_node, total, seconds = map(float, process.stdout.readline().split())
-        # MPICH 4.0.2 over UCX's TCP now and then never comes back from its own MPI_Finalize.
+        # MPICH 4.0.2 over UCX's TCP sometimes hangs in MPI_Finalize.
         if name != "mpich":
             assert process.wait(timeout=60) == 0
     assert (size, on_node, total) == (2 * ppn, ppn, 2 * ppn)
-    # 4 MiB each way, less what the token buckets of two hops let through, at 6.25 MB/s.
+    # 4 MiB each way at 6.25 MB/s, except what the token buckets of two hops let through.
     assert seconds > (4 * 2**20 - 2 * 256 * 1024) / 6.25e6
 
 
@@ -476,7 +476,7 @@ def test_a_signal_during_run(name: str, number: signal.Signals, cluster: Lab, tm
     script = f"trap '' INT TERM; touch {tmp_path}/$(hostname); while :; do sleep 1; done"
     process = begin("lab", "run", "--name", cluster.name, "--mpi", name, "--", "sh", "-c", script)
     wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
-    # A terminal sends to the whole group, `kill` to one process.
+    # A terminal signals the whole group, `kill` one process.
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
     assert process.wait(timeout=60) == 128 + number
     assert list(namespace_processes(cluster.require().namespaces)) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a job nothing is left, however its command ends."""
+"""No process or file of a job is left, however its command ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """A zombie is through."""
+    """Whether the process runs; a zombie does not."""
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
@@ -115,7 +115,7 @@ def test_what_the_block_does_not_wait_for_is_asked_once_and_then_killed(tmp_path
 
 
 def test_an_interrupt_of_the_terminal_is_not_followed_by_another_signal(tmp_path: Path) -> None:
-    # Open MPI's launcher leaves its files behind when a second one comes.
+    # After a second signal, Open MPI's launcher leaves its files behind.
     pids, asked = tmp_path / "pids", tmp_path / "asked"
     code = (
         "import os,signal,time\n"
@@ -195,7 +195,7 @@ def test_signals_become_exceptions_and_what_is_ignored_stays_so() -> None:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Its folder of programs holds one that stands for the measuring program."""
+    """A folder with a substitute for the measuring program."""
     folder = tmp_path / "lib"
     folder.mkdir()
     return os.environ | {"STRETTO_LIB_DIR": str(folder), "STRETTO_CACHE": str(tmp_path / "cache")}
@@ -204,7 +204,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def let_print(environment: dict[str, str], pids: Path, *events: dict[str, object]) -> None:
     program = Path(environment["STRETTO_LIB_DIR"]) / "stretto-bench-openmpi"
     said = "".join(f"echo {shlex.quote(json.dumps(one, separators=(',', ':')))}\n" for one in events)
-    # More than a pipe holds: when it is through with that, what stands before has been read.
+    # This is more than a pipe holds: after it is written, all before it has been read.
     noise = "head -c 300000 /dev/zero | tr '\\0' '\\n'"
     program.write_text(f"#!/bin/sh\n{said}{noise}\necho $$ >> {pids}\nexec sleep 100\n")
     program.chmod(0o755)
@@ -305,7 +305,7 @@ def test_of_real_ranks_nothing_is_left(name: str, number: signal.Signals, tmp_pa
 
         def has_ranks() -> bool:
             ranks[:] = [pid for pid in descendants(process.pid) if "stretto-bench" in command_of(pid)]
-            # Of both libraries' segments one is there when MPI_Init is through with it.
+            # After MPI_Init, a segment of either library exists.
             return len(ranks) >= 2 and all("/dev/shm/" in maps_of(pid) for pid in ranks)
 
         wait_until(has_ranks)

@@ -46,7 +46,7 @@ def write(path: Path, *arguments: Any) -> Path:
 
 
 def run(*arguments: str) -> dict[str, str]:
-    """The variables that it prints."""
+    """The variables that the command prints."""
     done = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
     assert done.exit_code == 0
     lines = [line for line in done.output.splitlines() if line.startswith("export ")]
@@ -147,10 +147,10 @@ def test_files_are_named_in_the_variables(tmp_path: Path) -> None:
     assert (tmp_path / "f.han").read_text() == "y"
 
 
-# With real libraries, without Stretto: the last bits of a sum tell which algorithm was taken.
+# Real libraries without Stretto: the last bits of a sum show which algorithm was used.
 
 NAMES = {"openmpi": "ring", "mpich": "binomial"}
-# MPICH 4.0.2's allreduces all add in the same order here, its reduces do not.
+# All allreduce algorithms of MPICH 4.0.2 add in the same order here; its reduce algorithms do not.
 CALLS = {"openmpi": "allreduce", "mpich": "reduce"}
 FORCED = {
     "openmpi": {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_allreduce_algorithm": "4"},

@@ -84,7 +84,7 @@ def test_launchers_of_debian(name: str, flavor: str, tmp_path: Path) -> None:
     launcher = mpi.identify(name)
     assert launcher is not None
     assert launcher.flavor.value == flavor
-    # Through a link of another name, as Debian's alternatives make them, and by its full path.
+    # By a link with another name, as Debian's alternatives are, and by its full path.
     link = tmp_path / "mpiexec"
     link.symlink_to(launcher.path)
     linked = mpi.identify(str(link))
@@ -195,7 +195,7 @@ def test_library_beside_the_launcher() -> None:
 
 
 def test_no_library_is_guessed_from_a_script(tmp_path: Path) -> None:
-    # It may start a launcher that lies elsewhere, as Intel's mpirun does.
+    # A script may start a launcher elsewhere, as Intel's mpirun does.
     fake_install(tmp_path, "mpirun (Open MPI) 5.0.0", "libmpi.so.40")
     launcher = mpi.identify(str(tmp_path / "bin/mpirun"))
     assert launcher is not None

@@ -35,7 +35,7 @@ def test_open_mpi_with_several_programs(flavor: Flavor) -> None:
 
 @pytest.mark.parametrize("flavor", [Flavor.MPICH4, Flavor.MPICH5, Flavor.INTELMPI])
 def test_hydra(flavor: Flavor) -> None:
-    # -genv counts for all programs of the line.
+    # -genv applies to all programs of the line.
     arguments = ["-n", "8", "python", "train.py", ":", "-n", "1", "-env", "A", "1", "b"]
     assert run.rewrite(flavor, arguments, VARIABLES) == HYDRA + arguments
 
@@ -115,7 +115,7 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "STRETTO_STRICT": "1",
         **others,
     }
-    # What is set to nothing is not set.
+    # An empty value counts as not set.
     assert run.stretto_variables({"STRETTO_TABLE": "none"}) == {"STRETTO_TABLE": "none"}
     assert run.stretto_variables({"STRETTO_TRACE": "", "STRETTO_STATS": ""}) == {
         "STRETTO_TRACE": "",
@@ -165,7 +165,7 @@ def test_mpi4py_takes_the_mpi_of_the_launcher() -> None:
 
 
 def test_mpi4py_never_takes_another_mpi() -> None:
-    # Debian's MPICH lacks the file that the wheel wants; Open MPI must not be taken instead.
+    # Debian's MPICH lacks the file that the wheel needs. The wheel must not load Open MPI instead.
     launcher = mpi.identify("mpirun.mpich")
     assert launcher is not None
     assert run.mpi4py_settings(launcher, {}) == {"MPI4PY_MPIABI": "mpich"}
@@ -173,7 +173,7 @@ def test_mpi4py_never_takes_another_mpi() -> None:
 
 @pytest.fixture
 def libraries(tmp_path: Path) -> Path:
-    """Two shared objects of the right names."""
+    """A folder with two shared objects that have the right names."""
     folder = tmp_path / "lib"
     folder.mkdir()
     source = tmp_path / "empty.c"
@@ -295,7 +295,7 @@ def test_an_mpi_that_is_not_the_launchers(libraries: Path) -> None:
     )
     assert "--mpi mpich: mpirun.openmpi is the launcher of Open MPI 4" in one_line(done)
     assert "--mpi lam: there is no such MPI" in one_line(stretto_run(libraries, "--mpi", "lam", "--", "true"))
-    # That of another version has the same binary interface.
+    # The launcher of another version has the same binary interface.
     done = stretto_run(libraries, "--mpi", "openmpi5", "--", "mpirun.openmpi", "-np", "1", "true")
     assert done.returncode == 0
 

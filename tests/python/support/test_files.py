@@ -96,7 +96,7 @@ def test_what_could_be_written_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_found_out_beforehand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # It still makes files that hold nothing.
+    # A full disk still creates empty files.
     real = Path.open
 
     def full(path: Path, *arguments: Any, **more: Any) -> Any:

@@ -50,7 +50,7 @@ def test_of_all_that_is_busy_ours_is_not_counted(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(machine_load, "own_seconds", lambda: next(own))
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     found = LoadWatch().look(ranks_here=3)
-    # Ten seconds of cores, four of them ours, in ten seconds.
+    # In ten seconds: ten seconds of processor time, four of them ours.
     assert found.others == pytest.approx(0.6)
     assert found.stolen == pytest.approx(0.1)
     assert found.ranks_per_core == 3 / len(os.sched_getaffinity(0))

@@ -20,7 +20,7 @@ from stretto.support.piecewise import (
 
 
 def best_by_trying(costs: np.ndarray, penalty: float, most: int) -> float:
-    """The least cost of all ways to cut."""
+    """The least cost of all splits."""
     count = len(costs)
     best = math.inf
     for cuts in range(1 << (count - 1)):
@@ -54,7 +54,7 @@ def test_a_line_with_outliers(a: float, b: float, seed: int) -> None:
     y = a + b * x + 0.1
     y[random.integers(20)] *= 10
     costs = line_costs(x, y, np.full(20, 0.01), lambda i, j: (i, j) == (0, 19))
-    # One point of the line that is far off counts as far as it is, the others with nothing.
+    # One point is far from the line, and only it adds to the loss.
     off = soft_l1(np.asarray([np.max(np.abs(y - (a + b * x + 0.1))) / 0.01]))[0]
     assert costs[0, 19] <= off * 1.02
     assert math.isinf(costs[0, 18])

@@ -28,7 +28,7 @@ def test_what_something_else_made_longer_does_not_count(count: int, share: float
 def test_without_a_disturbance_it_is_about_the_median(seed: int, count: int) -> None:
     samples = random(seed).normal(1, 0.05, count)
     found = typical([samples.tolist()], random())
-    # Of few samples three may happen to lie together; they are samples all the same.
+    # Three of a few samples may be close by chance. The others are not outliers.
     assert abs(found.value - float(np.median(samples))) < 0.1
     assert samples.min() <= found.value <= samples.max()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stretto.torch puts into the environment, on ranks that are threads here."""
+"""The variables that stretto.torch sets. Ranks are threads here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RANKS = 3
 
 
 class Job:
-    """What ranks say to each other."""
+    """A substitute for communication between ranks."""
 
     def __init__(self) -> None:
         self.barrier = threading.Barrier(RANKS, timeout=60)
@@ -33,7 +33,7 @@ class Job:
 
 
 class Rank:
-    """The two functions of the extension."""
+    """The two functions of the extension that are needed."""
 
     def __init__(self, job: Job, rank: int) -> None:
         self.job = job
@@ -50,7 +50,7 @@ class Rank:
 
 @pytest.fixture
 def rendezvous(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    # Without a launcher the package can be imported where somebody else has said which rank this is.
+    # Without a launcher, the package can be imported if RANK is set.
     monkeypatch.setenv("RANK", "0")
     from stretto.torch import rendezvous as module  # noqa: PLC0415
 
@@ -62,7 +62,7 @@ Environments = list[dict[str, str]]
 
 @pytest.fixture
 def meet(rendezvous: ModuleType) -> Callable[[int, dict[str, str]], Environments]:
-    """The environments of all ranks, which had `before`, with so many on each node."""
+    """A function that meets: from the ranks on each node and their environment to what they have then."""
 
     def run(local_ranks: int, before: dict[str, str]) -> Environments:
         job, environments = Job(), [dict(before) for _ in range(RANKS)]
@@ -83,7 +83,7 @@ Meet = Callable[[int, dict[str, str]], Environments]
 
 
 def check_is_free(port: str) -> None:
-    """Rank 0 can listen there, as torch's store does."""
+    """Check that rank 0 can listen there, as torch's store does."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("", int(port)))
