@@ -13,9 +13,9 @@ import pytest
 
 from stretto.results.runs import Run, Series
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.study.file import Study, StudyRun, write_study
+from stretto.study.file import Study, StudyRun, study_text
 from stretto.study.guidelines import check, mockups
-from stretto.study.guidelines_file import Guidelines, LibraryChecks, write_guidelines
+from stretto.study.guidelines_file import Guidelines, LibraryChecks, guidelines_text
 
 # A shell that runs the tests in the background has them ignore interrupts. Programs that they start would
 # inherit that, and tests that interrupt them would wait in vain.
@@ -169,9 +169,11 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         StudyRun(sample_run(library, speed), bound, machine={"cpu": "x"})
         for library, speed in (("Open MPI v4.1.4", 1.0), ("MPICH Version: 5.0.2", 1.1))
     ]
-    write_study(Study("an emulated cluster", runs, [("intelmpi", "it was not found")]), folder, ["stretto"])
+    study = Study("an emulated cluster", runs, [("intelmpi", "it was not found")])
+    (folder / "study.json").write_text(study_text(study, ["stretto"]))
     checks = [sample_checks("Open MPI v4.1.4")]
-    write_guidelines(Guidelines("an emulated cluster", checks), folder, ["stretto"])
+    guidelines = Guidelines("an emulated cluster", checks)
+    (folder / "guidelines.json").write_text(guidelines_text(guidelines, ["stretto"]))
     for name, content in (
         ("table", TABLE),
         ("machine", MACHINE),

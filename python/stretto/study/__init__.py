@@ -8,8 +8,8 @@ __all__ = [
     "file",
     "guidelines",
     "guidelines_file",
-    "guidelines_table",
+    "output",
     "runs",
+    "session",
     "specs",
-    "table",
 ]

@@ -2,14 +2,14 @@
 """`study.json`: the runs of a study with all their samples.
 
     {"format": "stretto-study", "version": 1, "date": …, "stretto": …, "command": […],
-     "where": "a line that says on what it was measured",
-     "runs": [{… what `stretto bench --json` writes of one run (results.to_json) …,
-               "incomplete": "why it ended early, or nothing"}, …],
+     "where": "one line: where it was measured",
+     "runs": [{… what `stretto bench --json` writes for one run (results.runs.to_json) …,
+               "incomplete": "why it ended early, or empty"}, …],
      "failed": [{"mpi": "mpich5", "error": "…"}, …],
      "summary": [{"mpi": …, "collective": …, "sizes": [{"bytes": …, "auto": …, "best": …, …}, …],
                   "mean_gains": {…}}, …]}
 
-The summary is for people; what reads the file draws all figures anew from the samples.
+The summary is for people. Readers compute all figures anew from the samples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from stretto.results.file import RunFile
 from stretto.results.runs import Row, Run, summarize, to_json
 from stretto.spec.collectives import LinkBound
 from stretto.study.analysis import SizeFigures, by_size, gain_of, mean_gains
-from stretto.support.files import write_atomically
 from stretto.support.json_files import Part, file_text, validate
 from stretto.support.units import format_nodes
 
@@ -35,14 +34,14 @@ NAME = "study.json"
 
 @dataclass(slots=True)
 class StudyRun:
-    """One collective by one MPI library."""
+    """One run: one collective on one MPI library."""
 
     run: Run
     bound: LinkBound | None
     incomplete: str = ""
-    """Why it ended early."""
+    """Why it ended early; empty if it is complete."""
     machine: dict[str, Any] = field(default_factory=dict)
-    """What results.describe_machine said where it was measured."""
+    """The machine where it was measured (results.runs.describe_machine)."""
     date: str = ""
     rows: list[Row] = field(init=False)
     sizes: list[SizeFigures] = field(init=False)
@@ -53,7 +52,7 @@ class StudyRun:
 
     @property
     def name(self) -> str:
-        """The library with its version."""
+        """The MPI library with its version."""
         return library_name(self.run.library)
 
     @property
@@ -63,20 +62,26 @@ class StudyRun:
 
     @property
     def title(self) -> str:
-        """What was measured, by what, where."""
+        """What was measured, on which library, where."""
         return f"{self.run.collective.function} of {self.run.type}, {self.name}, {self.place}"
 
 
 @dataclass(slots=True)
 class Study:
-    """What was measured, and where."""
+    """The runs of a study, and where they were measured."""
 
     where: str
     runs: list[StudyRun] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """The name of an MPI with which it did not work, and why."""
+    """Names of the MPI libraries that could not be measured, and why."""
     date: str = ""
     stretto: str = ""
+
+    @property
+    def failures(self) -> list[str]:
+        """What could not be measured, or only in part."""
+        incomplete = [f"{run.name}: {run.incomplete}" for run in self.runs if run.incomplete]
+        return [*(f"{mpi}: {error}" for mpi, error in self.failed), *incomplete]
 
 
 class _Run(RunFile):
@@ -123,7 +128,7 @@ def _size_json(one: SizeFigures) -> dict[str, Any]:
 
 
 def study_text(study: Study, command: list[str]) -> str:
-    """The file's content."""
+    """The content of study.json."""
     content = {
         "stretto": next((one.run.stretto for one in study.runs), ""),
         "failed": [{"mpi": mpi, "error": error} for mpi, error in study.failed],
@@ -144,15 +149,8 @@ def study_text(study: Study, command: list[str]) -> str:
     return file_text(FORMAT, command, study.where, content)
 
 
-def write_study(study: Study, folder: Path, command: list[str]) -> Path:
-    """Write or replace the folder's study.json."""
-    file = folder / NAME
-    write_atomically(file, study_text(study, command))
-    return file
-
-
 def parse_study(content: dict[str, Any], file: Path) -> Study:
-    """The study in the object that was read from the file."""
+    """The study in the JSON object of a file."""
     found = validate(_File, content, file)
     return Study(
         found.where,
@@ -164,6 +162,6 @@ def parse_study(content: dict[str, Any], file: Path) -> Study:
 
 
 def parse_bench(content: dict[str, Any], file: Path) -> Study:
-    """The one run of `stretto bench --json`, as a study."""
+    """The run of a `stretto bench --json` file as a study."""
     run = validate(_Run, content, file).study_run()
     return Study(f"{file.name}, by stretto bench", [run], [], run.date, run.run.stretto)

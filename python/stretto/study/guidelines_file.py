@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`guidelines.json`: which performance guidelines hold, with the samples.
+"""`guidelines.json`: the checks of performance guidelines, with all samples.
 
 {"format": "stretto-guidelines", "version": 1, "date": …, "command": […], "where": …,
  "libraries": [
@@ -23,7 +23,6 @@ from stretto.results.file import CollectiveName
 from stretto.results.runs import Series
 from stretto.study.guidelines import Check, Guideline
 from stretto.support.estimates import estimate_ratio
-from stretto.support.files import write_atomically
 from stretto.support.json_files import Bytes, Part, Seconds, file_text, validate
 from stretto.support.units import format_nodes
 
@@ -33,7 +32,7 @@ NAME = "guidelines.json"
 
 @dataclass(slots=True)
 class LibraryChecks:
-    """What was found of one MPI library, by itself and with Stretto."""
+    """The checks of one MPI library, by MPI default and with Stretto."""
 
     library: str
     ranks: int
@@ -44,13 +43,13 @@ class LibraryChecks:
 
     @property
     def title(self) -> str:
-        """The library with its version, and where it ran."""
+        """The MPI library with its version, and where it ran."""
         return f"{library_name(self.library)}, {self.ranks} ranks on {format_nodes(self.nodes)}"
 
 
 @dataclass(slots=True)
 class Guidelines:
-    """The guidelines of several libraries."""
+    """The checks of several MPI libraries."""
 
     where: str
     libraries: list[LibraryChecks] = field(default_factory=list)
@@ -126,7 +125,7 @@ def _check_json(one: Check) -> dict[str, Any]:
 
 
 def guidelines_text(found: Guidelines, command: list[str]) -> str:
-    """The file's content."""
+    """The content of guidelines.json."""
     libraries = [
         {
             "mpi": one.library,
@@ -141,15 +140,8 @@ def guidelines_text(found: Guidelines, command: list[str]) -> str:
     return file_text(FORMAT, command, found.where, {"libraries": libraries})
 
 
-def write_guidelines(found: Guidelines, folder: Path, command: list[str]) -> Path:
-    """Write or replace the folder's guidelines.json."""
-    file = folder / NAME
-    write_atomically(file, guidelines_text(found, command))
-    return file
-
-
 def parse_guidelines(content: dict[str, Any], file: Path) -> Guidelines:
-    """The checks in the object that was read from the file; ratios are drawn anew."""
+    """The checks in the JSON object of a file. Ratios are computed anew from the samples."""
     found = validate(_File, content, file)
     return Guidelines(
         found.where,

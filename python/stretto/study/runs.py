@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measuring of a study: one MPI library after the other, within a budget of time."""
+"""Measures the runs of a study within a budget of time."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
-from rich.text import Text
 
 from stretto.bench.job import Ready, measuring_job
 from stretto.bench.targets import Target, link_bound, measure
@@ -17,7 +14,6 @@ from stretto.results.runs import BLOCKING, Run, Series, describe_machine
 from stretto.spec.collectives import Collective
 from stretto.spec.native import NATIVE, native_by, usable
 from stretto.study.file import StudyRun
-from stretto.support.console import Bar
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import INTERRUPTIONS
 from stretto.support.units import format_seconds
@@ -25,94 +21,57 @@ from stretto.tune.bench import request
 from stretto.tune.findings import CallKind
 from stretto.tune.launches import variable_of
 
-# Less than this is not worth starting the ranks for.
+# With less time than this the ranks are not started.
 _LEAST_SECONDS = 1.0
-# A job that says nothing for so long is given up.
+# A job that is silent for so long is given up.
 _PATIENCE_SECONDS = 120.0
 
 Report = Callable[[float, float], None]
-
-
-class _TimeLeft(ProgressColumn):
-    """How long it may still take at most: until the budget is spent."""
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def render(self, task: Task) -> Text:
-        """Minutes and seconds; the task itself says nothing that is needed."""
-        del task
-        minutes, seconds = divmod(round(max(0.0, self._clock.left)), 60)
-        return Text(f"at most {minutes}:{seconds:02d} left")
+"""Is told how many steps of a job are done, of how many."""
 
 
 @dataclass
 class Clock:
-    """A budget of time that has begun to run."""
+    """A budget of time, which runs from the creation of this object."""
 
     budget: float
     begin: float = field(default_factory=time.monotonic)
 
     @property
     def left(self) -> float:
-        """Seconds; below zero once it is spent."""
+        """Seconds that are left; below 0 once the budget is spent."""
         return self.budget - (time.monotonic() - self.begin)
 
     def share(self, jobs: int) -> float:
-        """The seconds that each of so many jobs to come may take. Raises StrettoError if too few."""
+        """Seconds for each of so many remaining jobs. Raises StrettoError if there are too few."""
         share = self.left / jobs
         if share < _LEAST_SECONDS:
             raise StrettoError(
-                f"--budget {format_seconds(self.budget)} is too small: "
-                f"{max(0.0, self.left):.1f} s of it are left for {jobs} more to measure"
+                f"--budget {format_seconds(self.budget)} is too short: {max(0.0, self.left):.1f} s are left "
+                f"for {jobs} more to measure"
             )
         return share
 
 
-class Display:
-    """A bar on standard error; standard output stays clean for the tables."""
-
-    def __init__(self, bar: Progress, jobs: int) -> None:
-        self._bar = bar
-        self._task = bar.add_task("starting", total=jobs)
-        self._done = -1
-
-    def next_job(self, name: str) -> Report:
-        """Told of a job's steps: how many are done, of how many."""
-        self._done += 1
-        done = self._done
-        self._bar.update(self._task, description=name, completed=done)
-        return lambda part, total: self._bar.update(self._task, completed=done + part / max(total, 1e-9))
-
-
-@contextlib.contextmanager
-def display(clock: Clock, jobs: int) -> Iterator[Display]:
-    """A bar while the block runs, with the time left."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _TimeLeft(clock))
-    with Bar(*columns) as bar:
-        yield Display(bar, jobs)
-
-
 @dataclass(frozen=True)
 class Settings:
-    """What holds for every run of a study."""
+    """Settings of every run of a study."""
 
     sizes: Sequence[int]
     repetitions: int
     seed: int
     rate: float | None
-    """Bytes per second of a node's link, where the user says so."""
+    """Rate of a node's link in bytes per second, if the user gave one."""
 
 
 def probe(target: Target) -> Ready:
-    """What answers, on how many nodes and ranks, and which algorithms of its own the library has."""
+    """What the job's ranks report: the library, its own algorithms, the nodes and ranks."""
     with measuring_job(target, [BLOCKING], "float") as job:
         return job.ready
 
 
 def library_algorithms(ready: Ready, collective: Collective) -> list[str]:
-    """Those of the library's own that one job can measure beside others."""
+    """The library's own algorithms that one job can measure beside other specs."""
     if ready.by_launch:
         return []
     return usable(ready.names_of(collective.name, BLOCKING), ready.ranks)
@@ -121,7 +80,7 @@ def library_algorithms(ready: Ready, collective: Collective) -> list[str]:
 def arguments_for(
     collective: Collective, specs: Sequence[str], settings: Settings, seconds: float
 ) -> list[str]:
-    """The measuring program's arguments: all specs in one run that is to end after so many seconds."""
+    """The measuring program's arguments for one run of all specs, which ends after so many seconds."""
     return [
         "--collective", collective.name,
         "--specs", ",".join(specs),
@@ -135,7 +94,7 @@ def arguments_for(
 
 
 def _as_many(found: Sequence[Series], run: Run) -> list[Series]:
-    """Those that have as many samples as the MPI default has in the run, so that they can be compared."""
+    """The series cut to the number of samples of `native` in the run; those with fewer are left out."""
     counts = {series.bytes: len(series.seconds) for series in run.series if series.spec == NATIVE}
     return [
         replace(series, seconds=series.seconds[: counts[series.bytes]])
@@ -147,14 +106,14 @@ def _as_many(found: Sequence[Series], run: Run) -> list[Series]:
 def measure_launches(
     target: Target, collective: Collective, ready: Ready, settings: Settings, seconds: float, into: Run
 ) -> None:
-    """The library's own algorithms where each needs a job (Intel MPI), as far as the seconds last."""
+    """Measure the library's own algorithms where each needs its own job (Intel MPI), while time lasts."""
     if not ready.by_launch:
         return
     kind = CallKind(collective.name, BLOCKING)
     end = time.monotonic() + seconds
     for name in usable(ready.names_of(kind.collective, kind.form), ready.ranks):
         with (
-            contextlib.suppress(StrettoError),  # of presets that there are, not all work everywhere
+            contextlib.suppress(StrettoError),  # not all presets work everywhere
             measuring_job(target, [kind.form], "float", {variable_of(kind): name}) as job,
         ):
             for size in settings.sizes:
@@ -174,9 +133,9 @@ def measure_run(
     keep: Callable[[StudyRun], None],
     extend: Callable[[Run], None] = lambda _: None,
 ) -> None:
-    """One run, handed to `keep`; if it fails or is interrupted after its first results, these.
+    """Measure one run and hand it to `keep`, also if it fails or is interrupted after its first results.
 
-    `extend` adds what needs jobs of its own.
+    `extend` adds series that need jobs of their own.
     """
     run = Run()
 

@@ -286,7 +286,7 @@ def test_the_figures_are_the_papers(samples: Path) -> None:
 
 def test_a_budget_that_is_spent_is_one_line() -> None:
     clock = Clock(2.0, time.monotonic() - 1.5)
-    with pytest.raises(StrettoError, match=r"--budget 2 s is too small: 0\.[45] s of it are left for 1 more"):
+    with pytest.raises(StrettoError, match=r"--budget 2 s is too short: 0\.[45] s are left for 1 more"):
         clock.share(1)
     assert Clock(600).share(3) == pytest.approx(200, abs=1)
 
@@ -372,11 +372,11 @@ def test_wrong_results_are_not_kept() -> None:
         (["scan"], "scan: the collectives that can be studied are allreduce, bcast"),
         (["--lab", "--", "mpirun"], "give --lab or -- LAUNCHER, not both"),
         (["--mpi", "openmpi,mpich", "--", "mpirun"], "a launcher belongs to one MPI"),
-        (["--guidelines", "--specs", "ring"], "--specs: guidelines are checked of what"),
+        (["--guidelines", "--specs", "ring"], "--specs: --guidelines checks only what"),
         (["--specs", "rign"], "rign"),
         (["--specs", "ring,,swing"], "with single commas between"),
         (["--budget", "soon"], "'soon' is no time"),
-        (["--budget", "1us"], "--budget 1 µs is too small"),
+        (["--budget", "1us"], "--budget 1 µs is too short"),
         (["--sizes", "big"], "'big' is no size"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
         (["--output", "/dev/null/x"], "--output /dev/null/x: Not a directory"),

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of `stretto study`: measures one MPI library after the other, and saves results as they come."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from stretto.bench.targets import Place, Target, find_target
+from stretto.launch.lab import Lab
+from stretto.spec.collectives import Collective
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
+from stretto.study.file import Study, StudyRun
+from stretto.study.guidelines import check, mockups
+from stretto.study.guidelines_file import Guidelines, LibraryChecks
+from stretto.study.runs import (
+    Clock,
+    Report,
+    Settings,
+    arguments_for,
+    library_algorithms,
+    measure_launches,
+    measure_run,
+    probe,
+)
+from stretto.study.specs import candidates
+from stretto.support.errors import StrettoError
+
+Targets = Sequence[tuple[str, Callable[[], Target]]]
+"""Name of each MPI library, and what finds its target."""
+
+
+class Progress(Protocol):
+    """Shows how far a study has come."""
+
+    def next_job(self, name: str) -> Report:
+        """Show that a job begins; what its steps are reported to."""
+
+
+def find_targets(place: Place, names: list[str] | None) -> Targets:
+    """The targets to study. A library that is missing raises only when its target is asked for."""
+    if place.launcher:
+        if names and len(names) > 1:
+            raise StrettoError(
+                f"--mpi {','.join(names)}: a launcher belongs to one MPI; give one name, or none"
+            )
+        name = names[0] if names else None
+        find = functools.partial(find_target, replace(place, mpi_name=name))
+        return [(name or Path(place.launcher[0]).name, find)]
+    if place.lab_name is not None:
+        Lab(place.lab_name).require()
+    return [
+        (name, functools.partial(find_target, replace(place, mpi_name=name))) for name in names or ["openmpi"]
+    ]
+
+
+def describe_place(place: Place) -> str:
+    """Where the study runs, for people."""
+    if place.launcher:
+        return f"started by {shlex.join(place.launcher)}"
+    if place.lab_name is None:
+        return "on one machine"
+    state = Lab(place.lab_name).require()
+    return f"emulated cluster of {state.nodes} nodes, links of {state.rate}"
+
+
+def compare(
+    targets: Targets,
+    collective: Collective,
+    own: list[str],
+    settings: Settings,
+    clock: Clock,
+    progress: Progress,
+    found: Study,
+    save: Callable[[], None],
+) -> None:
+    """Measure all ways to carry out a collective, and add the runs to `found`; `save` is called after each.
+
+    With several libraries, one that fails is noted. Raises StrettoError if nothing could be measured.
+    """
+
+    def keep(run: StudyRun) -> None:
+        found.runs.append(run)
+        save()
+
+    for number, (name, find) in enumerate(targets):
+        report = progress.next_job(name)
+        try:
+            target = find()
+            ready = probe(target)
+            specs = candidates(collective.algorithms, ready.ppn, library_algorithms(ready, collective), own)
+            seconds = clock.share(len(targets) - number)
+            apart = seconds / 2 if ready.by_launch else 0.0
+            measure_run(
+                target,
+                arguments_for(collective, specs, settings, seconds - apart),
+                settings,
+                report,
+                keep,
+                functools.partial(measure_launches, target, collective, ready, settings, apart),
+            )
+        except StrettoError as error:
+            if len(targets) == 1:
+                raise
+            found.failed.append((name, str(error)))
+    if not found.runs:
+        raise StrettoError("; ".join(f"{name}: {error}" for name, error in found.failed))
+
+
+def check_guidelines(
+    targets: Targets,
+    collectives: list[Collective],
+    settings: Settings,
+    clock: Clock,
+    progress: Progress,
+    found: Guidelines,
+    save: Callable[[], None],
+) -> list[str]:
+    """Measure both sides of all guidelines, and add the checks to `found`; `save` is called after each run.
+
+    Returns what failed. Raises StrettoError if nothing could be measured.
+    """
+    failures = []
+    jobs = len(targets) * len(collectives)
+    for number, (name, find) in enumerate(targets):
+        library: LibraryChecks | None = None
+        for place, collective in enumerate(collectives):
+            report = progress.next_job(f"{name} {collective.name}")
+
+            def keep(run: StudyRun) -> None:
+                nonlocal library
+                if library is None:
+                    one = run.run
+                    library = LibraryChecks(one.library, one.ranks, one.nodes, one.ppn, one.type)
+                    found.libraries.append(library)
+                library.checks += check(run.run)
+                save()
+
+            try:
+                seconds = clock.share(jobs - number * len(collectives) - place)
+                arguments = arguments_for(collective, [NATIVE, STRETTO], settings, seconds)
+                arguments += ["--mockups", ",".join(mockups(collective.name))]
+                measure_run(find(), arguments, settings, report, keep)
+            except StrettoError as error:
+                failures.append(f"{name} {collective.name}: {error}")
+    if not found.libraries:
+        raise StrettoError("; ".join(failures))
+    return failures
