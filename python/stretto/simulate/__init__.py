@@ -5,6 +5,7 @@ __all__ = [
     "jobs",
     "library_choices",
     "model_comparison",
+    "output",
     "platforms",
     "smpi",
 ]

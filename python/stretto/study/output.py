@@ -14,7 +14,7 @@ from stretto.study import guidelines_table, table
 from stretto.study.file import Study
 from stretto.study.guidelines_file import Guidelines
 from stretto.study.runs import Clock, Report
-from stretto.support.console import Bar, console_for
+from stretto.support.console import Bar, console_for, print_lines
 
 
 class _TimeLeft(ProgressColumn):
@@ -73,5 +73,4 @@ def _print(tables: Sequence[Table], lines: Iterable[str]) -> None:
     console = console_for(*tables)
     for one in tables:
         console.print(one)
-    for line in lines:
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    print_lines(console, lines)

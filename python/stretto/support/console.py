@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -28,6 +28,12 @@ def console_for(*tables: Table) -> Console:
         wide = console.options.update(max_width=1000)
         console.width = max([console.width, *(Measurement.get(console, wide, one).maximum for one in tables)])
     return console
+
+
+def print_lines(console: Console, lines: Iterable[str], style: str = "dim") -> None:
+    """Print lines of plain text, each in full length."""
+    for line in lines:
+        console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
 
 
 class Bar(Progress):

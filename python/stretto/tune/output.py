@@ -15,7 +15,7 @@ from rich.text import Text
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.labels import NATIVE_LABEL
 from stretto.spec.native import NATIVE
-from stretto.support.console import Bar, console_for
+from stretto.support.console import Bar, console_for, print_lines
 from stretto.support.units import format_bytes, format_seconds, seconds_unit, three_digits
 from stretto.tune.findings import CallKind, Choice
 from stretto.tune.session import Tuning
@@ -79,8 +79,7 @@ def print_summary(tuning: Tuning, rate: float | None) -> None:
         if mean is not None:
             span = f"{format_bytes(_MEAN_FROM)} - {format_bytes(_MEAN_TO)}"
             console.print(f"{call}: geometric mean of the gains, {span}: {mean:.2f}")
-    for line in _notes(tuning):
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    print_lines(console, _notes(tuning))
 
 
 def _bound(tuning: Tuning, kind: CallKind, rate: float | None) -> LinkBound | None:

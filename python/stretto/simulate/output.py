@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto simulate` computes from the jobs' results, prints and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from stretto import _core
+from stretto.bench.table import notes, results_table
+from stretto.plots import runs as plots
+from stretto.results.runs import Row, Run, Series
+from stretto.simulate.jobs import LABELS, Job, Point
+from stretto.simulate.platforms import Platform
+from stretto.spec.collectives import COLLECTIVES, LinkBound
+from stretto.support.console import console_for, print_lines
+from stretto.support.units import format_bandwidth, format_bytes, format_seconds
+
+
+def run_of(jobs: Sequence[Job], results: Sequence[Sequence[Point]]) -> Run:
+    """The results in the form of a measured run, so that tables, files and plots are the same."""
+    job = jobs[0]
+    series = [
+        Series(
+            point.bytes,
+            point.in_place,
+            one.spec,
+            point.chosen,
+            1,
+            [point.seconds],
+            point.correct is not False,
+        )
+        for one, points in zip(jobs, results, strict=True)
+        for point in points
+    ]
+    order = [one.spec for one in jobs]
+    return Run(
+        collective=COLLECTIVES[job.collective],
+        root=job.root,
+        library=f"SMPI as {LABELS[job.selector]}",
+        stretto=_core.version(),
+        ranks=job.ranks,
+        nodes=job.nodes,
+        ppn=[job.ppn] * job.nodes,
+        type=job.type,
+        series=sorted(series, key=lambda one: (one.bytes, one.in_place, order.index(one.spec))),
+        virtual=True,
+    )
+
+
+def link_bound(platform: Platform, run: Run) -> LinkBound | None:
+    """The bound by the nodes' links as a ping-pong sees them; None if the platform is a user's XML file."""
+    machine = platform.machine
+    if machine is None or run.nodes < 2 or not machine.node_bandwidth:
+        return None
+    return LinkBound(machine.node_bandwidth, run.collective, run.ppn, with_headers=False)
+
+
+def print_run(
+    platform: Platform, run: Run, rows: Sequence[Row], bound: LinkBound | None, *, arithmetic: bool
+) -> None:
+    """Print the table of `stretto bench`, and what a simulation leaves out."""
+    table = results_table(list(rows))
+    console = console_for(table)
+    console.print(table)
+    lines = [
+        f"platform {platform.name}: {platform.description}",
+        *notes(run, bound, emulated=True),
+    ]
+    if not arithmetic:
+        lines.append("reductions take no time")
+    if any(not series.correct for series in run.series):
+        lines.append("red: SMPI's own algorithm gives a wrong result there; its time is shown all the same")
+    print_lines(console, lines)
+
+
+def print_ping_pong(platform: Platform, seconds: Mapping[int, float]) -> None:
+    """Print the times of messages between two nodes, by size."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for title in ("message", "time", "MB/s"):
+        table.add_column(title, justify="right")
+    for size, time in seconds.items():
+        table.add_row(format_bytes(size), format_seconds(time), format_bandwidth(size / time))
+    console = console_for(table)
+    console.print(table)
+    line = (
+        f"platform {platform.name}: {platform.description}, {len(platform.hosts)} nodes; time: half a "
+        "ping-pong between two nodes"
+    )
+    print_lines(console, [line])
+
+
+def plot_ping_pong(platform: Platform, seconds: Mapping[int, float], file: Path) -> None:
+    """Draw the bandwidth of messages between two nodes, by size."""
+    lines = {platform.name: [(size, size / time) for size, time in seconds.items()]}
+    plots.plot_predictions(f"ping-pong on {platform.name}, simulated", lines, [], file)
