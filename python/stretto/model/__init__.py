@@ -3,5 +3,6 @@
 
 __all__ = [
     "machine_file",
+    "rule_regret",
     "walker",
 ]

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds predictions of the model against measured times."""
+"""Predicts and explains calls by the model, and judges the model by measured times."""
 
 __all__ = [
+    "explanation",
+    "explanation_output",
     "file",
     "judgement",
     "measured",
+    "output",
+    "specs",
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stretto-prediction`: what the model said that collectives would take, and what they took.
+"""`stretto-prediction` files: predicted and measured times of collectives.
 
     {"format": "stretto-prediction", "version": 1,
      "machine": "the name of the machine file's machine", "mpi": "Open MPI 4.1.4",
@@ -26,7 +26,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Prediction(Part):
-    """One collective by one spec at one size."""
+    """One call: a collective by one spec at one size."""
 
     collective: str
     spec: str
@@ -38,7 +38,7 @@ class Prediction(Part):
 
     @property
     def error(self) -> float:
-        """The part of the measured time by which the prediction is off: 0.1 is 10 % too long."""
+        """Relative error of the prediction: 0.1 is 10 % too long."""
         return self.predicted / self.measured - 1
 
 
@@ -53,15 +53,15 @@ class Predictions(Part):
 
     @property
     def title(self) -> str:
-        """What was predicted for."""
+        """Machine and MPI library, for people."""
         return f"{self.machine}, {self.mpi}"
 
 
 def median_error(predictions: Sequence[Prediction]) -> float:
-    """The median of the errors, whatever their sign."""
+    """The median of the absolute errors."""
     return statistics.median(abs(one.error) for one in predictions)
 
 
 def worst(predictions: Sequence[Prediction]) -> Prediction:
-    """The one with the largest error."""
+    """The prediction with the largest absolute error."""
     return max(predictions, key=lambda one: abs(one.error))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times that were measured, from files of `stretto bench --json` and `stretto study`, by what was called."""
+"""Measured times by call and spec, from files of `stretto bench --json` and `stretto study`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from stretto.support.json_files import read_json, validate
 
 @dataclass(slots=True)
 class Measured:
-    """Median seconds of blocking calls out of place."""
+    """Median seconds of blocking, out-of-place calls."""
 
     by_call: dict[Call, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
-    """By call, then by spec. `auto` is Stretto's own choice."""
+    """Seconds by call, then by spec; `auto` is Stretto's own choice."""
     libraries: list[str] = field(default_factory=list)
 
     def times(self, call: Call) -> dict[str, float]:
-        """Seconds by spec of such a call, whatever its topology was called; empty if there is none."""
+        """Seconds by spec of a call, also if its topology is written differently; empty if there are none."""
         wanted = parse_topology(call.topology)
         for other, times in self.by_call.items():
             if (other.collective, other.bytes) == (call.collective, call.bytes):
@@ -38,8 +38,8 @@ class Measured:
         return {}
 
     def add(self, run: Run) -> None:
-        """Those of one run. A reduce_scatter_block is a reduce_scatter of equal blocks."""
-        # The measuring program tells how many ranks each node has, and launchers fill one after the other.
+        """Add the times of one run. A reduce_scatter_block counts as a reduce_scatter of equal blocks."""
+        # The measuring program reports the ranks of each node; launchers fill one node after the other.
         topology = "ppn=" + "+".join(map(str, run.ppn))
         self.libraries.append(library_name(run.library))
         for series in run.series:
@@ -49,7 +49,7 @@ class Measured:
 
 
 def read_measured(files: Sequence[Path]) -> Measured:
-    """What the files hold. Raises StrettoError for a file that is none of them."""
+    """The times in the files. Raises StrettoError for a file of another kind."""
     measured = Measured()
     for file in files:
         content = read_json(file)
@@ -59,5 +59,5 @@ def read_measured(files: Sequence[Path]) -> Measured:
         elif "results" in content:
             measured.add(validate(RunFile, content, file).run())
         else:
-            raise StrettoError(f"{file}: expected what stretto bench --json or stretto study wrote")
+            raise StrettoError(f"{file}: expected a file of stretto bench --json or stretto study")
     return measured

@@ -117,7 +117,7 @@ def test_a_table_that_is_wrong(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_times(tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_text('{"format": "stretto-machine"}')
-    with pytest.raises(StrettoError, match="expected what stretto bench --json or stretto study wrote"):
+    with pytest.raises(StrettoError, match="expected a file of stretto bench --json or stretto study"):
         read_measured([file])
 
 
@@ -167,7 +167,7 @@ def test_times_are_found_whatever_the_topology_is_called() -> None:
         ({"tuning": [{"nodes": 4, "ppn": 1, "call": "allreduce", "load": {"busy": ["x"]}}]}, "measured"),
         (
             {"tuning": [{"nodes": 8, "ppn": 1, "call": "allreduce", "load": {"busy": ["x"]}}]},
-            "measured on a busy machine: tune again on a quiet one",
+            "measured on a busy machine: tune again on an idle one",
         ),
     ],
 )

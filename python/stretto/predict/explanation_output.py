@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto explain` prints: the candidates with their times, and what the call uses."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from stretto.predict.explanation import Explanation
+from stretto.spec.native import NATIVE
+from stretto.spec.topologies import parse_topology
+from stretto.support.console import console_for, print_lines
+from stretto.support.units import format_bytes, format_seconds
+
+_PARTS = ("latency", "wire", "reduction", "overhead", "waiting")
+
+
+def print_explanation(explanation: Explanation, top: int) -> None:
+    """Print the first `top` candidates, and in any case the spec in force and `native`."""
+    call, in_force, ranked = explanation.call, explanation.in_force, explanation.candidates
+    topology = parse_topology(call.topology)
+    bound = explanation.bound
+    shown = ranked[:top]
+    shown += [one for one in ranked[top:] if one.spec in (in_force.spec, NATIVE)]
+    has_measured = any(one.measured for one in shown)
+    title = (
+        f"{call.collective} of {format_bytes(call.bytes)}, {topology.ranks} ranks on {topology.nodes} nodes"
+        f" ({explanation.model.machine.name})"
+    )
+    table = Table(title=title, title_justify="left")
+    headers = ["spec", "predicted", *(["measured"] if has_measured else []), "of bound", *_PARTS]
+    for header in headers:
+        table.add_column(header, justify="left" if header == "spec" else "right")
+    for one in shown:
+        cells = [one.spec, format_seconds(one.predicted)]
+        if has_measured:
+            cells.append(format_seconds(one.measured) if one.measured else "")
+        cells.append(f"{100 * bound / (one.measured or one.predicted):.0f} %" if bound else "")
+        cells += [_share(one.parts[part], one.predicted) for part in _PARTS]
+        table.add_row(*cells, style="bold" if one.spec == in_force.spec else "")
+    console = console_for(table)
+    console.print(table)
+    lines = [f"in force (bold): {in_force.spec}, by {in_force.reason}"]
+    if bound:
+        lines.append(f"bound: the busiest node's link needs {format_seconds(bound)}, whatever the algorithm")
+    lines.append(explanation.verdict)
+    lines.append("parts: what the predicted critical path consists of; native: the best textbook algorithm")
+    print_lines(console, lines, style="")
+
+
+def _share(part: float, whole: float) -> str:
+    """A part in percent; empty if it rounds to nothing."""
+    return f"{100 * part / whole:.0f} %" if whole > 0 and part > 0.005 * whole else ""
