@@ -2,15 +2,8 @@
 """Makes a machine file from measurements: points, fits, remarks, plots."""
 
 __all__ = [
-    "directions",
-    "engine",
-    "fit",
-    "limits",
+    "output",
     "plot",
-    "points",
-    "protocols",
-    "reduction",
-    "remarks",
+    "session",
     "simulation",
-    "table",
 ]

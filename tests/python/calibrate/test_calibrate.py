@@ -16,10 +16,10 @@ import pytest
 from typer.testing import CliRunner
 
 from stretto import _core
+from stretto.calibrate import session
 from stretto.calibrate.fit import fit
 from stretto.calibrate.plot import fit_figure
 from stretto.calibrate.simulation import Shape, simulate
-from stretto.cli import calibrate
 from stretto.cli.main import app
 from stretto.lab.cluster import Lab
 from stretto.launch import jobs
@@ -245,8 +245,8 @@ def test_a_launcher_that_fails_after_all(program: Path, output: Path) -> None:
 
 
 def test_a_run_that_hangs_is_ended(program: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate, "_MOST_TIMES", 0.0)
-    monkeypatch.setattr(calibrate, "_MOST_MORE_SECONDS", 0.3)
+    monkeypatch.setattr(session, "_MOST_TIMES", 0.0)
+    monkeypatch.setattr(session, "_MOST_MORE_SECONDS", 0.3)
     let_print(program, START, POINT, then="exec sleep 60")
     begin = time.monotonic()
     line = complaint(output, "--budget", "5s", *OWN)
@@ -257,8 +257,8 @@ def test_a_run_that_hangs_is_ended(program: Path, output: Path, monkeypatch: pyt
 def test_a_launcher_that_does_not_end_when_asked_is_killed(
     program: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibrate, "_MOST_TIMES", 0.0)
-    monkeypatch.setattr(calibrate, "_MOST_MORE_SECONDS", 0.3)
+    monkeypatch.setattr(session, "_MOST_TIMES", 0.0)
+    monkeypatch.setattr(session, "_MOST_MORE_SECONDS", 0.3)
     monkeypatch.setattr(jobs, "GRACE_SECONDS", 0.3)
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     let_print(program, START, then=f'exec {sys.executable} -c "{stubborn}"')
