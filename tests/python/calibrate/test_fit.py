@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stretto.calibrate.engine import count_work
@@ -124,7 +124,18 @@ def machines(draw: st.DrawFn) -> MachineFile:
     )
 
 
+# In messages of up to 255 bytes the bandwidth does not show: 2.6e9 was fitted, with an error of 5.3e9.
+SHORT_MESSAGES = MachineFile(
+    "short",
+    {"network": [Protocol(0, 3.46e-5, 3e10), Protocol(256, 6.92e-5, 3e10, True)]},
+    limits={"node": Limit(3e10)},
+    engine_message=1e-6,
+    engine_round=1e-7,
+)
+
+
 @settings(max_examples=15, deadline=None)
+@example(SHORT_MESSAGES, 388)
 @given(machines(), st.integers(0, 1000))
 def test_any_machine_comes_back_within_its_uncertainty(machine: MachineFile, seed: int) -> None:
     found = fitted(machine, nodes=2, ppn=1, seed=seed)
@@ -133,7 +144,9 @@ def test_any_machine_comes_back_within_its_uncertainty(machine: MachineFile, see
     for row, one in zip(rows, found.levels["network"], strict=True):
         # Five standard errors, as many figures are looked at.
         assert abs(one.protocol.latency - row.latency) <= 5 * one.latency_error + 0.02 * row.latency
-        assert abs(one.protocol.bandwidth - row.bandwidth) <= 5 * one.bandwidth_error + 0.02 * row.bandwidth
+        # Seconds per byte are fitted: where these may be 0, no bandwidth is too large.
+        slope_error = one.bandwidth_error / one.protocol.bandwidth**2
+        assert abs(1 / one.protocol.bandwidth - 1 / row.bandwidth) <= 5 * slope_error + 0.02 / row.bandwidth
     assert found.engine is not None
     assert abs(found.engine.message.value - machine.engine_message) <= 5 * found.engine.message.error
     assert abs(found.engine.round.value - machine.engine_round) <= 5 * found.engine.round.error
