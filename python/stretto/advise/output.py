@@ -16,8 +16,15 @@ from stretto.simulate.jobs import LABELS
 from stretto.spec.native import NATIVE
 from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
-from stretto.support.units import format_bandwidth, format_bytes, format_nodes, format_seconds, three_digits
-from stretto.tune.table import Json, Shape, size_text, table_text, within
+from stretto.support.units import (
+    format_bandwidth,
+    format_bytes,
+    format_nodes,
+    format_seconds,
+    size_text,
+    three_digits,
+)
+from stretto.tune.table import Json, Shape, table_text, within
 
 # What the walker promises must be more than it is wrong by, as in stretto tune.
 _LEAST_GAIN = 1.1

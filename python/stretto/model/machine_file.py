@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a machine file (docs/formats.md), to be written and read.
+"""Machine files (docs/formats.md): their figures, and how they are read and written.
 
-Seconds, and bytes per second, throughout. The models read such files in C++, which also says what is wrong
-with one; this module is for those that make them.
+All figures are in seconds and bytes per second. The models read machine files in C++, which also checks
+them; this module is for code that makes machine files.
 """
 
 from __future__ import annotations
@@ -14,49 +14,49 @@ from typing import Any
 
 from stretto import _core
 from stretto.support.errors import StrettoError
-from stretto.support.units import parse_bytes
+from stretto.support.units import parse_bytes, size_text
 
 LEVELS = ("socket", "node", "network")
-"""How near two ranks are, the nearest first."""
+"""Distances of two ranks, the nearest first."""
 LIMITS = ("node", "memory", "fabric")
-"""What messages of several ranks share."""
+"""Resources that messages of several ranks share."""
 _FORMAT = "stretto-machine"
 _VERSION = 1
 _WIDTH = 118
 _DIGITS = 4
 _MOST_DIGITS = 9
-"""Of any number in scientific notation."""
+"""Most digits of a number in scientific notation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How messages of `begin` bytes and more go between two ranks, when nothing else is under way."""
+    """Cost of messages of `begin` bytes and more between two ranks, when nothing else is in flight."""
 
     begin: int
     latency: float
     bandwidth: float
     synchronous: bool = False
-    """The transfer begins when the receive is posted."""
+    """Whether the transfer begins only when the receive is posted (rendezvous)."""
     duplex: float = 1.0
-    """A rank that sends to one rank and receives from another: 1 at once, 0 one after the other."""
+    """Overlap if a rank sends to one rank and receives from another: 1 is full, 0 is none."""
     exchange: float = 1.0
-    """The same for two ranks that send to each other."""
+    """Overlap if two ranks send to each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What messages of several ranks share; None: without limit."""
+    """Limit of a shared resource; None means no limit."""
 
     bandwidth: float | None = None
     message_rate: float | None = None
     """Messages per second."""
     burst: int = 0
-    """Bytes that an idle link has saved up, and lets pass at the speed of the level."""
+    """Bytes that an idle link passes at the speed of the level before the limit applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReductionRate:
-    """Bytes of an operand that are reduced in a second, of vectors of `begin` bytes and more."""
+    """Bytes of an operand reduced per second, for vectors of `begin` bytes and more."""
 
     begin: int
     bandwidth: float
@@ -64,11 +64,11 @@ class ReductionRate:
 
 @dataclass(frozen=True, slots=True)
 class MachineFile:
-    """What the models know of a cluster."""
+    """The figures of a cluster that the models use."""
 
     name: str
     levels: dict[str, list[Protocol]]
-    """By level, ascending by `begin`, the first from 0. At least one level."""
+    """Protocols by level, at least one. Each list ascends by `begin`, the first of which is 0."""
     description: str = ""
     limits: dict[str, Limit] = field(default_factory=dict)
     reduction: list[ReductionRate] = field(default_factory=list)
@@ -77,7 +77,7 @@ class MachineFile:
     notes: dict[str, Any] = field(default_factory=dict)
 
     def level(self, name: str) -> list[Protocol]:
-        """The protocols of a level; of one that is missing those of the next higher one, else lower one."""
+        """The protocols of a level; if it is missing, those of the next higher level, else of a lower one."""
         at = LEVELS.index(name)
         for other in (*LEVELS[at:], *reversed(LEVELS[:at])):
             if self.levels.get(other):
@@ -85,23 +85,23 @@ class MachineFile:
         raise ValueError("a machine without any level")
 
     def limit(self, name: str) -> Limit:
-        """A limit; one that is missing limits nothing."""
+        """The limit of that name; a missing one limits nothing."""
         return self.limits.get(name, Limit())
 
 
 def protocol_for(protocols: list[Protocol], size: int) -> Protocol:
-    """The one by which messages of so many bytes go."""
+    """The protocol of messages of so many bytes."""
     return [one for one in protocols if one.begin <= size][-1]
 
 
 def reduction_bandwidth(machine: MachineFile, size: int) -> float:
-    """Bytes of an operand per second, of vectors of so many bytes."""
+    """Bytes of an operand reduced per second, for vectors of so many bytes; infinite if unknown."""
     rates = [one.bandwidth for one in machine.reduction if one.begin <= size]
     return rates[-1] if rates else math.inf
 
 
 def file_text(machine: MachineFile) -> str:
-    """The text of the file: a line for each row of figures, and no digits that mean nothing."""
+    """The text of a machine file: one line per row of figures, rounded to significant digits."""
     return layout(_to_json(machine)) + "\n"
 
 
@@ -120,7 +120,7 @@ def _to_json(machine: MachineFile) -> dict[str, Any]:
         **(
             {
                 "reduction": [
-                    {"from": _size(one.begin), "bandwidth": _rounded(one.bandwidth)}
+                    {"from": size_text(one.begin), "bandwidth": _rounded(one.bandwidth)}
                     for one in machine.reduction
                 ]
             }
@@ -134,7 +134,7 @@ def _to_json(machine: MachineFile) -> dict[str, Any]:
 
 def _protocol_json(protocol: Protocol) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "from": _size(protocol.begin),
+        "from": size_text(protocol.begin),
         "latency": _rounded(protocol.latency),
         "bandwidth": _rounded(protocol.bandwidth),
     }
@@ -153,7 +153,7 @@ def _limit_json(limit: Limit) -> dict[str, Any]:
     if limit.message_rate is not None:
         row["message_rate"] = _rounded(limit.message_rate)
     if limit.burst:
-        row["burst"] = _size(limit.burst)
+        row["burst"] = size_text(limit.burst)
     return row
 
 
@@ -161,16 +161,8 @@ def _rounded(number: float) -> float:
     return float(f"{number:.{_DIGITS}g}")
 
 
-def _size(size: int) -> int | str:
-    """Whole KiB and MiB as people write them."""
-    for unit, factor in (("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size and size % factor == 0:
-            return f"{size // factor}{unit}"
-    return size
-
-
 def layout(value: Any, indent: int = 0) -> str:
-    """JSON as in docs/formats.md: what fits into a line is on one, numbers and short entries share lines."""
+    """JSON as in docs/formats.md: one line for what fits into it; numbers and short entries share lines."""
     line = _inline(value)
     if not isinstance(value, dict | list) or not value:
         return line
@@ -202,7 +194,7 @@ def _inline(value: Any) -> str:
 
 
 def _filled(texts: list[str], width: int) -> list[str]:
-    """As many numbers and short entries on a line as there is room for; what takes lines stands alone."""
+    """Join numbers and short entries to lines of this width; entries of several lines stand alone."""
     lines: list[str] = []
     for text in texts:
         is_short = text[-1] not in "}]" or text == "[]"
@@ -215,7 +207,7 @@ def _filled(texts: list[str], width: int) -> list[str]:
 
 
 def read_machine_file(text: str) -> MachineFile:
-    """What the text of a machine file says. Raises StrettoError that names what is wrong."""
+    """Read the text of a machine file. Raises StrettoError that says what is wrong."""
     try:
         _core.Machine(text)
     except ValueError as error:

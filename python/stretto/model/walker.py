@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What calls are predicted to take: machines, and the schedule walker behind one function."""
+"""Predicts the times of calls: loads machines, and runs the schedule walker."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError
 
-# What MPI libraries are known to take, message by message and round by round. Their choice among these varies
-# with the library and its version; that they take the best of them is the least that one can assume.
+# Algorithms that MPI libraries are known to use, unsegmented and round by round. Which one is used depends on
+# the library and its version; the model assumes the best of them.
 _TEXTBOOK = {
     "allreduce": ("recursive_doubling", "rabenseifner", "reduce_broadcast"),
     "bcast": ("binomial", "scatter_allgather"),
@@ -33,29 +33,29 @@ _PIPELINING = (
 
 
 def machine_names() -> list[str]:
-    """The machines that are built in."""
+    """Names of the built-in machines."""
     folder = resources.files("stretto.model") / "machines"
     return sorted(one.name.removesuffix(".json") for one in folder.iterdir() if one.name.endswith(".json"))
 
 
 def machine_text(name: str, option: str = "--machine") -> str:
-    """The text of a machine file: a built-in machine's, or what the file of that name holds.
+    """The text of a built-in machine's file, or of the file of that name.
 
-    An error names the option by which the machine was asked for.
+    Errors name `option`, the command-line option that asked for the machine.
     """
     if name in machine_names():
         return (resources.files("stretto.model") / "machines" / f"{name}.json").read_text(encoding="utf-8")
     try:
         return Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is no text"
+        what = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise StrettoError(
             f"{option} {name}: {what}; expected a file, or one of {', '.join(machine_names())}"
         ) from None
 
 
 def load_machine(name: str) -> Machine:
-    """A built-in machine, or that of a file."""
+    """A built-in machine, or the machine of a file."""
     text = machine_text(name)
     try:
         return Machine(text)
@@ -65,16 +65,16 @@ def load_machine(name: str) -> Machine:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is to be predicted."""
+    """A call to predict: collective, message size, topology."""
 
     collective: str
     bytes: int
     topology: str
-    """As an option names it: nodes=8,ppn=1."""
+    """The topology as an option gives it: nodes=8,ppn=1."""
 
 
 class Model:
-    """Predicts calls on one machine. Schedules are built once for each recipe and topology."""
+    """Predicts calls on one machine. Schedules are built once per recipe and topology."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -90,9 +90,9 @@ class Model:
         arithmetic: bool = True,
         engine: bool = True,
     ) -> Prediction:
-        """What the call takes by `spec`. `native` is predicted as the best textbook algorithm.
+        """The predicted time of the call by `spec`; `native` stands for the best textbook algorithm.
 
-        Raises StrettoError for a spec or a topology that cannot be read.
+        Raises StrettoError if the spec or the topology cannot be read.
         """
         try:
             recipe = parse_spec(spec, call.collective).recipe
@@ -104,12 +104,12 @@ class Model:
             raise StrettoError(str(error)) from None
 
     def fits(self, call: Call, spec: str) -> bool:
-        """Whether a spec is of use on the topology."""
+        """Whether a spec can be used on the topology."""
         recipe = parse_spec(spec, call.collective).recipe
         return recipe == "native" or not misfit(call.collective, recipe, parse_topology(call.topology))
 
     def _native(self, call: Call, model: str, overlap: str, arithmetic: bool) -> Prediction:
-        """The library's own: the best textbook algorithm, whole messages, and nothing of our engine."""
+        """MPI default: the best textbook algorithm, unsegmented, without the cost of Stretto's engine."""
         candidates = [
             self._predictor(call, recipe).predict(
                 recipe, call.bytes, self.machine, model, overlap, arithmetic, False
@@ -127,9 +127,9 @@ class Model:
 
 
 def link_seconds(call: Call, machine: Machine) -> float | None:
-    """What the busiest node's link needs at least, whatever the algorithm; None on one node.
+    """Seconds that the busiest node's link needs at least, whatever the algorithm; None on one node.
 
-    Without an injection limit a node is taken to be as fast as its ranks are together.
+    Without an injection limit, a node's link is as fast as all its ranks together.
     """
     topology = parse_topology(call.topology)
     if topology.nodes < 2:
@@ -141,7 +141,7 @@ def link_seconds(call: Call, machine: Machine) -> float | None:
 
 
 def candidates(collective: str, topology: str) -> list[str]:
-    """Specs that are worth predicting: what fits the topology, whole and in segments."""
+    """Specs worth predicting: all algorithms that fit the topology, whole and in segments."""
     where = parse_topology(topology)
     specs = ["native"]
     for algorithm in algorithms():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives and messages in virtual time, as what programs ask for (stretto.simulate.smpi runs them)."""
+"""Jobs in virtual time: calls of a collective, or a ping-pong (smpi.py runs them)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from stretto.support.errors import StrettoError
 from stretto.support.units import format_bytes
 
 SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich2": "mvapich2", "intelmpi": "impi"}
-"""The libraries that `native` imitates, and what SMPI calls them."""
+"""The libraries that `native` can imitate, and their names in SMPI."""
 LABELS = {"openmpi": "Open MPI", "mpich": "MPICH", "mvapich2": "MVAPICH2", "intelmpi": "Intel MPI"}
-"""The same as people write them."""
+"""Names of the libraries for people."""
 _REAL_BYTES = 1 << 30
-"""All buffers of a job together, up to which its messages hold data and its results are checked."""
+"""Up to this size of all buffers of a job, messages carry data and results are checked."""
 _BUFFERS = 4
-"""Of the longest message, on each rank: input, output, what arrives, and what a library has of its own."""
+"""Buffers of the longest message on each rank: input, output, received data, and the library's own."""
 _RANK_BYTES = 1 << 20
-"""What a rank takes beside its messages: its stack, its schedule, its requests."""
+"""Memory of a rank beside its buffers: stack, schedule, requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,35 +35,35 @@ class Job:
     ppn: int = 1
     collective: str = "allreduce"
     selector: str = "openmpi"
-    """Which library `native` is."""
+    """The library that `native` imitates."""
     in_place: str = "no"
     root: int = 0
     type: str = "float"
     arithmetic: bool = True
     """Whether reductions take time."""
     data: bool | None = None
-    """Whether messages hold data and results are checked; None: if that takes little memory."""
+    """Whether messages carry data and results are checked; None: if it needs little memory."""
     in_a_row: int = 1
-    """So many calls, one after the other without a barrier; their time is of all. With data, not in place."""
+    """Calls in a row without a barrier, timed together. With data, they cannot be in place."""
 
     @property
     def ranks(self) -> int:
-        """Ranks of the job."""
+        """Number of ranks."""
         return self.nodes * self.ppn
 
     @property
     def is_native(self) -> bool:
-        """Whether it is SMPI's own."""
+        """Whether the spec is an algorithm of SMPI."""
         return self.spec == "native" or library_name(self.spec) is not None
 
     def task(self) -> Task:
-        """How the measuring program is told."""
+        """The run of the measuring program for this job."""
         if self.selector not in SELECTORS:
             raise StrettoError(f"--selector {self.selector}: expected one of {', '.join(SELECTORS)}")
         algorithm = library_name(self.spec)
         longest = max(self.sizes)
         has_data = self.ranks * longest * _BUFFERS <= _REAL_BYTES if self.data is None else self.data
-        # Without data, ranks have their buffers in common, but a library's algorithms make one each.
+        # Without data, all ranks share buffers, but a library's algorithms allocate one each.
         may_be_native = self.is_native or self.spec == "auto"
         buffers = _BUFFERS * self.ranks if has_data else 2 + (self.ranks if may_be_native else 0)
         settings: tuple[str, ...] = ()
@@ -94,24 +94,24 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One call in virtual time, of all ranks at once."""
+    """The result of one call in virtual time."""
 
     bytes: int
     in_place: bool
     chosen: str
-    """What `auto` stood for; else the spec."""
+    """The spec that `auto` chose; else the spec."""
     seconds: float
     correct: bool | None
-    """On all ranks; None: there were no data to check. Some of SMPI's own algorithms are wrong (3.32:
-    reduce_scatter of unequal blocks, Intel MPI's bcast): their times are used all the same."""
+    """Whether the results of all ranks are correct; None if there were no data. Some of SMPI's algorithms
+    are wrong (3.32: reduce_scatter of unequal blocks, Intel MPI's bcast); their times are used anyway."""
 
 
 def simulate(jobs: Sequence[Job], progress: Progress | None = None) -> list[list[Point]]:
     """The points of each job, by size and place.
 
-    What SMPI's imitation of a library refuses is left out: some take algorithms that are not made for so many
-    ranks. Raises StrettoError before anything starts for a job that cannot be, later for one that fails or
-    that gives a wrong result.
+    Calls that SMPI refuses are missing, as some libraries choose algorithms that do not support the number
+    of ranks. Raises StrettoError if a job is impossible (before anything starts), fails, or gives a wrong
+    result.
     """
     results = []
     for job, events in zip(jobs, run_tasks([job.task() for job in jobs], progress), strict=True):
@@ -130,9 +130,9 @@ def simulate(jobs: Sequence[Job], progress: Progress | None = None) -> list[list
 
 
 def seconds_of(jobs: Sequence[Job], progress: Progress | None = None) -> list[dict[int, float]]:
-    """Seconds of each job by the sizes that were asked for, but those that SMPI refuses (see simulate()).
+    """Seconds of each job by the requested sizes, without those that SMPI refuses (see simulate()).
 
-    Messages are cut to whole elements and equal blocks; of several that become the same, one was simulated.
+    Messages are rounded down to whole elements and equal blocks; sizes that become equal are simulated once.
     """
     return [
         {size: nearest.seconds for size in job.sizes if (nearest := _nearest(points, size)) is not None}
@@ -141,13 +141,13 @@ def seconds_of(jobs: Sequence[Job], progress: Progress | None = None) -> list[di
 
 
 def _nearest(points: Sequence[Point], size: int) -> Point | None:
-    """What a size was cut to: less than a block of each rank smaller, or one block of each."""
+    """The point that a size was rounded to, if there is one."""
     best = min(points, key=lambda point: abs(point.bytes - size), default=None)
     return best if best is not None and (best.bytes >= size or 2 * best.bytes > size) else None
 
 
 def ping_pong(platform: Platform, sizes: Sequence[int], *, on_node: bool = False) -> dict[int, float]:
-    """Half the time of a message there and back, between two nodes or two ranks of one, by size."""
+    """Half the round-trip time by size, between two nodes, or between two ranks of one node."""
     nodes, ppn = (1, 2) if on_node else (2, 1)
     arguments = ("--ping-pong", "yes", "--sizes", ",".join(map(str, sizes)))
     task = Task(platform, nodes, ppn, arguments, memory=2 * max(sizes), label="the ping-pong")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which algorithm an MPI library takes by itself, as SimGrid's SMPI imitates it, and which spec does so.
+"""The algorithms that MPI libraries choose by default, as SimGrid's SMPI imitates them, and the equal specs.
 
-SMPI has the selectors of four libraries. What they take is in library_tables.py, under SMPI's names; here is
-which of our specs sends the same messages. Some have no such twin.
+SMPI has the selectors of four libraries. library_tables.py has their choices, under SMPI's names; this module
+maps them to the specs that send the same messages. Some algorithms have no equal spec.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from stretto.support.units import parse_bytes
 LIBRARIES = tuple(SELECTORS)
 """openmpi, mpich, mvapich2, intelmpi"""
 _ELEMENT = 4
-"""Bytes; equal blocks are cut to whole elements."""
+"""Bytes of an element; equal blocks consist of whole elements."""
 _BY_BLOCK = ("mvapich2", "intelmpi")
-"""Whose allgather goes by the bytes of a rank's block, not of the whole message."""
+"""Libraries that choose allgather's algorithm by the bytes of a rank's block, not of the whole message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Of an algorithm that knows of nodes."""
+    """One step of a node-aware algorithm."""
 
     among_leaders: bool
-    """Of the nodes; else inside each node."""
+    """Whether the step runs among the nodes' leaders; else inside each node."""
     collective: str
     spec: str
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryChoice:
-    """What a library takes for a call."""
+    """The algorithm that a library chooses for a call."""
 
     algorithm: str
-    """As SMPI calls it."""
+    """Its name in SMPI."""
     spec: str | None
-    """Which of ours does the same; None: none does."""
+    """The equal or nearest spec; None if there is none."""
     exact: bool
-    """It sends the same messages; else it comes near."""
+    """Whether the spec sends the same messages; else it is only similar."""
     steps: tuple[Step, ...] = ()
-    """If there are any: what it does one after another, which is nearer than the spec."""
+    """The steps of a node-aware algorithm, which are more exact than the spec; else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +62,19 @@ class _Shape:
 
     @property
     def has_many_leaders(self) -> bool:
-        """So that MVAPICH2 scatters among them; it goes by its rows of 16 ranks a node too."""
+        """Whether MVAPICH2 scatters among the leaders; its rows for 16 ranks a node do so too."""
         return self.ranks > 16 and (self.ranks // self.ppn > 8 or self.ppn >= 16)
 
 
 def library_choice(library: str, collective: str, ranks: int, ppn: int, nbytes: int) -> LibraryChoice:
-    """What the library takes for a call of so many bytes, with an operation of the program, as float.
+    """The library's choice for a call on floats, with a user-defined operation.
 
-    Exact at sizes that are powers of two; a library may turn anywhere between two of them.
+    Exact at sizes that are powers of two; a library may switch anywhere between two of them.
     """
     if library not in LIBRARIES:
-        raise StrettoError(f"{library!r} is no library that is known: expected one of {', '.join(LIBRARIES)}")
+        raise StrettoError(f"{library!r} is not a known library: expected one of {', '.join(LIBRARIES)}")
     if collective not in collectives():
-        raise StrettoError(f"{collective!r}: nothing is known of how libraries carry it out")
+        raise StrettoError(f"{collective!r}: the choices of libraries are unknown for this collective")
     if ranks < 2 or ppn < 1 or ranks % ppn:
         raise StrettoError(f"{ranks} ranks, {ppn} a node: expected two ranks or more on equal nodes")
     shape = _Shape(library, collective, ranks, ppn)
@@ -94,12 +94,12 @@ def _algorithm(shape: _Shape, nbytes: int) -> str:
 
 @functools.cache
 def _rules(shape: _Shape) -> tuple[list[int], list[str]]:
-    """From how many bytes on which algorithm."""
+    """The algorithms, and the bytes from which each is used."""
     library, collective = shape.library, shape.collective
     if (library, collective) == ("mpich", "allgather"):
         text = "rdb 512KiB:ring" if shape.is_power_of_two else "bruck 128KiB:ring"
     else:
-        # A library has its tables by ppn, and takes the next lower where it has none of this.
+        # A library has tables by ppn, and uses the next lower one if there is none for this ppn.
         if (library, collective) == ("intelmpi", "reduce"):
             library = "mvapich2"
         ppn_of_rows = shape.ppn
@@ -122,13 +122,13 @@ def _tables() -> dict[tuple[str, str], dict[int, dict[int, str]]]:
     return result
 
 
-# By collective and SMPI's name: a spec, `~` before it if it only comes near. What is not here has no twin.
+# Specs by collective and SMPI's name; `~`: the spec is only similar. Other algorithms have no equal spec.
 _TWINS = {
     "allreduce": {
         "rdb": "recursive_doubling",
         "rab_rdb": "rabenseifner",
         "mvapich2_rs": "rabenseifner",
-        # SMPI's own takes up to twice as long, and none but powers of two; Intel's is Rabenseifner's.
+        # SMPI's version takes up to twice as long, and only powers of two; Intel's is Rabenseifner's.
         "rab1": "~rabenseifner",
         "lr": "ring",
         "ompi_ring_segmented": "ring",
@@ -163,17 +163,17 @@ _TWINS = {
         "ompi_neighborexchange": "neighbor_exchange",
     },
 }
-# Binary trees in segments of some KiB: while the message is one segment they are near to binomial ones.
+# Binary trees in segments of some KiB. Messages of one segment are similar to binomial trees.
 _BINARY_TREES = {("bcast", "NTSB"): 4 << 10, ("reduce", "ompi_binary"): 4 << 10}
 _RINGS = (("allreduce", "lr"), ("allreduce", "ompi_ring_segmented"))
 _TWO_LEVEL_SHORT = 4 << 10
-"""Below, MPICH's allreduce inside a node is by recursive doubling."""
+"""Below this size, MPICH's allreduce uses recursive doubling inside a node."""
 _MPICH_SHORT = 2 << 10
-"""Below, its reduce is a binomial tree."""
+"""Below this size, MPICH's reduce is a binomial tree."""
 
 
 def _twin(shape: _Shape, algorithm: str, nbytes: int) -> tuple[str | None, bool]:
-    """The spec, and whether it is exact."""
+    """The equal or nearest spec, and whether it is exact."""
     key = (shape.collective, algorithm)
     if algorithm == "mvapich2":
         other = library_choice("mvapich2", shape.collective, shape.ranks, shape.ppn, nbytes)
@@ -193,12 +193,12 @@ def _twin(shape: _Shape, algorithm: str, nbytes: int) -> tuple[str | None, bool]
     if key == ("allgather", "rdb"):
         exact = shape.is_power_of_two
     elif key == ("allgather", "ring") and shape.ppn > 1:
-        # SMPI's has no neighbours: each block goes straight to all.
+        # SMPI's ring has no neighbours: each block goes to all ranks directly.
         return "linear", False
     elif key in _RINGS:
         if elements < shape.ranks:
             return "recursive_doubling", False
-        # What is left where the message has no equal blocks goes extra.
+        # If the blocks are unequal, SMPI sends the remainder separately.
         exact = elements % shape.ranks == 0
     elif shape.collective == "reduce_scatter" and elements < shape.ranks:
         exact = False
@@ -207,7 +207,7 @@ def _twin(shape: _Shape, algorithm: str, nbytes: int) -> tuple[str | None, bool]
 
 
 def _two_levels(shape: _Shape, nbytes: int) -> tuple[str, bool]:
-    """Of those that know of nodes. Inside a node they take other algorithms than our smp, or none apart."""
+    """The spec of a node-aware algorithm. Inside a node, libraries use other algorithms than our smp."""
     alone = shape.ppn == 1
     if shape.collective == "bcast":
         return _by_leaders(shape, "binomial"), True
@@ -221,7 +221,7 @@ def _two_levels(shape: _Shape, nbytes: int) -> tuple[str, bool]:
 
 
 def _steps(shape: _Shape, algorithm: str, nbytes: int) -> tuple[Step, ...]:
-    """Of an allreduce: inside the nodes it is one too, or MVAPICH2's reduce, and a broadcast after it."""
+    """The steps of a two-level allreduce: reduce (or allreduce) in the nodes, among them, broadcast."""
     if (shape.collective, algorithm) != ("allreduce", "mvapich2_two_level") or shape.ppn == 1:
         return ()
     among = Step(True, "allreduce", "recursive_doubling")
@@ -237,7 +237,7 @@ def _by_leaders(shape: _Shape, spec: str) -> str:
 
 
 def _reduce_and_broadcast(shape: _Shape, nbytes: int) -> str:
-    """The library's own choices for both, whole messages."""
+    """The library's choices for reduce and broadcast, unsegmented."""
     specs = []
     for collective in ("reduce", "bcast"):
         spec = library_choice(shape.library, collective, shape.ranks, shape.ppn, nbytes).spec

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the selectors of SimGrid 3.32's SMPI take (library_choices.py), found by calling them.
+"""The choices of the selectors of SimGrid 3.32's SMPI (library_choices.py), found by calling them.
 
-Each line: library, collective, from how many ranks a node on, from how many ranks on, and then algorithms,
-each with the bytes from which on it is taken. The selectors were called with 2 to 512 ranks and all powers of
-two up to 1 GiB, with an operation of the program (MPI_Op_create), and with SMPI's algorithms replaced by
-functions that only note their name; what MVAPICH2's broadcast takes among the nodes was told by its time.
-`leaders/X` is X among the leaders of the nodes; `mvapich2`: what MVAPICH2 takes. Bytes are of the whole
-message, in allgather of MVAPICH2 and Intel MPI of a rank's block. Intel MPI's reduce is MVAPICH2's.
+Each line has a library, a collective, the least ranks per node, the least ranks, and then algorithms, each
+after the bytes from which it is used. The selectors were called with 2 to 512 ranks and all powers of two up
+to 1 GiB, with a user-defined operation (MPI_Op_create). SMPI's algorithms were replaced by functions that
+record their name; the algorithm of MVAPICH2's broadcast among the nodes was identified by its time.
+`leaders/X` is X among the leaders of the nodes; `mvapich2` is MVAPICH2's choice. Bytes are those of the whole
+message, or of a rank's block in allgather of MVAPICH2 and Intel MPI. Intel MPI's reduce is MVAPICH2's.
 """
 
 TABLES = """

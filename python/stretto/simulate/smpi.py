@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running programs under SimGrid's SMPI: on all cores, and none twice.
+"""Runs the measuring program under SimGrid's SMPI, on all cores. Results are cached.
 
-What a run says depends on nothing but its content, so it is kept under a hash of all that goes into it.
+A run is deterministic, so its result is stored under a hash of all its inputs.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from stretto.support.errors import StrettoError
 from stretto.support.files import cache_folder, write_atomically
 
 PACKAGE = "libsimgrid-dev"
-"""What Debian calls SimGrid with SMPI."""
+"""Debian's package of SimGrid with SMPI."""
 _SETTINGS = (
-    # Only what the program charges takes time.
+    # Only the time that the program charges counts.
     "smpi/simulate-computation:no",
     "smpi/test:0",
     "smpi/iprobe:0",
     "smpi/wtime:0",
-    # Ranks are coroutines of one process that share its globals, for which the program is written.
+    # Ranks are coroutines of one process and share its globals; the program is written for that.
     "smpi/privatization:no",
     "contexts/stack-size:1024",
 )
 _PRECISIONS = ("1e-7", "1e-9", "1e-6", "1e-8")
-"""Of SimGrid's sharing of links, to be tried in this order: by rounding, some calls end in a message without
-a part of its links (with the usual 1e-5 more often), and SimGrid gives up."""
+"""Precisions of SimGrid's link sharing, tried in this order: rounding may leave a message without bandwidth
+(more often with SimGrid's default of 1e-5), and SimGrid gives up."""
 _ENVIRONMENT = {
-    # SMPI's algorithms allocate whole messages: small pages would make most of the time go into faults.
+    # SMPI's algorithms allocate whole messages: with small pages, most time would go into page faults.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 _SHARE_OF_MEMORY = 0.8
 _GIB = 1 << 30
 _USUAL_MEMORY = 8 * _GIB
-"""Where the system does not tell how much is free."""
+"""Free memory to assume if the system does not report it."""
 
 Event = dict[str, Any]
 Progress = Callable[[float, float], None]
@@ -68,23 +68,23 @@ class Task:
     settings: tuple[str, ...] = ()
     """SimGrid's, as `smpi/coll-selector:ompi`."""
     memory: int = 0
-    """Bytes that it takes, as an upper bound."""
+    """Upper bound of its memory in bytes."""
     label: str = ""
-    """What it is, for an error."""
+    """Name of the task in errors."""
 
     @property
     def hosts(self) -> list[str]:
-        """Of each rank."""
+        """The host of each rank."""
         return [host for host in self.platform.hosts[: self.nodes] for _ in range(self.ppn)]
 
 
 def find_smpirun() -> str | None:
-    """The launcher of simulations."""
+    """Path of SMPI's launcher; None if SimGrid is not installed."""
     return shutil.which("smpirun")
 
 
 def check_tasks(tasks: Sequence[Task]) -> None:
-    """Say before anything starts what could not work."""
+    """Raise StrettoError if a task cannot work, before anything starts."""
     if find_smpirun() is None:
         raise StrettoError(
             "smpirun was not found: SimGrid is not installed; install it (Debian, Ubuntu: "
@@ -99,13 +99,13 @@ def check_tasks(tasks: Sequence[Task]) -> None:
             )
         if task.memory > available:
             raise StrettoError(
-                f"{task.label} would take {task.memory / _GIB:.1f} GiB of memory, and "
-                f"{available / _GIB:.1f} GiB can be had; take fewer ranks or shorter messages"
+                f"{task.label} would need {task.memory / _GIB:.1f} GiB of memory, but only "
+                f"{available / _GIB:.1f} GiB are available; use fewer ranks or shorter messages"
             )
 
 
 def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[list[Event]]:
-    """The events of each. Raises StrettoError for one that cannot be or fails."""
+    """The events of each task. Raises StrettoError if one is impossible or fails."""
     check_tasks(tasks)
     turns = _Turns(_memory())
     running = _Running()
@@ -136,12 +136,12 @@ def run_tasks(tasks: Sequence[Task], progress: Progress | None = None) -> list[l
         finally:
             for future in futures:
                 future.cancel()
-        # Of several failures the first is told; what was cancelled comes after one.
+        # If several failed, the first one is reported; cancelled tasks come last.
         return [future.result() for future in sorted(futures, key=lambda one: one.cancelled())]
 
 
 class _Running:
-    """The simulations that are under way."""
+    """The simulations that are running."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -161,7 +161,7 @@ class _Running:
                 self._processes.discard(process)
 
     def end(self) -> None:
-        """End them, and what begins from now on."""
+        """End all of them, and those that start from now on."""
         with self._lock:
             self._ended = True
             for process in self._processes:
@@ -169,7 +169,7 @@ class _Running:
 
 
 class _Turns:
-    """Lets in as many as memory allows."""
+    """Lets as many tasks run at once as memory allows."""
 
     def __init__(self, available: int) -> None:
         self._available = available
@@ -190,12 +190,12 @@ class _Turns:
 
 
 def _memory() -> int:
-    """Bytes that may be used."""
+    """Bytes that all simulations together may use."""
     return int(free_memory() * _SHARE_OF_MEMORY)
 
 
 def free_memory() -> int:
-    """Bytes that this machine can give."""
+    """Bytes of free memory on this machine."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
@@ -206,7 +206,7 @@ def free_memory() -> int:
 
 @cache
 def _program() -> tuple[Path, str]:
-    """The measuring program, and a hash of it and of the library that simulates."""
+    """The measuring program, and a hash of it and of SimGrid's library."""
     program = paths.simulate_program()
     library = subprocess.run(["ldd", str(program)], capture_output=True, text=True).stdout
     simgrid = [line.split()[2] for line in library.splitlines() if "libsimgrid" in line and "=> /" in line]
@@ -235,7 +235,7 @@ def _keep(file: Path, events: list[Event]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, json.dumps(events))
     except (OSError, StrettoError):
-        return  # it is computed again
+        return  # it will be computed again
 
 
 def _launch(task: Task, running: _Running) -> list[Event]:
@@ -249,7 +249,7 @@ def _launch(task: Task, running: _Running) -> list[Event]:
         if events and events[-1]["event"] == "end":
             return events
         lines = [line for line in ended.stderr.splitlines() if "CRITICAL" in line or "rror" in line]
-        said = f"exit status {ended.returncode}: {lines[0].strip() if lines else 'it said nothing'}"
+        said = f"exit status {ended.returncode}: {lines[0].strip() if lines else 'no message'}"
         if "rounding" not in said and "Impossible" not in said:
             break
     raise StrettoError(f"{task.label}: the simulation failed ({said})")

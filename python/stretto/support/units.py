@@ -81,6 +81,14 @@ def format_bytes(size: int) -> str:
     return f"{size} B"
 
 
+def size_text(size: int) -> int | str:
+    """A size as files have it: `"64KiB"` if it is a whole number of KiB, MiB or GiB, else the number."""
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return size
+
+
 def parse_rate(text: str) -> float:
     """The bytes per second of a link rate as tc writes it: `200mbit`, `1gbit`."""
     parts = _split(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto tune` measures with: a job of the measuring program behind the search's `Bench`."""
+"""The search's `Bench` on a job of the measuring program: measures specs and records it in the journal."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from stretto.tune.findings import CallKind, Samples
 from stretto.tune.journal import Journal
 from stretto.tune.launches import Launches
 
-# The first calls of a spec that takes as long as this are not repeated before it is measured.
+# A spec whose calls take as long as this is measured without warm-up calls.
 _LONG_SECONDS = 50e-3
-# A job that is silent for so much longer than a measurement should take is given up.
+# A job that is silent for so much longer than the measurement should take is given up.
 _PATIENCE_SECONDS = 120.0
 _PATIENCE_FACTOR = 20.0
 
 
 class JobBench:
-    """Measures in one job, and writes down what it does."""
+    """Measures in one job, and records each step in the journal."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class JobBench:
         launches: Launches | None = None,
         left_out: Sequence[str] = (),
     ) -> None:
-        """`begin`: when the tuning began, by time.monotonic(). `left_out`: `allreduce native(ring)`."""
+        """`begin`: when the tuning began, by time.monotonic(). `left_out`: as `allreduce native(ring)`."""
         self._job = job
         self._journal = journal
         self._begin = begin
@@ -50,7 +50,7 @@ class JobBench:
     def measure(
         self, kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float
     ) -> Samples:
-        """As the search's Bench."""
+        """Seconds of a call by each spec (see Bench). Raises EndedError if the job ends."""
         wanted = [spec for spec in specs if f"{kind.name} {spec}" not in self._left_out]
         self._journal.measuring(kind.name, size, wanted)
         try:
@@ -98,7 +98,7 @@ class JobBench:
             return {series.spec: series.seconds for series in run.series if series.correct}
 
     def _refused(self, kind: CallKind, specs: list[str], message: str) -> str | None:
-        """The spec that cannot be measured, if it is the library's own; None if the message is of another."""
+        """The library's own algorithm that the message refuses; None if it is about something else."""
         match = re.search(r"spec (native\(.*?\))[: ]", message)
         if match is None or match[1] not in specs:
             return None
@@ -115,7 +115,7 @@ class JobBench:
 def request(
     kind: CallKind, size: int, specs: Sequence[str], repetitions: int, seconds: float, seed: int
 ) -> list[str]:
-    """The words that ask the measuring program for it."""
+    """The measuring program's arguments for one measurement."""
     each = seconds / max(1, repetitions) / max(1, len(specs))
     return [
         "--collective", kind.collective,
@@ -124,7 +124,7 @@ def request(
         "--sizes", str(size),
         "--repetitions", str(repetitions),
         "--min-seconds", "0",
-        # Much longer than planned, as when others use the machine: fewer samples must do.
+        # If it takes much longer than planned, as on a busy machine, fewer samples must do.
         "--max-seconds", f"{max(1.0, 3 * seconds):.3f}",
         "--warmup", "0" if each > _LONG_SECONDS else "1",
         "--seed", str(seed),

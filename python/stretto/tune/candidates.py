@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto tune` tries: the registry's algorithms with their parameters, and the MPI library's own."""
+"""The specs that `stretto tune` tries: the registry's algorithms with parameters, and the library's own."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from stretto.spec.native import NATIVE, library_name, native_by, usable
 from stretto.spec.topologies import parse_topology
 
 _KIB = 1 << 10
-# Messages of a pipelined schedule: long against what a message costs, and short enough to be sent eagerly.
-# Others are tried around what wins.
+# Message sizes of pipelined schedules: large compared with the cost of a message, small enough to be sent
+# eagerly. Other sizes are tried for the winners.
 _USUAL_MESSAGES = (32 * _KIB, 8 * _KIB)
 _LEAST_SEGMENT = 4 * _KIB
 _MOST_SEGMENTS = 1024
 _RADIXES = (3, 4, 8)
-_WINDOWS = (2, 32)  # the usual is 8
+_WINDOWS = (2, 32)  # the default is 8
 _NATIVE_SEGMENTS = (2, 4, 8)
 _LEAST_NATIVE_SEGMENT = 16 * _KIB
 
-# Of Open MPI, those that cut messages if they are told a size.
+# Algorithms of Open MPI that cut messages into segments if a size is set.
 _CUTS_MESSAGES = {
     "segmented_ring", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial",
     "binary", "in-order_binary",
@@ -33,22 +33,22 @@ _LIBRARY_SEGMENTS = (64 * _KIB, 512 * _KIB)
 
 @dataclass(frozen=True)
 class Candidates:
-    """The specs that are worth a try for one collective, on one topology."""
+    """The specs that are worth trying for one collective on one topology."""
 
     collective: str
     topology: str
     library: Sequence[str] = ()
     """Names of the MPI library's own algorithms."""
     cuts_native: bool = True
-    """Whether `native` is tried in segments: k of the library's non-blocking calls at once."""
+    """Whether `native` is tried in segments, as several of the library's non-blocking calls at once."""
 
     def all(self, size: int) -> list[str]:
-        """Those to begin with at a size; `native` is not among them."""
+        """The specs to start with at a size, without `native`."""
         specs = [*self._whole_and_cut(size), *self._native_in_segments(size), *self._of_library(size)]
         return list(dict.fromkeys(specs))
 
     def variants(self, spec: str, size: int) -> list[str]:
-        """The same with other segments, a step to either side, and with another window."""
+        """The spec with the next smaller and larger segments, and with other windows."""
         name = library_name(spec)
         if name is not None:
             return self._library_variants(name, size)
@@ -65,7 +65,7 @@ class Candidates:
             head,
             *(_with_segment(head, bytes_) for bytes_ in (now // 4, now * 4) if _is_cut(bytes_, size)),
         ]
-        # Of few segments all are in flight anyhow.
+        # If there are few segments, all are in flight anyway.
         windows = [window for window in _WINDOWS if window < size // now and ":window=" not in spec]
         others += [f"{_with_segment(head, now)}:window={window}" for window in windows]
         return [self._spelled(other) for other in others]
@@ -76,7 +76,7 @@ class Candidates:
 
     @functools.cached_property
     def _recipes(self) -> list[str]:
-        """The algorithms with their radix and parts, as far as they are of use here."""
+        """The algorithms with their radixes and parts that fit the topology."""
         recipes = [
             recipe
             for algorithm in _core.algorithms()
@@ -98,7 +98,7 @@ class Candidates:
         )
 
     def _cut(self, recipe: str, size: int, messages: Iterable[int]) -> list[str]:
-        """The recipe in segments whose messages have so many bytes; the first size that cuts the message."""
+        """The recipe in segments by the first of these message sizes that cuts the call's message."""
         if not self._can_be_cut(recipe):
             return []
         for message in messages:
@@ -148,7 +148,7 @@ def _blocks(collective: str, recipe: str, topology: str) -> int:
 
 
 def _power_of_two(number: int) -> int:
-    """The smallest that is not below."""
+    """The smallest power of two that is not smaller."""
     return 1 << max(0, number - 1).bit_length()
 
 

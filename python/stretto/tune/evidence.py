@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fresh samples of the finalists at one size tell: who is faster than `native`, and whom to choose."""
+"""Decides by fresh samples at one size which finalists are faster than `native`, and which to choose."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from stretto.spec.native import NATIVE, library_name
 from stretto.support.estimates import Estimate, estimate_median, slowdown, speedup
 from stretto.tune.findings import Choice, Pool, Samples
 
-# A choice other than `native` must be this much faster: the lower end of the interval of the paired ratio, of
+# A choice other than `native` must be this much faster: the lower end of the interval of the paired ratio, in
 # fresh samples, must be above it.
 LEAST_GAIN = 1.01
-# The samples of a confirmation are looked at up to three times, so each look has an interval of its own.
+# A confirmation looks at its samples up to three times, so each look needs a wider interval.
 CONFIDENCE = 0.98
-# What is not slower than the best by more than this is as good.
+# A spec counts as equal to the best if it is not slower by more than this.
 EQUAL = 1.02
-# The library must be told of its own algorithms when a job starts: that is to be worth so much.
+# An algorithm of the library must be set when the job starts, so it must be this much faster.
 TOLD = 1.05
 
 
 class Evidence:
-    """Samples of `native` and others for a kind of call, and for its twin if it has one.
+    """Samples of `native` and other specs for a kind of call, and for its twin if it has one.
 
-    A choice for both must be faster for one of them, and not slower for the other.
+    A choice must be faster for one of the two, and not slower for the other.
     """
 
     def __init__(self, may_be_chosen: Callable[[str], bool]) -> None:
@@ -32,16 +32,16 @@ class Evidence:
         self._twin = Pool()
 
     def add(self, samples: Samples, of_twin: Samples) -> None:
-        """What one look gave; of the twin it may be nothing."""
+        """Add the samples of one look; those of the twin may be empty."""
         self._pool.add(samples)
         self._twin.add(of_twin)
 
     def specs(self) -> list[str]:
-        """All that were measured, `native` among them."""
+        """All specs with samples, `native` among them."""
         return [spec for spec in self._pool.specs() if self._pool.seconds(spec)]
 
     def is_settled(self) -> bool:
-        """Whether it is beyond doubt which are faster than `native`, and whether one is ahead of the rest."""
+        """Whether more samples would not change which specs are faster than `native`, and which is ahead."""
         others = [spec for spec in self.specs() if spec != NATIVE]
         faster = sorted((spec for spec in others if self._is_faster(spec)), key=self._seconds)
         if any(spec not in faster and not self._is_hopeless(spec) for spec in others):
@@ -50,9 +50,9 @@ class Evidence:
         return all(ratio.low > 1 or ratio.high < EQUAL for ratio in ratios)
 
     def choose(self, before: str, *, in_doubt_native: bool) -> str | None:
-        """`before`: what smaller calls take, and these as well if it is as good as any.
+        """The spec to choose; None if that is in doubt and `in_doubt_native` is False.
 
-        In doubt it is `native`, or nothing.
+        `before`: the choice at the next smaller size, which is kept if it is as good as any.
         """
         gains = self._gains()
         faster = [spec for spec in gains if self._is_faster(spec) and self._may_be_chosen(spec)]
@@ -69,7 +69,7 @@ class Evidence:
         return min(equal, key=lambda spec: (spec != before, *simplicity(spec), self._seconds(spec)))
 
     def choice(self, size: int, spec: str) -> Choice:
-        """What is known of a choice, and of the best of the library's own algorithms."""
+        """The choice with its times and gain, and the best of the library's own algorithms."""
         own = {one: gain for one, gain in self._gains().items() if library_name(one)}
         library = max(own, key=lambda one: own[one].median) if own else None
         return Choice(
@@ -83,7 +83,7 @@ class Evidence:
         )
 
     def gain_of_twin(self, spec: str) -> Estimate | None:
-        """Of the twin's call, where that is what a choice is for: its own is no faster beyond noise."""
+        """The twin's gain, if the spec was chosen because of the twin only; else None."""
         if spec == NATIVE or _gain(self._pool, spec).low > LEAST_GAIN:
             return None
         return _gain(self._twin, spec) if self._twin.seconds(spec) else None
@@ -105,7 +105,7 @@ class Evidence:
         return all(gain.high < EQUAL for gain in gains) or any(gain.high < 1 / EQUAL for gain in gains)
 
     def _seconds(self, spec: str) -> float:
-        """Of a call of each kind."""
+        """Median seconds of a call, plus those of the twin's call."""
         return sum(pool.median(spec) for pool in (self._pool, self._twin) if pool.seconds(spec))
 
 
@@ -115,5 +115,5 @@ def _gain(pool: Pool, spec: str) -> Estimate:
 
 
 def simplicity(spec: str) -> tuple[int, int]:
-    """Smaller is simpler. What the library must be told at its start counts as less simple than any spec."""
+    """A sort key: simpler specs first, then the library's own algorithms, which must be set at its start."""
     return (1 if library_name(spec) else 0, spec.count(":") + spec.count("("))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tuning has measured so far: a file beside its table, by which an interrupted one goes on.
+"""The journal of a tuning: a file beside its table, from which an interrupted tuning continues.
 
-Each line is a JSON object, written and flushed when it is known:
+Each line is a JSON object, written and flushed at once:
 
     {"format": "stretto-tuning", "version": 1, "fingerprint": {...}}       the first
     {"event": "measuring", "call": "allreduce", "bytes": 65536, "specs": [...]}
@@ -9,7 +9,7 @@ Each line is a JSON object, written and flushed when it is known:
     {"event": "chosen", "call": "allreduce", "bytes": 65536, "spec": "ring", "native": {...},
      "seconds": {...}, "gain": {...}, "library": "ring", "library_gain": {...}}
     {"event": "remark", "call": "allreduce", "text": "..."}
-    {"event": "ended"}                                   the job, in the middle of a measurement
+    {"event": "ended"}                                   the job ended during a measurement
 
 Estimates are objects of median, low, high and coverage.
 """
@@ -32,29 +32,29 @@ from stretto.tune.findings import Choice, Findings, Samples
 _FORMAT = {"format": "stretto-tuning", "version": 1}
 
 Fingerprint = dict[str, Any]
-"""Of what was measured: another cluster, library or Stretto has another."""
+"""Identifies cluster, library and Stretto: a journal with another fingerprint is not continued."""
 
 
 @dataclass
 class Recorded:
-    """What a journal holds."""
+    """The content of a journal."""
 
     fingerprint: Fingerprint = field(default_factory=dict)
     findings: dict[str, Findings] = field(default_factory=dict)
-    """By call: allreduce, iallreduce."""
+    """By name of the call: allreduce, iallreduce."""
     times: dict[str, dict[int, dict[str, float]]] = field(default_factory=dict)
     """Median seconds, by call, size and spec."""
     suspects: list[str] = field(default_factory=list)
-    """The library's algorithms that were tried for the first time when a job ended: `allreduce native(x)`."""
+    """The library's algorithms that were first tried when a job ended, such as `allreduce native(x)`."""
 
     @property
     def sizes(self) -> int:
-        """How many are decided."""
+        """Number of sizes that are decided."""
         return sum(len(found.choices) for found in self.findings.values())
 
 
 class Journal:
-    """Opened for writing: what was recorded before is kept, or not."""
+    """A journal that is open for writing; `keeps`: after what was recorded before."""
 
     def __init__(self, path: Path, fingerprint: Fingerprint, keeps: bool) -> None:
         self.path = path
@@ -68,27 +68,27 @@ class Journal:
             self._write(_FORMAT | {"fingerprint": fingerprint})
 
     def measuring(self, call: str, size: int, specs: Sequence[str]) -> None:
-        """Before a measurement."""
+        """Record that a measurement begins."""
         self._write({"event": "measuring", "call": call, "bytes": size, "specs": list(specs)})
 
     def measured(self, call: str, size: int, samples: Samples) -> None:
-        """After it."""
+        """Record the samples of the measurement."""
         self._write({"event": "measured", "call": call, "bytes": size, "seconds": samples})
 
     def ended(self) -> None:
-        """The job ended in the middle of it."""
+        """Record that the job ended during the measurement."""
         self._write({"event": "ended"})
 
     def chosen(self, call: str, choice: Choice) -> None:
-        """A size is decided."""
+        """Record the choice at one size."""
         self._write({"event": "chosen", "call": call} | choice_to_json(choice))
 
     def remark(self, call: str, text: str) -> None:
-        """Something that people should know."""
+        """Record a remark for people."""
         self._write({"event": "remark", "call": call, "text": text})
 
     def close(self, *, remove: bool) -> None:
-        """Nothing more is written; `remove`: nor is it needed any more."""
+        """Close the file; `remove`: delete it, as the tuning is complete."""
         self._file.close()
         if remove:
             self.path.unlink(missing_ok=True)
@@ -103,9 +103,9 @@ class Journal:
 
 
 def read_journal(path: Path) -> Recorded | None:
-    """What is in the file; None if there is none, or nothing of use.
+    """The content of a journal; None if the file is missing or unusable.
 
-    A last line that is cut short is left out.
+    An incomplete last line is ignored.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def _read_events(events: list[dict[str, Any]], recorded: Recorded) -> None:
 
 
 def choice_to_json(choice: Choice) -> dict[str, Any]:
-    """As journals and tables have it."""
+    """A choice as JSON, as in journals."""
     return {
         "bytes": choice.size,
         "spec": choice.spec,
@@ -162,7 +162,7 @@ def choice_to_json(choice: Choice) -> dict[str, Any]:
 
 
 def choice_from_json(object_: dict[str, Any]) -> Choice:
-    """The inverse of choice_to_json; KeyError or TypeError if it is none."""
+    """The inverse of choice_to_json. Raises KeyError or TypeError for other objects."""
     gain = object_["library_gain"]
     return Choice(
         int(object_["bytes"]),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The own algorithms of a library that chooses among them only when a job is started (Intel MPI).
+"""Measures a library's own algorithms if they can be set only when a job starts (Intel MPI).
 
-Each needs a job of its own, in which the library's own choice cannot be measured any more. So both are
-compared to a third: a spec of Stretto, which the library's choice does not touch, is measured beside each.
+Each algorithm needs a job of its own, in which MPI default cannot be measured. So each is compared with a
+reference, a spec of Stretto, which is measured in every job.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stretto.spec.native import native_by
 from stretto.support.errors import StrettoError
 from stretto.tune.findings import CallKind
 
-# Neither far from the best for short messages nor for long ones.
+# Specs that are near the best for short and for long messages.
 _REFERENCES = {
     "allreduce": "rabenseifner",
     "bcast": "scatter_recursive_doubling",
@@ -30,22 +30,22 @@ _AUDITION_REPETITIONS = 3
 
 
 class Asker(Protocol):
-    """What puts a request to a job."""
+    """Measures specs in a job."""
 
     def __call__(
         self, job: MeasuringJob, kind: CallKind, size: int, specs: Sequence[str], repetitions: int
     ) -> dict[str, list[float]]:
-        """Seconds by spec."""
+        """Seconds of a call by spec."""
 
 
 def variable_of(kind: CallKind) -> str:
-    """What tells Intel MPI which of its algorithms to take."""
+    """The environment variable that sets Intel MPI's algorithm."""
     name = kind.collective if kind.form == BLOCKING else f"i{kind.collective}"
     return f"I_MPI_ADJUST_{name.upper()}"
 
 
 class Launches:
-    """Starts a job for each algorithm that is asked for; keeps the last, as it may be asked for again."""
+    """Starts a job for each algorithm. The last job is kept for the next request."""
 
     def __init__(
         self,
@@ -53,25 +53,25 @@ class Launches:
         ask: Asker,
         jobs: contextlib.ExitStack,
     ) -> None:
-        """`start`: a job with these variables. `jobs`: what ends the last one."""
+        """`start`: starts a job with these variables. `jobs`: ends the last job."""
         self._start = start
         self._ask = ask
         self._jobs = jobs
         self._current: tuple[CallKind, str, MeasuringJob] | None = None
 
     def reference(self, kind: CallKind) -> str:
-        """The spec that is measured beside each."""
+        """The reference spec, which every job measures."""
         return _REFERENCES[kind.collective]
 
     def measure(self, kind: CallKind, size: int, name: str, repetitions: int) -> list[float]:
-        """How many times the reference's time it takes, sample by sample; empty if it cannot be measured."""
+        """Times of the algorithm relative to the reference, by sample; empty if it cannot be measured."""
         spec = native_by(name)
         try:
             job = self._job(kind, name)
             samples = self._ask(job, kind, size, [spec, self.reference(kind)], repetitions)
         except StrettoError:
             self._end()
-            return []  # of presets that there are, not all work everywhere
+            return []  # not all presets work everywhere
         own, others = samples.get(spec, []), samples.get(self.reference(kind), [])
         return [a / b for a, b in zip(own, others, strict=False)]
 
@@ -83,7 +83,7 @@ class Launches:
         has_time: Callable[[], bool],
         report: Callable[[str], None],
     ) -> dict[int, list[str]]:
-        """The names by size, the fastest first, of those for which there was time: a few samples of each."""
+        """The algorithms by size, the fastest first, by a few samples of each for which there was time."""
         ratios: dict[int, dict[str, float]] = {size: {} for size in sizes}
         for name in names:
             if not has_time():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tuning says of node counts that were not measured: by the model, held to what was measured."""
+"""A table's shapes for node counts that were not measured: predictions, scaled by what was measured."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from stretto import _core
 from stretto.model.walker import Call, Model
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
+from stretto.support.units import size_text
 from stretto.tune.findings import CallKind, Choice
-from stretto.tune.table import Json, Shape, size_text, within
+from stretto.tune.table import Json, Shape, within
 
-# What the model promises must be more than it is wrong by (docs/notebook.md).
+# A predicted gain must exceed the model's usual error (docs/notebook.md).
 _LEAST_GAIN = 1.1
-# So far the model goes beyond what was measured.
+# Up to so many times the measured number of nodes are predicted.
 _MOST_TIMES = 4
 _NODES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
 
@@ -24,11 +25,10 @@ _NODES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 20, 24, 32, 48, 64, 96, 12
 def modelled_shapes(
     model: Model, shape: Shape, kinds: Iterable[CallKind], choices: Mapping[str, Sequence[Choice]]
 ) -> list[Json]:
-    """The shapes of other node counts with as many ranks a node, as tables have them.
+    """The shapes of other node counts with the same number of ranks per node, as in tables.
 
-    None of one node, which has no network, or of ragged ones.
-
-    The library's time there is what the model says of `native`, times what the measured one was off by.
+    Empty if one node was measured, which has no network, or nodes with different numbers of ranks.
+    The time of `native` is predicted, then scaled by the prediction's error at the measured shape.
     """
     if shape.min_ppn != shape.ppn or shape.nodes == 1:
         return []
@@ -66,7 +66,7 @@ def _best(
 def _candidates(
     model: Model, shape: Shape, there: Call, kind: CallKind, choices: Sequence[Choice]
 ) -> list[str]:
-    """What was chosen anywhere, also with segments that grow with the ranks; and the built-in rule's."""
+    """The specs chosen at any size, also with scaled segments, and the built-in rule's choice."""
     topology = parse_topology(there.topology)
     specs = [_core.choose(kind.name, there.bytes, topology)]
     for spec in dict.fromkeys(choice.spec for choice in choices):

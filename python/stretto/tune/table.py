@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as `stretto tune` writes them (docs/formats.md): made of what was found, added to what is there."""
+"""Tables of `stretto tune` (docs/formats.md): made from its choices, and merged into an existing table."""
 
 from __future__ import annotations
 
@@ -15,54 +15,46 @@ from typing import Any
 from stretto import _core
 from stretto.spec.native import NATIVE, library_name
 from stretto.support.errors import StrettoError
+from stretto.support.units import size_text
 from stretto.tune.evidence import CONFIDENCE, LEAST_GAIN
 from stretto.tune.findings import Choice
 
-# A message of so many bytes takes as long as the shortest one.
+# Messages up to this size take as long as the shortest one.
 _SMALL_BYTES = 64
-_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many ranks were where."""
+    """Number of nodes, and of ranks on each."""
 
     nodes: int
     ppn: int
     """Ranks on the fullest node."""
     min_ppn: int
-    """And on the emptiest."""
+    """Ranks on the emptiest node."""
 
     @classmethod
     def of(cls, ppn: Sequence[int]) -> Shape:
-        """Of the ranks on each node."""
+        """The shape of nodes with so many ranks each."""
         return cls(len(ppn), max(ppn), min(ppn))
 
     def to_json(self) -> Json:
-        """As tables have it."""
+        """The shape as in tables."""
         shape: Json = {"nodes": self.nodes, "ppn": self.ppn}
         return shape if self.min_ppn == self.ppn else shape | {"min_ppn": self.min_ppn}
 
     def matches(self, other: Json) -> bool:
-        """Whether a table's object is of this shape."""
+        """Whether an object of a table has this shape."""
         same = (other.get("nodes"), other.get("ppn")) == (self.nodes, self.ppn)
         return same and other.get("min_ppn", other.get("ppn")) == self.min_ppn
 
 
-def size_text(size: int) -> int | str:
-    """As a table has it: `"64KiB"`, or the number."""
-    for name, factor in _UNITS:
-        if size and size % factor == 0:
-            return f"{size // factor}{name}"
-    return size
-
-
 def within(rows: list[Json], least: int, most: int) -> list[Json]:
-    """The rows, bounded to the sizes from the smallest to the largest that somebody looked at.
+    """The rows, limited to the sizes that were measured. Beyond these the built-in rule decides.
 
-    Beyond these the built-in rule decides. A short first size speaks for all that are shorter.
+    If the smallest size is short, the first row holds from 0 bytes on.
     """
     first = 0 if least <= _SMALL_BYTES else size_text(least)
     rows[0] = rows[0] | {"from": first}
@@ -71,7 +63,7 @@ def within(rows: list[Json], least: int, most: int) -> list[Json]:
 
 
 def rows_of(choices: Sequence[Choice]) -> list[Json]:
-    """The rows of a call: what was chosen at a size holds from there to the next."""
+    """The rows of a call: the choice at a size holds up to the next size."""
     runs = [list(run) for _, run in itertools.groupby(choices, key=lambda choice: choice.spec)]
     rows: list[Json] = []
     before: Choice | None = None
@@ -82,7 +74,7 @@ def rows_of(choices: Sequence[Choice]) -> list[Json]:
 
 
 def _begin(first: Choice, before: Choice | None) -> int:
-    # Nobody measured in between. `native` is never wrong, so it gets what may be the other's.
+    # Sizes in between were not measured: `native`, which is never wrong, gets most of them.
     if before is not None and first.spec == NATIVE:
         return before.size + max(1, (first.size - before.size) // 4)
     return first.size
@@ -100,9 +92,9 @@ def _gain(run: Sequence[Choice]) -> Json:
 
 
 def library_rows(choices: Sequence[Choice], *, by_launch: bool) -> list[Json]:
-    """The best of the library's own algorithms at each size; None where its own choice is as good.
+    """The best of the library's own algorithms at each size; None where MPI default is as good.
 
-    `by_launch`: the library cannot be left to itself at some sizes only, so its best is named at all of them.
+    `by_launch`: an algorithm is set for all sizes when the job starts, so each size has one.
     """
     named = [(choice, _best_of_library(choice, by_launch)) for choice in choices]
     rows: list[Json] = []
@@ -124,7 +116,7 @@ def _best_of_library(choice: Choice, by_launch: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What a tuning of one shape came to."""
+    """The results of a tuning of one shape."""
 
     mpi: str
     """`Open MPI 4.1.4`"""
@@ -134,14 +126,14 @@ class Tuned:
     """By call, in ascending order of size."""
     remarks: list[str]
     about: Json
-    """What is written down beside them: when, by which Stretto, of which type."""
+    """Notes on the tuning: date, version, type, load."""
     by_launch: bool = False
     modelled: list[Json] = field(default_factory=list)
-    """Shapes of other node counts (tuning_model.py), which what was measured goes before."""
+    """Predicted shapes of other node counts (modelled.py); measured shapes take precedence."""
 
 
 def merged(tuned: Tuned, old: Json | None) -> Json:
-    """The whole table: that of the same library with these calls of this shape in place of its own."""
+    """The old table of the same library, with this shape's rows of these calls replaced."""
     old = old or {}
     shapes = [shape for shape in old.get("shapes", []) if not tuned.shape.matches(shape)]
     same: Json = next((shape for shape in old.get("shapes", []) if tuned.shape.matches(shape)), {})
@@ -187,7 +179,7 @@ def _notes(tuned: Tuned, old: Json) -> Json:
 
 
 def _measured(choice: Choice) -> Json:
-    """What was found at a size, in the digits that mean something."""
+    """The figures of a choice, rounded to four digits."""
     figures = {
         "native_seconds": choice.native.median,
         "seconds": choice.seconds.median,
@@ -200,7 +192,7 @@ def _measured(choice: Choice) -> Json:
 
 
 def table_text(table: Json) -> str:
-    """To be read and edited by people: a row on a line."""
+    """The table as JSON for people to read and edit, one row per line."""
     return "\n".join(_lines(table, "")) + "\n"
 
 
@@ -223,14 +215,14 @@ def _lines(value: Any, indent: str) -> list[str]:
 
 
 def _is_row(value: Any) -> bool:
-    """Nothing in it that has parts of its own."""
+    """Whether nothing in it is a list or an object."""
     return not any(
         isinstance(one, dict | list) for one in (value.values() if isinstance(value, dict) else value)
     )
 
 
 def read_old(path: Path, tuned_mpi: str, network: str) -> tuple[Json | None, str]:
-    """The table that is there, if it may be added to; and why not. A file that is no table is an error."""
+    """The existing table if it can be added to, and else why not. Raises StrettoError if it is no table."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -240,23 +232,21 @@ def read_old(path: Path, tuned_mpi: str, network: str) -> tuple[Json | None, str
     try:
         _core.read_table(text)
     except ValueError as error:
-        raise StrettoError(
-            f"{path} is no table to be added to; move it away, or give --output: {error}"
-        ) from None
+        raise StrettoError(f"{path} is not a valid table; move it away, or give --output: {error}") from None
     table: Json = json.loads(text)
     if table["mpi"] != tuned_mpi:
-        return None, f"the table that was there is of {table['mpi']}"
+        return None, f"the existing table is for {table['mpi']}"
     if table.get("network", "") != network:
         return (
             None,
-            f"the table that was there is of another network, {table.get('network') or 'without a name'}",
+            f"the existing table is for another network, {table.get('network') or 'without a name'}",
         )
     _bound_by_notes(table)
     return table, ""
 
 
 def _bound_by_notes(table: Json) -> None:
-    """Older tunings did not write into a list how far it was measured, but into the notes."""
+    """Limit the rows of older tables, whose measured sizes are in the notes only, to these sizes."""
     notes = table.get("notes", {})
     try:
         measured = {
@@ -278,13 +268,13 @@ def _key(shape: Json) -> tuple[int, int, int]:
 
 
 def geometric_mean_gain(choices: Sequence[Choice], low: int, high: int) -> float | None:
-    """Of the gains at the sizes from `low` to `high`; None if there are none."""
+    """Geometric mean of the gains at sizes from `low` to `high`; None if there are none."""
     gains = [choice.gain.median for choice in choices if low <= choice.size <= high]
     return math.exp(statistics.fmean(map(math.log, gains))) if gains else None
 
 
 def rule_text() -> str:
-    """By which rule a choice other than `native` is made."""
+    """The rule for choices other than `native`, for people."""
     return (
         f"a choice other than native is made only where the lower end of the {100 * CONFIDENCE:.0f} % "
         f"interval of the paired ratio, of fresh samples, is above {LEAST_GAIN:g}"
