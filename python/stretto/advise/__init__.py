@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares clusters that do not exist yet, by model and simulation."""
+"""Finds the fastest specs on a planned cluster, by model and simulation.
+
+Nothing is measured.
+"""
 
 __all__ = [
     "check",

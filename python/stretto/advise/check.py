@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether SimGrid's SMPI says the same as the walker, on a sample of what `stretto advise` says."""
+"""Checks a sample of the model's advice by simulation with SimGrid's SMPI."""
 
 from __future__ import annotations
 
@@ -17,69 +17,69 @@ from stretto.spec.native import NATIVE
 from stretto.support.errors import StrettoError
 
 MOST_RANKS = 64
-"""What is simulated in seconds."""
+"""The most ranks that are simulated in seconds."""
 OURS = "stretto"
 APART = 0.2
-"""So far from each other the simulation decides."""
+"""From this relative difference on, the simulation decides."""
 _SAMPLE = (1 << 10, 256 << 10, 16 << 20)
 _TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A call by the walker and by SMPI."""
+    """The times of a call by the model and by SMPI."""
 
     bytes: int
     who: str
-    """`stretto`, or a library that is left to itself."""
+    """`stretto`, or a library with its own choice."""
     spec: str | None
-    """What the walker took for it; None: the best of the textbook's algorithms."""
+    """The spec that was modelled; None: the best textbook algorithm."""
     walker: float
     smpi: float | None
-    """None: SMPI could not carry it out."""
+    """None: the simulation failed."""
     why: str = ""
     algorithm: str = ""
-    """Of a library, as SMPI calls it."""
+    """The algorithm of a library, as SMPI names it."""
 
     @property
     def off_by(self) -> float:
-        """By what the walker's time is to be multiplied."""
+        """The factor that corrects the model's time."""
         return 1.0 if self.smpi is None else self.smpi / self.walker
 
     @property
     def difference(self) -> float | None:
-        """How much more time the walker says, as a part of SMPI's."""
+        """The relative error of the model against SMPI."""
         return None if self.smpi is None else self.walker / self.smpi - 1
 
     @property
     def is_apart(self) -> bool:
-        """Whether they disagree, to either side."""
+        """Whether model and SMPI disagree, in either direction."""
         return max(self.off_by, 1 / self.off_by) >= 1 + APART
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The whole sample, and the cluster on which it was taken."""
+    """The checked sample, on as many nodes as were simulated."""
 
     nodes: int
     ppn: int
     rows: list[Checked]
     advice: list[Advice]
-    """What was checked, by simulation where the walker was apart from it."""
+    """The advice after the check; sizes at which model and simulation disagree are decided by simulation."""
 
     def of(self, size: int) -> list[Checked]:
-        """The rows of a size; of several of ours the last is advised."""
+        """The rows of a size. If several are Stretto's, the last one is advised."""
         return [row for row in self.rows if row.bytes == size]
 
 
 def sample_shape(nodes: int, ppn: int) -> tuple[int, int]:
-    """As many of the nodes as are simulated in seconds, two at least."""
+    """Nodes and ranks per node that are simulated in seconds, with two nodes at least."""
     ppn = min(ppn, MOST_RANKS // 2)
     return min(nodes, MOST_RANKS // ppn), ppn
 
 
 def sample_of(advice: Sequence[Advice]) -> list[Advice]:
-    """Of a short, a middle and a long message, or what is nearest to them."""
+    """The advice for a short, a medium and a long message, or for the sizes nearest to them."""
     nearest = [
         min(advice, key=lambda one: abs(one.bytes.bit_length() - size.bit_length())) for size in _SAMPLE
     ]
@@ -94,10 +94,10 @@ def check(
     advice: Sequence[Advice],
     progress: Progress | None = None,
 ) -> Check:
-    """Simulate the sample, and where the walker is apart from that, its best candidates, too.
+    """Simulate the sample, and decide by simulation where the model disagrees with it.
 
-    Then the simulation decides, and the next sizes are looked at as well. What SMPI fails to carry out says
-    so in its row.
+    At such a size, the model's best candidates are simulated as well, and the neighbouring sizes are
+    checked. If a simulation fails, its row says so.
     """
     where = sample_shape(nodes, ppn)
     simulator = _Simulator(model, collective, *where)
@@ -105,7 +105,7 @@ def check(
     found = {one.bytes: one for one in advice}
     sizes = sorted(found)
     pending = [one.bytes for one in sample_of(advice)]
-    most = max(pending)  # longer ones take too long to simulate
+    most = max(pending)  # longer messages take too long to simulate
     while pending:
         size = pending.pop(0)
         rows[size] = simulator.rows(found[size])
@@ -123,7 +123,7 @@ def check(
 
 
 class _Simulator:
-    """Calls of one collective, by walker and SMPI, on as many nodes as are simulated."""
+    """Times calls of one collective by model and SMPI, on as many nodes as are simulated."""
 
     def __init__(self, model: Model, collective: str, nodes: int, ppn: int) -> None:
         self._model = model
@@ -133,13 +133,13 @@ class _Simulator:
         self._platform = platform_of_machine(model.machine, nodes, ppn)
 
     def rows(self, one: Advice) -> list[Checked]:
-        """What is advised, and the libraries by themselves."""
+        """The rows of the advised spec and of each library's own choice."""
         return self.rows_of_specs(one.bytes, [one.spec], []) + [
             self._of_library(name, one) for name in LIBRARIES
         ]
 
     def rows_of_specs(self, size: int, specs: Sequence[str], known: Sequence[Checked]) -> list[Checked]:
-        """Of ours, as far as they fit here; those that are known are not simulated again."""
+        """The rows of specs that fit these nodes; `known` rows are not simulated again."""
         call = self._call(size)
         there = {row.spec: row for row in known if row.who == OURS}
         fitting = [spec for spec in specs if spec != NATIVE and self._model.fits(call, spec)]
@@ -154,7 +154,7 @@ class _Simulator:
 
     def _of_library(self, library: str, one: Advice) -> Checked:
         choice = library_choice(library, self._collective, self._nodes * self._ppn, self._ppn, one.bytes)
-        # Some of SMPI's algorithms give wrong results, which their time does not care about.
+        # Some of SMPI's algorithms give wrong results, which does not change their time.
         job = Job(
             self._platform, self._nodes, NATIVE, (one.bytes,), self._ppn, self._collective, library,
             data=False,
@@ -171,9 +171,9 @@ def _by_simulation(
     rows: Sequence[Checked],
     candidates: Sequence[Checked],
 ) -> Advice:
-    """The best of the candidates, and the libraries, by SMPI.
+    """The advice by simulation: the best candidate, against the libraries.
 
-    On more nodes than were simulated: by the walker, times what it was off by for the same algorithm.
+    On more nodes than were simulated, times are the model's, corrected by its error for that algorithm.
     """
     call = Call(collective, one.bytes, f"nodes={shape[0]},ppn={shape[1]}")
     times = {
@@ -188,7 +188,7 @@ def _by_simulation(
         else item
         for item in one.libraries
     )
-    if not times and one.spec != NATIVE:  # ours failed
+    if not times and one.spec != NATIVE:  # all simulations of our specs failed
         times = {one.spec: one.seconds}
     best = min(times, key=times.__getitem__, default=NATIVE)
     spec, seconds = best_of(best, times.get(best, math.inf), libraries)
@@ -196,7 +196,7 @@ def _by_simulation(
 
 
 def _with_choice(rows: list[Checked], candidates: Sequence[Checked], spec: str) -> list[Checked]:
-    """What is advised now, beside what was advised by the walker."""
+    """The rows with that of the spec that is advised now, after that of the model's."""
     more = [row for row in candidates if row.spec == spec and row not in rows]
     ours = [row for row in rows if row.who == OURS]
     return [*ours, *more, *rows[len(ours) :]]
@@ -205,7 +205,7 @@ def _with_choice(rows: list[Checked], candidates: Sequence[Checked], spec: str) 
 def _checked(job: Job, who: str, spec: str | None, walker: float, algorithm: str = "") -> Checked:
     size = job.sizes[0]
     why = ""
-    for _ in range(_TRIES):  # under load, one simulation in some hundreds dies
+    for _ in range(_TRIES):  # under load, a few simulations in a thousand die
         try:
             return Checked(size, who, spec, walker, seconds_of([job])[0][size], algorithm=algorithm)
         except StrettoError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster that one thinks of, as a machine for the models: a few figures, and usual ones for all others."""
+"""A planned cluster as a machine for the models, from a few figures and usual values for the rest."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ USUAL_LATENCY = "2us"
 USUAL_NODE_LATENCY = "0.5us"
 USUAL_NODE_BANDWIDTH = "8GB/s"
 USUAL_REDUCTION = "10GB/s"
-# 4096 bytes of a message in 4170 on the wire, and some for congestion control (machines/ethernet100.json).
+# 4096 message bytes are 4170 on the wire; congestion control takes some more (machines/ethernet100.json).
 _PAYLOAD = 0.96
-# What an end of a message costs a core, as on the papers' clusters (machines/altec.json).
+# What sending or receiving a message costs a core, relative to the latency (machines/altec.json).
 _ENGINE_MESSAGE = 1 / 7
 _ENGINE_ROUND = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What options say of a cluster; None: not given."""
+    """The options that describe a cluster; None: not given."""
 
     network: str | None = None
     latency: str | None = None
@@ -46,18 +46,18 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The machine, and in a few words where its figures are from."""
+    """The machine, and a short description of its figures."""
 
     machine: Machine
     description: str
 
 
 def cluster_of(figures: Figures, machine: str | None) -> Cluster:
-    """Of the figures, or the machine of that name, which is given in their place."""
+    """The cluster with these figures, or the machine given by file or name in their place."""
     if machine is not None:
         if figures.given():
             raise StrettoError(
-                f"--machine brings all figures of its own; leave it out, or {', '.join(figures.given())}"
+                f"--machine has all figures; leave out either --machine or {', '.join(figures.given())}"
             )
         known = load_machine(machine)
         return Cluster(known, f"{known.name}: {known.description}")
@@ -73,7 +73,7 @@ def cluster_of(figures: Figures, machine: str | None) -> Cluster:
         "format": "stretto-machine",
         "version": 1,
         "name": name,
-        "description": f"a cluster that was thought of: links of {name}",
+        "description": f"a planned cluster: links of {name}",
         "levels": {
             "node": [{"from": 0, "latency": node_latency, "bandwidth": node_bandwidth}],
             "network": [{"from": 0, "latency": latency, "bandwidth": bandwidth}],
@@ -92,7 +92,7 @@ def cluster_of(figures: Figures, machine: str | None) -> Cluster:
 
 
 def parse_speed(text: str) -> float:
-    """`8GB/s`, `12.5GiB/s` or a link's rate as `100Gbit`, in bytes per second."""
+    """Bytes per second of a bandwidth such as `8GB/s`, `12.5GiB/s` or `100Gbit`."""
     if re.search(r"bit\s*$", text, re.IGNORECASE):
         return parse_rate(text)
     try:
@@ -100,7 +100,7 @@ def parse_speed(text: str) -> float:
     except StrettoError:
         speed = 0
     if speed <= 0:
-        raise StrettoError(f"{text!r} is no bandwidth: expected one such as 8GB/s, 500MB/s or 100Gbit")
+        raise StrettoError(f"{text!r} is not a bandwidth: expected one such as 8GB/s, 500MB/s or 100Gbit")
     return float(speed)
 
 

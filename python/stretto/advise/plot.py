@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plot of `stretto advise`: throughput and gain over message size."""
+"""Draws advice: throughput and gain by message size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINES = {
 
 
 def plot_advice(title: str, advice: Sequence[Advice], file: Path) -> None:
-    """Write what the best, each library and the bound reach, and below it how much faster the best is."""
+    """Draw the throughput of the best spec, of each library and of the bound, and the gains below."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
 
     figure = Figure(figsize=(8.4, 7.4), layout="constrained")
@@ -53,7 +53,7 @@ def _draw_throughput(axes: Axes, advice: Sequence[Advice], sizes: list[int]) -> 
             sizes, rates, color=colour, marker=marker, markersize=4, linewidth=width, label=LABELS[name]
         )
     ours = [one.bytes / one.seconds / 1e6 for one in advice]
-    axes.plot(sizes, ours, color=_OURS, marker="o", markersize=4, linewidth=1.8, label="Stretto, the best")
+    axes.plot(sizes, ours, color=_OURS, marker="o", markersize=4, linewidth=1.8, label="Stretto, best spec")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.grid(which="major", alpha=0.35)
@@ -70,5 +70,5 @@ def _draw_gains(axes: Axes, advice: Sequence[Advice], sizes: list[int]) -> None:
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_yticks([], minor=True)
     axes.grid(which="major", alpha=0.35)
-    axes.set_ylabel("times faster than it")
+    axes.set_ylabel("gain over the library")
     axes.set_xlabel("message size")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fastest spec of a call on a machine by the schedule walker, and what libraries would take there."""
+"""Searches the fastest spec of a call by the model, and the choices of MPI libraries for the same call."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SEGMENTS = (4, 16)
 _LEAST_SEGMENT = 4 << 10
 _SEGMENT_BYTES = ("64KiB", "256KiB", "1MiB", "4MiB")
 _MOST_SEGMENTS = 512
-# Segments overlap what one core does one after another: its messages up and down, and its reductions.
+# The most that segments gain, by overlapping a core's messages in both directions and its reductions.
 _MOST_BY_SEGMENTS = 3.0
-# Between its latency and its bytes a recipe grows ever faster; segments take something off.
+# A recipe's time grows with the slope since the last size at least; segments take some of that off.
 _CERTAIN = 0.8
 _AS_GOOD = 1.02
 _CANDIDATES = 10
@@ -28,7 +28,7 @@ _CANDIDATES = 10
 
 @dataclass(frozen=True, slots=True)
 class OfLibrary:
-    """What a library would take for a call."""
+    """The choice of a library for a call."""
 
     library: str
     choice: LibraryChoice
@@ -36,48 +36,48 @@ class OfLibrary:
 
     @property
     def is_textbook(self) -> bool:
-        """No spec of ours does what it takes: the best of the textbook's algorithms stands for it."""
+        """Whether Stretto lacks the algorithm, so that the best textbook algorithm stands for it."""
         return self.choice.spec is None
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """For one size."""
+    """The advice for one size."""
 
     bytes: int
     spec: str
-    """The fastest; `native` if no library of all is slower than ours."""
+    """The fastest spec; `native` if it is faster than no library."""
     seconds: float
-    """Of the spec; of `native`, what the fastest library takes."""
+    """Time of the spec; for `native`, that of the fastest library."""
     bound: float | None
-    """Seconds that the links of the nodes and one latency take at least; None on one node."""
+    """The least seconds that the links and one latency allow; None on one node."""
     libraries: tuple[OfLibrary, ...]
     candidates: tuple[str, ...] = ()
-    """The fastest by the walker, the best first."""
+    """The fastest specs by the model, best first."""
     by_simulation: bool = False
-    """Walker and simulation disagree here, and these are the figures of the latter."""
+    """Whether the figures are from simulation, since the model disagrees with it here."""
 
     def gain(self, one: OfLibrary) -> float:
-        """How many times faster than the library. Where that is faster, it is left to itself."""
+        """How many times faster than the library; 1 where its own choice is as fast or faster."""
         return 1.0 if self.spec == NATIVE else max(1.0, one.seconds / self.seconds)
 
     def spec_for(self, one: OfLibrary) -> str:
-        """What to take under that library."""
+        """The spec to use under this library."""
         return self.spec if self.gain(one) > 1.0 else NATIVE
 
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What a recipe, cut or not, took at the last size at which it was asked."""
+    """The best time of a recipe, in segments or not, at the last size that was modelled."""
 
     bytes: int
     seconds: float
     slope: float
-    """1: it grows with the bytes; 0: not at all."""
+    """How it grows with the size: 1 linearly, 0 not at all."""
 
     @classmethod
     def of(cls, size: int, seconds: float, last: _Before | None) -> _Before:
-        """With the slope since the last time."""
+        """The time at a size, with the slope since the last one."""
         if last is None or size <= last.bytes:
             return cls(size, seconds, 0.0)
         slope = math.log(seconds / last.seconds) / math.log(size / last.bytes)
@@ -104,14 +104,14 @@ class Search:
         self._last = ""
 
     def advise(self, size: int) -> Advice:
-        """The fastest, and what libraries take."""
+        """The fastest spec for a size, and the choices of the libraries."""
         call = Call(self._collective, size, self._topology)
         times: dict[str, float] = {}
         least = float("inf")
         at_least = {one: self._at_least(one, size) for one in self.recipes}
         for recipe in sorted(self.recipes, key=at_least.__getitem__):
             if at_least[recipe] > least:
-                break  # and all that come after
+                break  # all that follow take longer as well
             found = self._times(recipe, call, least)
             time = min(found.values())
             self._before[recipe] = _Before.of(size, time, self._before.get(recipe))
@@ -132,14 +132,14 @@ class Search:
         return times
 
     def _steady(self, times: dict[str, float]) -> str:
-        """The fastest, or what was taken for less bytes if that is as good."""
+        """The fastest spec, or the one for the previous size if it is about as fast."""
         best = min(times, key=times.__getitem__)
         if times.get(self._last, float("inf")) > _AS_GOOD * times[best]:
             self._last = best
         return self._last
 
     def _at_least(self, recipe: str, size: int) -> float:
-        """With more bytes it is no faster; and what has grown with them goes on to do so."""
+        """A lower bound for a recipe's time: more bytes take no less, and growth goes on."""
         before = self._before.get(recipe)
         if before is None:
             return 0.0
@@ -151,14 +151,17 @@ class Search:
 
 
 def best_of(spec: str, seconds: float, libraries: Sequence[OfLibrary]) -> tuple[str, float]:
-    """The spec, where it is faster than any library; else `native`, and what the fastest of them takes."""
+    """The spec if it is faster than some library; else `native` with the fastest library's time."""
     if seconds < max(one.seconds for one in libraries):
         return spec, seconds
     return NATIVE, min(one.seconds for one in libraries)
 
 
 def library_seconds(model: Model, call: Call, choice: LibraryChoice) -> float:
-    """By its steps or the spec that does so, without our engine's overhead; else the textbook's best."""
+    """Seconds of a library's choice, without the overhead of Stretto's engine.
+
+    If Stretto has no spec for it, those of the best textbook algorithm.
+    """
     if choice.steps:
         where = parse_topology(call.topology)
         inside, among = f"nodes=1,ppn={where.max_ppn}", f"nodes={where.nodes},ppn=1"
@@ -173,7 +176,7 @@ def library_seconds(model: Model, call: Call, choice: LibraryChoice) -> float:
 
 
 def bound(call: Call, model: Model) -> float | None:
-    """No algorithm takes less than the bytes on the busiest link, and the latency of a message."""
+    """The least seconds for any algorithm: the bytes on the busiest link, and one latency."""
     links = link_seconds(call, model.machine)
     if links is None:
         return None
@@ -187,7 +190,7 @@ def search(
     sizes: Sequence[int],
     progress: Callable[[float], None] | None = None,
 ) -> list[Advice]:
-    """For each size; `progress` is told which part is done."""
+    """The advice for each size; `progress` is called with the part that is done."""
     searching = Search(model, collective, topology)
     found = []
     for at, size in enumerate(sorted(sizes)):
@@ -198,7 +201,7 @@ def search(
 
 
 def _cut(recipe: str, size: int) -> list[str]:
-    """In segments, as far as they are worth one."""
+    """The recipe with segments that are neither too short nor too many."""
     fixed = [f"{recipe}:segments={count}" for count in _SEGMENTS if size >= count * _LEAST_SEGMENT]
     sized = [
         f"{recipe}:segment_bytes={text}"

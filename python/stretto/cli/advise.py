@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stretto advise`: what to take on a cluster that one thinks of, and what it gains over each library."""
+"""`stretto advise`: the fastest specs on a cluster that need not exist, and their gains over each library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from stretto.advise.check import Check, check
 from stretto.advise.cluster import (
     USUAL_LATENCY,
     USUAL_NETWORK,
@@ -18,23 +17,16 @@ from stretto.advise.cluster import (
     Figures,
     cluster_of,
 )
-from stretto.advise.output import (
-    advice_json,
-    family_of,
-    print_advice,
-    print_check,
-    tuning_table,
-)
+from stretto.advise.file import advice_json, family_of, tuning_table
 from stretto.advise.plot import plot_advice
-from stretto.advise.search import search
+from stretto.advise.result import Question, find_advice
+from stretto.advise.table import print_advice, print_check
 from stretto.cli.options import Ppn
-from stretto.model.walker import Model, machine_names
-from stretto.simulate.smpi import PACKAGE, find_smpirun
+from stretto.model.walker import machine_names
 from stretto.spec.recipes import check_collective
-from stretto.support.console import progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
-from stretto.support.units import format_nodes, parse_sizes
+from stretto.support.units import parse_sizes
 
 
 def advise(
@@ -42,35 +34,32 @@ def advise(
     ppn: Ppn = 1,
     network: Annotated[
         str | None,
-        typer.Option(metavar="RATE", help=f"Of a node's link, as 100Gbit. Unless given: {USUAL_NETWORK}."),
+        typer.Option(metavar="RATE", help=f"Rate of a node's link; default {USUAL_NETWORK}."),
     ] = None,
     latency: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help=f"Between two nodes. Unless given: {USUAL_LATENCY}."),
+        typer.Option(metavar="TIME", help=f"Latency between two nodes; default {USUAL_LATENCY}."),
     ] = None,
     node_latency: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help=f"Between two ranks of a node. Unless given: {USUAL_NODE_LATENCY}."
-        ),
+        typer.Option(metavar="TIME", help=f"Latency inside a node; default {USUAL_NODE_LATENCY}."),
     ] = None,
     node_bandwidth: Annotated[
         str | None,
-        typer.Option(
-            metavar="BYTES/s", help=f"Between two ranks of a node. Unless given: {USUAL_NODE_BANDWIDTH}."
-        ),
+        typer.Option(metavar="BYTES/s", help=f"Bandwidth inside a node; default {USUAL_NODE_BANDWIDTH}."),
     ] = None,
     reduction: Annotated[
         str | None,
         typer.Option(
-            metavar="BYTES/s", help=f"Of an operand that a core reduces. Unless given: {USUAL_REDUCTION}."
+            metavar="BYTES/s",
+            help=f"Operand bytes that a core reduces per second; default {USUAL_REDUCTION}.",
         ),
     ] = None,
     machine: Annotated[
         str | None,
         typer.Option(
             metavar="FILE|NAME",
-            help=f"A machine in place of all these: a file, or one of {', '.join(machine_names())}.",
+            help=f"A machine in place of these figures: a file, or {', '.join(machine_names())}.",
         ),
     ] = None,
     collective: Annotated[
@@ -78,51 +67,32 @@ def advise(
     ] = "allreduce",
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "8B..1GiB:4",
     check_sample: Annotated[
-        bool, typer.Option("--check/--no-check", help="Whether to simulate a sample with SimGrid's SMPI.")
+        bool, typer.Option("--check/--no-check", help="Check a sample by simulation with SimGrid's SMPI.")
     ] = True,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures here.")] = None,
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
     table_file: Annotated[
-        Path | None, typer.Option("--table", help="Write a table for STRETTO_TABLE here, for --mpi.")
+        Path | None, typer.Option("--table", help="Write a tuning table (STRETTO_TABLE) for --mpi here.")
     ] = None,
-    mpi: Annotated[
-        str, typer.Option(help="The library that --table is for, with its version.")
-    ] = "Open MPI 4.1.4",
+    mpi: Annotated[str, typer.Option(help="MPI library and version of --table.")] = "Open MPI 4.1.4",
 ) -> None:
-    """Say for a cluster that you think of what to take at which size, and what it gains over each library."""
+    """Find the fastest spec for each message size on a planned cluster, and its gain over each library."""
     check_collective(collective)
     check_files([json_file, table_file], [png_file])
     cluster = cluster_of(Figures(network, latency, node_latency, node_bandwidth, reduction), machine)
     all_sizes = parse_sizes(sizes)
     if all_sizes[0] < 1:
-        raise StrettoError(f"--sizes {sizes}: there is nothing to say of no bytes")
+        raise StrettoError(f"--sizes {sizes}: messages need at least one byte")
     family_of(mpi)
-    model = Model(cluster.machine)
-    topology = f"nodes={nodes},ppn={ppn}"
-    with progress_bar("predicting") as progress:
-        advice = search(model, collective, topology, all_sizes, lambda part: progress(part, 1.0))
-    checked: Check | None = None
-    can_check = find_smpirun() is not None
-    if check_sample and can_check:
-        with progress_bar("simulating") as progress:
-            checked = check(model, collective, nodes, ppn, advice, progress)
-        advice = checked.advice
-    title = f"{collective}, {nodes * ppn} ranks on {format_nodes(nodes)}, {cluster.machine.name}"
-    remarks = [cluster.description]
-    if collective in ("allreduce", "reduce", "reduce_scatter"):
-        remarks.append(
-            "the libraries are as SMPI imitates them, for an operation of the program; with MPI_SUM the real "
-            "MPICH takes less for long messages"
-        )
-    if check_sample and not can_check:
-        remarks.append(f"not checked by simulation: SimGrid is not installed (Debian, Ubuntu: {PACKAGE})")
-    print_advice(title, advice, remarks)
-    if checked is not None:
-        print_check(checked, nodes)
+    question = Question(collective, nodes, ppn, all_sizes)
+    found = find_advice(question, cluster, check_sample=check_sample)
+    print_advice(found.title, found.advice, found.remarks)
+    if found.checked is not None:
+        print_check(found.checked, nodes)
+    name = cluster.machine.name
     if json_file:
-        text = advice_json(collective, nodes, ppn, cluster.machine.name, advice, checked)
-        write_atomically(json_file, text)
+        write_atomically(json_file, advice_json(collective, nodes, ppn, name, found.advice, found.checked))
     if table_file:
-        write_atomically(table_file, tuning_table(collective, nodes, ppn, mpi, cluster.machine.name, advice))
+        write_atomically(table_file, tuning_table(collective, nodes, ppn, mpi, name, found.advice))
     if png_file:
-        plot_advice(f"{title}, predicted", advice, png_file)
+        plot_advice(f"{found.title}, predicted", found.advice, png_file)

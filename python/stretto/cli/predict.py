@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from stretto._core import Prediction
-from stretto.bench.options import progress_bar
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.predict.judgement import judge, judgement_json
@@ -24,6 +23,7 @@ from stretto.predict.specs import (
 )
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology, topology_text
+from stretto.support.console import progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.units import format_bytes, parse_sizes, split_list

@@ -16,7 +16,6 @@ from stretto.bench.options import (
     check_call,
     find_collective,
     parse_specs,
-    progress_bar,
 )
 from stretto.cli.options import Element, Ppn, Root
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
@@ -27,6 +26,7 @@ from stretto.simulate.jobs import simulate as run_jobs
 from stretto.simulate.output import link_bound, plot_ping_pong, print_ping_pong, print_run, run_of
 from stretto.simulate.platforms import Platform, find_platform
 from stretto.spec.collectives import COLLECTIVES
+from stretto.support.console import progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import parse_sizes

@@ -82,8 +82,8 @@ class Times:
             return None
         if spec == NATIVE or NATIVE not in self._known.get(size, {}):
             return self._extrapolated(spec, near, size)
-        # The ratio to MPI default changes with the size. It is extrapolated from the nearest sizes; the further
-        # away they are, the less they count.
+        # The ratio to the MPI default changes with the size. It is extrapolated from the nearest sizes; the
+        # further away they are, the less they count.
         logs = [math.log(self._known[one][spec] / self.native(one)) for one in near[:2]]
         trend = 0.5 * (logs[0] - logs[1]) if len(logs) == 2 and _is_next(near[0], near[1], size) else 0.0
         steps = abs(math.log(size / near[0], 4))

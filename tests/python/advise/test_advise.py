@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from stretto._core import lookup, read_table
 from stretto.advise import check as advise_check
+from stretto.advise import result as advise_result
 from stretto.advise.check import check, sample_of, sample_shape
 from stretto.advise.cluster import Figures, cluster_of, parse_speed
 from stretto.advise.search import library_seconds, search
-from stretto.cli import advise
 from stretto.cli.main import app
 from stretto.model import walker as model
 from stretto.model.walker import Call, Model
@@ -211,7 +211,7 @@ def test_the_files_hold_what_is_shown(tmp_path: Path) -> None:
 
 
 def test_without_simgrid_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(advise, "find_smpirun", lambda: None)
+    monkeypatch.setattr(advise_result, "find_smpirun", lambda: None)
     code, output = run("--nodes", "4", "--sizes", "1KiB")
     assert code == 0
     assert f"not checked by simulation: SimGrid is not installed (Debian, Ubuntu: {PACKAGE})" in output
@@ -227,12 +227,15 @@ def test_bandwidths_are_read() -> None:
         (["--nodes", "1"], "--nodes"),
         (["--nodes", "4", "--network", "fast"], "--network: 'fast' is no link rate"),
         (["--nodes", "4", "--latency", "2"], "--latency: '2' is no time"),
-        (["--nodes", "4", "--reduction", "0"], "--reduction: '0' is no bandwidth"),
-        (["--nodes", "4", "--machine", "altec", "--latency", "1us"], "leave it out, or --latency"),
+        (["--nodes", "4", "--reduction", "0"], "--reduction: '0' is not a bandwidth"),
+        (
+            ["--nodes", "4", "--machine", "altec", "--latency", "1us"],
+            "leave out either --machine or",
+        ),
         (["--nodes", "4", "--machine", "nowhere"], "--machine nowhere: No such file"),
         (["--nodes", "4", "--collective", "alltoall"], "alltoall"),
         (["--nodes", "4", "--mpi", "LAM 7"], "--mpi LAM 7: expected a library and its version"),
-        (["--nodes", "4", "--sizes", "0"], "there is nothing to say of no bytes"),
+        (["--nodes", "4", "--sizes", "0"], "messages need at least one byte"),
     ],
 )
 def test_a_wrong_option_is_one_line(arguments: list[str], message: str) -> None:
