@@ -5,9 +5,9 @@ Nothing is measured.
 """
 
 __all__ = [
-    "check",
     "cluster",
-    "output",
+    "file",
     "plot",
-    "search",
+    "result",
+    "table",
 ]
