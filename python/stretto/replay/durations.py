@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an allreduce of so many bytes takes in the simulation, asked for one size at a time.
+"""Times of simulated allreduces by size.
 
-Calls are simulated at four sizes an octave (at one where there are many ranks), and what lies between is
-interpolated; what is longer than memory allows is continued in a straight line. So the calls of many
-trainings share simulations, which stretto.simulate.smpi keeps.
+Calls are simulated at four sizes per octave (with many ranks, at one). Sizes between these are interpolated;
+sizes too large for memory are extrapolated linearly. So the calls of many trainings share simulations, which
+stretto.simulate.smpi keeps.
 """
 
 from __future__ import annotations
@@ -25,50 +25,53 @@ from stretto.support.units import format_bytes
 _STEPS_OF_OCTAVE = 4
 _SHORTEST = 16
 _ALL_MESSAGES = 8 << 30
-"""Bytes of the messages of all ranks together: a library's algorithms have copies of them."""
+"""The most message bytes of all ranks together, of which a library's algorithms make copies."""
 _FEW_RANKS = 32
-"""Up to which a simulation takes little time."""
+"""The most ranks for which a simulation takes little time."""
 _GUESSED_RATE = 1e9
 
 
 class CallSource(StrEnum):
-    """What says how long calls take."""
+    """What times calls."""
 
     SMPI = "smpi"
     MODEL = "model"
-    """The schedule walker, which knows what two directions of a connection cost each other."""
+    """The schedule walker, which knows how the two directions of a connection slow each other down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where calls are made."""
+    """A cluster on which calls are timed."""
 
     platform: Platform
     nodes: int
     ppn: int = 1
     selector: str = "openmpi"
-    """Which library `native` is."""
+    """The library that `native` stands for."""
     source: CallSource = CallSource.SMPI
 
     @property
     def ranks(self) -> int:
-        """All of them."""
+        """The number of ranks."""
         return self.nodes * self.ppn
 
     @property
     def longest(self) -> int:
-        """Bytes of the longest message that is simulated: a power of two."""
+        """Bytes of the largest simulated message, a power of two."""
         return 1 << (_ALL_MESSAGES // self.ranks).bit_length() - 1
 
     @property
     def steps(self) -> int:
-        """How many sizes of an octave are simulated."""
+        """How many sizes per octave are simulated."""
         return _STEPS_OF_OCTAVE if self.ranks <= _FEW_RANKS else 1
 
 
 @dataclass(slots=True)
 class Durations:
-    """Of one spec at one site. What is not known yet is guessed, and remembered until settle()."""
+    """Times of one spec at one site.
+
+    A size that is not known yet is guessed, and wanted until settle().
+    """
 
     site: Site
     spec: str
@@ -76,7 +79,7 @@ class Durations:
     wanted: set[int] = field(default_factory=set)
 
     def seconds(self, size: int) -> float:
-        """Of an allreduce of so many bytes."""
+        """Seconds of an allreduce of this size."""
         low, high = neighbours(size, self.site.longest, self.site.steps)
         if low == high:
             return self._at(low)
@@ -92,7 +95,7 @@ class Durations:
         return size / rate
 
     def jobs(self) -> list[Job]:
-        """What is to be simulated for what is wanted."""
+        """The simulations that give the wanted sizes."""
         groups = {_octave(size, self.site.steps) for size in self.wanted}
         site = self.site
         return [
@@ -101,23 +104,23 @@ class Durations:
         ]
 
     def walk(self) -> None:
-        """All that is wanted, by the model."""
+        """Time all wanted sizes by the model."""
         site = self.site
         if site.platform.machine is None:
             raise StrettoError(
-                f"--calls model: platform {site.platform.name} has no machine's figures; take --calls smpi"
+                f"--calls model: platform {site.platform.name} has no machine's figures; give --calls smpi"
             )
         model = Model(site.platform.machine)
         self.learn({size: _modelled(model, site, self.spec, size) for size in self.wanted})
 
     def learn(self, seconds: dict[int, float]) -> None:
-        """What was simulated."""
+        """Take over simulated times."""
         self.known |= seconds
         self.wanted -= set(seconds)
 
 
 def neighbours(size: int, longest: int, steps: int) -> tuple[int, int]:
-    """The simulated sizes nearest to one, below and above; beyond the longest, those that continue."""
+    """The simulated sizes next to a size, below and above; beyond the largest, the two largest octaves."""
     if size <= _SHORTEST:
         return _SHORTEST, _SHORTEST
     if size > longest:
@@ -134,9 +137,9 @@ def _octave(size: int, steps: int) -> tuple[int, ...]:
 
 
 def settle(durations: Iterable[Durations], progress: Progress | None = None) -> bool:
-    """Simulate all that is wanted, or model it. Returns whether there was anything.
+    """Simulate or model all wanted sizes. Returns whether there were any.
 
-    Raises StrettoError for what SMPI refuses, or the model does not know.
+    Raises StrettoError if SMPI refuses a call, or the model does not know it.
     """
     wanting = [one for one in durations if one.wanted]
     simulated = [one for one in wanting if one.site.source is CallSource.SMPI]
@@ -150,7 +153,7 @@ def settle(durations: Iterable[Durations], progress: Progress | None = None) -> 
         for size in sorted(asked - set(seconds)):
             raise StrettoError(
                 f"{owner.spec} on {job.ranks} ranks with {format_bytes(size)}: SMPI's {LABELS[job.selector]} "
-                "refuses so many ranks; take another --selector or number of nodes"
+                "refuses this number of ranks; give another --selector or number of nodes"
             )
     return bool(wanting)
 
@@ -163,7 +166,7 @@ def _modelled(model: Model, site: Site, spec: str, size: int) -> float:
         choice = library_choice(site.selector, "allreduce", site.ranks, site.ppn, size)
         if chosen != "native" or choice.spec is None:
             raise StrettoError(
-                f"{chosen} with {format_bytes(size)}: the model knows no algorithm for it; take --calls smpi"
+                f"{chosen} with {format_bytes(size)}: the model has no algorithm for it; give --calls smpi"
             )
         chosen = choice.spec
     return model.predict(Call("allreduce", size, topology), chosen, engine=not is_native).seconds

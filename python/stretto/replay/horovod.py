@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Horovod's background thread in virtual time: which gradients it sums together, and when.
+"""Plays Horovod's background thread in virtual time: which gradients it sums together, and when.
 
-A worker's compute thread makes gradients, one after the other. Its background thread looks once a cycle what
-is there. All workers' threads first agree on what all of them have, by an allreduce of a bit for each
-gradient (they know all gradients from the first step on: Horovod's response cache). What is there is merged
-in the order in which gradients come, as long as it fits into the fusion buffer, and summed by blocking
-calls. A cycle that is over before the cycle time is waits for the rest of it. The next step begins when all
-gradients have been summed.
+The compute thread of a worker makes gradients one after the other. The background thread checks once per
+cycle which are ready. First, all workers agree on the gradients that all of them have, by an allreduce with a
+bit for each gradient (Horovod's response cache knows all gradients from the first step on). Ready gradients
+are merged in their order, as long as they fit into the fusion buffer, and summed by blocking calls. A cycle
+lasts at least the cycle time. The next step begins when all gradients have been summed.
 
-Since they agree in every cycle, all workers enter it together. So one timeline stands for all of them, and
-what a call takes depends on its bytes alone.
+Since the workers agree in every cycle, they enter it together. So one timeline stands for all of them, and
+the time of a call depends on its bytes only.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _STATUS_BITS = 3
 _WORD_BITS = 64
 _WORD_BYTES = 8
 _UNIT = 64
-"""Bytes to a multiple of which Horovod rounds its buffer up."""
+"""Horovod rounds its buffer up to a multiple of so many bytes."""
 _ROUNDING = 1e-12
 
 
@@ -33,50 +32,50 @@ class Gradient:
     name: str
     bytes: int
     ready: float
-    """Seconds of computing from the beginning of a step until it is there."""
+    """Seconds of computation from the start of a step until it is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Horovod's own since 0.21. Before that they were 64 MiB and 5 ms."""
+    """Horovod's settings, with its defaults since 0.21 (before: 64 MiB and 5 ms)."""
 
     fusion: int = 128 << 20
-    """HOROVOD_FUSION_THRESHOLD in bytes; 0: nothing is merged."""
+    """HOROVOD_FUSION_THRESHOLD in bytes; 0 merges nothing."""
     cycle: float = 1e-3
     """HOROVOD_CYCLE_TIME in seconds."""
     interference: float = 0.0
-    """How much longer computing takes beside communication: 0.1 stands for 10 %."""
+    """Slowdown of computation during communication: 0.1 is 10 %."""
 
     def buffer(self, ppn: int) -> int:
-        """Bytes of the fusion buffer on nodes with so many workers each."""
+        """Bytes of the fusion buffer with `ppn` workers per node."""
         unit = _UNIT * ppn
         return -(-self.fusion // unit) * unit
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Seconds that calls take."""
+    """Seconds of calls and copies."""
 
     coordination: float
-    """Of agreeing on what is there."""
+    """Seconds of an agreement on ready gradients."""
     allreduce: Callable[[int], float]
-    """By bytes."""
+    """Seconds of an allreduce by bytes."""
     copy: Callable[[int], float]
-    """Of bytes into the fusion buffer, or out of it."""
+    """Seconds of a copy into or out of the fusion buffer, by bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One allreduce, of one gradient or more."""
+    """An allreduce of one or more gradients."""
 
     gradients: tuple[Gradient, ...]
     begin: float
-    """With its copies, from the beginning of the step."""
+    """Seconds from the start of the step; copies are included."""
     end: float
 
     @property
     def bytes(self) -> int:
-        """Of all its gradients."""
+        """The bytes of all its gradients."""
         return sum(one.bytes for one in self.gradients)
 
 
@@ -86,7 +85,7 @@ class Step:
 
     seconds: float
     compute: float
-    """What it takes without any communication."""
+    """Seconds without any communication."""
     messages: tuple[Message, ...]
 
     @property
@@ -96,19 +95,19 @@ class Step:
 
     @property
     def exposed(self) -> float:
-        """What the step takes longer than its computation."""
+        """Seconds that communication adds to computation."""
         return self.seconds - self.compute
 
 
 def coordination_bytes(gradients: int) -> int:
-    """What workers agree by: a bit for each gradient, and three for the state, in whole words."""
+    """Bytes of an agreement: a bit for each gradient and three for the state, in whole words."""
     return _WORD_BYTES * math.ceil((gradients + _STATUS_BITS) / _WORD_BITS)
 
 
 def fuse(ready: Sequence[Gradient], buffer: int) -> list[tuple[Gradient, ...]]:
-    """Messages, of gradients in their order: as many as fit, or one that is larger than the buffer.
+    """Merge gradients in their order: as many as fit into the buffer, or a single larger one.
 
-    Of gradients of one type Horovod never takes a later one in place of one that does not fit.
+    Horovod never takes a later gradient of the same type in place of one that does not fit.
     """
     messages: list[list[Gradient]] = []
     filled = 0
@@ -123,24 +122,24 @@ def fuse(ready: Sequence[Gradient], buffer: int) -> list[tuple[Gradient, ...]]:
 
 
 class Training:
-    """Steps of one training, one after the other: cycles go on from one to the next."""
+    """Plays the steps of a training, one after the other. A cycle may reach into the next step."""
 
     def __init__(self, gradients: Iterable[Gradient], settings: Settings, costs: Costs, ppn: int = 1) -> None:
-        """`ppn`: workers of a node."""
+        """`ppn` is the number of workers per node."""
         self._gradients = sorted(gradients, key=lambda one: one.ready)
         self._settings = settings
         self._costs = costs
         self._buffer = settings.buffer(ppn)
         self._rest = 0.0
-        """Of the cycle in which the last step ended."""
+        """What is left of the cycle in which the last step ended."""
 
     def step(self, slowness: float = 1.0) -> Step:
-        """The next step, in which the slowest worker computes so many times longer than usual."""
+        """Play the next step; the slowest worker computes `slowness` times as long as usual."""
         waiting = [(one, slowness * one.ready) for one in self._gradients]
         compute = waiting[-1][1]
         messages: list[Message] = []
-        begin = self._rest  # of the cycle
-        computed = self._rest  # seconds of computing, until then
+        begin = self._rest  # when the cycle begins
+        computed = self._rest  # seconds of computation until then
         end = 0.0
         while waiting:
             idle = self._idle(waiting[0][1] - computed)
@@ -148,7 +147,7 @@ class Training:
             computed += idle
             count = sum(ready <= computed + _ROUNDING for _, ready in waiting)
             agreed = begin + self._costs.coordination
-            messages += self._carry_out([one for one, _ in waiting[:count]], agreed)
+            messages += self._sum([one for one, _ in waiting[:count]], agreed)
             del waiting[:count]
             end = messages[-1].end
             lost = (end - agreed) * self._settings.interference / (1 + self._settings.interference)
@@ -159,11 +158,11 @@ class Training:
         return Step(end, compute, tuple(messages))
 
     def _idle(self, until: float) -> float:
-        """How long cycles take that find nothing, until one does."""
+        """Time of cycles that find no gradient, until one does."""
         period = max(self._settings.cycle, self._costs.coordination)
         return max(0, math.ceil((until - _ROUNDING) / period)) * period
 
-    def _carry_out(self, ready: Sequence[Gradient], begin: float) -> list[Message]:
+    def _sum(self, ready: Sequence[Gradient], begin: float) -> list[Message]:
         messages = []
         for gradients in fuse(ready, self._buffer):
             size = sum(one.bytes for one in gradients)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trainings played on a simulated cluster: gradients through Horovod's logic, its calls through SMPI.
+"""Plays trainings on a simulated cluster: Horovod's logic in Python, its calls through SMPI.
 
-Calls and logic are apart (see stretto.replay.horovod for why they can be): the logic says which sizes are
-needed, these are simulated, and it is played again with what they take, until nothing is missing. To play all
-of it within the simulation would send each of the thousands of agreements of a step, and the same messages
-in each step anew.
+Logic and calls are separate (stretto.replay.horovod says why they can be). The logic finds which message
+sizes are needed. These are simulated, and the training is played again with their times, until no size is
+missing. Playing everything inside the simulation would simulate thousands of agreements in each step, and the
+same messages again in each step.
 """
 
 from __future__ import annotations
@@ -24,62 +24,62 @@ STEPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A training to be played."""
+    """A training to play."""
 
     gradients: tuple[Gradient, ...]
     batch: int
-    """Images of a worker in a step."""
+    """Images per worker in a step."""
     site: Site
     spec: str
     others: tuple[str, ...] = ()
-    """Further specs: each message goes by the fastest of all."""
+    """Further specs: each message uses the fastest of all."""
     settings: Settings = field(default_factory=Settings)
     imbalance: float = 0.0
-    """Standard deviation of what workers take to compute a step, as a part of that."""
+    """Relative standard deviation of the workers' compute time."""
     seed: int = 0
     steps: int = STEPS
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A training that was played."""
+    """A played training."""
 
     setup: Setup
     steps: tuple[Step, ...]
 
     @property
     def step_seconds(self) -> float:
-        """Of a step, on average."""
+        """Mean length of a step."""
         return statistics.fmean(one.seconds for one in self.steps)
 
     @property
     def images_per_second(self) -> float:
-        """Of all workers together."""
+        """Images per second of all workers."""
         return self.setup.batch * self.setup.site.ranks / self.step_seconds
 
     @property
     def compute_seconds(self) -> float:
-        """Of a step without communication: of the slowest worker, on average."""
+        """Mean compute time of the slowest worker in a step."""
         return statistics.fmean(one.compute for one in self.steps)
 
     @property
     def communication_seconds(self) -> float:
-        """Of a step: its allreduces and their copies."""
+        """Mean time of a step in allreduces and their copies."""
         return statistics.fmean(one.communication for one in self.steps)
 
     @property
     def exposed_seconds(self) -> float:
-        """Of a step: what it takes longer than its computation."""
+        """Mean time of a step that communication adds to computation."""
         return self.step_seconds - self.compute_seconds
 
     @property
     def messages(self) -> list[Message]:
-        """Of all steps."""
+        """The messages of all steps."""
         return [message for step in self.steps for message in step.messages]
 
 
-def replay(setups: Sequence[Setup], progress: Progress | None = None) -> list[Outcome]:
-    """All trainings. Raises StrettoError for what cannot be simulated."""
+def play_all(setups: Sequence[Setup], progress: Progress | None = None) -> list[Outcome]:
+    """Play the trainings. Raises StrettoError if a call cannot be simulated."""
     tables: dict[tuple[int, str], Durations] = {}
     sites: list[Site] = []
 
@@ -88,7 +88,7 @@ def replay(setups: Sequence[Setup], progress: Progress | None = None) -> list[Ou
             sites.append(site)
         return tables.setdefault((sites.index(site), spec), Durations(site, spec))
 
-    # What a library does with short messages is what agreements take, whatever carries out the long ones.
+    # Agreements are short allreduces by the MPI library, whatever spec sums the gradients.
     own = [
         ([table_of(one.site, spec) for spec in (one.spec, *one.others)], table_of(one.site, "native"))
         for one in setups
@@ -118,14 +118,14 @@ def _play(setup: Setup, allreduces: Sequence[Durations], agreement: Durations) -
 
 
 def _slowest(setup: Setup, chance: random.Random) -> float:
-    """How many times longer than usual the slowest of the workers computes."""
+    """The compute time of the slowest worker, relative to the usual time."""
     if not setup.imbalance:
         return 1.0
     return max(0.0, *(chance.gauss(1.0, setup.imbalance) for _ in range(setup.site.ranks)))
 
 
 def _copy_seconds(site: Site, size: int) -> float:
-    """No slower than a reduction, which reads twice as much; none where the platform does not say."""
+    """Seconds of a copy, at the rate of a reduction; 0 if the platform has no such rate."""
     rates = site.platform.machine.reduction_rates if site.platform.machine else []
     fitting = [rate for begin, rate in rates if begin <= size]
     return size / fitting[-1] if fitting else 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be replayed: gradients of a profile or of one of the papers' networks, and when they come."""
+"""The gradients of a training and when they are ready: from a profile, or for one of the papers' networks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stretto.replay.durations import Site
 from stretto.replay.horovod import Gradient, Settings
-from stretto.replay.play import Outcome, Setup, replay
+from stretto.replay.play import Outcome, Setup, play_all
 from stretto.simulate.platforms import load_platform
 from stretto.simulate.smpi import Progress
 from stretto.spec.networks import GRADIENT_BYTES, NETWORKS, Network, gradients
@@ -20,11 +20,11 @@ from stretto.support.units import format_seconds
 from stretto.trace.profile_file import load_profile
 
 PASSES = 3
-"""Of forward passes that a step has the arithmetic of."""
+"""Arithmetic of a step, in forward passes."""
 PAPERS_SETTINGS = Settings(fusion=64 << 20, cycle=5e-3)
-"""Of Horovod 0.19 and 0.20, which the papers used."""
+"""The defaults of Horovod 0.19 and 0.20, which the papers used."""
 PAPERS_IMAGES = {"alexnet": 330.0, "resnet50": 27.0, "resnet110": 196.0, "vgg11": 58.0}
-"""Images per second of 8 nodes of ALTEC by the MPI default, 64 images a worker.
+"""Images per second of 8 nodes of ALTEC by the MPI default, 64 images per worker.
 
 Table 3 of the CNN-training paper, AUTO there.
 """
@@ -36,23 +36,23 @@ _SPEED = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(images/s|[gt]flops|x)\s*", re.
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A training without the cluster that it runs on."""
+    """A training, independent of the cluster on which it runs."""
 
     name: str
     gradients: tuple[Gradient, ...]
     note: str
-    """How it is known when gradients come."""
+    """How the ready times of gradients are known."""
 
     @property
     def compute_seconds(self) -> float:
-        """Of a step."""
+        """Compute time of a step."""
         return max(one.ready for one in self.gradients)
 
     def scaled(self, compute_seconds: float, note: str) -> Source:
-        """The same, computed in another time."""
+        """The same training with another compute time of a step."""
         if self.compute_seconds <= 0:
             raise StrettoError(
-                f"{self.name}: all its gradients are there at once, so they have no times to scale"
+                f"{self.name}: all its gradients are ready at once, so there are no times to scale"
             )
         factor = compute_seconds / self.compute_seconds
         moved = tuple(replace(one, ready=factor * one.ready) for one in self.gradients)
@@ -60,7 +60,7 @@ class Source:
 
 
 def of_network(network: Network, compute_seconds: float, note: str) -> Source:
-    """A network whose steps are computed in that time, each layer in its part of the operations."""
+    """A network with this compute time of a step, shared among its layers by their operations."""
     row = tuple(
         Gradient(tensor.name, tensor.parameters * GRADIENT_BYTES, share * compute_seconds)
         for tensor, share in gradients(network)
@@ -69,7 +69,7 @@ def of_network(network: Network, compute_seconds: float, note: str) -> Source:
 
 
 def load_source(text: str, batch: int, speed: str | None, platform: str) -> Source:
-    """A network's name, or a profile's file. Raises StrettoError for what is neither, or has no training."""
+    """Load a network by name, or a profile from a file. Raises StrettoError if it has no training."""
     if text in NETWORKS:
         return _load_network(text, batch, speed, platform)
     if not Path(text).is_file():
@@ -79,7 +79,7 @@ def load_source(text: str, batch: int, speed: str | None, platform: str) -> Sour
     training = load_profile(Path(text)).training
     if training is None:
         raise StrettoError(
-            f"{text}: there is no training in this profile: its program is none of Horovod's, or made fewer "
+            f"{text}: there is no training in this profile: its program does not use Horovod, or made fewer "
             "than three steps"
         )
     found = tuple(Gradient(one.name, one.bytes, one.ready) for one in training.gradients)
@@ -95,11 +95,9 @@ def load_source(text: str, batch: int, speed: str | None, platform: str) -> Sour
         return source.scaled(source.compute_seconds / number, f"{note}, here {number:g} times as fast")
     if unit == "images/s":
         return source.scaled(
-            batch / number, f"gradients as profiled, computed at {number:g} images/s a worker"
+            batch / number, f"gradients as profiled, computed at {number:g} images/s per worker"
         )
-    raise StrettoError(
-        f"--compute-speed {speed}: a profile says nothing of operations; give it as 2x or as 41images/s"
-    )
+    raise StrettoError(f"--compute-speed {speed}: a profile does not count operations; give 2x or 41images/s")
 
 
 def _load_network(name: str, batch: int, speed: str | None, platform: str) -> Source:
@@ -107,31 +105,33 @@ def _load_network(name: str, batch: int, speed: str | None, platform: str) -> So
     if speed is None:
         if platform != "altec":
             raise StrettoError(
-                f"{name} on {platform}: say how fast a worker computes, as in --compute-speed 300gflops or "
+                f"{name} on {platform}: say how fast a worker computes, as --compute-speed 300gflops or "
                 "41images/s"
             )
         with progress_bar("calibrating") as progress:
             images = calibrate([name], progress)[name]
         note = (
-            f"{images:.3g} images/s a worker, with which the MPI default is as fast as in Table 3 of the "
+            f"{images:.3g} images/s per worker, with which the MPI default is as fast as in Table 3 of the "
             "CNN-training paper"
         )
         return of_network(network, batch / images, note)
     number, unit = _parse_speed(speed)
     if unit == "x":
-        raise StrettoError(f"--compute-speed {speed}: times of what? {name} wants 300gflops or 41images/s")
+        raise StrettoError(
+            f"--compute-speed {speed}: {name} has no speed to multiply; give 300gflops or 41images/s"
+        )
     if unit == "images/s":
-        return of_network(network, batch / number, f"{number:g} images/s a worker")
+        return of_network(network, batch / number, f"{number:g} images/s per worker")
     rate = number * (1e9 if unit == "gflops" else 1e12)
-    return of_network(network, batch * PASSES * network.operations / rate, f"{number:g} {unit} a worker")
+    return of_network(network, batch * PASSES * network.operations / rate, f"{number:g} {unit} per worker")
 
 
 def _parse_speed(text: str) -> tuple[float, str]:
     match = _SPEED.fullmatch(text)
     if match is None or float(match[1]) <= 0:
         raise StrettoError(
-            f"--compute-speed {text}: expected images a second or operations of a worker, as 41images/s or "
-            "300gflops, or times of a profile's, as 2x"
+            f"--compute-speed {text}: expected images or operations per second of a worker, as 41images/s or "
+            "300gflops, or a multiple of a profile's speed, as 2x"
         )
     return float(match[1]), match[2].lower()
 
@@ -139,8 +139,8 @@ def _parse_speed(text: str) -> tuple[float, str]:
 def calibrate(names: Sequence[str], progress: Progress | None = None) -> dict[str, float]:
     """Images per second that a worker of ALTEC computes, if the MPI default's replay is to give Table 3.
 
-    What a step takes longer than its computation hardly depends on that: it is taken off the step that is to
-    come out, until that comes out.
+    The time that communication adds to a step hardly depends on the compute time. So it is subtracted from
+    the wanted length of a step, again and again, until the replay gives that length.
     """
     site = Site(load_platform("altec", PAPERS_NODES), PAPERS_NODES)
     steps = {name: PAPERS_BATCH * PAPERS_NODES / PAPERS_IMAGES[name] for name in names}
@@ -156,7 +156,7 @@ def calibrate(names: Sequence[str], progress: Progress | None = None) -> dict[st
             )
             for name in names
         ]
-        outcomes: dict[str, Outcome] = dict(zip(names, replay(setups, progress), strict=True))
+        outcomes: dict[str, Outcome] = dict(zip(names, play_all(setups, progress), strict=True))
         off = {name: one.step_seconds - steps[name] for name, one in outcomes.items()}
         if all(abs(off[name]) <= _ENOUGH * steps[name] for name in names):
             break

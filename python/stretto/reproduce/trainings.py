@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stretto.plots.panels import SIZE, Axis, Panel, Scale
+from stretto.replay.comparison import messages_per_step
 from stretto.replay.durations import Site
-from stretto.replay.output import messages_per_step
-from stretto.replay.play import Outcome, Setup, replay
+from stretto.replay.play import Outcome, Setup, play_all
 from stretto.replay.source import (
     PAPERS_BATCH,
     PAPERS_IMAGES,
@@ -69,7 +69,7 @@ class _Case:
 
 def _play(bench: Bench, cases: Sequence[_Case]) -> dict[_Case, Outcome]:
     steps = 3 if bench.quick else 10
-    return dict(zip(cases, replay([one.setup(steps) for one in cases], bench.progress), strict=True))
+    return dict(zip(cases, play_all([one.setup(steps) for one in cases], bench.progress), strict=True))
 
 
 def _site(nodes: int, selector: str = "openmpi") -> Site:

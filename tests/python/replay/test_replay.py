@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from stretto.cli.main import app
-from stretto.cli.replay import parse_nodes
 from stretto.model.walker import Call, Model, load_machine
 from stretto.replay import durations
 from stretto.replay.durations import CallSource, Durations, Site, neighbours, settle
 from stretto.replay.horovod import Gradient, Settings
-from stretto.replay.play import Outcome, Setup, replay
+from stretto.replay.plan import parse_nodes
+from stretto.replay.play import Outcome, Setup, play_all
 from stretto.replay.source import PAPERS_IMAGES, calibrate, of_network
 from stretto.simulate.jobs import Job, seconds_of
 from stretto.simulate.platforms import load_platform, platform_of_machine
@@ -110,7 +110,7 @@ def test_what_the_simulation_refuses_is_said(monkeypatch: pytest.MonkeyPatch) ->
 
 def play(spec: str, **changes: Any) -> Outcome:
     setup = Setup(PAIR, 32, SITE, spec, settings=Settings(cycle=1e-3), steps=3)
-    return replay([replace(setup, **changes)])[0]
+    return play_all([replace(setup, **changes)])[0]
 
 
 def test_a_step_is_as_its_messages_are_simulated() -> None:
@@ -175,7 +175,7 @@ def test_networks_at_a_speed() -> None:
     source = of_network(NETWORKS["vgg11"](), 1.5, "")
     assert source.compute_seconds == pytest.approx(1.5)
     assert source.scaled(3.0, "").gradients[0].ready == pytest.approx(2 * source.gradients[0].ready)
-    with pytest.raises(StrettoError, match="all its gradients are there at once"):
+    with pytest.raises(StrettoError, match="all its gradients are ready at once"):
         of_network(NETWORKS["vgg11"](), 0.0, "").scaled(1.0, "")
 
 
@@ -296,12 +296,12 @@ def test_a_measured_training_is_held_against_the_replay(tmp_path: Path) -> None:
         (["nothing"], "nothing: expected a file that stretto profile wrote, or one of alexnet"),
         (["alexnet", "--platform", "cloud"], "alexnet on cloud: say how fast a worker computes"),
         (["alexnet", "--compute-speed", "fast"], "--compute-speed fast: expected"),
-        (["alexnet", "--compute-speed", "2x"], "--compute-speed 2x: times of what?"),
-        (["alexnet", "--specs", "native:segments=4"], "--specs native:segments=4: SMPI's non-blocking"),
+        (["alexnet", "--compute-speed", "2x"], "--compute-speed 2x: alexnet has no speed"),
+        (["alexnet", "--specs", "native:segments=4"], "--specs native:segments=4: SMPI imitates no"),
         (["alexnet", "--specs", "rung"], "rung"),
         (
             ["alexnet", "--specs", "native(rdb)", "--calls", "model"],
-            "--specs native(rdb): the model knows libraries",
+            "--specs native(rdb): the model knows only",
         ),
         (["alexnet", "--sweep", "--scaling", "2"], "--sweep, --scaling, --against: give one"),
         (["alexnet", "--scaling", "8..2"], "--scaling 8..2: expected numbers of nodes"),
@@ -332,7 +332,7 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     assert "9 workers on 8 nodes" in result.stderr
     source = profile(tmp_path)
     result = command(str(source), "--compute-speed", "1gflops")
-    assert "a profile says nothing of operations" in result.stderr
+    assert "a profile does not count operations" in result.stderr
 
 
 def test_a_network_takes_the_measured_computation(tmp_path: Path) -> None:
