@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stretto.bench.targets import Place, Target, find_target
-from stretto.launch.lab import Lab
+from stretto.lab.cluster import Lab
 from stretto.spec.collectives import Collective
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE

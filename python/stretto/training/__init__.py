@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures training steps by several specs, in one job."""
+"""Measures the steps of a training with several specs, in one job.
+
+The ranks of the job run stretto.workers.
+"""
 
 __all__ = [
     "file",
-    "job",
     "lines",
-    "memory",
-    "output",
-    "result",
+    "measure",
+    "plot",
+    "request",
+    "table",
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of a training, as far as a replay is held against it."""
+"""Reads the file of a training, as far as replays are compared with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rate = Annotated[Number, Field(gt=0)]
 
 
 class Images(Part):
-    """Images a second of all workers."""
+    """Images per second of all workers."""
 
     median: Rate
     low: Rate | None = None
@@ -27,7 +27,7 @@ class Images(Part):
 
 
 class Line(Part):
-    """One way to carry out allreduce."""
+    """One spec of allreduce."""
 
     label: str
     spec: str
@@ -44,21 +44,21 @@ class MeasuredTraining(Part):
     nodes: Positive
     mpi: str
     compute_seconds: Seconds | None = None
-    """Of a step without communication, while all workers run."""
+    """Time of a step without communication, while all workers compute."""
     lines: Annotated[list[Line], Field(min_length=1)]
 
     @property
     def selector(self) -> str | None:
-        """Which imitation of SMPI's is that of its library."""
+        """SMPI's name for the MPI library of the training; None if SMPI does not imitate it."""
         return next((name for name in SELECTORS if self.mpi.lower().replace(" ", "").startswith(name)), None)
 
 
 def load_training(file: Path) -> MeasuredTraining:
-    """Raises StrettoError for a file that is none, or of nodes with unlike numbers of workers."""
+    """Read a training. Raises StrettoError for any other file, or if nodes differ in their workers."""
     training = validate(MeasuredTraining, read_json(file), file)
     if training.ranks % training.nodes:
         raise StrettoError(
-            f"{file}: {training.ranks} workers on {training.nodes} nodes: a replay has the same number on "
+            f"{file}: {training.ranks} workers on {training.nodes} nodes: a replay needs the same number on "
             "each node"
         )
     return training

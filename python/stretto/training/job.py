@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a training job, and reading what it says."""
+"""Runs a training job, and reads its events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stretto.training.result import Line, Training
 from stretto.workers.options import Options
 
 _END_SECONDS = 20.0
-"""After the last step the framework and MPI may take so long to end."""
+"""How long the framework and MPI may take to end after the last step."""
 _KILLED = (-9, 137)
 
 Progress = Callable[[float, float], None]
@@ -25,7 +25,7 @@ Progress = Callable[[float, float], None]
 def run(
     target: Target, python: str, options: Options, patience: float, training: Training, progress: Progress
 ) -> None:
-    """Train on the target; `training` gets all that the job says, also if it fails half-way."""
+    """Train on the target. `training` receives all results, even if the job fails halfway."""
     program = [python, *workers.__path__, options.to_text()]
     with measuring_environment({}), target.start(program) as process:
         reader = _Reader(training, options, progress)
@@ -34,14 +34,14 @@ def run(
         except EndedError:
             raise StrettoError(
                 f"no step of the training ended for {patience:.0f} s, so it was stopped: a rank may be lost "
-                "or hang; a slow network needs more --patience"
+                "or hang; if the network is slow, give a larger --patience"
             ) from None
         if not reader.ended:
             raise StrettoError(_why(process))
         try:
             process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
-            return  # all is said, and it is ended with the block
+            return  # all results are there; leaving the block ends the job
 
 
 def _why(process: subprocess.Popen[str]) -> str:
@@ -49,13 +49,13 @@ def _why(process: subprocess.Popen[str]) -> str:
     if status in _KILLED:
         return (
             "a worker was killed (signal 9), probably for lack of memory: "
-            "take a smaller --batch or fewer ranks"
+            "give a smaller --batch or fewer ranks"
         )
     return f"the training ended before its last step, with status {status}; see what the launcher said above"
 
 
 class _Reader:
-    """Takes in events."""
+    """Reads events into a training."""
 
     def __init__(self, training: Training, options: Options, progress: Progress) -> None:
         self._training = training
@@ -68,7 +68,7 @@ class _Reader:
         self.ended = False
 
     def read(self, lines: Iterable[str]) -> None:
-        """Until the job ends or fails."""
+        """Read lines until the job ends or fails."""
         for line in lines:
             event = parse_event(line)
             if not event:

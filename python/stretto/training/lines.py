@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways to carry out allreduce that a training is measured with, and what the papers call them."""
+"""The specs with which a training is measured, and their labels in the papers."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _LABELS = {"ring": "RNG"}
 
 
 def label(spec: str) -> str:
-    """As the papers have it, where they have it; else the spec."""
+    """The papers' label of a spec; the spec itself if they have none."""
     return _LABELS.get(spec) or label_of(spec)
 
 
 def parse(text: str) -> list[str]:
-    """Specs, each once."""
+    """Parse a list of specs; duplicates are dropped. Raises StrettoError for a spec that cannot be used."""
     specs = split_specs(text)
     for spec in specs:
         if spec.startswith("native("):
             raise StrettoError(
-                f"--specs {spec}: a library is told of its own algorithms when a job is started, and all "
-                "lines of a training are measured in one job; take the spec of Stretto's algorithm"
+                f"--specs {spec}: the library's own algorithm is fixed when a job starts, and all specs of a "
+                "training are measured in one job; give the spec of Stretto's algorithm"
             )
         check_spec("allreduce", spec)
     return specs

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a training fits into a machine's memory, asked before it is started.
+"""Checks before a training starts that it fits into this machine's memory.
 
-An estimate from below: what parameters and images need at least. What passes may be too large.
+The estimate is a lower bound for parameters and images, so a training that passes may still be too large.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from stretto.support.units import format_bytes
 
 _FLOAT = 4
 _COPIES = 3
-"""Of the parameters: themselves, their gradients, and the momentum."""
+"""Copies of the parameters: themselves, gradients, and momentum."""
 _PROGRAM = 300 << 20
-"""A framework without a network."""
+"""Memory of a framework without a network."""
 
 
 def activations(architecture: Architecture) -> int:
-    """Floats that the layers give for one image, all of which the way back needs."""
+    """Number of outputs of all layers for one image, which the backward pass needs."""
     return _activations(architecture.layers, architecture.image)
 
 
@@ -35,16 +35,16 @@ def _activations(layers: tuple[Layer, ...], shape: Shape) -> int:
 
 
 def rank_bytes(model: str, architecture: Architecture, batch: int) -> int:
-    """What a rank needs at least."""
+    """The least memory that a rank needs."""
     parameters = NETWORKS[model]().parameters
     return _PROGRAM + _FLOAT * (_COPIES * parameters + batch * activations(architecture))
 
 
 def check(model: str, architecture: Architecture, batch: int, ranks: int) -> None:
-    """Refuse a training whose ranks, all on this machine, need more memory than is free."""
+    """Refuse a training whose ranks need more memory than is free, if all are on this machine."""
     needed, free = ranks * rank_bytes(model, architecture, batch), free_memory()
     if needed > free:
         raise StrettoError(
             f"--batch {batch}: {ranks} ranks of {architecture.name} need {format_bytes(needed)} of memory at "
-            f"least, and {format_bytes(free)} are free; take a smaller batch or fewer ranks"
+            f"least, and {format_bytes(free)} are free; give a smaller batch or fewer ranks"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a training gave: steps by spec, figures drawn from them, and the file of it."""
+"""The result of a training: steps by spec, figures computed from them, and the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stretto.training.lines import label
 
 @dataclass(slots=True)
 class Line:
-    """All measured steps by one spec."""
+    """All measured steps with one spec."""
 
     spec: str
     rounds: dict[int, list[float]] = field(default_factory=dict)
@@ -28,12 +28,12 @@ class Line:
 
     @property
     def label(self) -> str:
-        """As people read it."""
+        """The label for people."""
         return label(self.spec)
 
     @property
     def step_seconds(self) -> list[float]:
-        """Of a step, as the mean of each round."""
+        """The mean length of a step, for each round."""
         return [statistics.fmean(steps) for _, steps in sorted(self.rounds.items())]
 
 
@@ -47,24 +47,24 @@ class Training:
     batch: int
     lines: list[Line]
     about: str = ""
-    """Names and versions of what trained."""
+    """Names and versions of the framework and its parts."""
     ranks: int = 0
     nodes: int = 1
     mpi: str = ""
     rate: float | None = None
-    """Of a node's link, bytes per second, where it is known."""
+    """Bytes per second of a node's link; None if unknown."""
     parameters: int = 0
     compute: list[float] = field(default_factory=list)
     """Seconds of steps without communication."""
     losses: list[tuple[str, float]] = field(default_factory=list)
-    """Of each step on rank 0, with the spec."""
+    """Spec and loss of each step on rank 0."""
     load: Load | None = None
-    """Of the machine meanwhile."""
+    """Load of the machine during the training."""
     incomplete: str = ""
     """Why it ended before its last round."""
 
     def end_early(self, why: str, steps: int) -> None:
-        """Keep of the rounds those that every line has been through, of so many steps."""
+        """Keep only the rounds in which every line has all its `steps`."""
         self.incomplete = why
         whole = set.intersection(
             *({turn for turn, done in line.rounds.items() if len(done) == steps} for line in self.lines)
@@ -73,12 +73,17 @@ class Training:
             line.rounds = {turn: done for turn, done in line.rounds.items() if turn in whole}
 
     @property
+    def has_rounds(self) -> bool:
+        """Whether at least one round is complete."""
+        return bool(self.lines[0].rounds)
+
+    @property
     def compute_seconds(self) -> float | None:
-        """Of a step without communication, all ranks computing at once."""
+        """Time of a step without communication, while all ranks compute."""
         return statistics.median(self.compute) if self.compute else None
 
     def images_per_second(self, line: Line) -> Estimate:
-        """Of all ranks together."""
+        """Images per second of all ranks."""
         images = self.batch * self.ranks
         return estimate_median(line.step_seconds).map_decreasing(lambda seconds: images / seconds)
 
@@ -90,13 +95,13 @@ class Training:
         return speedup(native.step_seconds, line.step_seconds)
 
     def communication_share(self, line: Line) -> float | None:
-        """The part of a step that is not computation: what better communication could win at most."""
+        """The share of a step that is not computation: the most that better communication can gain."""
         if self.compute_seconds is None:
             return None
         return max(0.0, 1 - self.compute_seconds / statistics.median(line.step_seconds))
 
     def to_json(self) -> dict[str, Any]:
-        """As files have it."""
+        """The content of the file."""
         return {
             "framework": self.framework,
             "about": self.about,
@@ -131,6 +136,6 @@ class Training:
         }
 
     def write(self, file: Path) -> None:
-        """Replace the file."""
+        """Write the file, replacing it."""
         where = f"{self.ranks} ranks on {self.nodes} nodes, {self.mpi}"
         write_atomically(file, file_text(FORMAT, sys.argv, where, self.to_json()))

@@ -21,8 +21,10 @@ from stretto.bench.targets import Target
 from stretto.cli.main import app
 from stretto.spec.architectures import ARCHITECTURES
 from stretto.support.errors import StrettoError
-from stretto.training import job, lines, output
+from stretto.training import job, lines
+from stretto.training.plot import draw_training
 from stretto.training.result import Line, Training
+from stretto.training.table import notes, table
 from stretto.workers.cores import share_of_cores
 from stretto.workers.images import DataError, find_source
 from stretto.workers.options import Options
@@ -59,10 +61,10 @@ def said(*arguments: str) -> str:
         (["--model", "alexnet", "--specs", "rings"], "rings"),
         (
             ["--model", "alexnet", "--specs", "native(ring)"],
-            "told of its own algorithms when a job is started",
+            "own algorithm is fixed when a job starts",
         ),
         (["--model", "alexnet", "--compression", "bf16"], "--framework pytorch has all three"),
-        (["--model", "alexnet", "--batch", "1000000"], "take a smaller batch or fewer ranks"),
+        (["--model", "alexnet", "--batch", "1000000"], "give a smaller batch or fewer ranks"),
         (["--model", "alexnet", "--python", "/no/such/python"], "there is no such program"),
         (["--model", "alexnet", "--json", "/no/such/folder/x"], "there is no folder /no/such/folder"),
         (["--model", "alexnet", "--lab", "--lab-name", "nosuchlab"], "nosuchlab"),
@@ -165,15 +167,15 @@ def test_what_is_shown(tmp_path: Path) -> None:
     training = played(GOOD)
     training.mpi, training.rate = "Open MPI 4", 25e6
     console = Console(width=160, record=True, file=io.StringIO())
-    console.print(output.table(training))
+    console.print(table(training))
     text = console.export_text()
     assert "MPI default" in text
     assert "2.00" in text
     assert "75 %" in text
-    remarks = "\n".join(output.notes(training))
+    remarks = "\n".join(notes(training))
     assert "4 ranks on 4 nodes, links of 200mbit" in remarks
     assert "3 first, 1 last" in remarks
-    output.draw(training, tmp_path / "x.png")
+    draw_training(training, tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
     training.write(tmp_path / "x.json")
     content = json.loads((tmp_path / "x.json").read_text())
@@ -254,4 +256,4 @@ def test_a_training_that_is_ended_early_keeps_whole_rounds() -> None:
     training.end_early("SIGTERM ended it before its last round", steps=2)
     assert [line.rounds for line in training.lines] == [{0: [1.0, 1.0]}, {0: [0.5, 0.5]}]
     assert training.to_json()["incomplete"] == "SIGTERM ended it before its last round"
-    assert next(output.notes(training)) == "! SIGTERM ended it before its last round"
+    assert next(notes(training)) == "! SIGTERM ended it before its last round"
