@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts with Matplotlib: one style, panels of curves, and the plots of a run."""
+"""Draws charts with Matplotlib, in one style.
+
+Matplotlib is loaded only when a chart is drawn.
+"""
 
 __all__ = [
     "drawing",

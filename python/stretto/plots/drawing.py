@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _PANEL_WIDTH = 5.2
 _PANEL_HEIGHT = 3.6
 _FORMULA = "-T"
-"""The papers' suffix for theory."""
+"""The papers' suffix for curves of theory."""
 _MOST_MARKERS = 40
 
 
 def draw_panels(title: str, panels: Sequence[Panel], file: Path, *, columns: int = 2) -> None:
-    """Write the panels as one PNG, so many in a row."""
+    """Draw panels into one picture, `columns` in a row."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only drawing needs it
 
     columns = min(columns, len(panels))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plots of a benchmark run, as the papers draw them: throughput, or overlap, over message size."""
+"""Plots a benchmark run as the papers do: throughput, or overlap, over message size."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _HIDDEN = _Quantity("hidden (%)", lambda row: row.overlap.hidden if row.overlap 
 
 
 def plot_run(run: Run, rows: list[Row], bound: LinkBound | None, file: Path) -> None:
-    """Write what the run measured over message size, in a panel each for out of place and in place."""
+    """Draw a run over message size, with a panel for calls out of place and one for calls in place."""
     figure = overlap_figure(run, rows) if run.overlaps else throughput_figure(run, rows, bound)
     save_figure(figure, file)
 
 
 def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Figure:
-    """Algorithm bandwidth over message size."""
+    """A figure of algorithm bandwidth over message size."""
     figure = _figure(run, rows, _THROUGHPUT, bound)
     for axes in figure.axes:
         axes.set_yscale("log")
@@ -58,7 +58,7 @@ def throughput_figure(run: Run, rows: list[Row], bound: LinkBound | None) -> Fig
 
 
 def overlap_figure(run: Run, rows: list[Row]) -> Figure:
-    """How much was hidden, over message size."""
+    """A figure of how much of the communication was hidden, over message size."""
     figure = _figure(run, rows, _HIDDEN, None)
     figure.axes[0].set_ylim(-3, 103)
     return figure
@@ -67,13 +67,13 @@ def overlap_figure(run: Run, rows: list[Row]) -> Figure:
 def plot_predictions(
     title: str, lines: dict[str, list[tuple[int, float]]], bound: list[tuple[int, float]], file: Path
 ) -> None:
-    """Write predicted bytes of message per second over message size, a line for each spec."""
+    """Draw predicted algorithm bandwidth over message size, with a line for each spec."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
 
     figure = Figure(figsize=(8.4, 5.4), layout="constrained")
     axes = figure.subplots()
     for index, (label, points) in enumerate(lines.items()):
-        # Formulas are dotted, in the colours again: what they belong to has a marker.
+        # Formulas are dotted, without markers, and use the same colours again.
         formula = label.endswith("(formula)")
         styles = ((0, (1, 1)), (0, (1, 4))) if formula else LINESTYLES
         axes.plot(
@@ -177,7 +177,7 @@ def _draw_panel(axes: Axes, rows: list[Row], quantity: _Quantity, bound: LinkBou
 
 
 def draw_bound(axes: Axes, bound: LinkBound, sizes: list[int]) -> None:
-    """A line where the bound is stated, in MB/s."""
+    """Draw the bound in MB/s, at the sizes for which it is stated."""
     stated = bound_line(bound, sizes)
     if stated:
         axes.plot(
@@ -190,8 +190,8 @@ def draw_bound(axes: Axes, bound: LinkBound, sizes: list[int]) -> None:
 
 
 def bound_line(bound: LinkBound, sizes: Iterable[int]) -> list[tuple[int, float]]:
-    """Sizes and the bound there in bytes per second, at those where it is stated."""
+    """Pairs of a size and the bound in bytes per second, for the sizes for which it is stated."""
     limits = [(size, bound.bandwidth(size)) for size in sorted(set(sizes))]
     stated = [(size, limit) for size, limit in limits if limit]
-    # A single point makes no line: the bound holds for all larger sizes too.
+    # One more point, as a single point is no line; the bound holds for larger sizes as well.
     return [*stated, (round(stated[-1][0] * 1.3), stated[-1][1])] if stated else []

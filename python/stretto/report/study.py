@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a report: throughput over size, and the gains."""
+"""The report's sections on studies: throughput over message size, and gains."""
 
 from __future__ import annotations
 
@@ -41,17 +41,16 @@ _MOST_TICKS = 12
 
 
 def sections(studies: Sequence[Study]) -> list[Section]:
-    """Throughput and gains; nothing if no study was given."""
+    """Throughput and gains; no section without studies."""
     shown = [(study, run) for study in studies for run in study.runs if run.sizes]
     if not shown:
         return []
     throughput = Section(
         "throughput",
         "Throughput over message size",
-        "How many bytes of message a collective takes care of in a second. MPI default is what the MPI "
-        "library does by itself, BEST the fastest of all that was measured at that size, Stretto what "
-        "Stretto chooses without being told. Click a line in the legend to hide or show it, twice to see it "
-        "alone.",
+        "Message bytes per second. MPI default: the MPI library's own choice. BEST: the fastest spec "
+        "measured at that size. Stretto: Stretto's own choice. Click a line in the legend to hide or show "
+        "it; double-click to see only that line.",
     )
     for index, (study, run) in enumerate(shown):
         throughput.items.append(throughput_chart(f"throughput-{index + 1}", study, run))
@@ -60,8 +59,8 @@ def sections(studies: Sequence[Study]) -> list[Section]:
     gains = Section(
         "gains",
         "Gains",
-        "Times faster than the MPI default, in pairs that were measured in turns within one run, with 95 % "
-        "confidence intervals. BEST is the best of many, so a little lucky.",
+        "Gain: times faster than the MPI default, in pairs measured alternately in one run, with 95 % "
+        "confidence intervals. BEST is slightly too high, as the best of many is partly luck.",
         [gains_table("gains-table", [run for _, run in shown])],
     )
     for index, together in enumerate(_compared([run for _, run in shown])):
@@ -71,7 +70,7 @@ def sections(studies: Sequence[Study]) -> list[Section]:
 
 
 def _compared(runs: Sequence[StudyRun]) -> list[list[StudyRun]]:
-    """Runs of the same collective in the same place by several libraries."""
+    """Groups of runs of the same collective on the same nodes, with several libraries."""
     groups: dict[tuple[str, tuple[int, ...]], list[StudyRun]] = {}
     for run in runs:
         groups.setdefault((run.run.collective.name, tuple(run.run.ppn)), []).append(run)
@@ -94,7 +93,7 @@ def _key_figures(run: StudyRun) -> list[KeyFigure]:
 
 
 def where_text(study: Study, run: StudyRun) -> str:
-    """On what it was measured."""
+    """The machine and date of a measurement."""
     machine = run.machine
     cpu = f", {machine.get('cores', '?')} cores of {machine['cpu']}" if "cpu" in machine else ""
     date = f", {run.date[:10]}" if run.date else ""
@@ -107,7 +106,7 @@ def _repetitions(run: StudyRun) -> str:
 
 
 def size_axis(sizes: Iterable[int], title: str) -> dict[str, Any]:
-    """A logarithmic axis of message sizes, with these as ticks as far as there is room."""
+    """A logarithmic axis of message sizes, with as many of these as ticks as there is room for."""
     ascending = sorted(set(sizes))
     step = -(-len(ascending) // _MOST_TICKS)
     ticks = ascending[::-1][::step]
@@ -115,16 +114,16 @@ def size_axis(sizes: Iterable[int], title: str) -> dict[str, Any]:
 
 
 def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
-    """A line for each candidate; BEST broad and pale, the bound dashed."""
-    # Who comes last is on top.
+    """A line for each spec; BEST is broad and pale, the bound is dashed."""
+    # The last line is drawn on top.
     others = [kind for kind in Kind if kind not in (Kind.NATIVE, Kind.STRETTO)]
     lines = [best_curve(run), *curves(run, others), *curves(run, (Kind.NATIVE, Kind.STRETTO))]
     data = [trace(curve) for curve in lines] + bound_trace(run)
     caption = (
-        f"{run.title}. Medians of {_repetitions(run)} repetitions, each the slowest rank's, "
+        f"{run.title}. Medians of {_repetitions(run)} repetitions, timed by the slowest rank, "
         f"{where_text(study, run)}."
-        + (" Dashed: what the links allow." if bound_trace(run) else "")
-        + (f" Not all was measured: {run.incomplete}." if run.incomplete else "")
+        + (" Dashed: the bound of the links." if bound_trace(run) else "")
+        + (f" Incomplete: {run.incomplete}." if run.incomplete else "")
     )
     sizes = [size.bytes for size in run.sizes]
     chart_layout = layout(
@@ -136,7 +135,7 @@ def throughput_chart(identity: str, study: Study, run: StudyRun) -> Chart:
 
 
 def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
-    """The MPI default, BEST and Stretto of each library."""
+    """A chart of the MPI default, BEST and Stretto for each library."""
     first = runs[0]
     data = []
     for curve in library_curves(runs):
@@ -147,8 +146,8 @@ def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
     sizes = {size.bytes for run in runs for size in run.sizes}
     title = f"{first.run.collective.function} of {first.run.type}, {first.place}: the libraries compared"
     caption = (
-        "Dashes: MPI default; dots: BEST; a full line: Stretto under that library. The libraries ran one "
-        "after the other, so a small difference between them says nothing."
+        "Dashed: MPI default; dotted: BEST; solid: Stretto with that library. The libraries ran one after "
+        "the other, so small differences between them mean nothing."
     )
     chart_layout = layout(
         xaxis=size_axis(sizes, f"message size ({first.run.collective.message})"),
@@ -159,7 +158,7 @@ def libraries_chart(identity: str, runs: Sequence[StudyRun]) -> Chart:
 
 
 def trace(curve: Curve) -> dict[str, Any]:
-    """A line with what there is to know of each of its points."""
+    """A line of a chart, with hover texts."""
     style = curve.style
     is_band = curve.kind is None and style.width > 4
     rank, group, title = _GROUPS[curve.kind]
@@ -207,12 +206,12 @@ def _hover(curve: Curve, row: Row) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """`1.95 (1.90 to 2.01)`."""
+    """An estimate with its interval: `1.95 (1.90 to 2.01)`."""
     return f"{three_digits(estimate.median)} ({three_digits(estimate.low)} to {three_digits(estimate.high)})"
 
 
 def bound_trace(run: StudyRun) -> list[dict[str, Any]]:
-    """A dashed line where the bound is stated; nothing where it is not."""
+    """A dashed line at the sizes for which the bound is stated; empty if there are none."""
     stated = bound_line(run.bound, [size.bytes for size in run.sizes]) if run.bound else []
     if not run.bound or not stated:
         return []
@@ -234,7 +233,7 @@ def bound_trace(run: StudyRun) -> list[dict[str, Any]]:
 
 
 def gains_table(identity: str, runs: Sequence[StudyRun]) -> Table:
-    """A line for each size of each run."""
+    """A row for each size of each run."""
     columns = [
         Column("MPI"),
         Column("collective"),
@@ -250,8 +249,8 @@ def gains_table(identity: str, runs: Sequence[StudyRun]) -> Table:
     ]
     rows = [_gain_cells(run, one) for run in runs for one in run.sizes]
     caption = (
-        "Click a heading to sort. pipelined: the fastest of the library's non-blocking call, whole or in "
-        "segments (NBL, NBLxK). Green and red: where the whole interval is above 1.03 or below 1/1.03."
+        "Click a heading to sort. Pipelined: the library's non-blocking call, whole or in segments (NBL, "
+        "NBLxK), whichever is fastest. Green or red: the whole interval is above 1.03 or below 1/1.03."
     )
     return Table(identity, "", caption, columns, rows, (0, 1, 2))
 
@@ -291,7 +290,7 @@ def _gain(row: Row | None) -> Cell:
 
 
 def ranking_table(identity: str, runs: Sequence[StudyRun]) -> Table:
-    """Time and place of each library."""
+    """A row for each size and choice, with the time and rank of each library."""
     rows = []
     for size in sorted({one.bytes for run in runs for one in run.sizes}):
         figures = [next((one for one in run.sizes if one.bytes == size), None) for run in runs]
@@ -315,8 +314,8 @@ def ranking_table(identity: str, runs: Sequence[StudyRun]) -> Table:
     return Table(
         identity,
         f"{first.run.collective.function}, {first.place}: the libraries ranked",
-        "Median times; the place among the libraries stands behind. They ran one after the other, so a small "
-        "difference says nothing.",
+        "Median times, with the rank among the libraries in parentheses. They ran one after the other, so "
+        "small differences mean nothing.",
         columns,
         rows,
         (0, 1),

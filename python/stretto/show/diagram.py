@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stretto import _core
 from stretto.show.algorithms import multiple
-from stretto.show.drawing import draw_file
+from stretto.show.picture import draw_picture
 from stretto.show.timeline import Timeline, make_timeline
 from stretto.spec.recipes import Recipe
 from stretto.support.errors import StrettoError
@@ -56,7 +56,7 @@ def make_diagram(recipe: Recipe, topology: _core.Topology, root: int, rank_order
 
 def draw_diagram(diagram: Diagram, file: Path, rank_order: bool) -> None:
     """Write the diagram as SVG, PNG or PDF."""
-    draw_file(diagram.timeline, diagram.title, diagram.caption, file, rank_order)
+    draw_picture(diagram.timeline, diagram.title, diagram.caption, file, rank_order)
 
 
 def _title(recipe: Recipe, topology: _core.Topology, root: int, timeline: Timeline) -> str:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When each action of a schedule happens, if every message takes one step: what a drawing needs to know.
+"""The steps at which the actions of a schedule happen, if every message takes one step.
 
-Rounds are counted by each rank for itself, so equal numbers need not mean the same time: a rank that has
-nothing to do at first begins its round 0 later. The time stamp here is the longest path: a message is under
-way in the first step in which both its ranks have come to the round that holds it, and a round ends when its
-last message has.
+Each rank counts its own rounds, so equal numbers need not mean the same time: a rank that has nothing to do
+at first begins its round 0 later. The step is the longest path: a message is in flight in the first step in
+which both its ranks have reached its round, and a round ends with its last message.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class SliceLike(Protocol):
 
 
 class ActionLike(Protocol):
-    """One thing that a rank does, as stretto._core has it."""
+    """An action of a rank, as stretto._core has it."""
 
     @property
     def kind(self) -> str: ...  # noqa: D102
@@ -57,7 +56,7 @@ class ScheduleLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """A run of blocks. Numbers of scratch blocks mean nothing to other ranks."""
+    """A run of blocks. Numbers of scratch blocks are local to a rank."""
 
     buffer: str
     first: int
@@ -70,18 +69,18 @@ class Blocks:
 
     @property
     def scratch(self) -> bool:
-        """Whether they are scratch memory."""
+        """Whether the blocks are scratch memory."""
         return self.buffer == "scratch"
 
     @property
     def numbers(self) -> str:
-        """`3`, or `4-7`."""
+        """The block numbers as text: `3`, or `4-7`."""
         return str(self.first) if self.count == 1 else f"{self.first}-{self.first + self.count - 1}"
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What goes from one rank to another in one step."""
+    """A message from one rank to another in one step."""
 
     step: int
     sender: int
@@ -90,7 +89,7 @@ class Message:
     into: Blocks
     reduces: bool = False
     arrives_left: bool = False
-    """Of a reduction: whether what arrives is the operator's left operand."""
+    """Whether the received blocks are the left operand of the reduction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +111,14 @@ class Stuck:
     step: int
     rank: int
     peer: int
-    """Of a wrong schedule: there may be no such rank."""
+    """The other rank, which need not exist in a wrong schedule."""
     sends: bool
     blocks: Blocks
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """All that happens, by step."""
+    """All actions, by step."""
 
     ranks: int
     blocks: int
@@ -129,16 +128,16 @@ class Timeline:
     node_of: list[int]
     """The node of each rank."""
     stuck: list[Stuck] = field(default_factory=list)
-    """Empty unless the schedule is wrong. What follows on a rank that waits is missing then."""
+    """Empty unless the schedule is wrong. Then the actions after a wait that never ends are missing."""
 
     @property
     def by_node(self) -> list[int]:
-        """All ranks, node by node: the order in which they are drawn."""
+        """All ranks ordered by node, as they are drawn."""
         return sorted(range(self.ranks), key=lambda rank: (self.node_of[rank], rank))
 
     @property
     def tells_nodes(self) -> bool:
-        """Whether some node has several ranks, so that it matters what crosses the network."""
+        """Whether some node has several ranks, so that messages inside and between nodes differ."""
         return len(set(self.node_of)) < self.ranks
 
     def crosses(self, message: Message) -> bool:
@@ -171,13 +170,13 @@ class _Match:
 
 
 def make_timeline(schedules: Sequence[ScheduleLike], node_of: Sequence[int] | None = None) -> Timeline:
-    """The schedules of all ranks, rank 0 first, on one clock; one rank a node unless it is said."""
+    """Put the schedules of all ranks, from rank 0 on, on one clock. Default: one rank per node."""
     rounds = [schedule.rounds for schedule in schedules]
     matches, alone = _match(rounds)
     starts = _start_steps(rounds, matches)
 
     def start(end: _End) -> int | None:
-        """When the rank comes to this round; None: never."""
+        """The step in which the rank reaches this round; None: never."""
         rank, index = end.place
         return starts[rank][index] if index < len(starts[rank]) else None
 
@@ -245,7 +244,7 @@ def _blocks(piece: SliceLike | None) -> Blocks:
 
 
 def _match(rounds: Sequence[Sequence[Sequence[ActionLike]]]) -> tuple[list[_Match], list[_End]]:
-    """Every send with its receive, and those that have no partner.
+    """Pair every send with its receive. Returns the pairs, and those without a partner.
 
     The n-th message from one rank to another goes into the n-th receive there from it.
     """
@@ -270,7 +269,7 @@ def _match(rounds: Sequence[Sequence[Sequence[ActionLike]]]) -> tuple[list[_Matc
 
 
 def _start_steps(rounds: Sequence[Sequence[Sequence[ActionLike]]], matches: list[_Match]) -> list[list[int]]:
-    """The step in which each rank comes to each of its rounds, and last the one in which it is through.
+    """The steps in which each rank reaches its rounds, and last the step in which it is done.
 
     A rank that waits for ever has fewer. Messages without a partner hold nobody up.
     """

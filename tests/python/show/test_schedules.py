@@ -16,8 +16,9 @@ from stretto.cli.algorithms import algorithms
 from stretto.cli.show import show
 from stretto.cli.verify import verify
 from stretto.show.algorithms import multiple
-from stretto.show.drawing import draw_file, draw_text, text_legend
+from stretto.show.picture import draw_picture
 from stretto.show.proof import roots_of
+from stretto.show.terminal import draw_text, text_legend
 from stretto.show.timeline import Timeline, make_timeline
 from stretto.spec.recipes import Recipe, all_recipes
 from stretto.support.errors import StrettoError
@@ -121,7 +122,7 @@ def test_wrong_schedules_are_drawn_into_files(tmp_path: Path) -> None:
     picture = tmp_path / "a.svg"
     # To a rank that is not there, and to itself.
     timeline = timeline_of([[send(7)], [send(0), recv(0)]], [[recv(0)]])
-    draw_file(timeline, "title", "caption", picture)
+    draw_picture(timeline, "title", "caption", picture)
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Space-time diagrams of schedules: as text for a terminal, as a picture in a file."""
+"""Draws a space-time diagram into a file."""
 
 from __future__ import annotations
 
@@ -10,132 +10,27 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
-
+from stretto.show.labels import STUCK_MEANS, local_label, operands, stuck_label
 from stretto.show.timeline import Blocks, Local, Message, Stuck, Timeline
 from stretto.support.files import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_STUCK_MEANS = "never end: the other rank does not take part"
-_TERMINAL_COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red", "bright_cyan", "bright_yellow")
-
-
-def draw_text(timeline: Timeline, rank_order: bool = False) -> Table:
-    """Time goes down, a column each rank, node by node; colours tell blocks apart."""
-    cells = [[Text() for _ in range(timeline.ranks)] for _ in range(timeline.steps)]
-    for message in timeline.messages:
-        arrow = "⇒" if _stands_out(timeline, message) else "→"
-        departure = f"{arrow}{message.receiver} {_name(message.sent)}"
-        _append(cells[message.step][message.sender], departure, message.sent)
-    for message in timeline.messages:
-        arrow = "⇐" if _stands_out(timeline, message) else "←"
-        arrival = f"{arrow}{message.sender} {_arrival(message, rank_order)}"
-        _append(cells[message.step][message.receiver], arrival, message.into)
-    for action in timeline.locals:
-        _append(cells[action.step][action.rank], _local_label(action), action.into)
-    for one in timeline.stuck:
-        _append_words(cells[one.step][one.rank], _stuck_label(one), "bold red")
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(_under_node(timeline, "step"), justify="right", style="dim")
-    is_first = _first_of_nodes(timeline)
-    for rank in timeline.by_node:
-        if rank in is_first and timeline.tells_nodes:
-            table.add_column("│\n│", style="dim")
-        node = f"node {timeline.node_of[rank]}" if rank in is_first else ""
-        table.add_column(_under_node(timeline, f"rank {rank}", node), no_wrap=True)
-    for step, row in enumerate(cells):
-        bar = "\n".join("│" * max(1 + cell.plain.count("\n") for cell in row))
-        drawn: list[str | Text] = [str(step)]
-        for rank in timeline.by_node:
-            if rank in is_first and timeline.tells_nodes:
-                drawn.append(bar)
-            drawn.append(row[rank])
-        table.add_row(*drawn, end_section=True)
-    return table
-
-
-def text_legend(timeline: Timeline, rank_order: bool) -> str:
-    """How to read the cells of draw_text."""
-    reduces = "←1 +b5 reduces it with what it has"
-    if rank_order:
-        reduces = "←1 b5=recv+own reduces, what arrives on the left; ←1 b5=own+recv on the right"
-    nodes = "⇒ and ⇐ are messages between nodes; " if timeline.tells_nodes else ""
-    stuck = f"✗→ and ✗← {_STUCK_MEANS}; " if timeline.stuck else ""
-    return (
-        f"→2 b5 sends block 5 to rank 2; ←1 b5 receives block 5 from rank 1; {reduces}; {nodes}{stuck}"
-        "in5 is block 5 of the input, s0 a block of scratch memory"
-    )
-
-
-def _stands_out(timeline: Timeline, message: Message) -> bool:
-    return timeline.tells_nodes and timeline.crosses(message)
-
-
-def _first_of_nodes(timeline: Timeline) -> set[int]:
-    """The lowest rank of each node."""
-    return {timeline.node_of.index(node) for node in set(timeline.node_of)}
-
-
-def _under_node(timeline: Timeline, title: str, node: str = "") -> str:
-    return f"{node}\n{title}" if timeline.tells_nodes else title
-
-
-def _append(cell: Text, words: str, blocks: Blocks) -> None:
-    _append_words(cell, words, _TERMINAL_COLOURS[blocks.first % len(_TERMINAL_COLOURS)])
-
-
-def _append_words(cell: Text, words: str, style: str) -> None:
-    if cell:
-        cell.append("\n")
-    cell.append(words, style=style)
-
-
-def _stuck_label(one: Stuck) -> str:
-    return f"✗{'→' if one.sends else '←'}{one.peer} {_name(one.blocks)}"
-
-
-def _name(blocks: Blocks) -> str:
-    return ("s" if blocks.scratch else "b") + blocks.numbers
-
-
-def _operand_name(blocks: Blocks) -> str:
-    return f"in{blocks.numbers}" if blocks.buffer == "input" else _name(blocks)
-
-
-def _arrival(message: Message, rank_order: bool) -> str:
-    into = _name(message.into)
-    if not message.reduces:
-        return into
-    return f"{into}={_operands(message)}" if rank_order else f"+{into}"
-
-
-def _operands(message: Message) -> str:
-    return "recv+own" if message.arrives_left else "own+recv"
-
-
-def _local_label(action: Local) -> str:
-    into, left = _name(action.into), _operand_name(action.left)
-    return f"{into}={left}" if action.right is None else f"{into}={left}+{_operand_name(action.right)}"
-
-
 _LANE_INCHES = 0.75
 _NODE_GAP = 0.45  # lanes
 _ARROW = (0.08, 0.9)  # where in its step a message begins and ends
-# Where on an arrow a label may stand: in lanes from the sender or receiver, or as a share of the arrow.
+# Where a label may be on an arrow: in lanes from the sender or receiver, or as a share of the arrow.
 _LANES_OFF = (0.32, 0.5)
 _SHARES = (0.5, 0.35, 0.65, 0.25, 0.75)
 
 
-def draw_file(timeline: Timeline, title: str, caption: str, file: Path, rank_order: bool = False) -> None:
-    """Ranks are lanes, nodes bands, time goes to the right; the file's suffix says the format."""
+def draw_picture(timeline: Timeline, title: str, caption: str, file: Path, rank_order: bool = False) -> None:
+    """Draw ranks as lanes, nodes as bands, and time to the right; the file's suffix is the format."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only pictures need it
 
     picture = _Picture(timeline)
-    # Titles and captions must fit as well.
+    # Title and caption must fit.
     words = max(map(len, [title, *caption.split("\n")]))
     width = max(1.6 + picture.step_inches * max(1, timeline.steps), 1.2 + 0.075 * words)
     height = 1.9 + _LANE_INCHES * (picture.bottom + 1)
@@ -144,12 +39,12 @@ def draw_file(timeline: Timeline, title: str, caption: str, file: Path, rank_ord
     _draw_lanes(axes, picture)
     for action in timeline.locals:
         _draw_local(axes, picture, action)
-    # What crosses the network lies on top, but finds room for its labels first.
+    # Messages between nodes are on top, and their labels are placed first.
     order = sorted(timeline.messages, key=lambda message: not timeline.crosses(message))
     before: Counter[tuple[int, int, int]] = Counter()
     for message in order:
         way = (message.step, message.sender, message.receiver)
-        # Several messages of a pair go side by side.
+        # Several messages of a pair are drawn side by side.
         _draw_message(axes, picture, message, rank_order, aside=0.14 * before[way])
         before[way] += 1
     for one in timeline.stuck:
@@ -162,9 +57,9 @@ def draw_file(timeline: Timeline, title: str, caption: str, file: Path, rank_ord
 def _picture_legend(timeline: Timeline) -> str:
     words = ["number: blocks sent"] if timeline.blocks > 1 else []
     if any(message.reduces for message in timeline.messages):
-        words += ["⊕ what arrives is reduced", "• what arrives is kept"]
+        words += ["⊕ received and reduced", "• received"]
     words += ["bold: between nodes", "thin: within a node"] if timeline.tells_nodes else []
-    words += [f"red ✗: sends and receives that {_STUCK_MEANS}"] if timeline.stuck else []
+    words += [f"red ✗: sends and receives that {STUCK_MEANS}"] if timeline.stuck else []
     return "     ".join(words)
 
 
@@ -186,7 +81,7 @@ class _Box:
 
 @dataclass(slots=True)
 class _Picture:
-    """Where everything is drawn, and what is taken already."""
+    """The places of lanes, and the space that is taken already."""
 
     timeline: Timeline
     step_inches: float = 0.0
@@ -212,18 +107,18 @@ class _Picture:
 
     @property
     def bottom(self) -> float:
-        """The last lane."""
+        """The position of the last lane."""
         return max(self.lane.values(), default=0.0)
 
     def _inches(self, rank: int) -> float:
         return self.lane[rank] * _LANE_INCHES
 
     def take(self, step: int, box: _Box) -> None:
-        """Leaves no room for another label there."""
+        """Mark this space as taken."""
         self.taken[step].append(box)
 
     def place_label(self, message: Message, text: str) -> float:
-        """The share of the arrow at which its label overlaps least with others, the first best."""
+        """Find where on its arrow a label overlaps least with others, as a share of the arrow."""
         begin, end = self._inches(message.sender), self._inches(message.receiver)
         lanes = abs(end - begin) / _LANE_INCHES  # 0 for a message of a rank to itself
         several = (
@@ -231,7 +126,7 @@ class _Picture:
             > 1
         )
         near = [off / lanes for off in _LANES_OFF if off < lanes]
-        # Where a rank sends several messages at once, they are apart at their receivers only.
+        # If a rank sends several messages at once, only their receivers' ends are apart.
         sides = [[1 - at for at in near], near] if several else [near, [1 - at for at in near]]
         candidates = [*sides[0], *sides[1], *_SHARES]
 
@@ -245,12 +140,12 @@ class _Picture:
 
 
 def _colour(timeline: Timeline, blocks: Blocks, weight: float = 1.0) -> tuple[float, float, float]:
-    """The colour of the blocks; a small weight makes it pale."""
+    """The colour of blocks; a small weight makes it pale."""
     if timeline.blocks == 1:
         colour = (0.10, 0.33, 0.70)
     else:
         hue = blocks.first / timeline.blocks
-        # Yellows and greens are bright by themselves.
+        # Yellow and green are brighter than other hues.
         colour = colorsys.hls_to_rgb(hue, 0.34 if 0.1 < hue < 0.55 else 0.45, 0.85)
     red, green, blue = (weight * one + 1 - weight for one in colour)
     return red, green, blue
@@ -321,13 +216,13 @@ def _draw_message(
         if rank_order:
             clear_side = 13 if start_y > end_y else -13
             axes.annotate(
-                _operands(message), (end, end_y), (0, clear_side), textcoords="offset points",
+                operands(message), (end, end_y), (0, clear_side), textcoords="offset points",
                 ha="center", va="center", fontsize=7, color="0.25",
             )  # fmt: skip
 
 
 def _draw_stuck(axes: Axes, picture: _Picture, one: Stuck) -> None:
-    """Half an arrow, from the rank or towards it, that ends in a cross."""
+    """Draw half an arrow, from the rank or towards it, with a cross at the end."""
     y = picture.lane[one.rank]
     towards = picture.lane.get(one.peer, y)
     cross_y = y + 0.4 * (1 if towards > y else -1)
@@ -336,14 +231,14 @@ def _draw_stuck(axes: Axes, picture: _Picture, one: Stuck) -> None:
     axes.plot([rank_x, cross_x], [y, cross_y], color="red", linewidth=1.2, linestyle="--", zorder=6)
     axes.plot(cross_x, cross_y, "x", color="red", markersize=8, markeredgewidth=2, zorder=7)
     axes.annotate(
-        _stuck_label(one)[1:], (cross_x, cross_y), (7, 0), textcoords="offset points",
+        stuck_label(one)[1:], (cross_x, cross_y), (7, 0), textcoords="offset points",
         color="red", fontsize=8, va="center", zorder=7,
     )  # fmt: skip
 
 
 def _draw_local(axes: Axes, picture: _Picture, action: Local) -> None:
-    label = _local_label(action)
-    # Several at once stand one below the other.
+    label = local_label(action)
+    # Simultaneous actions are drawn below each other.
     y = picture.lane[action.rank]
     box = _Box(0.5 * picture.step_inches, y * _LANE_INCHES, 0.08 * len(label) + 0.1, 0.2)
     while any(box.overlap(other) > 0 for other in picture.taken[action.step] if other.height == box.height):

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Short labels for the actions of a schedule, in diagrams."""
+
+from __future__ import annotations
+
+from stretto.show.timeline import Blocks, Local, Message, Stuck
+
+STUCK_MEANS = "never end: the other rank does not take part"
+
+
+def stuck_label(one: Stuck) -> str:
+    """A send or receive that never ends: `✗→2 b5`."""
+    return f"✗{'→' if one.sends else '←'}{one.peer} {block_name(one.blocks)}"
+
+
+def block_name(blocks: Blocks) -> str:
+    """Blocks of the result or of scratch memory: `b5`, `s0-3`."""
+    return ("s" if blocks.scratch else "b") + blocks.numbers
+
+
+def operands(message: Message) -> str:
+    """The operands of a reduction, in order."""
+    return "recv+own" if message.arrives_left else "own+recv"
+
+
+def local_label(action: Local) -> str:
+    """A copy or reduction inside a rank: `b3=in3`, `b3=b3+s0`."""
+    into, left = block_name(action.into), _operand_name(action.left)
+    return f"{into}={left}" if action.right is None else f"{into}={left}+{_operand_name(action.right)}"
+
+
+def _operand_name(blocks: Blocks) -> str:
+    return f"in{blocks.numbers}" if blocks.buffer == "input" else block_name(blocks)
