@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from stretto import _core
@@ -69,3 +73,30 @@ def test_quoted_messages_are_those_that_are_printed() -> None:
         parts = [part.strip() for part in line.split("…")]
         missing = [part for part in parts if re.search(r"\w", part) and part not in sources]
         assert not missing, f"docs/troubleshooting.md quotes {line!r}, which nothing prints"
+
+
+def _commands() -> Iterator[tuple[str, list[str]]]:
+    """The words of each stretto command in a block of shell, and the page that it stands on."""
+    for page in [ROOT / "README.md", *PAGES]:
+        for block in re.findall(
+            r"^```(?:sh|console)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+        ):
+            for line in block.replace("\\\n", " ").splitlines():
+                found = re.match(r"(?:\$ )?(?:[A-Z_]+=\S+ )*(stretto .*)", line)
+                if found:
+                    yield page.name, shlex.split(found[1], comments=True)
+
+
+@pytest.mark.parametrize(("page", "words"), [pytest.param(*one, id=" ".join(one[1])) for one in _commands()])
+def test_commands_have_the_options_that_are_shown(page: str, words: list[str]) -> None:
+    command: Any = get_command(app)
+    own = list(takewhile(lambda word: word != "--", words[1:]))
+    while hasattr(command, "commands") and own:
+        assert own[0] in command.commands or own[0].startswith("--"), f"{page}: {words}"
+        command = command.commands.get(own.pop(0), command)
+    known = {name for option in command.params for name in [*option.opts, *option.secondary_opts]} | {
+        "--help",
+        "-h",
+    }
+    options = {word.partition("=")[0] for word in own if word.startswith("-") and not word[1:2].isdigit()}
+    assert options <= known, f"{page}: {words}"
