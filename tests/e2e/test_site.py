@@ -117,6 +117,12 @@ def test_every_algorithm_is_on_the_page_of_specs(site: Path) -> None:
         assert algorithm.description in text
 
 
+def test_messages_of_commands_are_on_their_page(site: Path) -> None:
+    text = Page(site / "messages.html").text
+    for message in ("there is no -- before the program; write: … -- PROGRAM", "… could not be started: …"):
+        assert message in text
+
+
 @pytest.mark.parametrize("page", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "CONTRIBUTING.md"], ids=str)
 def test_lists_are_such_for_mkdocs(page: Path) -> None:
     # It is stricter than GitHub: an empty line before a list and after a nested one, four spaces before that.
