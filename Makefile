@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every target does its own set-up; a second run finds it done.
 
-.PHONY: build frameworks test lint format demo docs clean distclean
+.PHONY: build frameworks test test-all lint format demo docs clean distclean
 
 build: ; @scripts/setup
 frameworks: build ; @scripts/frameworks
 test: build ; @scripts/test
+test-all: build ; @scripts/test-all
 lint: build ; @scripts/lint
 format: build ; @scripts/format
 demo: build ; @scripts/demo

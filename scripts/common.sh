@@ -8,15 +8,48 @@ cd "$root"
 # CMake and Ninja come from the virtual environment too.
 export PATH=$venv/bin:$PATH
 export CMAKE_BUILD_PARALLEL_LEVEL=$jobs
-# What is installed and what is tested are made of the same objects, in folders of their own.
-if command -v ccache >/dev/null; then
-    export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+# What is installed is built by the compiler of the test presets, under the same name: only then does ccache find its
+# objects again. (Python would take x86_64-linux-gnu-g++.)
+if command -v gcc >/dev/null && command -v g++ >/dev/null; then
+    export CC=${CC:-gcc} CXX=${CXX:-g++}
 fi
 
 step() { printf '== %s\n' "$*"; }
 fail() {
     printf 'error: %s\n' "$*" >&2
     exit 1
+}
+
+part_times=() failed_parts=() skipped_parts=()
+
+# part NAME COMMAND...: runs a part of the tests. If it fails, the next parts run all the same; see finish_parts.
+part() {
+    local name=$1 begin=$SECONDS status
+    shift
+    step "$name"
+    set +e
+    (
+        set -e
+        "$@"
+    )
+    status=$?
+    set -e
+    part_times+=("$(printf '%4d:%02d  %s' $(((SECONDS - begin) / 60)) $(((SECONDS - begin) % 60)) "$name")")
+    ((status == 0)) || failed_parts+=("$name")
+}
+
+# finish_parts: says how long each part took, which were left out and which failed; status 1 if one failed.
+finish_parts() {
+    step "min:s"
+    printf '%s\n' "${part_times[@]}"
+    local name
+    for name in "${skipped_parts[@]}"; do
+        echo "left out: $name"
+    done
+    for name in "${failed_parts[@]}"; do
+        echo "FAILED: $name"
+    done
+    ((${#failed_parts[@]} == 0)) || exit 1
 }
 
 # install_debian_packages NAME...: installs the packages that are missing.

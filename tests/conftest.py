@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from stretto.results.runs import Run, Series
 from stretto.spec.collectives import COLLECTIVES, LinkBound
@@ -20,6 +22,10 @@ from stretto.study.guidelines_file import Guidelines, LibraryChecks, guidelines_
 # A shell that runs the tests in the background has them ignore interrupts. Programs that they start would
 # inherit that, and tests that interrupt them would wait in vain.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# On a busy machine an example may take any time.
+settings.register_profile("stretto", deadline=None)
+settings.load_profile("stretto")
 
 ALLREDUCE = COLLECTIVES["allreduce"]
 SIZES = [4 << 10, 64 << 10, 1 << 20, 16 << 20]
@@ -157,6 +163,18 @@ def no_table_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """A tuning table at its default place would change what the library chooses."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def ranks_that_wait_yield(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Ranks that wait give their core to others, on either MPI, whatever starts them."""
+    source = Path(__file__).with_name("yield_when_idle.c")
+    library = tmp_path_factory.mktemp("yield") / "yield_when_idle.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"], check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LD_PRELOAD", str(library))
+        patch.setenv("OMPI_MCA_mpi_yield_when_idle", "1")
         yield
 
 

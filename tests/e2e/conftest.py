@@ -22,6 +22,12 @@ from stretto.launch.mpi import Install
 from stretto.launch.run import mpi4py_settings, rank_options
 
 ROOT = Path(__file__).parent.parent.parent
+# What a test that has the fixture needs.
+MARKS = {
+    "tensorflow": pytest.mark.frameworks,
+    "lammps": pytest.mark.packages,
+    "chromium": pytest.mark.packages,
+}
 
 
 def run_to_end(
@@ -115,12 +121,33 @@ def local_ranks() -> Callable[[str], LocalRanks]:
     return lambda name: LocalRanks(mpi.find_install(name))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks tests by what they need."""
+    for item in items:
+        for fixture, mark in MARKS.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
+
+
 def _find(name: str) -> str:
     found = shutil.which(name)
-    assert found, (
-        f"there is no {name}; get it with: apt-get install --no-install-recommends chromium chromium-driver"
-    )
+    packages = "lammps chromium chromium-driver"
+    assert found, f"there is no {name}; get it with: apt-get install --no-install-recommends {packages}"
     return found
+
+
+@pytest.fixture(scope="session")
+def lammps() -> str:
+    """The program."""
+    return _find("lmp")
+
+
+@pytest.fixture(scope="session")
+def tensorflow() -> Path:
+    """The Python interpreter that has TensorFlow and Horovod."""
+    python = ROOT / ".frameworks" / "tensorflow" / "bin" / "python"
+    assert python.exists(), "TensorFlow is not installed: make frameworks"
+    return python
 
 
 @pytest.fixture(scope="module")

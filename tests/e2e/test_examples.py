@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-TENSORFLOW = EXAMPLES.parent / ".frameworks" / "tensorflow" / "bin" / "python"
 SPEC = "ring:segments=4"
 
 
@@ -40,9 +39,8 @@ def test_fortran(local_ranks: Callable[[str], LocalRanks], name: str, tmp_path: 
     assert allreduces(stats) == {16 << 20: 1}
 
 
-def test_horovod(local_ranks: Callable[[str], LocalRanks], tmp_path: Path) -> None:
-    assert TENSORFLOW.exists(), "TensorFlow is not installed: make frameworks"
-    program, stats = [str(TENSORFLOW), str(EXAMPLES / "train_digits_horovod.py")], tmp_path / "stats.json"
+def test_horovod(local_ranks: Callable[[str], LocalRanks], tensorflow: Path, tmp_path: Path) -> None:
+    program, stats = [str(tensorflow), str(EXAMPLES / "train_digits_horovod.py")], tmp_path / "stats.json"
     ours = local_ranks("openmpi").run(2, program, specs=[SPEC], stats=stats)
     without = local_ranks("openmpi").run(2, program)
     # A sum of two has but one order, so they learn the same.

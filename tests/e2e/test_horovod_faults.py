@@ -12,18 +12,17 @@ import pytest
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
 
-ROOT = Path(__file__).parents[2]
-TENSORFLOW = ROOT / ".frameworks" / "tensorflow" / "bin" / "python"
 RANKS = 3
 
 
-def program(case: str) -> list[str]:
-    assert TENSORFLOW.exists(), "TensorFlow is not installed: make frameworks"
-    return [str(TENSORFLOW), str(Path(__file__).parent / "horovod_failing.py"), case]
+def program(tensorflow: Path, case: str) -> list[str]:
+    return [str(tensorflow), str(Path(__file__).parent / "horovod_failing.py"), case]
 
 
-def test_ranks_with_different_numbers_of_batches_that_join(local_ranks: Callable[[str], LocalRanks]) -> None:
-    output = local_ranks("openmpi").run(RANKS, program("join"), specs=["ring:segments=4"])
+def test_ranks_with_different_numbers_of_batches_that_join(
+    local_ranks: Callable[[str], LocalRanks], tensorflow: Path
+) -> None:
+    output = local_ranks("openmpi").run(RANKS, program(tensorflow, "join"), specs=["ring:segments=4"])
     assert output.splitlines().count("right") == 1
 
 
@@ -35,6 +34,10 @@ def test_ranks_with_different_numbers_of_batches_that_join(local_ranks: Callable
         ("killed", "signal 9"),
     ],
 )
-def test_the_job_ends(local_ranks: Callable[[str], LocalRanks], case: str, line: str) -> None:
-    output = local_ranks("openmpi").run(RANKS, program(case), specs=["ring:segments=4"], succeeds=False)
+def test_the_job_ends(
+    local_ranks: Callable[[str], LocalRanks], tensorflow: Path, case: str, line: str
+) -> None:
+    output = local_ranks("openmpi").run(
+        RANKS, program(tensorflow, case), specs=["ring:segments=4"], succeeds=False
+    )
     assert line in output, output

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,11 +45,9 @@ Thermodynamics = list[list[str]]
 
 @pytest.fixture(scope="module")
 def melt(
-    local_ranks: Callable[[str], LocalRanks], tmp_path_factory: pytest.TempPathFactory
+    local_ranks: Callable[[str], LocalRanks], lammps: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Thermodynamics]:
     """Temperature, energies and pressure, step by step, as LAMMPS prints them."""
-    lammps = shutil.which("lmp")
-    assert lammps, "there is no lmp; get it with: apt-get install --no-install-recommends lammps"
     script = tmp_path_factory.mktemp("melt") / "in.melt"
     script.write_text(MELT)
 

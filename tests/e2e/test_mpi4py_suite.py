@@ -50,7 +50,6 @@ NON_BLOCKING_MODULES = ["test_cco_nb_buf", "test_cco_pr_buf", "test_request"]
 # The same for collectives that stay with the library.
 LIBRARY_MODULES = ["test_cco_nb_vec", "test_cco_pr_vec"]
 ALL_MODULES = MODULES + NON_BLOCKING_MODULES + LIBRARY_MODULES
-# MPICH spins while it waits: a third rank on two cores would make minutes of seconds.
 RANKS = {"openmpi": 3, "mpich": 2}
 TOPOLOGIES = {"openmpi": "ppn=2+1", "mpich": "ppn=2"}
 # The messages are short: of a few elements each, so that segments of 16 bytes are several too.
@@ -214,6 +213,7 @@ def calls_by_spec(stats: Path, name: str) -> Counter[str]:
     return calls
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(RANKS))
 def test_passes_under_the_rule(
     run_suite: RunSuite, natively: Callable[[str], set[str]], tmp_path: Path, name: str
@@ -224,7 +224,11 @@ def test_passes_under_the_rule(
 
 @pytest.mark.parametrize(
     ("name", "specs"),
-    [pytest.param(name, specs, id=f"{name}-{specs[0]}") for name in RANKS for specs in forced_together(name)],
+    [
+        pytest.param(name, specs, id=f"{name}-{specs[0]}", marks=[pytest.mark.long] if turn else [])
+        for name in RANKS
+        for turn, specs in enumerate(forced_together(name))
+    ],
 )
 def test_passes_under(
     run_suite: RunSuite,
@@ -243,7 +247,7 @@ def test_passes_under(
 @pytest.mark.parametrize(
     ("specs", "settings"),
     [
-        pytest.param(RINGS, {}, id="rings"),
+        pytest.param(RINGS, {}, id="rings", marks=pytest.mark.long),
         pytest.param(NARROW, {"STRETTO_PROGRESS_THREAD": "1"}, id="trees-helped"),
     ],
 )
@@ -262,6 +266,7 @@ def test_non_blocking_passes_under(
     assert all(calls[spec] > FEWEST_CALLS for spec in specs), calls
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(RANKS))
 def test_non_blocking_passes_in_pieces(
     run_suite: RunSuite, natively: Callable[[str], set[str]], tmp_path: Path, name: str
@@ -274,6 +279,7 @@ def test_non_blocking_passes_in_pieces(
     assert all(calls[spec] for spec in PIECES), calls
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", list(RANKS))
 def test_diagnosis_changes_nothing(
     run_suite: RunSuite, natively: Callable[[str], set[str]], tmp_path: Path, name: str

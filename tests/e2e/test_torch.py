@@ -50,7 +50,14 @@ def lines_of_right(output: str) -> int:
 
 @pytest.mark.parametrize(
     ("name", "ranks"),
-    [("openmpi", 2), ("openmpi", 4), ("mpich", 3), ("openmpi5", 2), ("mpich5", 2), ("intelmpi", 2)],
+    [
+        ("openmpi", 2),
+        ("mpich", 3),
+        *(
+            pytest.param(name, ranks, marks=pytest.mark.long)
+            for name, ranks in (("openmpi", 4), ("openmpi5", 2), ("mpich5", 2), ("intelmpi", 2))
+        ),
+    ],
 )
 def test_every_collective_is_right(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str, ranks: int
@@ -60,6 +67,7 @@ def test_every_collective_is_right(
     assert lines_of_right(output) == ranks
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "ranks", "specs"),
     [
@@ -82,6 +90,7 @@ def test_every_collective_is_right_by_forced_algorithms(
     assert lines_of_right(output) == ranks
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hook", ["none", "bf16", "fp16"])
 @pytest.mark.parametrize(("name", "ranks"), [("openmpi", 3), ("mpich", 2)])
 def test_a_training_learns_the_same_as_by_gloo(
@@ -92,6 +101,7 @@ def test_a_training_learns_the_same_as_by_gloo(
     assert lines_of_right(output) == ranks
 
 
+@pytest.mark.long
 def test_the_example_learns_the_same_as_by_gloo(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str]
 ) -> None:
@@ -104,6 +114,7 @@ def test_the_example_learns_the_same_as_by_gloo(
     assert float(accuracies[0].rstrip("%,")) > 80
 
 
+@pytest.mark.long
 def test_the_benchmark_compares_backends(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], tmp_path: Path
 ) -> None:
@@ -114,6 +125,7 @@ def test_the_benchmark_compares_backends(
     assert '"stretto"' in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_benchmark_of_steps_compares_backends(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], tmp_path: Path
 ) -> None:
@@ -124,6 +136,7 @@ def test_the_benchmark_of_steps_compares_backends(
     assert {name: len(times["step"]) for name, times in seconds.items()} == {"stretto": 2, "gloo": 2}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_what_cannot_be_is_refused_and_mpi4py_goes_along(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str
@@ -133,6 +146,7 @@ def test_what_cannot_be_is_refused_and_mpi4py_goes_along(
         assert lines_of_right(local_ranks(name).run(3, program, settings=cache)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["daemon", "child", "unwaited", "destroyed"])
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_a_job_ends_whatever_is_under_way(
@@ -142,6 +156,7 @@ def test_a_job_ends_whatever_is_under_way(
     assert lines_of_right(local_ranks(name).run(3, program, settings=cache)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "settings", "line"),
     [

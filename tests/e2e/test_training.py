@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-TENSORFLOW = ROOT / ".frameworks" / "tensorflow" / "bin" / "python"
 # Steps without communication are another graph, which TensorFlow takes long to make, most of all of many
 # layers.
 BRIEF = ["--batch", "2", "--rounds", "2", "--steps", "1", "--compute-steps", "0"]
@@ -26,9 +24,8 @@ def command(model: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "stretto", "train", *network, *BRIEF, *arguments]
 
 
-def tensorflow(*arguments: str) -> list[str]:
-    assert TENSORFLOW.exists(), "TensorFlow is not installed: make frameworks"
-    return command("alexnet", "--python", str(TENSORFLOW), *arguments)
+def alexnet(tensorflow: Path, *arguments: str) -> list[str]:
+    return command("alexnet", "--python", str(tensorflow), *arguments)
 
 
 def pytorch(*arguments: str) -> list[str]:
@@ -46,6 +43,7 @@ def losses(content: dict[str, Any], count: int) -> list[float]:
     return [one["loss"] for one in content["losses"]][:count]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_pytorch_learns_the_same_as_with_gloo(mpi: str, tmp_path: Path) -> None:
     specs = "native,ring:segments=4,auto"
@@ -59,22 +57,25 @@ def test_pytorch_learns_the_same_as_with_gloo(mpi: str, tmp_path: Path) -> None:
     assert losses(ours, 3) == pytest.approx(losses(gloo, 3), rel=1e-3)
 
 
-def test_tensorflow_learns_the_same_with_and_without_stretto(tmp_path: Path) -> None:
+def test_tensorflow_learns_the_same_with_and_without_stretto(tensorflow: Path, tmp_path: Path) -> None:
     specs = "native,ring:segments=4,auto"
-    ours = trained(tensorflow("--specs", specs, "--compute-steps", "1"), tmp_path / "ours.json")
+    ours = trained(alexnet(tensorflow, "--specs", specs, "--compute-steps", "1"), tmp_path / "ours.json")
     assert ours["compute_seconds"] > 0
     assert ours["nodes"] == 1
     assert ours["parameters"] == 62_378_344
     assert "Horovod" in ours["about"]
-    plain = trained(tensorflow("--without-stretto"), tmp_path / "plain.json")
+    plain = trained(alexnet(tensorflow, "--without-stretto"), tmp_path / "plain.json")
     assert losses(ours, 3) == pytest.approx(losses(plain, 3), rel=1e-3)
 
 
-def test_tensorflow_with_float16_gradients(tmp_path: Path) -> None:
-    ours = trained(tensorflow("--compression", "fp16", "--specs", "native,ring"), tmp_path / "ours.json")
+def test_tensorflow_with_float16_gradients(tensorflow: Path, tmp_path: Path) -> None:
+    ours = trained(
+        alexnet(tensorflow, "--compression", "fp16", "--specs", "native,ring"), tmp_path / "ours.json"
+    )
     assert losses(ours, 4)[-1] > 0
 
 
+@pytest.mark.long
 def test_pytorch_with_bfloat16_gradients(tmp_path: Path) -> None:
     ours = trained(pytorch("--compression", "bf16", "--specs", "native,ring"), tmp_path / "ours.json")
     exact = trained(pytorch("--specs", "native,ring"), tmp_path / "exact.json")
@@ -90,13 +91,15 @@ def test_an_interpreter_without_the_framework() -> None:
 
 
 @pytest.mark.parametrize("specs", [["--specs", "native"], ["--without-stretto"]])
-def test_an_interpreter_whose_horovod_is_of_another_mpi(specs: list[str]) -> None:
+def test_an_interpreter_whose_horovod_is_of_another_mpi(tensorflow: Path, specs: list[str]) -> None:
     """Each of its ranks would train by itself, as rank 0 of one."""
-    ran = subprocess.run(tensorflow("--mpi", "mpich", *specs), capture_output=True, text=True, timeout=100)
+    line = alexnet(tensorflow, "--mpi", "mpich", *specs)
+    ran = subprocess.run(line, capture_output=True, text=True, timeout=100)
     assert ran.returncode == 2
     assert "for another MPI than the launcher's (mpich)" in ran.stderr
 
 
+@pytest.mark.long
 def test_a_rank_that_dies_ends_the_job(tmp_path: Path) -> None:
     """Within seconds, as the launcher sees it."""
     line = pytorch("--rounds", "1000", "--json", str(tmp_path / "x.json"))

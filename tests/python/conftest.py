@@ -61,7 +61,9 @@ class Runner:
     ) -> Ran:
         """Runs the probe, or another program. `second`: what is different on rank 1."""
         program = program or [str(self.compiled("probe.cpp"))]
-        values = {"LD_PRELOAD": str(preload or library(self.abi)), **settings, **(more or {})}
+        # Of this process's, too: what makes MPICH's ranks yield (tests/conftest.py).
+        preloads = f"{preload or library(self.abi)}:{os.environ['LD_PRELOAD']}"
+        values = {"LD_PRELOAD": preloads, **settings, **(more or {})}
         argv = [f"mpirun.{self.abi}"]
         if self.abi == "openmpi":
             argv += ["--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,6 @@ from stretto.model.machine_file import (
     read_machine_file,
 )
 from stretto.support import paths
-
-pytestmark = pytest.mark.alone
 
 MACHINE = MachineFile(
     "small",
@@ -247,11 +244,9 @@ def test_a_launcher_that_fails_after_all(program: Path, output: Path) -> None:
 def test_a_run_that_hangs_is_ended(program: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "_MOST_TIMES", 0.0)
     monkeypatch.setattr(session, "_MOST_MORE_SECONDS", 0.3)
-    let_print(program, START, POINT, then="exec sleep 60")
-    begin = time.monotonic()
+    let_print(program, START, POINT, then="exec sleep 1000")
     line = complaint(output, "--budget", "5s", *OWN)
     assert "a rank may be lost, or hang" in line
-    assert time.monotonic() - begin < 20
 
 
 def test_a_launcher_that_does_not_end_when_asked_is_killed(
@@ -260,7 +255,7 @@ def test_a_launcher_that_does_not_end_when_asked_is_killed(
     monkeypatch.setattr(session, "_MOST_TIMES", 0.0)
     monkeypatch.setattr(session, "_MOST_MORE_SECONDS", 0.3)
     monkeypatch.setattr(jobs, "GRACE_SECONDS", 0.3)
-    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"
     let_print(program, START, then=f'exec {sys.executable} -c "{stubborn}"')
     assert "a rank may be lost, or hang" in complaint(output, "--budget", "5s", *OWN)
 
@@ -273,6 +268,7 @@ def levels_of(output: Path) -> dict[str, list[Protocol]]:
     return read_machine_file(output.read_text()).levels
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_two_ranks_of_this_node(name: str, output: Path) -> None:
     png = output.with_name("fit.png")
@@ -298,6 +294,7 @@ def test_two_ranks_of_this_node(name: str, output: Path) -> None:
     assert png.stat().st_size > 10_000
 
 
+@pytest.mark.measures
 def test_slurms_launcher_with_the_name_of_the_library(
     output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,6 +342,7 @@ def test_one_rank_has_nobody_to_send_to(name: str, output: Path) -> None:
     assert "expected 2 ranks or more" in line
 
 
+@pytest.mark.measures
 @ROOT_ONLY
 def test_on_the_lab(output: Path) -> None:
     name = f"stretto-test{os.getpid()}-calibrate"
@@ -361,6 +359,7 @@ def test_on_the_lab(output: Path) -> None:
     assert {"train", "shift", "exchange", "flows"} <= points
 
 
+@pytest.mark.measures
 @ROOT_ONLY
 def test_a_budget_too_short_for_a_slow_link(output: Path) -> None:
     name = f"stretto-test{os.getpid()}-slow"

@@ -188,9 +188,10 @@ def stretto_run(
     libraries: Path, *arguments: str, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     names = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    inherited = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     return subprocess.run(
         [sys.executable, "-m", "stretto", "run", *arguments],
-        env={**os.environ, **names, "STRETTO_LIB_DIR": str(libraries), **(environment or {})},
+        env={**inherited, **names, "STRETTO_LIB_DIR": str(libraries), **(environment or {})},
         capture_output=True,
         text=True,
         timeout=60,

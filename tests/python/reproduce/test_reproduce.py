@@ -34,6 +34,7 @@ def results() -> dict[str, Result]:
     return {one.name: one.make(Bench(quick=True)) for one in FIGURES if one.in_ci}
 
 
+@pytest.mark.long
 def test_the_short_subset_agrees_where_it_should(results: dict[str, Result]) -> None:
     assert {name.split("/")[0] for name in results} == set(PAPERS)
     for name, result in results.items():

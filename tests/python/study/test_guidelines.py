@@ -19,8 +19,6 @@ from stretto.study.guidelines_file import guidelines_text, parse_guidelines
 from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
 
-pytestmark = pytest.mark.alone
-
 FILE = Path("guidelines.json")
 
 
@@ -137,9 +135,10 @@ def test_the_tables_mark_violations(samples: Path) -> None:
     assert notes[-1] == "Open MPI 4.1.4, 8 ranks on 8 nodes: violations of 4: the library 3, Stretto 0"
 
 
+@pytest.mark.long
 def test_the_guidelines_of_this_machine(tmp_path: Path) -> None:
     """All collectives, so that each mock-up is carried out, and its results checked."""
-    arguments = ["--guidelines", "--np", "3", "--sizes", "4KiB", "--repetitions", "5", "--budget", "60s"]
+    arguments = ["--guidelines", "--np", "3", "--sizes", "4KiB", "--repetitions", "5", "--budget", "4m"]
     result = CliRunner().invoke(cli.app, ["study", *arguments, "--output", str(tmp_path)])
     assert result.exit_code == 0
     assert ": Stretto" in result.stdout

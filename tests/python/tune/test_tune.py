@@ -17,8 +17,6 @@ from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.tune.findings import CallKind
 
-pytestmark = pytest.mark.alone
-
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(tune.tune)
 
@@ -191,6 +189,7 @@ def test_kinds_of_calls() -> None:
     ]
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_a_small_tuning(name: str, tmp_path: Path) -> None:
     output = tmp_path / "table.json"

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Read by scripts/test and scripts/test-all, after common.sh: how a part of the tests is run.
+
+# The tests of scripts/test-all: markers of pytest, explained in pyproject.toml.
+rest_markers="long or frameworks or packages"
+
+# The thread sanitizer of older compilers does not know every layout that the kernel may choose at random.
+fixed_layout=()
+if setarch "$(uname -m)" -R true 2>/dev/null; then
+    fixed_layout=(setarch "$(uname -m)" -R)
+fi
+
+# build PRESET
+build() {
+    cmake --preset "$1" >/dev/null
+    cmake --build --preset "$1" -- -j "$jobs" --quiet
+}
+
+# run_ctest PRESET: a test preset.
+run_ctest() { "${fixed_layout[@]}" ctest --preset "$1" -j "$jobs" --progress; }
+
+# build_and_test PRESET [TEST_PRESET]
+build_and_test() {
+    build "$1"
+    run_ctest "${2:-$1}"
+}
+
+# run_pytest MARKERS: whole files at a time, whose tests share programs, labs and browsers.
+run_pytest() {
+    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$1" --numprocesses auto --maxprocesses 4 --dist loadfile
+}
+
+# run_pytest_alone MARKERS: nothing beside them.
+run_pytest_alone() { "$venv/bin/python" -m pytest -q -p no:cacheprovider -m "$1"; }
