@@ -47,7 +47,7 @@ def test_the_readme_is_read_in_two_minutes() -> None:
     assert len(text.split()) <= 700
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CHANGELOG.md", *PAGES], ids=str)
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=str)
 def test_prose_wraps_at_100_columns(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
