@@ -291,17 +291,19 @@ void bind_proof(nb::module_& module) {
       .def_ro("within_node", &Proof::within_node)
       .def_ro("link", &Proof::link);
 
-  def_question(module, "verify", [](const Question& asked) {
-    const nb::gil_scoped_release other_threads_go_on;
-    return verify(asked.recipe, asked.topology, asked.root);
+  def_question(module, "verify", [](const Question& question) {
+    const nb::gil_scoped_release released;
+    return verify(question.recipe, question.topology, question.root);
   });
-  def_question(module, "keeps_order",
-               [](const Question& asked) { return keeps_order(asked.recipe, asked.topology, asked.root); });
-  def_question(module, "has_fixed_tree", [](const Question& asked) {
-    return has_fixed_tree(asked.recipe, asked.topology, asked.root);
+  def_question(module, "keeps_order", [](const Question& question) {
+    return keeps_order(question.recipe, question.topology, question.root);
   });
-  def_question(module, "misfit", [](const Question& asked) {
-    return std::string(asked.recipe.algorithm->misfit(task_of(asked.recipe, asked.topology, asked.root)));
+  def_question(module, "has_fixed_tree", [](const Question& question) {
+    return has_fixed_tree(question.recipe, question.topology, question.root);
+  });
+  def_question(module, "misfit", [](const Question& question) {
+    return std::string(
+        question.recipe.algorithm->misfit(task_of(question.recipe, question.topology, question.root)));
   });
 }
 

@@ -77,7 +77,7 @@ struct BoundPredictor {
                               .overlap = named("overlap", overlap, overlap_names),
                               .arithmetic = arithmetic,
                               .engine = engine};
-    const nb::gil_scoped_release other_threads_go_on;
+    const nb::gil_scoped_release released;
     return predictor.predict(call, machine, options);
   }
 

@@ -24,12 +24,12 @@ std::vector<Table::Row> rows_without(const Table::Shape* shape, const CallShape&
   return {rows.begin(), rows.end()};
 }
 
-bool says_the_same(const Table::Row& one, const Table::Row& other) {
+bool has_same_choice(const Table::Row& one, const Table::Row& other) {
   return one.spec == other.spec && one.library == other.library && one.gain == other.gain;
 }
 
 /// Replaces the rows inside the learned class. Rows that extend beyond it keep the rest.
-void put(std::vector<Table::Row>& rows, const Learned& learned) {
+void insert(std::vector<Table::Row>& rows, const Learned& learned) {
   const std::size_t from = learned.shape.bytes;
   const std::size_t to = from + std::max<std::size_t>(from, 1) - 1;
   std::vector<Table::Row> before;
@@ -50,10 +50,10 @@ void put(std::vector<Table::Row>& rows, const Learned& learned) {
 }
 
 /// Joins adjacent rows with the same spec.
-void unite(std::vector<Table::Row>& rows) {
+void join_adjacent(std::vector<Table::Row>& rows) {
   std::vector<Table::Row> united;
   for (Table::Row& row : rows) {
-    if (!united.empty() && united.back().to + 1 == row.from && says_the_same(united.back(), row)) {
+    if (!united.empty() && united.back().to + 1 == row.from && has_same_choice(united.back(), row)) {
       united.back().to = row.to;
     } else {
       united.push_back(std::move(row));
@@ -132,8 +132,8 @@ std::string merge_learned(std::string_view text, std::string_view mpi, std::span
     const CallShape& call = classes.begin()->second->shape;
     const Table::Shape* spoke = table.find_shape(call.nodes, call.min_ppn, call.max_ppn);
     std::vector<Table::Row> rows = rows_without(spoke, call);
-    for (const auto& [bytes, one] : classes) put(rows, *one);
-    unite(rows);
+    for (const auto& [bytes, one] : classes) insert(rows, *one);
+    join_adjacent(rows);
     shape_in(file, merged, call)[name_of(call.collective, call.face)] = json_of(rows);
     merged = parse_table(file.dump());
   }

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "simulate/order.hpp"
+#include "simulate/link_queues.hpp"
 
 namespace stretto::simulate {
 namespace {
@@ -132,7 +132,7 @@ std::size_t set_protocols() {
   auto* model = simgrid::s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   model->set_lat_factor_cb([protocols](double bytes, const Host* from, const Host* to, const Links& links,
                                        const Zones& /*zones*/) {
-    note_message(from, to, bytes);
+    note_start(from, to, bytes);
     return protocols.latency_factor(bytes, from == to, links);
   });
   model->set_bw_factor_cb(

@@ -22,8 +22,8 @@
 #include "bench/cases/cases.hpp"
 #include "bench/cases/options.hpp"
 #include "engine/mpi.hpp"
+#include "simulate/link_queues.hpp"
 #include "simulate/measure.hpp"
-#include "simulate/order.hpp"
 
 namespace {
 
@@ -63,10 +63,10 @@ Settings parse_settings(int argc, char** argv) {
   return settings;
 }
 
-void run_ping_pong(const Options& options, bool speaks) {
+void run_ping_pong(const Options& options, bool prints) {
   for (const std::size_t bytes : options.sizes) {
     const double seconds = ping_pong(bytes);
-    if (speaks) print({{"event", "message"}, {"bytes", bytes}, {"seconds", seconds}});
+    if (prints) print({{"event", "message"}, {"bytes", bytes}, {"seconds", seconds}});
   }
 }
 
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
     const Settings settings = parse_settings(argc, argv);
     if (rank == 0) {
       if (!settings.data || settings.ping_pong) move_no_data();
-      keep_order(set_protocols());
+      queue_messages(set_protocols());
     }
     PMPI_Barrier(MPI_COMM_WORLD);
     if (settings.ping_pong) {

@@ -7,7 +7,7 @@
 #include <xbt/config.hpp>
 
 #include "simulate/host.hpp"
-#include "simulate/order.hpp"
+#include "simulate/link_queues.hpp"
 #include "simulate/virtual_time.hpp"
 
 namespace stretto {
@@ -17,7 +17,7 @@ MpiLibrary mpi;
 namespace {
 
 using simulate::compute;
-using simulate::take_places;
+using simulate::queue_started_messages;
 using simulate::value_of;
 
 /// The time that the engine takes for a message at each of its ends. All hosts of our platforms are alike.
@@ -40,14 +40,14 @@ int send(const void* buffer, int count, MPI_Datatype datatype, int to, int tag, 
          MPI_Request* request) {
   compute(message_seconds);
   const int code = PMPI_Isend(buffer, count, datatype, to, tag_of(tag, count, datatype), comm, request);
-  take_places();
+  queue_started_messages();
   return code;
 }
 
 int receive(void* buffer, int count, MPI_Datatype datatype, int from, int tag, MPI_Comm comm,
             MPI_Request* request) {
   const int code = PMPI_Irecv(buffer, count, datatype, from, tag_of(tag, count, datatype), comm, request);
-  take_places();
+  queue_started_messages();
   return code;
 }
 

@@ -133,8 +133,8 @@ std::string_view trimmed(std::string_view text) {
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   for (const auto line : split(text, text.find('\n') == std::string_view::npos ? ';' : '\n')) {
-    const auto said = trimmed(line.substr(0, line.find('#')));
-    if (!said.empty()) lines.push_back(said);
+    const auto content = trimmed(line.substr(0, line.find('#')));
+    if (!content.empty()) lines.push_back(content);
   }
   return lines;
 }

@@ -11,12 +11,12 @@ namespace stretto::simulate {
 
 /// `at_once`: how many messages fill a link. This many messages from one node to another move at once, since
 /// several ranks of a node may share the link. Call it once in a simulation, before any message.
-void keep_order(std::size_t at_once);
+void queue_messages(std::size_t at_once);
 
 /// A message starts. Call it while SimGrid asks for its factors.
-void note_message(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, double bytes);
+void note_start(const simgrid::s4u::Host* from, const simgrid::s4u::Host* to, double bytes);
 
 /// Messages that have started queue behind earlier ones. Call it after each end of a message is posted.
-void take_places();
+void queue_started_messages();
 
 }  // namespace stretto::simulate

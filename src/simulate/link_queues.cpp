@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulate/order.hpp"
+#include "simulate/link_queues.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -30,32 +30,32 @@ struct Departure {
 
 // For all ranks, which are one process.
 Model* model = nullptr;
-std::size_t together = 1;  // messages from one node to another that move at once
+std::size_t moving_at_once = 1;  // messages from one node to another that move at once
 std::vector<Departure> departures;
-std::map<Ends, std::deque<Action*>> lines;  // the first ones move, the others wait
-std::map<const Action*, Ends> ends_of;      // all in lines
-std::vector<Action*> next;                  // may move as soon as time has advanced
+std::map<Ends, std::deque<Action*>> queues;  // the first ones move, the others wait
+std::map<const Action*, Ends> ends_of;       // all queued messages
+std::vector<Action*> next;                   // may move as soon as time has advanced
 
-void line_up(Action* action, const Ends& ends) {
-  std::deque<Action*>& line = lines[ends];
-  line.push_back(action);
+void enqueue(Action* action, const Ends& ends) {
+  std::deque<Action*>& queue = queues[ends];
+  queue.push_back(action);
   ends_of[action] = ends;
   // Its time beyond that of the link passes while it waits.
-  if (line.size() > together) action->suspend();
+  if (queue.size() > moving_at_once) action->suspend();
 }
 
-void take_out(const Action* action) {
+void dequeue(const Action* action) {
   const auto found = ends_of.find(action);
   if (found == ends_of.end()) return;
-  std::deque<Action*>& line = lines[found->second];
+  std::deque<Action*>& queue = queues[found->second];
   ends_of.erase(found);
-  const auto place = static_cast<std::size_t>(std::find(line.begin(), line.end(), action) - line.begin());
-  std::erase(line, action);
-  if (place < together && line.size() >= together) next.push_back(line[together - 1]);
+  const auto place = static_cast<std::size_t>(std::find(queue.begin(), queue.end(), action) - queue.begin());
+  std::erase(queue, action);
+  if (place < moving_at_once && queue.size() >= moving_at_once) next.push_back(queue[moving_at_once - 1]);
 }
 
 /// SimGrid must not find changed rates while it goes through the ended actions.
-void move_next() {
+void resume_next() {
   for (Action* action : std::exchange(next, {})) {
     if (ends_of.contains(action)) action->resume();
   }
@@ -63,24 +63,24 @@ void move_next() {
 
 }  // namespace
 
-void keep_order(std::size_t at_once) {
-  together = at_once;
+void queue_messages(std::size_t at_once) {
+  moving_at_once = at_once;
   auto* interface = simgrid::s4u::Engine::get_instance()->get_netzone_root()->get_network_model();
   model = dynamic_cast<Model*>(interface);
   simgrid::s4u::Link::on_communication_state_change_cb([](NetworkAction& message, Action::State /*before*/) {
     // What is installed of SimGrid does not say that this is its base.
     const auto* action = reinterpret_cast<const Action*>(&message);
-    if (action->get_state() == Action::State::FINISHED) take_out(action);
+    if (action->get_state() == Action::State::FINISHED) dequeue(action);
   });
-  simgrid::s4u::Engine::on_time_advance_cb([](double /*seconds*/) { move_next(); });
+  simgrid::s4u::Engine::on_time_advance_cb([](double /*seconds*/) { resume_next(); });
 }
 
-void note_message(const Host* from, const Host* to, double bytes) {
+void note_start(const Host* from, const Host* to, double bytes) {
   if (from == to || bytes <= static_cast<double>(longest_detached)) return;
   departures.push_back({{from, to}, bytes, simgrid::s4u::Engine::get_clock()});
 }
 
-void take_places() {
+void queue_started_messages() {
   if (model == nullptr || departures.empty()) return;
   // Both are in the order in which messages started. Departures without an action are messages that nobody
   // queued, such as those of the library, and have arrived.
@@ -90,7 +90,7 @@ void take_places() {
       return one.bytes == action.get_cost() && one.at == action.get_start_time();
     });
     if (found == departures.end()) continue;
-    line_up(&action, found->ends);
+    enqueue(&action, found->ends);
     departures.erase(found);
   }
   departures.clear();
