@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stretto as a library that programs link: what is installed, how it is found, that it comes before MPI."""
+"""Programs that link Stretto: installed files, how builds find them, and the order of libraries."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def on_two_ranks(abi: str, program: Path, *arguments: str, **settings: str) -> l
 
 
 def built(source: Path, build: Path, abi: str, *definitions: str) -> Path:
-    """A project of CMake's, for one MPI."""
+    """A CMake project for one MPI."""
     mpi = f"-DMPI_C_COMPILER=mpicc.{abi}"
     output_of(["cmake", "-G", "Ninja", "-S", source, "-B", build, mpi, *definitions])
     output_of(["cmake", "--build", build])
@@ -96,7 +96,7 @@ def check_overlap(abi: str, program: Path) -> None:
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a plain build was installed, and moved to; its libraries are those of the installed package."""
+    """The folder to which an installed build was moved. Its libraries are those of the installed package."""
     folder = tmp_path_factory.mktemp("plain")
     options = ["-DCMAKE_INSTALL_LIBDIR=lib64", "-DCMAKE_BUILD_TYPE=Release"]
     output_of(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder / "build", *options])
@@ -192,7 +192,7 @@ def test_what_is_not_there_is_not_found(wanted: str, reason: str, tmp_path: Path
 def test_the_header_compiles_without_a_warning(abi: str, language: str, tmp_path: Path) -> None:
     source = tmp_path / ("program.cpp" if "+" in language else "program.c")
     source.write_text("#include <stretto/stretto.h>\nint main(void) { return stretto_version() == NULL; }\n")
-    # Its own warnings count, not those of the MPI library's header.
+    # Only warnings of our header count, not those of the MPI library's.
     shown = output_of([f"mpicc.{abi}", "-show"]).split()
     includes = [f"-isystem{word.removeprefix('-I')}" for word in shown if word.startswith("-I")]
     compiler = "g++" if "+" in language else "gcc"
@@ -243,5 +243,5 @@ def test_the_library_has_what_the_header_declares_and_no_more(abi: str) -> None:
 def test_every_function_is_in_the_docs() -> None:
     page = (ROOT / "docs" / "c-interface.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(stretto_\w+)[`(]", page))
-    # Those for frameworks are told of in their header.
+    # The functions for frameworks are documented in their header.
     assert named - FOR_FRAMEWORKS == FUNCTIONS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""STRETTO_CHECK: what does not match across ranks ends the job with one line; what does passes untouched."""
+"""STRETTO_CHECK ends the job with one line if calls differ across ranks. Others pass unchanged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reader of tuning tables, as Python has it: the same as the library's."""
+"""The library's reader of tuning tables, called from Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECIPES = {one: [*_core.sample_recipes(one), "native"] for one in COLLECTIVES}
 
 
 def as_size(number: int) -> st.SearchStrategy[int | str]:
-    """Each way to write it."""
+    """All ways to write the value."""
     ways: list[int | str] = [number, str(number)]
     ways += [
         f"{number // unit}{name}" for name, unit in (("KiB", 1 << 10), ("MiB", 1 << 20)) if number % unit == 0
@@ -162,7 +162,7 @@ def read_or_one_line(text: str) -> None:
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """Each container with a key or index of it."""
+    """Each container with each of its keys or indices."""
     if isinstance(value, dict):
         found: list[tuple[Any, Any]] = [(value, key) for key in value]
         return found + [place for inner in value.values() for place in places(inner)]

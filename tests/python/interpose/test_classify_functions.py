@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of MPI is in a class (src/interpose/entries/functions.txt)."""
+"""Every MPI function has a class in src/interpose/entries/functions.txt."""
 
 from __future__ import annotations
 

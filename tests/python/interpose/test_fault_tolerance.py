@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that go on without a rank (Open MPI 5, --with-ft ulfm)."""
+"""Programs that continue after a rank has failed (Open MPI 5, --with-ft ulfm)."""
 
 from __future__ import annotations
 

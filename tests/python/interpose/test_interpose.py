@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the preload gets into programs, what it says there, and what its settings do."""
+"""How programs are preloaded, what the library prints there, and what its variables do."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_a_launcher_of_another_library(mpi: Runner) -> None:
     program = str(mpi.compiled("probe.cpp"))
     launcher = {"openmpi": "Open MPI's launcher", "mpich": "the launcher (of MPICH"}[other.abi]
     name = {"openmpi": "Open MPI 4", "mpich": "MPICH 4"}[mpi.abi]
-    # Preloaded as the launcher wants it, and as the program does.
+    # Preloaded by the launcher's option, and by the program's environment.
     for abi in (mpi.abi, other.abi):
         ran = other.run([program], preload=library(abi))
         assert len(ran.lines) == 1, ran.output
@@ -233,7 +233,7 @@ def test_a_launcher_of_another_library(mpi: Runner) -> None:
         assert "started 2 ranks, but MPI_COMM_WORLD has 1" in ran.lines[0]
         assert f"the program uses {name}" in ran.lines[0]
         assert ran.right, ran.output
-    # One rank is right by any launcher.
+    # One rank is right under any launcher.
     ran = other.run([program], ranks=1)
     assert "started" not in ran.output
 
@@ -244,27 +244,26 @@ def test_the_wrong_interface_when_strict(mpi: Runner) -> None:
     assert len(ran.lines) == 1, ran.output
 
 
-# Of traced.c, on rank 0, by how the program called them: allreduces, and what is waited for by MPI_Wait and
-# MPI_Waitall (once for three).
+# Calls of traced.c on rank 0, and those of them that MPI_Wait and MPI_Waitall (of three) complete.
 CALLS = {"MPI_Allreduce": 3, "MPI_Iallreduce": 2, "MPI_Bcast": 2, "MPI_Ibcast": 1, "MPI_Reduce": 1}
 WAITS = {"MPI_Start": 6, "MPI_Wait": 6, "MPI_Waitall": 1}
 BY_LIBRARY = ["STRETTO_ALLREDUCE", "STRETTO_BCAST", "STRETTO_REDUCE"]
 
 
 def seen_by_tool(output: str) -> dict[str, int]:
-    """How often the tool saw each function on rank 0."""
+    """The number of calls of each function on rank 0, as the tool saw them."""
     words = [line.split() for line in output.splitlines() if line.startswith("the tool saw ")]
     return {name: int(count) for _, _, _, name, count in words}
 
 
 def counted(file: Path) -> dict[tuple[str, str], int]:
-    """How often each collective was called by each spec, on rank 0."""
+    """The number of calls of each collective by each spec, on rank 0."""
     calls = json.loads(file.read_text())["calls"]
     return {(call["collective"], call["spec"]): call["calls"] for call in calls}
 
 
 def traced_with(mpi: Runner, *preload: Path, **settings: str) -> dict[str, int]:
-    """What the tool saw of a program that ends well, with these objects under it, the first one on top."""
+    """The calls that the tool saw of a successful program with these objects preloaded, in this order."""
     objects = ":".join(map(str, preload))
     ran = mpi.run([str(mpi.compiled("traced.c"))], preload=objects, ranks=3, more=settings)
     assert ran.right, ran.output
@@ -279,7 +278,7 @@ def test_a_tool_behind_stretto_sees_what_the_library_does(mpi: Runner, tmp_path:
     seen = traced_with(mpi, library(mpi.abi), tool, **settings)
     assert seen == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
     if stats:
-        # Of persistent calls that the library carries out only the making is seen.
+        # Of persistent calls by the MPI library, the tool only sees the initialization.
         assert counted(file) == {("allreduce", "native"): 7, ("bcast", "native"): 3, ("reduce", "native"): 1}
 
 
@@ -295,14 +294,14 @@ def test_a_tool_behind_stretto_sees_nothing_of_strettos_calls(mpi: Runner, tmp_p
         assert seen["MPI_Allreduce_init"] == 0
         assert counted(file)["allreduce", spec] == 11
     else:
-        # The library's persistent calls are never cut.
+        # Persistent calls by the MPI library are never cut into segments.
         assert seen["MPI_Allreduce_init"] == 2
         assert (counted(file)["allreduce", spec], counted(file)["allreduce", "native"]) == (5, 2)
 
 
 @pytest.mark.parametrize(("spec", "count"), [("native", 7), ("ring", 11)])
 def test_a_tool_before_stretto_sees_every_call(mpi: Runner, tmp_path: Path, spec: str, count: int) -> None:
-    # It calls PMPI itself, which is Stretto's too.
+    # It calls PMPI itself, which Stretto intercepts, too.
     tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
     file = tmp_path / "stats.json"
     settings = {"STRETTO_ALLREDUCE": spec, "STRETTO_STATS": str(file)}
@@ -312,7 +311,7 @@ def test_a_tool_before_stretto_sees_every_call(mpi: Runner, tmp_path: Path, spec
 
 
 def levels(mpi: Runner, asked: str, flags: list[str], stretto: bool, **settings: str) -> dict[str, str]:
-    """What a program hears that asks for a level of threads ("none": by MPI_Init), and what reaches MPI."""
+    """The thread level that a program gets ("none": from MPI_Init), and the level that MPI is asked for."""
     tool = str(mpi.compiled("level_tool.c", "-shared", "-fPIC"))
     preload = f"{library(mpi.abi)}:{tool}" if stretto else tool
     ran = mpi.run([str(mpi.compiled("levels.c", *flags)), asked], preload=preload, more=settings)
@@ -332,7 +331,7 @@ def test_threads_of_a_program_without_non_blocking_collectives(mpi: Runner, aske
 @pytest.mark.parametrize("asked", ["none", "single", "funneled", "serialized", "multiple"])
 def test_threads_of_a_program_with_non_blocking_collectives(mpi: Runner, asked: str) -> None:
     natively = levels(mpi, asked, ["-DNON_BLOCKING"], stretto=False)
-    # Stretto's helper thread calls MPI; the program need not know.
+    # Stretto's helper thread calls MPI. The program gets the level that it asked for.
     expected = {**natively, "saw": "multiple"}
     assert levels(mpi, asked, ["-DNON_BLOCKING"], stretto=True) == expected
 
@@ -346,7 +345,7 @@ def test_threads_where_a_progress_thread_is_asked_for(mpi: Runner) -> None:
 
 
 def test_threads_of_a_program_that_makes_windows(mpi: Runner) -> None:
-    # Open MPI 4 refuses windows over TCP at a raised level.
+    # With a raised thread level, Open MPI 4 refuses windows over TCP.
     flags = ["-DNON_BLOCKING", "-DWINDOW"]
     natively = levels(mpi, "none", flags, stretto=False)
     expected = natively if mpi.abi == "openmpi" else {**natively, "saw": "multiple"}
@@ -357,7 +356,7 @@ def test_threads_of_a_program_that_makes_windows(mpi: Runner) -> None:
 
 @pytest.mark.parametrize("asked", ["none", "single", "funneled", "serialized", "multiple"])
 def test_threads_of_a_program_with_an_operation_of_its_own(mpi: Runner, asked: str) -> None:
-    # The library would run it in the helper thread.
+    # The MPI library would run it in the helper thread.
     flags = ["-DNON_BLOCKING", "-DOPERATION"]
     natively = levels(mpi, asked, flags, stretto=False)
     assert levels(mpi, asked, flags, stretto=True) == natively
@@ -420,7 +419,7 @@ def test_python_that_loads_its_mpi_by_itself(mpi: Runner, tmp_path: Path) -> Non
     program = tmp_path / "program.py"
     program.write_text(MPI4PY)
     file = tmp_path / "stats.json"
-    # Debian calls MPICH's library libmpich; mpi4py asks for the name that everybody else gives it.
+    # Debian names MPICH's library libmpich; mpi4py loads the usual name.
     if mpi.abi == "mpich":
         linked = subprocess.run(
             ["ldd", mpi.compiled("probe.cpp")], check=True, capture_output=True, text=True
@@ -447,10 +446,10 @@ def test_what_the_shared_object_shows_and_needs(mpi: Runner) -> None:
     names = {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
     assert {"MPI_Allreduce", "MPI_Init", "MPI_Init_thread", "MPI_Query_thread"} <= names
     assert {"MPI_Iallreduce", "MPI_Allreduce_init", "MPI_Start", "MPI_Waitall"} <= names
-    # Fortran's layers and tools before Stretto call PMPI.
+    # Fortran's wrappers, and tools that precede Stretto, call PMPI.
     of_mpi = {name for name in names if name.startswith(("MPI_", "MPIX_"))}
     assert {name for name in names if name.startswith("P")} == {f"P{name}" for name in of_mpi}
-    # Where the library has none of it, a program must not find it either.
+    # If the MPI library lacks the function, programs must not find it either.
     assert ("MPI_Allreduce_c" in names) == (mpi.abi == "mpich")
     assert ("MPIX_Allreduce_init" in names) == (mpi.abi == "openmpi")
     assert {"stretto_allreduce", "stretto_choice", "stretto_version"} <= names

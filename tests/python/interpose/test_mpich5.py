@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only an MPI library of MPI 4.1 and later has, with Stretto under it."""
+"""Functions of MPI 4.1 and later, with Stretto under them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from stretto.support.paths import library
 if TYPE_CHECKING:
     from tests.python.conftest import Ran, Runner
 
-# By each launcher's own variable.
+# The variable of the rank, for each launcher.
 WITHOUT = 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in %s) unset LD_PRELOAD;; esac; exec "$0"'
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs with a tuning table: which spec is taken, by whom, and what is said of a table that is no good."""
+"""Jobs with a tuning table: the specs that ranks use, and the message for a table that cannot be used."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def table(mpi_name: str, *shapes: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def names() -> dict[str, str]:
-    """What the MPI of each runner calls itself, as far as it has been asked."""
+    """A cache: the name of each runner's MPI library."""
     return {}
 
 
 @pytest.fixture
 def mpi_name(mpi: Runner, names: dict[str, str], tmp_path: Path) -> str:
-    """Name and version of the MPI library, as a table has it."""
+    """Name and version of the MPI library, as in tables."""
     if mpi.abi not in names:
         file = tmp_path / "asked.json"
         assert mpi.run(STRETTO_STATS=str(file)).right
@@ -66,7 +66,7 @@ def written(file: Path, content: object) -> str:
 
 
 def counted(file: Path) -> dict[int, str]:
-    """The spec of the allreduces of each size, of rank 0."""
+    """The spec of allreduces of each size, on rank 0."""
     calls = json.loads(file.read_text())["calls"]
     return {
         call["bytes"] // call["calls"]: call["spec"] for call in calls if call["collective"] == "allreduce"
@@ -109,7 +109,7 @@ def test_the_librarys_own_algorithm_is_said_by_its_name(mpi: Runner, mpi_name: s
 
 
 def test_small_calls_look_at_the_table_too(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
-    # Without statistics: then small calls need not look at their communicator.
+    # Without statistics, small calls need not look at their communicator.
     content = table(mpi_name, shape(4, 1, allreduce=[(0, "native"), (100, "ring:segments=2")]))
     file = written(tmp_path / "table.json", content)
     preload = f"{library(mpi.abi)}:{mpi.compiled('counting_tool.c', '-shared', '-fPIC')}"
@@ -211,7 +211,7 @@ def test_rank_0s_table_counts(mpi: Runner, mpi_name: str, tmp_path: Path) -> Non
     ran = asked(mpi, "allreduce:8", settings={"STRETTO_TABLE": files["pairwise"]}, second=second)
     assert ran.lines == []
     assert answers(ran) == {"allreduce:8": "pairwise"}
-    # And its default place: that of the others is not even looked at.
+    # The default place of this library. Those of other libraries are not read.
     written(tmp_path / "config" / "stretto" / f"table-{mpi.abi}.json", "no table")
     config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
     ran = asked(mpi, "allreduce:8", settings={}, second=config)
@@ -230,7 +230,7 @@ def test_a_table_of_another_version(mpi: Runner, tmp_path: Path) -> None:
 
 
 def bad_table(folder: Path, kind: str, abi: str) -> str:
-    """What STRETTO_TABLE says."""
+    """The value of STRETTO_TABLE."""
     other = FAMILY["openmpi" if abi == "mpich" else "mpich"]
     rows: Rows = [(0, "rnig")]
     contents: dict[str, object] = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What STRETTO_TRACE writes in jobs, and `stretto trace` makes of it."""
+"""The files of STRETTO_TRACE, and what `stretto trace` makes of them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SEGMENTS = {"allreduce": 3, "bcast": 4, "reduce": 1}
 WINDOWS = {"allreduce": 3, "bcast": 2, "reduce": 1}
 FORCED = {f"STRETTO_{collective.upper()}": spec for collective, spec in SPECS.items()}
 BYTES = 4000
-# A call has a row for itself, and as many more for what is in flight.
+# A call has its own row, and more rows for what is in flight.
 ROWS_OF_A_CALL = 1000
 
 
 class Span(NamedTuple):
-    """An event that lasts; times in microseconds, as exact as they are written."""
+    """An event with a duration, in microseconds as the file has them."""
 
     row: int
     name: str
@@ -46,7 +46,7 @@ class Span(NamedTuple):
 
 
 def spans_of(path: Path) -> dict[str, list[Span]]:
-    """By category, in the order of their begin."""
+    """The spans of each category, in the order of their beginning."""
     content = json.loads(path.read_text(), parse_float=Decimal, parse_int=Decimal)
     assert content["otherData"]["complete"] is True
     spans = defaultdict(list)
@@ -59,7 +59,7 @@ def spans_of(path: Path) -> dict[str, list[Span]]:
 
 
 def check_apart(spans: list[Span]) -> None:
-    """Spans of one row lie one after the other."""
+    """Check that spans of a row do not overlap."""
     by_row = defaultdict(list)
     for span in spans:
         by_row[span.row].append(span)
@@ -72,7 +72,7 @@ def inside(spans: list[Span], outer: Span, rows: range) -> list[Span]:
 
 
 def check_nesting(spans: dict[str, list[Span]]) -> None:
-    """Each segment lies in one call, each round in one segment, and none is missing."""
+    """Check that each segment lies in a call and each round in a segment, and that none is missing."""
     for category in ("collective", "segment", "round"):
         check_apart(spans[category])
     segments_seen = rounds_seen = 0
@@ -84,7 +84,7 @@ def check_nesting(spans: dict[str, list[Span]]) -> None:
         for segment in segments:
             rounds = inside(spans["round"], segment, range(segment.row, segment.row + 1))
             assert [one.number for one in rounds] == list(range(len(rounds))), segment
-            # One ends where the next begins.
+            # Each ends where the next begins.
             assert rounds[0].begin == segment.begin
             assert all(before.end == after.begin for before, after in pairwise(rounds)), segment
             rounds_seen += len(rounds)
@@ -106,14 +106,14 @@ def test_a_trace_of_all_forms(mpi: Runner, tmp_path: Path) -> None:
             under_way = [call for call in spans["collective"] if call.arguments["form"] == "non-blocking"]
             assert len({call.row for call in under_way}) == len(under_way) == 3
             assert max(call.begin for call in under_way) < min(call.end for call in under_way)
-        # A ring of three ranks goes round in four rounds.
+        # A ring of three ranks has four rounds.
         ring = [call for call in spans["collective"] if call.name == "allreduce"]
         rounds = [inside(spans["round"], call, range(call.row, call.row + 9)) for call in ring]
         assert [len(one) for one in rounds] == [SEGMENTS["allreduce"] * 2 * (RANKS - 1)] * len(ring)
 
 
 def numbers(folder: Path) -> dict[str, list[tuple[str, int, str]]]:
-    """Of each communicator, whose labels differ by job only: sequence numbers, collectives and forms."""
+    """Sequence numbers, collectives and forms of each communicator. Labels differ between jobs only."""
     found = defaultdict(list)
     collectives = join(call for trace in read_folder(folder).traces for call in trace.calls)
     for one in collectives:
@@ -128,7 +128,7 @@ def test_numbers_are_the_same_on_all_ranks(mpi: Runner, tmp_path: Path) -> None:
     ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, more=FORCED, STRETTO_TRACE=str(tmp_path))
     assert ran.right, ran.output
     found = numbers(tmp_path)
-    # Persistent ones have their own numbers, so that they may be started in any order.
+    # Persistent calls have their own numbers, since they may be started in any order.
     persistent = {label: calls for label, calls in found.items() if "/" in label}
     assert list(persistent.values()) == [[("allreduce", i, "persistent") for i in range(3)]] * 2
     (world,) = {label.split("/")[0] for label in persistent}
@@ -145,7 +145,7 @@ def test_what_the_library_carries_out_is_traced(mpi: Runner, tmp_path: Path) -> 
     assert ran.lines == []
     traces = read_folder(tmp_path).traces
     assert {call.spec for trace in traces for call in trace.calls} == {"native"}
-    # Of persistent collectives the making is seen.
+    # Of persistent collectives, the initialization is recorded.
     calls = [(call.name, call.form) for call in traces[0].calls]
     assert calls == [
         *[("allreduce", "blocking")] * 3,
