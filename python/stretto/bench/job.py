@@ -56,14 +56,14 @@ class MeasuringJob:
                 self.ready = Ready(**event)
                 return
 
-    def ask(self, words: Sequence[str], patience: float, progress: Callable[[float, float], None]) -> Run:
+    def ask(self, words: Sequence[str], most_silence: float, progress: Callable[[float, float], None]) -> Run:
         """The results of a request. `words`: the measuring program's arguments.
 
         Raises RefusedError if it cannot be measured, and EndedError if the job has ended, or prints nothing
-        for `patience` seconds.
+        for `most_silence` seconds.
         """
         self._write(" ".join(words))
-        return read_events(self._lines(patience), progress)
+        return read_events(self._lines(most_silence), progress)
 
     def end(self) -> None:
         """Ask the job to end. If it does not, the end of the block ends it."""
@@ -80,8 +80,8 @@ class MeasuringJob:
         except OSError:
             raise EndedError("the job has ended; see what the launcher said above") from None
 
-    def _lines(self, patience: float) -> Iterator[str]:
-        yield from self._output.lines(patience)
+    def _lines(self, most_silence: float) -> Iterator[str]:
+        yield from self._output.lines(most_silence)
         raise EndedError("the job has ended; see what the launcher said above")
 
 

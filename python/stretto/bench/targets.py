@@ -83,7 +83,7 @@ def _full(command: list[str], preloaded: bool, mpi_name: str | None = None) -> l
     if not preloaded:
         return command
     # The MPI default must be measured as it is, whatever a tuning table tells the library.
-    return build_command(command, os.environ, tell_library=False, mpi_name=mpi_name)
+    return build_command(command, os.environ, follow_table=False, mpi_name=mpi_name)
 
 
 def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = False) -> Target:

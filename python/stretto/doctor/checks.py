@@ -82,8 +82,8 @@ def check_library(abi: str) -> Finding:
     )
     loaded = {Path(line.split()[-1]).name for line in show.stdout.splitlines() if "/" in line}
     if show.returncode != 0 or library.resolve().name not in loaded:
-        said = " ".join(show.stderr.split()) or f"exit status {show.returncode}"
-        return Finding(Verdict.BAD, what, f"{library} cannot be preloaded: {said}")
+        output = " ".join(show.stderr.split()) or f"exit status {show.returncode}"
+        return Finding(Verdict.BAD, what, f"{library} cannot be preloaded: {output}")
     brought = sorted(name for name in loaded if name.startswith(("libmpi.", "libmpich.", "libmpi_abi.")))
     if brought:
         return Finding(
@@ -110,11 +110,11 @@ def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
             [sys.executable, "-c", _ASK_MPI4PY], env=environment, capture_output=True, text=True
         )
         what = f"mpi4py on {install.flavor.label}"
-        said = " ".join((answer.stdout if answer.returncode == 0 else answer.stderr).split())
-        if answer.returncode == 0 and _is_library(install.flavor, said):
+        output = " ".join((answer.stdout if answer.returncode == 0 else answer.stderr).split())
+        if answer.returncode == 0 and _is_library(install.flavor, output):
             yield Finding(Verdict.GOOD, what, f"mpi4py {version}")
         else:
-            detail = f"mpi4py {version} takes another MPI or none ({_shortened(said)})"
+            detail = f"mpi4py {version} takes another MPI or none ({_shortened(output)})"
             how = f"build it: MPICC={_compiler(install)} pip install --no-binary mpi4py mpi4py"
             yield Finding(Verdict.ABSENT, what, f"{detail}; {how}")
 

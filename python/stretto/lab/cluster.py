@@ -122,8 +122,8 @@ def _run(argv: Sequence[str], lock: int, lines: Sequence[str] | None = None) -> 
         pass_fds=(lock,),
     )
     if done.returncode != 0:
-        said = " ".join((done.stderr + done.stdout).split()) or f"exit status {done.returncode}"
-        raise StrettoError(f"{' '.join(argv)}: {said}")
+        output = " ".join((done.stderr + done.stdout).split()) or f"exit status {done.returncode}"
+        raise StrettoError(f"{' '.join(argv)}: {output}")
 
 
 @contextlib.contextmanager

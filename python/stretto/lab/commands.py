@@ -51,8 +51,8 @@ def run(name: str, mpi_name: str, job: jobs.Job) -> int:
     lab.require()
     install = mpi.find_install(mpi_name)
     if job.stretto or job.specs:
-        told = settings_for_launch(install.launcher, os.environ)
-        job = replace(job, variables={**told, **job.variables})
+        settings = settings_for_launch(install.launcher, os.environ)
+        job = replace(job, variables=settings | dict(job.variables))
     return jobs.run(lab, install, job)
 
 

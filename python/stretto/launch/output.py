@@ -27,14 +27,14 @@ class ProgramOutput:
                 self._queue.put(line)
         self._queue.put(None)
 
-    def lines(self, patience: float) -> Iterator[str]:
-        """The lines until the output ends. Raises EndedError after `patience` seconds without a line."""
+    def lines(self, most_silence: float) -> Iterator[str]:
+        """The lines until the output ends. Raises EndedError after `most_silence` seconds without a line."""
         while True:
             try:
-                line = self._queue.get(timeout=patience)
+                line = self._queue.get(timeout=most_silence)
             except queue.Empty:
                 raise EndedError(
-                    f"the job printed nothing for {format_seconds(patience)}: stopped it"
+                    f"the job printed nothing for {format_seconds(most_silence)}: stopped it"
                 ) from None
             if line is None:
                 return

@@ -168,7 +168,7 @@ class Start:
 
 def find_start(arguments: Sequence[str], environment: Mapping[str, str]) -> Start:
     """The launcher, or another program, that a command line starts."""
-    inner = wrappers.look_through(arguments, environment)
+    inner = wrappers.unwrap(arguments, environment)
     own = {name: value for name, value in inner.environment.items() if environment.get(name) != value}
     launcher = mpi.identify(arguments[inner.at], own)
     return Start(inner.at, arguments[inner.at], launcher, inner.environment)
@@ -182,12 +182,12 @@ def build_command(
     stats: Path | None = None,
     strict: bool = False,
     others: Mapping[str, str] | None = None,
-    tell_library: bool = True,
+    follow_table: bool = True,
     mpi_name: str | None = None,
 ) -> list[str]:
     """The command line that runs `arguments` (launcher first) with Stretto under every rank.
 
-    `others`: further variables for every rank. `tell_library`: also set variables by which the MPI library
+    `others`: further variables for every rank. `follow_table`: also set variables by which the MPI library
     follows the tuning table. `mpi_name`: the MPI of the ranks, if `arguments` do not begin with its launcher.
     """
     if not arguments:
@@ -211,7 +211,7 @@ def build_command(
     tail = arguments[start.at + 1 :]
     _check_no_own_preload(flavor, tail)
     given |= mpi4py_settings(start.launcher, start.environment)
-    if tell_library:
+    if follow_table:
         given |= settings_for_launch(start.launcher, start.environment)
     given["LD_PRELOAD"] = preload_value(paths.library(flavor.abi), existing)
     return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]

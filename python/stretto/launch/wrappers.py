@@ -50,7 +50,7 @@ class Inner:
     """Its environment."""
 
 
-def look_through(words: Sequence[str], environment: Mapping[str, str]) -> Inner:
+def unwrap(words: Sequence[str], environment: Mapping[str, str]) -> Inner:
     """The first program of a command line that is not a wrapper, or a wrapper whose options are unknown."""
     inner = Inner(0, dict(environment))
     while (wrapper := _WRAPPERS.get(Path(words[inner.at]).name)) is not None:

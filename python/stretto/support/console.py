@@ -61,11 +61,11 @@ class Bar(Progress):
 
     def line(self) -> str:
         """The progress in words: `training: 34 %`."""
-        said = []
+        parts = []
         for task in self.tasks:
             far = f": {100 * task.completed / task.total:.0f} %" if task.total else ""
-            said.append(f"{task.description}{far}")
-        return "; ".join(said)
+            parts.append(f"{task.description}{far}")
+        return "; ".join(parts)
 
 
 @contextmanager

@@ -98,8 +98,8 @@ def _answer(listener: socket.socket) -> None:
 
 
 def _broadcast(extension: Any, text: str) -> str:
-    told: bytes = extension.broadcast_bytes(text.encode().ljust(_LONGEST)[:_LONGEST])
-    return told.decode()
+    sent: bytes = extension.broadcast_bytes(text.encode().ljust(_LONGEST)[:_LONGEST])
+    return sent.decode()
 
 
 def _reaches(address: str, port: int) -> bool:

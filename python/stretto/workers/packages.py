@@ -20,5 +20,5 @@ def import_complaint(error: ImportError, framework: str, interpreter: str) -> st
     """An error of one line for a failed import."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return missing_complaint(error.name, framework, interpreter)
-    said = " ".join(str(error).split())[:300]
-    return f"{framework} in {interpreter} cannot be imported ({said}); name another by --python"
+    reason = " ".join(str(error).split())[:300]
+    return f"{framework} in {interpreter} cannot be imported ({reason}); name another by --python"

@@ -49,7 +49,7 @@ def export(table: Path, to: str, shape: Shape, output: Path | None) -> None:
     for remark in settings.remarks:
         print(f"stretto: {remark}", file=sys.stderr)
     if not settings.variables:
-        raise StrettoError(f"{table}: nothing is left that {to} could be told")
+        raise StrettoError(f"{table}: no rule is left that {to} can follow")
     path = output or table.with_name(f"{table.stem}-{to}{'.json' if to == 'mpich' else '.rules'}")
     for variable, value in settings.written(path.absolute()).items():
         print(f"export {variable}={shlex.quote(value)}")
