@@ -24,13 +24,13 @@ using std::chrono::microseconds;
 
 std::atomic<int> waiting{0};
 
-/// One thread at a time leads: it looks at all works. What follows a work (a callback of its future) may wait
-/// for the future of any other one, be it one that has ended in the same look. So before a thread tells of an
-/// end the leader steps down, and a thread that is to spare leads on, and tells of the next, where there is
-/// something left. Mostly there are two threads, of which one waits.
+/// One thread at a time is the leader: it polls all works. A callback of a work's future may wait for the
+/// future of any other work, even of one that has ended in the same poll. So before the leader completes a
+/// future, it steps down, and a spare thread becomes the leader and completes the next one. Usually there are
+/// two threads, and one of them waits.
 class Completion {
  public:
-  /// False where the threads have left, as the process ends.
+  /// False if the threads have ended, since the process ends.
   bool add(const c10::intrusive_ptr<Work>& work, bool at_once) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (leaving_ == Leaving::at_once) return false;
@@ -57,13 +57,13 @@ class Completion {
     const auto all_have_left = [&] { return threads_ == 0; };
     const bool have_left = ended_.wait_until(lock, until, all_have_left);
     leave(Leaving::at_once);
-    // One may be in a callback that never returns.
+    // A thread may be in a callback that never returns.
     if (!have_left && !ended_.wait_for(lock, last_moment, all_have_left)) return;
     Works rest = std::exchange(works_, {});
     for (auto& work : added_) rest.push_back(std::move(work));
     added_.clear();
     lock.unlock();
-    // What has ended counts as such. Nobody is told any more: what follows might wait for another work.
+    // Ended works stay ended, but their futures are not completed: a callback might wait for another work.
     const auto try_all = [&] {
       stretto.progress();
       for (const auto& work : rest) work->try_end();
@@ -78,17 +78,17 @@ class Completion {
 
   enum class Leaving : std::uint8_t { not_yet, when_all_is_told, at_once };
 
-  /// While another thread waits, and so makes progress with everything; or soon after the last work.
+  /// The sleep while another thread waits, which makes progress with everything, and soon after the last
+  /// work.
   static constexpr microseconds tick{1000};
-  /// So many ticks after the last work it sleeps until it is called.
+  /// The number of ticks after the last work until it sleeps and must be woken.
   static constexpr int ticks_until_dormant = 3;
   static constexpr std::chrono::seconds longest_end{5};
   static constexpr std::chrono::milliseconds last_moment{100};
 
-  // All of these under the lock.
+  // The lock must be held for all of these.
 
-  /// Where the system has no thread to give there is none: the next call tries again, and so does the thread
-  /// that asks.
+  /// Starts a thread. If the system refuses, the next call tries again, and so does the thread that asks.
   void find_leader() {
     if (spare_ > 0) {
       is_led_ = is_wanted_ = true;
@@ -98,13 +98,13 @@ class Completion {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // a new thread inherits that
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits the mask
     try {
       std::thread thread([this] { run(); });
       pthread_setname_np(thread.native_handle(), "stretto-torch");
       thread.detach();
       ++threads_;
-      is_led_ = true;  // as good as
+      is_led_ = true;  // it will lead as soon as it runs
     } catch (const std::system_error&) {
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -122,7 +122,7 @@ class Completion {
     to_spare_.notify_all();
   }
 
-  /// `works_` is the leader's: only for the leader, or where there is none.
+  /// Only the leader may use `works_`, or any thread if there is no leader.
   [[nodiscard]] bool has_something() const { return !works_.empty() || !added_.empty() || !untold_.empty(); }
   [[nodiscard]] bool has_led_to_the_end() const {
     return leaving_ == Leaving::at_once || (leaving_ == Leaving::when_all_is_told && !has_something());
@@ -132,7 +132,7 @@ class Completion {
   }
 
   void run() {
-    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the usual 50 µs is longer than a nap
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);  // ns; the default of 50 µs is longer than a nap
     Lock lock(mutex_);
     bool leads = true;
     while (true) {
@@ -169,7 +169,7 @@ class Completion {
     }
   }
 
-  /// Until some have ended, of which nobody was told. The lock is held but while it looks and sleeps.
+  /// Polls until works have ended whose futures are not completed. Unlocked only while it polls and sleeps.
   void lead(Lock& lock) {
     Pace pace;
     int idle_ticks = 0;
@@ -185,7 +185,7 @@ class Completion {
       lock.unlock();
       const bool others_wait = waiting > 0;
       if (others_wait) {
-        pace.hurry();  // they may leave it to this thread any time
+        pace.hurry();  // waiting threads may hand over to this one at any time
       } else if (const MayCallMpi may; may && stretto.progress() != 0) {
         pace.fruitful();
       }
@@ -201,7 +201,7 @@ class Completion {
     }
   }
 
-  /// Whether it was called meanwhile.
+  /// Whether it was woken meanwhile.
   bool sleep(Lock& lock, std::chrono::nanoseconds time, bool until_called) {
     if (until_called) {
       is_dormant_ = added_.empty();
@@ -214,16 +214,16 @@ class Completion {
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_up_;   // the leader
-  std::condition_variable to_spare_;  // another one
+  std::condition_variable wake_up_;   // for the leader
+  std::condition_variable to_spare_;  // for spare threads
   std::condition_variable ended_;
   Works works_;
   Works added_;
-  Works untold_;  // in the order in which they ended, from the back
+  Works untold_;  // ended, futures not completed; the first at the back
   int threads_ = 0;
   int spare_ = 0;
   bool is_led_ = false;
-  bool is_wanted_ = false;  // to lead
+  bool is_wanted_ = false;  // as the leader
   bool called_ = false;
   bool is_dormant_ = false;
   Leaving leaving_ = Leaving::not_yet;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that ends works for which no thread waits: DistributedDataParallel waits for futures, and computes
-// meanwhile. It takes part of a core while works are under way, and sleeps when there are none. What follows
-// a work may wait for others, so there are more such threads when needed.
+// A thread that completes works for which no thread waits: DistributedDataParallel waits for futures, and
+// computes meanwhile. It uses part of a core while works are in flight, and sleeps if there are none.
+// Callbacks of a work may wait for other works, so there are more such threads if needed.
 #pragma once
 
 #include "work.hpp"
 
 namespace stretto_torch {
 
-/// Has it ended by the thread. `at_once`: nobody is going to wait for it very soon. After stop_completing()
-/// it has ended when this returns.
+/// Lets the thread complete it. `at_once`: no thread is going to wait for it very soon. After
+/// stop_completing() it has ended when this returns.
 void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once);
 
-/// Ends the threads, but for those in a callback that does not return. `patiently`: what is under way has
-/// some seconds to end; what has not ended then, or at once, stays under way.
+/// Ends the threads, except those in a callback that does not return. `patiently`: works in flight have some
+/// seconds to end. Those that have not ended by then stay in flight.
 void stop_completing(bool patiently);
 
-/// While this lives its thread makes progress with all works, so that the completing one need not. Who ends
-/// it before the work has ended goes on with look_at_once().
+/// While this exists, its thread makes progress with all works, so the completing thread need not. If it is
+/// destroyed before the work has ended, call look_at_once().
 class Waiting {
  public:
   Waiting();
@@ -26,7 +26,7 @@ class Waiting {
   ~Waiting();
 };
 
-/// The completing thread is to look now, as after a new work.
+/// Makes the completing thread poll now, as after a new work.
 void look_at_once();
 
 }  // namespace stretto_torch

@@ -13,8 +13,8 @@
 namespace stretto_torch {
 namespace {
 
-/// What Linux counts of the calling thread: nanoseconds on a core, ready to run without one, and slices.
-/// False where it counts nothing. No file is kept open, which the program might close.
+/// Linux's counters of the calling thread: nanoseconds on a core, nanoseconds ready but without a core, and
+/// slices. False if there are none. No file stays open, since the program might close it.
 bool read_ready(std::chrono::nanoseconds& ready) {
   const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -33,7 +33,8 @@ bool read_ready(std::chrono::nanoseconds& ready) {
 Core::Times Core::times() {
   Times times{Clock::now(), {}};
   if (read_ready(times.ready)) return times;
-  // All time without a core then: it slept in some of it, and takes the core for shared too often.
+  // Without counters, all time without a core counts. Some of it was sleep, so the core counts as shared too
+  // often.
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   times.ready = times.now.time_since_epoch() - std::chrono::seconds(used.tv_sec) -

@@ -5,23 +5,23 @@
 
 namespace stretto_torch {
 
-/// What the calling thread has of the core on which it runs; each thread has its own.
+/// Measures whether the calling thread shares its core. Each thread needs its own object.
 class Core {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// In a shorter time nothing is seen: the core counts as not shared.
+  /// In a shorter time sharing cannot be measured: the core counts as not shared.
   static constexpr std::chrono::microseconds least{200};
 
-  /// Whether others had it for more than a quarter of the time since this was last asked, or begun, though
-  /// this thread was ready to run.
+  /// Whether other threads ran for more than a quarter of the time since the last call, or the beginning,
+  /// while this thread was ready to run.
   bool is_shared();
   void begin();
 
  private:
   struct Times {
     Clock::time_point now;
-    std::chrono::nanoseconds ready;  // without a core, since the thread began
+    std::chrono::nanoseconds ready;  // ready but without a core, since the thread began
   };
   static Times times();
 

@@ -28,7 +28,7 @@ MayCallMpi::~MayCallMpi() {
 void keep_others_out_of_mpi() {
   ends_process = true;
   ends = true;
-  // A look takes less than a millisecond; what hangs in MPI cannot be helped.
+  // A poll takes less than a millisecond. A thread that hangs in MPI cannot be stopped.
   for (int i = 0; i < 1000 && others_inside > 0; ++i) std::this_thread::sleep_for(milliseconds(1));
 }
 

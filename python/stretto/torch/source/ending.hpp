@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of the process, at which a thread that nobody joins may still be in a work's wait: once MPI is
-// finalized it must call MPI no more, or the MPI library ends the job with an error.
+// The end of the process. A detached thread may then still wait for a work. After MPI_Finalize it must not
+// call MPI, or the MPI library ends the job with an error.
 #pragma once
 
 namespace stretto_torch {
 
-/// MPI may be called while this lives, if it says so: always, until the process ends, and then by the thread
-/// that ends it.
+/// Permission to call MPI while this exists, if it is granted: always until the process ends, and then only
+/// to the thread that ends it.
 class MayCallMpi {
  public:
   MayCallMpi();
@@ -19,10 +19,10 @@ class MayCallMpi {
   bool may_;
 };
 
-/// To be called by the thread that ends the process. Returns when no other one is in MPI.
+/// The thread that ends the process must call this. Returns when no other thread is in MPI.
 void keep_others_out_of_mpi();
 
-/// What is left to a thread that must not go on, and not return to Python either, which is ending.
+/// Blocks a thread that must not continue, and must not return to Python, which is ending.
 [[noreturn]] void sleep_until_process_ends();
 
 }  // namespace stretto_torch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stretto's interface for frameworks (stretto/group.h), looked up in the shared object that the process has:
-// the extension is linked with none, so one build serves every MPI.
+// Stretto's interface for frameworks (stretto/group.h), looked up at run time in the loaded shared object.
+// The extension is not linked with one, so a single build serves every MPI.
 #pragma once
 
 #include <stretto/group.h>
@@ -25,11 +25,11 @@ struct Interface {
 
 extern Interface stretto;
 
-/// Looks everything up in an object that dlopen gave, or, of nullptr, in what the process has preloaded.
-/// Whether it is there; throws if it is another version's.
+/// Looks everything up in an object of dlopen or, for nullptr, in what is preloaded. Returns whether it is
+/// there; throws if its version differs.
 bool load_interface(void* object);
 
-/// Throws what stretto_error() says.
+/// Throws an error with the text of stretto_error().
 [[noreturn]] void throw_error();
 
 }  // namespace stretto_torch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Python sees: the process group, and the few functions that are needed before there is one.
+// The Python module: the process group, and the functions that are needed before there is one.
 #include <torch/csrc/utils/pybind.h>
 
 #include <pybind11/chrono.h>
@@ -18,7 +18,7 @@ stretto_place begin() {
   return place;
 }
 
-/// Waits for a call of a group of all ranks that is only needed here.
+/// Makes a group of all ranks, does a call in it, and waits for the call.
 template <typename Start>
 void run(const Start& start) {
   stretto_group* group = stretto.group_make(nullptr, 0, 0);
@@ -33,13 +33,13 @@ void run(const Start& start) {
   stretto.group_free(group);
 }
 
-/// Rank 0's bytes, of which all have the same number.
+/// Returns rank 0's bytes. All ranks must give equally many.
 std::string broadcast_bytes(std::string bytes) {
   run([&](stretto_group* group) { return stretto.group_bcast(group, bytes.data(), bytes.size(), 0); });
   return bytes;
 }
 
-/// Those numbers that are not 0 on any rank.
+/// Returns the minimum of each number over all ranks.
 std::vector<int> agree(std::vector<int> numbers) {
   run([&](stretto_group* group) {
     return stretto.group_allreduce(group, numbers.data(), numbers.data(), numbers.size(), STRETTO_INT32,
@@ -54,7 +54,7 @@ std::vector<int> agree(std::vector<int> numbers) {
 PYBIND11_MODULE(STRETTO_TORCH_MODULE, module) {
   using namespace stretto_torch;
   namespace python = pybind11;
-  // The base class is known to Python by this module.
+  // This module registers the base class with Python.
   python::module_::import("torch.distributed");
   const auto released = python::call_guard<python::gil_scoped_release>();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only moves data: broadcast, allgather, gather, scatter, all-to-all, and messages between two ranks.
-// Every type of element will do.
+// Calls that only move data: broadcast, allgather, gather, scatter, all-to-all, and messages between two
+// ranks. They take elements of any type.
 #include <numeric>
 #include <stdexcept>
 
@@ -40,7 +40,7 @@ void check_root(bool is_given, const char* operation) {
   }
 }
 
-/// In how many bytes each rank's part is; of an empty list equal parts.
+/// The number of bytes of each rank's part; equal parts for an empty list.
 std::vector<size_t> bytes_of_parts(const at::Tensor& tensor, const std::vector<int64_t>& sizes, int ranks) {
   const auto count = static_cast<size_t>(ranks);
   const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
@@ -158,7 +158,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
 
 ProcessGroup::WorkPointer ProcessGroup::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
                                                             const c10d::AllgatherOptions& options) {
-  // The outputs are a list for each rank, of a tensor for each input.
+  // The outputs have a list for each rank, with a tensor for each input.
   Tensors alls;
   std::vector<Tensors> lists;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -7,26 +7,25 @@
 
 namespace stretto_torch {
 
-/// How long the thread that looks after works sleeps between two looks, beside computations whose cores it
-/// shares. A call keeps a window of segments under way, so it goes on if each message is seen before the next
-/// few have come: half of the time between those that came is soon enough. Where nothing comes, since a rank
-/// has not called yet, an eighth of the time that it has been so adds little to it. To look more often (each
-/// 20 to 200 µs) took the ranks that still computed a tenth of a step; to look once more at once after one
-/// that has found something, a fiftieth; to look at the whole of that time, with half as many looks, left
-/// links idle.
+/// The time that the completing thread sleeps between polls, while it shares cores with computations. A call
+/// has a window of segments in flight, so it continues if each message is seen before the next few arrive:
+/// half of the time between arrivals is soon enough. If nothing arrives, since a rank has not called yet, an
+/// eighth of the time that this has lasted adds little to it. Polling more often (every 20 to 200 µs) cost
+/// ranks that still computed a tenth of a step; an immediate second poll after a successful one cost a
+/// fiftieth; polling half as often left links idle.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// A new work, whose messages may be short and few.
+  /// A new work has begun. Its messages may be short and few.
   void hurry() {
     gap_ = shortest;
     last_ = Clock::now();
     after_pause_ = false;
   }
 
-  /// A look has found something. A pause, as of a rank that comes late, says nothing of the time between the
-  /// messages that follow; two such times in turn do.
+  /// A poll was successful. One pause, such as that of a late rank, says nothing about the time between the
+  /// next messages. Two in a row do.
   void fruitful() {
     const auto now = Clock::now();
     const auto gap = now - std::exchange(last_, now);
@@ -34,7 +33,7 @@ class Pace {
     gap_ = after_pause_ ? shortest : (3 * gap_ + gap) / 4;
   }
 
-  /// Until the next look.
+  /// The time until the next poll.
   [[nodiscard]] std::chrono::nanoseconds nap() const {
     const auto idle = Clock::now() - last_;
     return std::clamp<std::chrono::nanoseconds>(std::max(gap_ / 2, idle / 8), shortest, longest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does not look at the kind of call: the group, and how a call that was started is followed.
+// The group, and how started calls of all kinds are completed.
 #include "process_group.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 /// A longer message may be cut into several calls of MPI (src/interpose/interface/group_calls.cpp).
 constexpr size_t longest_whole = size_t{1} << 30U;
 
-/// MPI's smallest largest tag is 32767. Groups of different ranks may be made at once, by different threads.
+/// MPI guarantees tags up to 32767. Groups of different ranks may be made at once, by different threads.
 int tag_of(const std::string& name) {
   unsigned hash = 5381;
   for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
@@ -66,7 +66,7 @@ ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_wo
   const auto failed = std::find(works.begin(), works.end(), nullptr);
   if (failed != works.end()) {
     const std::string error = stretto.error();
-    // The others go on, and need their buffers; so does a part of a call that takes several, for its length.
+    // The other works continue and need their buffers. So do the parts of a call that was cut for its length.
     works.erase(std::remove(works.begin(), works.end(), nullptr), works.end());
     const bool may_have_parts = std::any_of(
         call.buffers.begin(), call.buffers.end(),

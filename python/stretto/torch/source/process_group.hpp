@@ -29,14 +29,14 @@ using Base = c10d::Backend;
 using Base = c10d::ProcessGroup;
 #endif
 
-/// Collectives of torch.distributed by Stretto. Which of the virtual functions there are hangs on the version
-/// of torch, so none says `override`.
+/// Collectives of torch.distributed by Stretto. The virtual functions depend on the version of torch, so none
+/// is marked `override`.
 class ProcessGroup final : public Base {
  public:
   using Tensors = std::vector<at::Tensor>;
   using WorkPointer = c10::intrusive_ptr<c10d::Work>;
 
-  /// Collective over `ranks`, which are ranks of the job in the order of the group.
+  /// Collective over `ranks`: ranks of the job, in the order of the group.
   ProcessGroup(const std::vector<int>& ranks, int rank, std::chrono::milliseconds timeout, std::string name);
 
   const std::string getBackendName() const { return "stretto"; }
@@ -85,8 +85,8 @@ class ProcessGroup final : public Base {
     std::function<void()> finish;
   };
 
-  /// A call is started while this lives, which is to the end of the expression: one at a time, since what
-  /// follows a work may call in another thread.
+  /// A call starts while this exists, to the end of the expression. Only one starts at a time, since
+  /// callbacks of a work may start calls in another thread.
   class Starting {
    public:
     explicit Starting(ProcessGroup& of);
@@ -98,12 +98,12 @@ class ProcessGroup final : public Base {
     stretto_group* group_;
   };
 
-  /// Throws when the group was destroyed.
+  /// Throws if the group was destroyed.
   Starting group();
-  /// `works`: what was started; of a null one throws why.
+  /// `works`: the started calls. If one is null, throws the reason.
   WorkPointer follow(Call call, std::vector<stretto_work*> works);
-  /// Of as many inputs as outputs, which stand before them. Nothing is allocated between two starts: what
-  /// fails there would take the buffers from under those that have started.
+  /// Starts calls with equally many outputs and inputs, outputs first. Nothing is allocated between two
+  /// starts: a failure there would free the buffers of calls in flight.
   std::vector<stretto_work*> start_allgathers(const Tensors& buffers);
   WorkPointer receive(Tensors& tensors, int from, int tag, c10d::OpType type);
   [[nodiscard]] std::string describe(const char* name, const Tensors& buffers) const;

@@ -20,13 +20,13 @@ namespace {
 
 std::atomic<bool> some_given_up{false};
 
-/// In a thread that sleeps until the completing one has ended the work; then it looks by itself, as the
-/// system may have had no thread to give.
+/// The time that a thread sleeps until the completing thread has ended the work. Then it polls itself, since
+/// the system may have refused a completing thread.
 constexpr std::chrono::milliseconds longest_sleep{10};
 
-/// For as long as it takes to see whether the core is shared, or until the call has ended; whether it has.
-/// The thread yields the core with the usual slices: with short ones (as stretto_work_wait() waits) it would
-/// have it back at once.
+/// Polls until it is known whether the core is shared, or the call has ended; returns whether it has. The
+/// thread yields the core with the default slices: with short ones (as in stretto_work_wait()) it would get
+/// it back at once.
 bool look_at(stretto_work* call) {
   const auto until = Clock::now() + Core::least;
   do {
@@ -89,10 +89,10 @@ bool Work::try_end() {
   return true;
 }
 
-/// Where it has its core for itself the thread looks by itself, which is soonest. Where it has had to share
-/// it, be it in what it computed before, it sleeps until the completing thread has ended the work: who looks
-/// takes time of those that compute, and keeps the core busy that would fetch them if it were idle. After a
-/// timeout of its own the caller may wait once more; after that of the group the work is given up.
+/// If the thread has its core to itself, it polls, which is fastest. If it shares the core, or did so while
+/// it computed, it sleeps until the completing thread has ended the work: polling would take time from
+/// computing threads, and keep the core busy that could run them. After the caller's own timeout it may wait
+/// again; after the group's timeout the work is abandoned.
 bool Work::wait(std::chrono::milliseconds timeout) {
   if (!has_ended()) wait_until_ended(timeout);
   tell();
@@ -118,7 +118,7 @@ void Work::wait_until_ended(std::chrono::milliseconds timeout) {
       sleep_until_ended(has_own ? std::min<Clock::duration>(left, longest_sleep) : longest_sleep);
       if (!isCompleted() && !MayCallMpi()) found = Look::forbidden;
     } else if (found = look(looking); found == Look::by_another) {
-      sleep_until_ended(std::chrono::microseconds(100));  // who may be about to end it
+      sleep_until_ended(std::chrono::microseconds(100));  // another thread may be about to end it
     }
   }
   if (Clock::now() - came >= Core::least) core.begin();
@@ -137,7 +137,7 @@ Work::Look Work::look(std::optional<Waiting>& looking) {
     fail_overdue();
     return Look::ended;
   }
-  looking.reset();  // the end may copy much
+  looking.reset();  // completion may copy a lot
   end();
   return Look::ended;
 }
@@ -160,14 +160,14 @@ void Work::end() {
   calls_.clear();
   if (error == nullptr && task_.finish) {
     try {
-      // Copies are no part of what autograd knows of, and the outputs may be inference tensors.
+      // autograd must not see these copies, and the outputs may be inference tensors.
       const at::AutoDispatchBelowADInplaceOrView guard;
       task_.finish();
     } catch (...) {
       error = std::current_exception();
     }
   }
-  // Who has the work no longer needs what it worked on.
+  // The buffers are no longer needed, even if the work is kept.
   task_.finish = nullptr;
   task_.buffers.clear();
   finish(error);

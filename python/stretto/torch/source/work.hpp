@@ -21,25 +21,26 @@ using Clock = std::chrono::steady_clock;
 
 class Waiting;
 
-/// Of calls that have not ended, whose buffers MPI may still write to.
+/// Keeps the buffers of calls that have not ended, since MPI may still write to them.
 void give_up(const std::vector<stretto_work*>& calls, std::vector<at::Tensor> buffers);
-/// Whether any were.
+/// Whether there were any.
 bool has_given_up();
 
-/// A call on its way. It ends in whatever thread looks first: one that waits for it, or the completing one.
+/// A call in flight. The thread that polls first completes it: one that waits for it, or the completing
+/// thread.
 class Work final : public c10d::Work {
  public:
   struct Task {
     c10d::OpType type;
     const char* title;
-    /// For people: what it is, of which group.
+    /// The name of the call and its group, for messages.
     std::string description;
     std::chrono::milliseconds timeout;
-    /// What MPI reads and writes.
+    /// The buffers that MPI reads and writes.
     std::vector<at::Tensor> buffers;
-    /// What the caller gets, in its future.
+    /// The outputs, which are the future's value.
     std::vector<at::Tensor> outputs;
-    /// Brings the result from the buffers to the outputs. May be empty.
+    /// Copies the result from the buffers to the outputs. May be empty.
     std::function<void()> finish;
   };
 
@@ -52,24 +53,24 @@ class Work final : public c10d::Work {
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
-  /// Ends it if it can be ended, or is overdue. Thread-safe, and never waits. True: it has ended by this
-  /// call, and somebody must tell().
+  /// Ends it if the call is complete, or overdue. Thread-safe, and never waits. Returns true if this call
+  /// ended it; then a thread must call tell().
   bool try_end();
   [[nodiscard]] bool has_ended();
-  /// Its future, and so whoever wants to be called, of the end; where another thread does so, it has told the
-  /// future afterwards. Who is called may start other works, and wait for their futures: so no lock is held,
-  /// and another thread must be there to end those.
+  /// Completes its future, which runs callbacks. If another thread does so, the future is complete
+  /// afterwards. Callbacks may start other works and wait for their futures, so no lock may be held, and
+  /// another thread must be able to end those works.
   void tell();
 
  private:
   enum class Look : std::uint8_t { fruitless, by_another, ended, forbidden };
 
   void wait_until_ended(std::chrono::milliseconds timeout);
-  /// For a slice of time. After `ended`, as after try_end(), somebody must tell(), and this thread looks no
-  /// longer.
+  /// Polls for a slice of time. After `ended`, as after try_end(), a thread must call tell(), and this thread
+  /// polls no longer.
   Look look(std::optional<Waiting>& looking);
   void sleep_until_ended(Clock::duration longest);
-  /// By the thread whose turn it is.
+  /// Only for the thread that holds `turn_`.
   void end();
   void fail_overdue();
   [[nodiscard]] std::exception_ptr overdue(std::chrono::milliseconds after,
@@ -78,7 +79,7 @@ class Work final : public c10d::Work {
   Task task_;
   const Clock::time_point began_ = Clock::now();
   c10::intrusive_ptr<c10::ivalue::Future> future_;
-  std::mutex turn_;  // of what looks at the calls
+  std::mutex turn_;  // held by the thread that polls the calls
   std::vector<stretto_work*> calls_;
   int source_ = -1;
   std::atomic<bool> is_told_{false};
