@@ -143,7 +143,7 @@ def test_a_table_of_another_library_is_not_added_to(tmp_path: Path) -> None:
     assert read_old(path, "Open MPI 4.1.4", "") == (None, "")
     path.write_text(table_text(merged(tuned([choice(64, "ring")]), None)))
     assert read_old(path, "Open MPI 4.1.4", "")[0] == json.loads(path.read_text())
-    assert "of Open MPI 4.1.4" in read_old(path, "Open MPI 5.0.2", "")[1]
+    assert "for Open MPI 4.1.4" in read_old(path, "Open MPI 5.0.2", "")[1]
     assert "another network" in read_old(path, "Open MPI 4.1.4", "ib")[1]
     path.write_text('{"format": "stretto-table"')
     with pytest.raises(StrettoError, match="not a valid table; move it away"):
