@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far two directions go at once: 1 as if there were one of them, 0 one after the other.
+"""Fits how far sends and receives overlap: 1 is full overlap, 0 is one after the other.
 
-Two figures for each level, by the size of the messages. `duplex`: a rank sends to one rank and receives from
+There are two figures for each level, by message size. `duplex`: a rank sends to one rank and receives from
 another, measured by a shift over three ranks. `exchange`: two ranks send to each other; over TCP both
 directions share a connection, and wait for each other.
 
-Messages follow each other, as what two directions do to each other takes some time to show.
+Several messages follow each other, since the directions take some time to disturb each other.
 
-What the second direction adds to the time of a message alone is (1 - figure) of its time on the wire. So the
-shorter a message, the less its latency lets one see of this, and the less it counts.
+The second direction adds (1 - figure) of the message's time on the wire. In short messages, latency hides
+this part, so they count less.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from stretto.support.piecewise import constant_costs, split, weighted_median
 from stretto.support.robust import Array, Figure, Typical, spread, typical
 
 WAYS = {"duplex": "shift", "exchange": "exchange"}
-"""Each figure with what is measured for it."""
+"""The kind of points that each figure is fitted to."""
 _FLOOR = 0.05
-"""Below this error no step is made."""
+"""Errors are taken to be at least this, so that noise makes no steps."""
 _MOST_STEPS = 6
 _PARAMETERS = 2
 _LEAST_WIRE = 0.02
-"""Part of a message's time."""
+"""Least time on the wire, as a fraction of the message's time."""
 _FREE = 0.02
-"""What is closer to 1 than this, or than two standard errors, is 1."""
+"""Figures closer to 1 than this, or than two standard errors, are set to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Messages of `begin` bytes and more."""
+    """The figure of messages of `begin` bytes and more."""
 
     begin: int
     figure: Figure
@@ -51,17 +51,17 @@ class DirectionsFit:
 
     sizes: list[int]
     values: list[Figure]
-    """As measured, size by size; not clipped."""
+    """The measured figure of each size, not clipped to 0..1."""
     steps: list[Step]
 
 
 def fit_directions(
     measured: Measured, level: str, pieces: Sequence[ProtocolFit], random: np.random.Generator
 ) -> dict[str, DirectionsFit]:
-    """The figures of a level that were measured there."""
+    """Fit those figures of a level that were measured."""
     found = {}
     protocols = [one.protocol for one in pieces]
-    answer = protocols[0].latency  # with which a message alone ends
+    answer = protocols[0].latency  # a single message ends with a short answer
     alone = {(one.bytes, one.about["count"]): one for one in measured.of("one-way", level=level)}
     for name, what in WAYS.items():
         cases = [one for one in measured.of(what, level=level) if (one.bytes, one.about["count"]) in alone]
@@ -71,7 +71,7 @@ def fit_directions(
         wires = []
         for both in cases:
             one = alone[both.bytes, both.about["count"]]
-            # Taken one after the other: what disturbs both cancels out.
+            # Both were measured in turns, so what disturbs both cancels out.
             ratios = [
                 [second / max(first - answer, first / 2) - 1 for first, second in zip(*pair, strict=False)]
                 for pair in zip(one.passes, both.passes, strict=False)
@@ -114,13 +114,13 @@ def _fit_steps(
 
 
 def _border(low: int, high: int, pieces: Sequence[ProtocolFit]) -> int:
-    """Where a protocol begins, if one does between these sizes; else their middle."""
+    """Where a protocol begins between these sizes; if none does, their middle."""
     begins = [one.protocol.begin for one in pieces if low < one.protocol.begin <= high]
     return begins[0] if begins else round(math.sqrt(low * high))
 
 
 def with_directions(pieces: list[ProtocolFit], found: dict[str, DirectionsFit]) -> list[ProtocolFit]:
-    """The protocols of a level, split where one of the two figures changes too."""
+    """The protocols of a level, also split where one of the two figures changes."""
     begins = {one.protocol.begin for one in pieces}
     begins |= {step.begin for one in found.values() for step in one.steps}
     rows = []

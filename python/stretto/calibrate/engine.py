@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a message and a round of Stretto's engine take of a core.
+"""Fits the CPU time that Stretto's engine needs for a message and for a round.
 
-Layering a collective on an MPI library's messages costs what Figs. 16 and 17 of the node-aware paper show.
-Here calls of a few bytes with more and more segments are counted out: such a call takes
+Figs. 16 and 17 of the node-aware paper show the cost of building a collective on an MPI library's messages.
+Here, calls of a few bytes with more and more segments are measured. Such a call takes
 
     latency * (rounds with messages) + message * (ends of messages) + round * (rounds) + call
 
-where a segment adds messages and rounds to the same latency, as segments are under way at once. So what the
-library itself needs of a core for a further message is in `message`: a ping-pong's latency has that of one.
+Segments are in flight at once, so a segment adds messages and rounds, but no latency. So `message` includes
+the MPI library's CPU time for a further message; a ping-pong's latency includes that of one message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ITERATIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class EngineCall:
-    """A call that was measured, and what it is made of on the busiest rank."""
+    """A measured call, and its latencies, messages and rounds on the busiest rank."""
 
     spec: str
     ranks: int
@@ -42,24 +42,24 @@ class EngineCall:
 
 @dataclass(frozen=True, slots=True)
 class EngineFit:
-    """What the engine takes of a core."""
+    """CPU time of the engine."""
 
     message: Figure
-    """For each message at each of its ends."""
+    """Seconds for a message, at each of its two ends."""
     round: Figure
     call: Figure
-    """For a call as such; the models leave it out."""
+    """Seconds for a call; the models leave it out."""
     library_message: Figure | None
-    """What the library alone takes for a further message at one of its ends: part of `message`."""
+    """The MPI library's part of `message`."""
     residual: float
-    """Root of the mean square of the relative deviations."""
+    """Root mean square of the relative deviations."""
     calls: list[EngineCall]
 
 
 def count_work(spec: str, ranks: int) -> tuple[int, int, int, int]:
     """Segments, rounds with messages of one segment, ends of messages and rounds of all segments.
 
-    Of the rank that has most of each in an allreduce on one node.
+    Counts an allreduce on one node; each count is that of the rank that has most.
     """
     parsed = _core.parse_spec(spec)
     segments = max(1, parsed.segments)
@@ -75,7 +75,7 @@ def count_work(spec: str, ranks: int) -> tuple[int, int, int, int]:
 
 
 def fit_engine(measured: Measured, typical_of: Callable[[Points], Typical]) -> EngineFit | None:
-    """By least squares of the relative deviations, no coefficient below 0; None: nothing was measured."""
+    """Fit by non-negative least squares of the relative deviations; None if nothing was measured."""
     from scipy.optimize import nnls  # noqa: PLC0415  slow to load, and only this needs it
 
     cases = measured.of("engine")
@@ -91,7 +91,7 @@ def fit_engine(measured: Measured, typical_of: Callable[[Points], Typical]) -> E
     latencies: Array = np.asarray([float(count) for _, count, _, _ in work])
 
     def solve(seconds: Array, latency: float, trust: Array) -> Array:
-        # In microseconds, so that the solver's tolerances mean something.
+        # In microseconds, to suit the solver's tolerances.
         rest = (seconds - latencies * latency) * 1e6
         scaled = weights * trust * 1e-6
         solution, _ = nnls(rows * scaled[:, None], rest * scaled)
@@ -101,7 +101,7 @@ def fit_engine(measured: Measured, typical_of: Callable[[Points], Typical]) -> E
     for _ in range(_ITERATIONS):
         found = solve(y, trip.value, trust)
         residuals = (latencies * trip.value + rows @ found - y) * weights
-        trust = (1 + residuals**2) ** -0.25  # what far outliers count is bounded (soft_l1)
+        trust = (1 + residuals**2) ** -0.25  # bounds the weight of outliers (soft_l1)
     replicates = np.asarray(
         [
             solve(seconds, latency, trust)
@@ -112,9 +112,9 @@ def fit_engine(measured: Measured, typical_of: Callable[[Points], Typical]) -> E
     )
     fitted = latencies * trip.value + rows @ found
     deviations = fitted / y - 1
-    # What does not fit beyond what the samples scatter is no noise of theirs.
+    # Deviations beyond the scatter of the samples widen the errors.
     strain = math.sqrt(max(1.0, float(np.mean((deviations * y * weights) ** 2))))
-    # A figure that is 0 whatever the samples has no spread: then by the Jacobian.
+    # A figure that is 0 in all replicates has no spread; its error comes from the Jacobian.
     jacobian = rows * weights[:, None]
     by_jacobian = np.sqrt(np.diag(np.linalg.pinv(jacobian.T @ jacobian)))
     spreads = np.asarray(spread(replicates))
@@ -139,7 +139,7 @@ def fit_engine(measured: Measured, typical_of: Callable[[Points], Typical]) -> E
 
 
 def _fit_library(measured: Measured, typical_of: Callable[[Points], Typical]) -> Figure | None:
-    """Two ranks that exchange ever more messages of the library, all posted at once: half of the slope."""
+    """Half the slope of two ranks' time over the number of messages that they exchange at once."""
     from scipy.optimize import nnls  # noqa: PLC0415  slow to load, and only this needs it
 
     cases = measured.of("messages")

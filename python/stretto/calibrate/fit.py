@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the points of a calibration to the figures of a machine, with a standard error for each."""
+"""Fits a machine's figures to the points of a calibration, with a standard error for each figure."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from stretto.support.robust import Typical, typical
 
 @dataclass(slots=True)
 class Fit:
-    """The figures of a machine, as they were found."""
+    """The fitted figures of a machine."""
 
     levels: dict[str, list[ProtocolFit]] = field(default_factory=dict)
     bucket: Bucket | None = None
-    """What the network's links have saved up when they are idle, if they do."""
+    """The burst that an idle link of the network passes at full speed, if there is one."""
     limits: dict[str, LimitFit] = field(default_factory=dict)
     directions: dict[str, dict[str, DirectionsFit]] = field(default_factory=dict)
-    """Of each level, duplex and exchange."""
+    """Duplex and exchange, by level."""
     reduction: list[RateFit] = field(default_factory=list)
     engine: EngineFit | None = None
     typicals: dict[Hashable, Typical] = field(default_factory=dict)
-    """Of each case, by its key."""
+    """Typical value of each case, by its key."""
 
     def of(self, points: Points) -> Typical:
-        """What the samples of a case typically are."""
+        """The typical value of a case's samples."""
         return self.typicals[points.key]
 
 
 def fit(measured: Measured, seed: int = 1) -> Fit:
-    """Fit everything that was measured. The seed is that of the bootstrap."""
+    """Fit everything that was measured; `seed` is that of the bootstrap."""
     random = np.random.default_rng(seed)
     result = Fit()
     for points in measured.points:
@@ -78,10 +78,10 @@ def _least_latency(measured: Measured, result: Fit) -> float:
 
 
 def _eager_limit(measured: Measured, level: str) -> int | None:
-    """From how many bytes on messages wait for their receive; None: none of those that were tried do.
+    """The size from which messages use rendezvous; None if no message of the search did.
 
-    A search that says that a message goes eagerly is right; one that denies it may have been held up. So of
-    several searches the one that goes farthest counts.
+    A search that finds a message to be eager is right; one that finds rendezvous may have been delayed. So
+    the search with the largest eager message counts.
     """
     searches = [one for one in measured.points if one.what == "eager" and one.about["level"] == level]
     best = max(searches, key=lambda one: one.bytes, default=None)
@@ -92,7 +92,7 @@ def _eager_limit(measured: Measured, level: str) -> int | None:
 
 
 def to_machine(found: Fit, name: str, description: str, notes: dict[str, Any]) -> MachineFile:
-    """The machine that a fit describes, with the errors of its figures in the notes."""
+    """The machine file of a fit, with the errors of its figures in the notes."""
     limits = {name: one.limit for name, one in found.limits.items() if one.limit != Limit()}
     errors = {path: float(f"{error:.2g}") for path, error in uncertainties(found)}
     return MachineFile(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What messages of several ranks share: links, memory, fabric; and what an idle link has saved up.
+"""Fits the limits of shared resources (links, memory, fabric), and the burst of an idle link.
 
 The bandwidth of k senders at once is min(k b, limit): the max-rate model (Gropp, Olson, Samfass: Modeling MPI
-communication performance on SMP nodes, 2016). A limit that shows nowhere is none.
+communication performance on SMP nodes, 2016). A limit that is never reached is left out.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from stretto.model.machine_file import LIMITS, Limit
 from stretto.support.robust import Array, Typical, spread
 
 _FLOOR = 0.03
-"""Relative error below which a limit is no better than none."""
+"""Relative errors are taken to be at least this, so that noise makes no limits."""
 _TINY = 8
-"""Bytes of the messages that tell how many go in a second."""
+"""Bytes of the messages that measure message rates."""
 _LEAST_GAIN = 0.85
-"""Of what k senders would have without a limit: at this and above there is none."""
+"""There is no limit if k senders reach this fraction of k times the bandwidth of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What a link lets pass: `burst` bytes at once after a pause, then `bandwidth` bytes per second."""
+    """A link's token bucket: `burst` bytes pass at once after a pause, then `bandwidth` bytes per second."""
 
     bandwidth: float
     burst: float
@@ -37,24 +37,24 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What so many senders reach together: bytes, or messages, per second."""
+    """Bytes or messages per second of k senders together."""
 
     about: str
     """bandwidth or message_rate."""
     way: str
-    """How the messages go: one way, several of each sender at once; or both ways, one by one."""
+    """`one way`: several messages of each sender at once; `both ways`: one message at a time."""
     counts: list[int]
     rates: list[float]
     errors: list[float]
     single: float
-    """What each would reach without a limit."""
+    """Rate of one sender without a limit."""
     limit: float | None
     error: float
 
 
 @dataclass(frozen=True, slots=True)
 class LimitFit:
-    """What was found of one limit."""
+    """One fitted limit."""
 
     limit: Limit
     errors: dict[str, float]
@@ -62,7 +62,7 @@ class LimitFit:
 
 
 def split_trains(points: Points) -> list[Array]:
-    """Seconds from the start of each train to each of its messages; a smaller value begins a new train."""
+    """Seconds from the start of each train to each of its messages; a decrease begins a new train."""
     trains: list[Array] = []
     for part in points.passes:
         times: Array = np.asarray(part)
@@ -71,11 +71,11 @@ def split_trains(points: Points) -> list[Array]:
 
 
 def fit_bucket(points: Points, round_trip: float) -> Bucket | None:
-    """What the trains of messages tell; None where nothing is saved up.
+    """Fit the token bucket to trains of messages; None if there is no burst.
 
-    A straight line through the second half of a train, by medians (Theil, Sen): its slope is the bandwidth,
-    and what it has at the start is the burst. What was held up early has caught up by then. Messages under
-    way at once may share the link and come in together: only the last of those tells how much was there.
+    A straight line through the second half of each train (Theil-Sen): its slope is the bandwidth, its
+    intercept is the burst. Early delays have been made up by then. Messages in flight at once may share the
+    link and arrive together: only the last of them counts.
     """
     from scipy.stats import theilslopes  # noqa: PLC0415  slow to load, and only this needs it
 
@@ -93,7 +93,7 @@ def fit_bucket(points: Points, round_trip: float) -> Bucket | None:
         return None
     bandwidths, bursts = np.asarray(found).T
     burst = float(np.median(bursts))
-    # A message may be ahead for other reasons.
+    # A single message may be early for other reasons.
     if burst < 2 * size:
         return None
     root = math.sqrt(len(found))
@@ -108,7 +108,7 @@ def fit_bucket(points: Points, round_trip: float) -> Bucket | None:
 def fit_limits(
     measured: Measured, typical_of: Callable[[Points], Typical], bucket: Bucket | None
 ) -> dict[str, LimitFit]:
-    """The limits of what was measured of them."""
+    """Fit all limits that were measured."""
     found = {}
     for name in LIMITS:
         flows = measured.of("flows", limit=name)
@@ -131,7 +131,7 @@ def _fit_limit(
             if cases:
                 curves.append(_fit_curve(name, cases, typical_of, tiny=tiny, both_ways=both_ways))
     bandwidth = next((one for one in curves if one.about == "bandwidth" and one.limit is not None), None)
-    # Of several limits the lowest is in force first.
+    # Of several limits the lowest applies.
     rates = [one for one in curves if one.about == "message_rate" and one.limit is not None]
     rate = min(rates, key=lambda one: one.limit or math.inf, default=None)
     errors = {}
@@ -152,7 +152,7 @@ def _fit_limit(
 def _fit_curve(
     name: str, cases: list[Points], typical_of: Callable[[Points], Typical], *, tiny: bool, both_ways: bool
 ) -> Curve:
-    """The plateau of min(k b, limit), if there is one."""
+    """Fit min(k b, limit) to the rates of k senders."""
     by_count: dict[int, Points] = {
         int(one.about["pairs" if name == "fabric" else "flows"]): one for one in cases
     }
@@ -162,7 +162,7 @@ def _fit_curve(
         points = by_count[count]
         about = points.about
         amount = float(about["flows"] * about["messages"] * (1 if tiny else points.bytes))
-        # What enters and what leaves a node are two things; the fabric carries both.
+        # A node sends and receives over separate links; the fabric carries both directions.
         if both_ways and name == "fabric":
             amount *= 2
         time = typical_of(points)
@@ -173,8 +173,8 @@ def _fit_curve(
     single, plateau = _bend(np.asarray(counts, dtype=float), logs, np.hypot(spreads, _FLOOR))
 
     limit, error = None, 0.0
-    # One message at a time of each rank is no stream: that a node's only sender is not faster tells of the
-    # rank. A rank's large messages, several at once, share its node's link all the same.
+    # With one rank a node, one message at a time measures the rank, not the node's link. Several large
+    # messages of the rank at once do measure the link.
     if len(counts) == 1 and name == "node" and not tiny:
         plateau = [0]
     if plateau:
@@ -195,10 +195,10 @@ def _fit_curve(
 
 
 def _bend(counts: Array, logs: Array, errors: Array) -> tuple[float, list[int]]:
-    """What one sender has by itself, and which counts are limited; none if that explains no more."""
+    """The rate of one sender, and the indices of the counts that are limited; empty without a limit."""
 
     def loss(grown: int) -> tuple[float, float]:
-        """With the first so many counts in proportion, the others equal."""
+        """The loss of a model in which the first counts are proportional, the others equal."""
         start = float(np.median(logs[:grown] - np.log(counts[:grown])))
         model = start + np.log(counts)
         if grown < len(counts):
@@ -214,7 +214,7 @@ def _bend(counts: Array, logs: Array, errors: Array) -> tuple[float, list[int]]:
     reached = float(np.median(logs[grown:])) - start - math.log(counts[-1])
     if reached > math.log(_LEAST_GAIN):
         return math.exp(losses[-1][1]), []
-    # The first count is in the plateau too, if it is as high.
+    # The first count belongs to the plateau too if it is as high.
     if grown == 1 and abs(logs[0] - np.median(logs[1:])) < 2 * _FLOOR:
         return math.exp(start), list(range(len(counts)))
     return math.exp(start), list(range(grown, len(counts)))

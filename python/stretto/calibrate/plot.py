@@ -1,38 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The points of a calibration against their fits, as a PNG."""
+"""Draws the points of a calibration and their fits, a panel for each kind of figure."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from stretto.calibrate import panels
 from stretto.calibrate.fit import Fit
-from stretto.calibrate.limits import Curve, split_trains
-from stretto.calibrate.points import Measured, Points
-from stretto.calibrate.protocols import predict
+from stretto.calibrate.points import Measured
 from stretto.support.files import save_figure
-from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _PANEL = (4.6, 4.0)
-_FIT_POINTS = 600
-_LIMIT_NAMES = {"node": "between two nodes", "memory": "inside a node", "fabric": "pairs of nodes"}
-# Wong's palette, made for colour-blind readers.
-_COLOURS = {
-    "socket": "#009E73", "node": "#0072B2", "network": "#D55E00", "memory": "#56B4E9", "fabric": "#CC79A7",
-}  # fmt: skip
-_GREY = "#555555"
 
 
 def plot_fit(measured: Measured, found: Fit, title: str, file: Path) -> None:
-    """Write the figure."""
+    """Draw the figure, and write it as PNG."""
     save_figure(fit_figure(measured, found, title), file)
 
 
@@ -40,15 +28,15 @@ def fit_figure(measured: Measured, found: Fit, title: str) -> Figure:
     """A panel for each kind of figure that was measured."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
 
-    panels = _panels(measured, found)
-    columns = min(len(panels), 3 if len(panels) <= 6 else 4)
-    rows = -(-len(panels) // columns)
+    drawn = _panels(measured, found)
+    columns = min(len(drawn), 3 if len(drawn) <= 6 else 4)
+    rows = -(-len(drawn) // columns)
     figure = Figure(figsize=(_PANEL[0] * columns, _PANEL[1] * rows + 0.4), layout="constrained")
     all_axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes, draw in zip(all_axes, panels, strict=False):
+    for axes, draw in zip(all_axes, drawn, strict=False):
         draw(axes)
         axes.grid(which="major", alpha=0.3)
-        # Below the axes, where nothing is drawn.
+        # Below the axes, the legend hides nothing.
         axes.legend(
             loc="upper center",
             bbox_to_anchor=(0.5, -0.2),
@@ -57,7 +45,7 @@ def fit_figure(measured: Measured, found: Fit, title: str) -> Figure:
             fontsize=8,
             handlelength=1.8,
         )
-    for axes in all_axes[len(panels) :]:
+    for axes in all_axes[len(drawn) :]:
         axes.set_axis_off()
     figure.suptitle(title, fontsize=12)
     return figure
@@ -67,278 +55,21 @@ def _panels(measured: Measured, found: Fit) -> list[Callable[[Axes], None]]:
     curves = [(name, curve) for name, limit in found.limits.items() for curve in limit.curves]
     bandwidths = [(name, curve) for name, curve in curves if curve.about == "bandwidth"]
     rates = [(name, curve) for name, curve in curves if curve.about == "message_rate"]
-    panels: list[Callable[[Axes], None]] = []
+    result: list[Callable[[Axes], None]] = []
     if found.levels:
-        panels.append(lambda axes: _draw_times(axes, measured, found))
-        panels.append(lambda axes: _draw_bandwidths(axes, measured, found))
+        result.append(lambda axes: panels.draw_times(axes, measured, found))
+        result.append(lambda axes: panels.draw_bandwidths(axes, measured, found))
     if any(found.directions.values()):
-        panels.append(lambda axes: _draw_directions(axes, found))
+        result.append(lambda axes: panels.draw_directions(axes, found))
     trains = measured.of("train")
     if trains:
-        panels.append(lambda axes: _draw_trains(axes, trains[-1], found))
+        result.append(lambda axes: panels.draw_trains(axes, trains[-1], found))
     if bandwidths:
-        panels.append(lambda axes: _draw_limits(axes, bandwidths, "bandwidth of all together (MB/s)", 1e6))
+        result.append(lambda axes: panels.draw_limits(axes, bandwidths, "total bandwidth (MB/s)", 1e6))
     if rates:
-        panels.append(lambda axes: _draw_limits(axes, rates, "messages of all together (thousand/s)", 1e3))
+        result.append(lambda axes: panels.draw_limits(axes, rates, "total messages (thousand/s)", 1e3))
     if found.reduction:
-        panels.append(lambda axes: _draw_reduction(axes, measured, found))
+        result.append(lambda axes: panels.draw_reduction(axes, measured, found))
     if found.engine:
-        panels.append(lambda axes: _draw_engine(axes, found))
-    return panels
-
-
-def _draw_messages(
-    axes: Axes, measured: Measured, found: Fit, quantity: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> None:
-    """Of each level the points, the fit, and where a protocol begins."""
-    for level, pieces in found.levels.items():
-        points = measured.of("ping-pong", level=level)
-        sizes = np.asarray([float(one.bytes) for one in points])
-        values = np.asarray([found.of(one).value for one in points])
-        errors = np.asarray([found.of(one).error for one in points])
-        colour = _COLOURS[level]
-        # On a logarithmic axis what reaches down to nothing would reach down to the frame.
-        low, high = quantity(sizes, np.maximum(values - errors, values / 3)), quantity(sizes, values + errors)
-        axes.vlines(sizes, low, high, color=colour, alpha=0.5, linewidth=1)
-        axes.plot(sizes, quantity(sizes, values), "o", color=colour, markersize=3, label=f"{level}, measured")
-        grid = np.unique(np.round(np.geomspace(max(1, sizes[0]), sizes[-1], _FIT_POINTS)).astype(int)).astype(
-            float
-        )
-        bucket = found.bucket if level == "network" else None
-        line = quantity(grid, predict(pieces, grid, bucket))
-        # No line through a jump from one protocol to the next.
-        begins = np.asarray([one.protocol.begin for one in pieces])
-        of_piece = np.searchsorted(begins, grid, side="right")
-        for index in range(len(pieces)):
-            inside = of_piece == index + 1
-            label = f"{level}, fit" if index == 0 else None
-            axes.plot(grid[inside], line[inside], color=colour, linewidth=1.3, label=label)
-        for index, piece in enumerate(pieces[1:]):
-            before = pieces[index].protocol
-            rendezvous = piece.protocol.synchronous and not before.synchronous
-            axes.axvline(
-                piece.protocol.begin,
-                color=colour,
-                linestyle="--" if rendezvous else ":",
-                linewidth=0.9,
-                alpha=0.8,
-                label=f"{level}: rendezvous from {format_bytes(piece.protocol.begin)}"
-                if rendezvous
-                else None,
-            )
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("message (bytes)")
-    _label_sizes(axes)
-
-
-def _draw_times(axes: Axes, measured: Measured, found: Fit) -> None:
-    _draw_messages(axes, measured, found, lambda _, seconds: seconds * 1e6)
-    axes.set_title("time of one message", fontsize=10)
-    axes.set_ylabel("half a round trip (µs)")
-
-
-def _draw_bandwidths(axes: Axes, measured: Measured, found: Fit) -> None:
-    _draw_messages(axes, measured, found, lambda sizes, seconds: sizes / seconds / 1e6)
-    axes.set_title("the same as bandwidth", fontsize=10)
-    axes.set_ylabel("bytes / time (MB/s)")
-
-
-def _draw_directions(axes: Axes, found: Fit) -> None:
-    markers = {"duplex": ("o", "-"), "exchange": ("s", "--")}
-    for level, figures in found.directions.items():
-        for name, fit in figures.items():
-            marker, style = markers[name]
-            axes.errorbar(
-                fit.sizes,
-                [one.value for one in fit.values],
-                [min(one.error, 1.0) for one in fit.values],
-                fmt=marker,
-                color=_COLOURS[level],
-                markersize=4,
-                capsize=2,
-                markerfacecolor="white" if name == "exchange" else None,
-                label=f"{level}: {name}",
-            )
-            begins = [max(fit.sizes[0], step.begin) for step in fit.steps] + [fit.sizes[-1]]
-            values = [step.figure.value for step in fit.steps]
-            axes.step(
-                begins,
-                [*values, values[-1]],
-                where="post",
-                color=_COLOURS[level],
-                linestyle=style,
-                linewidth=1.2,
-            )
-    axes.set_xscale("log", base=2)
-    axes.set_ylim(-0.15, 1.25)
-    _label_sizes(axes)
-    axes.set_title("1: both directions at once, 0: in turns; lines are fits", fontsize=10)
-    axes.set_xlabel("message (bytes)")
-    axes.set_ylabel("part of a message that hides")
-
-
-def _draw_trains(axes: Axes, points: Points, found: Fit) -> None:
-    size = points.bytes
-    trains = split_trains(points)
-    for index, train in enumerate(trains):
-        axes.plot(
-            train * 1e3,
-            size * np.arange(1, len(train) + 1) / 1e6,
-            color=_COLOURS["network"],
-            alpha=0.6,
-            marker=".",
-            markersize=2,
-            linewidth=0.8,
-            label=f"{len(trains)} trains of {len(train)} messages of {format_bytes(size)}"
-            if index == 0
-            else None,
-        )
-    if found.bucket:
-        end = max(float(train[-1]) for train in trains)
-        seconds = np.asarray([0.0, end])
-        bucket = found.bucket
-        axes.plot(
-            seconds * 1e3,
-            (bucket.burst + bucket.bandwidth * seconds) / 1e6,
-            color=_GREY,
-            linestyle="--",
-            linewidth=1.2,
-            label=f"{bucket.burst / 1024:.0f} KiB at once, then {bucket.bandwidth / 1e6:.4g} MB/s",
-        )
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
-    axes.set_title(
-        "large messages after a pause" + ("" if found.bucket else ": nothing saved up"), fontsize=10
-    )
-    axes.set_xlabel("time since the first was sent (ms)")
-    axes.set_ylabel("acknowledged (MB)")
-
-
-def _draw_limits(axes: Axes, curves: list[tuple[str, Curve]], label: str, unit: float) -> None:
-    for name, curve in curves:
-        colour = _COLOURS[name]
-        counts = np.asarray(curve.counts, dtype=float)
-        streams = curve.about == "message_rate"
-        way = f", {curve.way}" if streams else ""
-        marker = "s" if curve.way == "both ways" else "o"
-        axes.errorbar(
-            counts,
-            np.asarray(curve.rates) / unit,
-            np.asarray(curve.errors) / unit,
-            fmt=marker,
-            color=colour,
-            markersize=4,
-            capsize=2,
-            label=f"{_LIMIT_NAMES[name]}{way}",
-        )
-        if len(counts) == 1:
-            continue  # nothing was fitted
-        grid = np.geomspace(1, counts[-1], 100)
-        ideal = curve.single * grid
-        fitted = np.minimum(ideal, curve.limit) if curve.limit else ideal
-        axes.plot(
-            grid,
-            fitted / unit,
-            color=colour,
-            linewidth=1.2,
-            linestyle="--" if curve.way == "both ways" else "-",
-        )
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    highest = max(max(curve.counts) for _, curve in curves)
-    ticks = sorted({highest, *(1 << exponent for exponent in range(highest.bit_length()))})
-    axes.set_xticks(ticks, [str(one) for one in ticks])
-    axes.set_xticks([], minor=True)
-    _plain_numbers(axes)
-    axes.set_title("several at once; lines are fits", fontsize=10)
-    axes.set_xlabel("pairs of ranks, or of nodes, at once")
-    axes.set_ylabel(label)
-
-
-def _draw_reduction(axes: Axes, measured: Measured, found: Fit) -> None:
-    points = measured.of("reduction")
-    sizes = np.asarray([float(one.bytes) for one in points])
-    values = np.asarray([found.of(one).value for one in points])
-    errors = np.asarray([found.of(one).error for one in points])
-    axes.errorbar(
-        sizes,
-        sizes / values / 1e9,
-        sizes / values**2 * errors / 1e9,
-        fmt="o",
-        color=_COLOURS["node"],
-        markersize=4,
-        capsize=2,
-        label="measured, all ranks at once",
-    )
-    begins = [max(sizes[0], step.rate.begin) for step in found.reduction] + [sizes[-1]]
-    rates = [step.rate.bandwidth / 1e9 for step in found.reduction]
-    axes.step(begins, [*rates, rates[-1]], where="post", color=_GREY, linewidth=1.3, label="fit")
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    _label_sizes(axes)
-    _plain_numbers(axes)
-    axes.set_title("reduction: FP32 sum", fontsize=10)
-    axes.set_xlabel("vector (bytes)")
-    axes.set_ylabel("bytes of an operand / time (GB/s)")
-
-
-def _draw_engine(axes: Axes, found: Fit) -> None:
-    engine = found.engine
-    if engine is None:
-        return
-    kinds = list(dict.fromkeys((call.spec.partition(":segments")[0], call.ranks) for call in engine.calls))
-    colours = list(_COLOURS.values())
-    for (recipe, ranks), colour in zip(kinds, colours, strict=False):
-        calls = sorted(
-            (
-                one
-                for one in engine.calls
-                if one.ranks == ranks and one.spec.partition(":segments")[0] == recipe
-            ),
-            key=lambda one: one.segments,
-        )
-        segments = [one.segments for one in calls]
-        axes.plot(
-            segments,
-            [one.measured * 1e6 for one in calls],
-            "o",
-            color=colour,
-            markersize=4,
-            label=f"{recipe}, {ranks} ranks",
-        )
-        axes.plot(segments, [one.fitted * 1e6 for one in calls], color=colour, linewidth=1.2)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    ticks = sorted({one.segments for one in engine.calls})
-    axes.set_xticks(ticks, [str(one) for one in ticks])
-    axes.set_xticks([], minor=True)
-    _plain_numbers(axes)
-    axes.set_title(f"engine: lines are fits, off by {100 * engine.residual:.0f} %", fontsize=10)
-    axes.set_xlabel("segments of a few bytes, all at once")
-    axes.set_ylabel("time of an allreduce (µs)")
-
-
-def _label_sizes(axes: Axes) -> None:
-    low, high = axes.get_xlim()
-    first, last = math.ceil(math.log2(max(1.0, low))), math.floor(math.log2(high))
-    step = max(1, -(-(last - first + 1) // 7))
-    ticks = [1 << exponent for exponent in range(first, last + 1, step)]
-    axes.set_xticks(ticks, [format_bytes(one).replace(" ", "\n") for one in ticks], fontsize=8)
-    axes.set_xticks([], minor=True)
-
-
-def _plain_numbers(axes: Axes) -> None:
-    """Plain numbers; with a narrow range a decade's ticks alone would leave the axis bare."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415  loaded with the rest
-
-    low, high = axes.get_ylim()
-    if high / low < 1.5:
-        middle = math.sqrt(low * high)
-        axes.set_ylim(middle / 1.5, middle * 1.5)
-        low, high = axes.get_ylim()
-    decades = high / low
-    parts = (1, 1.5, 2, 3, 4, 5, 6, 8) if decades < 12 else (1, 2, 5) if decades < 500 else (1,)
-    axes.yaxis.set_major_locator(LogLocator(base=10, subs=parts, numticks=30))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+        result.append(lambda axes: panels.draw_engine(axes, found))
+    return result

@@ -15,52 +15,52 @@ _DIGITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The samples of one case, in seconds."""
+    """All samples of one case, in seconds."""
 
     what: str
     about: dict[str, Any]
-    """What the case is beside that: level, bytes, …"""
+    """Parameters of the case: level, bytes, …"""
     passes: list[list[float]] = field(default_factory=list)
-    """By the pass over all cases in which they were taken: what comes and goes is not in all of them."""
+    """Samples by pass over all cases: a temporary disturbance is not in all passes."""
 
     @property
     def key(self) -> Hashable:
-        """No other case of a calibration has the same."""
+        """A key that is unique among the cases of a calibration."""
         return self.what, frozenset(self.about.items())
 
     @property
     def bytes(self) -> int:
-        """Of a message, or of a vector."""
+        """Bytes of the message or the vector."""
         return int(self.about["bytes"])
 
     @property
     def seconds(self) -> list[float]:
-        """Those of all passes."""
+        """The samples of all passes."""
         return [second for part in self.passes for second in part]
 
     def to_json(self) -> dict[str, Any]:
-        """For a machine file's notes."""
+        """The case as in a machine file's notes."""
         passes = [[float(f"{one:.{_DIGITS}g}") for one in part] for part in self.passes]
         return {"what": self.what, **self.about, "seconds": passes}
 
 
 @dataclass(frozen=True, slots=True)
 class NodeLoad:
-    """What else went on on a node."""
+    """Load of a node by other programs."""
 
     host: str
     cores: float
     busy: float
     """Cores that were busy while all ranks slept."""
     stolen: float
-    """Part of the time since the look before that a hypervisor gave to others."""
+    """Fraction of the time that a hypervisor gave to others since the last look."""
     load: float
     """Load average of the last minute."""
 
 
 @dataclass(slots=True)
 class Measured:
-    """All that one calibration measured."""
+    """All points of a calibration."""
 
     library: str = ""
     stretto: str = ""
@@ -69,15 +69,15 @@ class Measured:
     ppn: list[int] = field(default_factory=list)
     points: list[Points] = field(default_factory=list)
     loads: list[list[NodeLoad]] = field(default_factory=list)
-    """Of all nodes, before, between and after the passes."""
+    """Loads of all nodes before, between and after the passes."""
 
     @property
     def has_all_cases(self) -> bool:
-        """Whether a pass was through; the load is looked at before the first, halfway and after the last."""
+        """Whether one pass is complete: load is recorded at the start, halfway and at the end."""
         return len(self.loads) > 1
 
     def of(self, what: str, **about: Any) -> list[Points]:
-        """The cases of a kind, with samples, in the order of their bytes."""
+        """The cases of a kind with samples, in ascending order of bytes."""
         found = [
             one
             for one in self.points
@@ -86,7 +86,7 @@ class Measured:
         return sorted(found, key=lambda one: one.bytes)
 
     def add(self, what: str, number: int, seconds: list[float], about: dict[str, Any]) -> None:
-        """Samples of one more pass."""
+        """Add the samples of one pass."""
         for one in self.points:
             if (one.what, one.about) == (what, about):
                 one.passes.extend([] for _ in range(len(one.passes), number))
@@ -98,9 +98,9 @@ class Measured:
 def read_events(
     lines: Iterable[str], progress: Callable[[float, float], None], into: Measured | None = None
 ) -> Measured:
-    """What the measuring program reports. Raises StrettoError when it fails or ends early.
+    """Read the measuring program's events. Raises StrettoError if it fails or ends early.
 
-    What is given is filled as points come in, and holds them however the reading ends.
+    `into` is filled as points come in, and keeps them if the reading fails.
     """
     measured = Measured() if into is None else into
     for line in lines:
@@ -121,6 +121,5 @@ def read_events(
             case "end":
                 return measured
     raise StrettoError(
-        "the measuring program ended before it was through; see what the launcher said above; "
-        "nothing was written"
+        "the measuring program ended early; see the launcher's messages above; nothing was written"
     )

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocols of messages between two ranks: latency and bandwidth by size, as many pieces as show.
+"""Fits the protocols of messages between two ranks: pieces of latency and bandwidth by size.
 
-The time of a message is latency + bytes / bandwidth piece by piece. One border is known beforehand: from
-where on the library makes a sender wait for the receive, which was searched for by itself. All others are
-found by the fit. A piece may begin with a jump, since another protocol may take another way.
+In each piece the time of a message is latency + bytes / bandwidth. The rendezvous threshold is known from a
+search of its own; the fit finds all other borders. The time may jump from one piece to the next.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from stretto.support.piecewise import line_costs, split, weighted_lines
 from stretto.support.robust import Array, Typical, spread
 
 _FLOOR = 0.02
-"""Relative error below which no piece is begun: real times bend, and models need no more."""
+"""Relative errors are taken to be at least this: real times bend slightly, and models need no more."""
 _LEAST_SIZES = 3
 _MOST_PIECES = 5
-"""On each side of the border that is known."""
+"""Most pieces on each side of the rendezvous threshold."""
 _PARAMETERS = 3
-"""Of a piece: latency, bandwidth, and where it begins."""
+"""Parameters of a piece: latency, bandwidth, and where it begins."""
 _MOST_BANDWIDTH = 1e15
 _WITHIN_BUCKET = 0.9
-"""Messages that a link lets pass at once: what frames have beside their payload counts too."""
+"""Fraction of the burst that messages may fill, as frame headers count too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +50,10 @@ class ProtocolFit:
 def fit_protocols(
     sizes: list[int], times: list[Typical], synchronous_from: int | None, bucket: Bucket | None = None
 ) -> list[ProtocolFit]:
-    """The pieces through the times of messages of ascending sizes (bytes), the first from 0.
+    """Fit pieces to the times of messages of ascending sizes (bytes); the first piece begins at 0.
 
-    `synchronous_from`: from so many bytes on messages wait for their receive; None: none do. With a bucket,
-    only messages that a link lets pass at once tell about the level.
+    `synchronous_from`: rendezvous threshold in bytes; None if there is none. With a bucket, only messages
+    within the burst count.
     """
     if bucket is not None:
         kept = [i for i, size in enumerate(sizes) if size <= _WITHIN_BUCKET * bucket.burst]
@@ -73,7 +72,7 @@ def fit_protocols(
 
 
 def _with_border(pieces: list[ProtocolFit], synchronous_from: int | None) -> list[ProtocolFit]:
-    """What begins at the known border begins just there; a side with too few sizes is as its neighbour."""
+    """Begin a piece at the rendezvous threshold; a side with too few sizes is a copy of the other."""
     if synchronous_from is None:
         return pieces
     before = [one for one in pieces if not one.protocol.synchronous]
@@ -107,7 +106,7 @@ def _fit_side(sizes: list[int], times: list[Typical], synchronous: bool) -> list
 
 
 def _border(one: ProtocolFit, other: ProtocolFit) -> int:
-    """Where two pieces meet, if that is between the sizes around the border; else in the middle of these."""
+    """Where two pieces intersect between the adjacent sizes; else the middle of these sizes."""
     low, high = one.sizes[1] + 1, other.sizes[0]
     slope = 1 / one.protocol.bandwidth - 1 / other.protocol.bandwidth
     if slope != 0:
@@ -121,7 +120,7 @@ def _fit_piece(x: Array, y: Array, errors: Array, replicates: Array, synchronous
     from scipy.optimize import least_squares  # noqa: PLC0415  slow to load, and only this needs it
 
     judged = np.hypot(errors, _FLOOR * y)
-    # In units in which both parameters are about 1.
+    # Units in which both parameters are about 1.
     scale_y, scale_x = float(np.median(y)), float(np.max(x))
 
     def residuals(parameters: Array) -> Array:
@@ -141,7 +140,7 @@ def _fit_piece(x: Array, y: Array, errors: Array, replicates: Array, synchronous
     latencies, slopes = weighted_lines(
         x, replicates, np.broadcast_to(weights, replicates.shape), bounded=False
     )
-    # Where the line does not fit as well as the samples agree, its parameters are not known as well.
+    # If the line deviates by more than the samples scatter, the errors are widened.
     strain = np.minimum(((y - lines) / errors) ** 2, 9.0)
     widened = math.sqrt(max(1.0, float(np.sum(strain)) / max(1, len(x) - 2)))
     bandwidth = 1 / slope
@@ -155,7 +154,7 @@ def _fit_piece(x: Array, y: Array, errors: Array, replicates: Array, synchronous
 
 
 def predict(pieces: list[ProtocolFit], sizes: Array, bucket: Bucket | None = None) -> Array:
-    """Seconds of single messages of these sizes (bytes)."""
+    """Predicted seconds of single messages of these sizes (bytes)."""
     begins = [one.protocol.begin for one in pieces]
     at = np.searchsorted(begins, sizes, side="right") - 1
     latencies = np.asarray([one.protocol.latency for one in pieces])[at]

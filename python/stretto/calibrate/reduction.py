@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many bytes a rank reduces in a second, by the length of the vector: a step for each cache."""
+"""Fits the bytes that a rank reduces per second by the length of the vector, a step for each cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stretto.support.piecewise import constant_costs, split, weighted_median
 from stretto.support.robust import Array, Typical, spread
 
 _FLOOR = 0.08
-"""Relative error below which no step is made: caches have no sharp edges."""
+"""Relative errors are taken to be at least this, as caches have no sharp edges."""
 _MOST_STEPS = 6
 _PARAMETERS = 2
 
@@ -27,7 +27,7 @@ class RateFit:
 
 
 def fit_reduction(sizes: list[int], times: list[Typical]) -> list[RateFit]:
-    """The steps through the times of reductions of vectors of ascending lengths (bytes), the first from 0."""
+    """Fit steps to the times of reductions of ascending lengths (bytes); the first step begins at 0."""
     logs: Array = np.log(np.asarray(sizes) / np.asarray([time.value for time in times]))
     replicates: Array = np.log(
         np.asarray(sizes)[:, None] / np.maximum(np.asarray([time.replicates for time in times]), 1e-15)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What weighs on the figures of a calibration: other programs, outliers, a machine that changed meanwhile."""
+"""Remarks on a calibration's quality: other programs, outliers, drift, bad fits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOMENTS = ("before measuring", "halfway through", "after measuring")
 
 
 def find_remarks(measured: Measured, found: Fit) -> list[str]:
-    """A line for each thing that was noticed."""
+    """One line for each problem that was noticed."""
     return [
         *_load_remarks(measured),
         *_outlier_remarks(measured, found),
@@ -50,7 +50,7 @@ def _load_remarks(measured: Measured) -> list[str]:
                 f"{moment}, others kept {worst.busy:.1f} of {worst.cores:.0f} cores of {worst.host} busy "
                 f"while all ranks slept{average}"
             )
-    # The first look has nothing before it to compare with.
+    # Stolen time is counted since the last look, so the first look has none.
     robbed = [node for nodes in measured.loads[1:] for node in nodes if node.stolen > _STOLEN]
     if robbed:
         worst = max(robbed, key=lambda node: node.stolen)
@@ -76,7 +76,7 @@ def _outlier_remarks(measured: Measured, found: Fit) -> list[str]:
 
 
 def _drift_remarks(measured: Measured) -> list[str]:
-    """Whether one pass was slower than the other as a whole."""
+    """Remarks on kinds of points whose first and last passes differ as a whole."""
     remarks = []
     for (what, level), cases in _by_kind(measured).items():
         logs = [

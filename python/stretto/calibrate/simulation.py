@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Points as a calibration would measure them, made from a machine that is known, with noise."""
+"""Simulates the points of a calibration from a known machine, with noise."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _PASSES = 2
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is simulated."""
+    """Size of the simulated cluster, and the noise of its points."""
 
     nodes: int = 8
     ppn: int = 2
     noise: float = 0.02
     """Relative standard deviation of a sample."""
     outliers: float = 0.03
-    """Part of the samples that something else made longer."""
+    """Fraction of the samples that are outliers."""
     samples: int = 12
-    """Of each case, in each pass."""
+    """Samples of each case in each pass."""
     seed: int = 1
 
 
@@ -48,7 +48,7 @@ class _Sampler:
         )
 
     def add(self, what: str, seconds: float, **about: Any) -> None:
-        """Samples of something that takes so long."""
+        """Add noisy samples of this duration."""
         for number in range(_PASSES):
             drawn = seconds * np.exp(self._random.normal(0, self._shape.noise, self._shape.samples))
             hit = self._random.random(self._shape.samples) < self._shape.outliers
@@ -56,7 +56,7 @@ class _Sampler:
             self.measured.add(what, number, drawn.tolist(), about)
 
     def add_trains(self, latency: float, raw: float, limit: float, burst: float) -> None:
-        """Trains of messages over a link that lets a burst pass at its raw bandwidth."""
+        """Add trains of messages over a link that passes a burst at its raw bandwidth."""
         size = 64 << 10
         while size * _TRAIN / limit < 0.02 and size < 4 << 20:
             size *= 4
@@ -71,7 +71,7 @@ class _Sampler:
 
 
 def simulate(machine: MachineFile, shape: Shape) -> Measured:
-    """The points of a calibration of so many nodes of this machine."""
+    """The points of a calibration of this machine."""
     sampler = _Sampler(shape)
     idle = [NodeLoad(f"node{node}", 64, 0.0, 0.0, 0.0) for node in range(shape.nodes)]
     sampler.measured.loads = [idle] * (_PASSES + 1)
@@ -98,7 +98,7 @@ def _levels(machine: MachineFile, shape: Shape) -> list[str]:
 
 
 def message_seconds(machine: MachineFile, level: str, size: int) -> float:
-    """What a single message takes, on an idle link."""
+    """Seconds of a single message on an idle link."""
     one = protocol_for(machine.level(level), size)
     limit = machine.limit("node")
     if level != "network" or limit.bandwidth is None:
@@ -159,7 +159,7 @@ def _add_flows(sampler: _Sampler, machine: MachineFile, shape: Shape) -> None:
     if shape.nodes < 2:
         return
     network = protocol_for(machine.level("network"), _LARGE)
-    # One message at a time of each rank.
+    # Each rank sends one message at a time.
     pace = 1 / (protocol_for(machine.level("network"), _TINY).latency + 2 * machine.engine_message)
     for flows in _counts(shape.ppn):
         add(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a calibration for the terminal."""
+"""Tables of a calibration's figures for the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LIMITS = {
 
 
 def protocol_table(found: Fit) -> Table:
-    """A line for each protocol of each level."""
+    """A row for each protocol of each level."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("level", "message", "protocol"):
         table.add_column(name, no_wrap=True)
@@ -44,7 +44,7 @@ def protocol_table(found: Fit) -> Table:
 
 
 def figure_table(found: Fit) -> Table:
-    """A line for each of the other figures."""
+    """A row for each of the other figures."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column()
@@ -79,7 +79,7 @@ def _seconds(figure: Figure) -> str:
 
 
 def _bandwidth(row: ProtocolFit) -> str:
-    # Of messages that are all latency one can only say that the bandwidth does not show.
+    # In messages that are dominated by latency, the bandwidth does not show.
     if row.bandwidth_error > row.protocol.bandwidth:
         return "does not show"
     return _rate(row.protocol.bandwidth, row.bandwidth_error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study says: at each size the MPI default, BEST and Stretto, and how much is gained.
+"""Computes a study's figures: the MPI default, BEST and Stretto at each size, and the gains.
 
 BEST is the fastest candidate at each size (Castelló et al. 2023, section 4, where AUTO is the MPI default).
 Gains are the medians of ratios that were taken in pairs within one run, and by these a candidate is the
@@ -25,27 +25,27 @@ _CUT = 0.99
 
 @dataclass(frozen=True, slots=True)
 class SizeFigures:
-    """One message size of one run."""
+    """The figures of one message size in one run."""
 
     bytes: int
     native: Row
     """The MPI default."""
     best: Row
-    """The candidate with the largest gain: the MPI default itself where none gains."""
+    """The candidate with the largest gain; the MPI default itself if none is faster."""
     stretto: Row | None
     library: Row | None
-    """The fastest of the library's own algorithms; None if it was told to use none."""
+    """The fastest of the library's own algorithms; None if none was measured."""
     pipelining: Row | None
-    """The fastest of its non-blocking calls, whole or in segments."""
+    """The fastest of the library's non-blocking calls, whole or in segments."""
 
     @property
     def in_middle(self) -> bool:
-        """Whether it counts for the mean gain."""
+        """Whether the size counts for the mean gain."""
         return MIDDLE[0] * _CUT <= self.bytes <= MIDDLE[1]
 
 
 def gain_of(row: Row) -> Estimate:
-    """Times faster than the MPI default, paired by repetition."""
+    """How many times as fast as the MPI default, paired by repetition."""
     if row.speedup is None:
         raise ValueError(f"{row.series.spec}: the MPI default was not measured beside it")
     return row.speedup
@@ -92,7 +92,7 @@ def _fastest(rows: Iterable[Row], kind: Kind) -> Row | None:
 
 
 def _is_native_again(row: Row) -> bool:
-    """Stretto left it to the library: the same call, so that a difference is noise."""
+    """Whether Stretto chose the MPI default: the same call, so that a difference is noise."""
     return row.series.spec != NATIVE and row.series.chosen == NATIVE
 
 
@@ -111,7 +111,7 @@ class Means:
 
 
 def mean_gains(figures: Sequence[SizeFigures]) -> Means:
-    """Over the sizes from 256 KiB to 16 MiB."""
+    """The mean gains over the sizes of MIDDLE."""
     middle = [one for one in figures if one.in_middle]
     return Means(
         _mean(one.best for one in middle),
@@ -128,13 +128,13 @@ def _mean(rows: Iterable[Row | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One library at one size."""
+    """The place of a library at one size."""
 
     row: Row
     rank: int
     """1 is the fastest."""
     ratio: float
-    """How many times as long as the fastest takes."""
+    """Its time relative to the fastest library's."""
 
 
 def ranking(rows: Sequence[Row | None]) -> list[Place | None]:

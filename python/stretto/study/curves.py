@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of a study's figures, the same for paper and page: what each shows, and how it looks."""
+"""The lines of a study's figures, for PNG files and the report: data, labels and styles."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from stretto.spec.labels import NATIVE_LABEL, Kind, kind_of, label_of
 from stretto.study.analysis import plain
 from stretto.study.file import StudyRun
 
-# Colours that stay apart for colour-blind readers, by what a line is: warm ones for the library's own
-# algorithms, greens for its non-blocking calls, blues and violets for Stretto's. Markers tell apart, too.
+# Colours that colour-blind readers can distinguish, by kind: warm ones for the library's own
+# algorithms, greens for its non-blocking calls, blues and violets for Stretto's. Markers differ, too.
 _COLOURS = {
     Kind.NATIVE: ("#222222",),
     Kind.STRETTO: ("#0072B2",),
@@ -26,23 +26,23 @@ _DASHES = ("solid", "dash", "dot", "dashdot")
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a line is drawn."""
+    """The look of a line."""
 
     colour: str
     dash: str
     """solid, dash, dot or dashdot."""
     marker: int
-    """A number that differs between lines of one kind, from 0."""
+    """Number of the marker, from 0; it differs between lines of one kind."""
     width: float
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One candidate over all sizes; the rows in ascending order of size."""
+    """The line of one candidate; rows in ascending order of size."""
 
     label: str
     kind: Kind | None
-    """None: BEST, which is another candidate at each size."""
+    """None for BEST, the fastest candidate of each size."""
     rows: list[Row]
     style: Style
 
@@ -66,7 +66,7 @@ def curves(run: StudyRun, kinds: Iterable[Kind]) -> list[Curve]:
 
 
 def best_curve(run: StudyRun, label: str = "BEST") -> Curve:
-    """The fastest candidate at each size, drawn broad and pale so that the one that it is shows through."""
+    """The line of the fastest candidates, drawn broad and pale so that other lines show through."""
     return Curve(label, None, [one.best for one in run.sizes], Style(BEST_COLOUR, "solid", 0, 8.0))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study's figures as PNG, in the papers' manner: throughput over message size, a line each."""
+"""Draws a study's figures as PNG, as the papers do: throughput over message size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WIDTH = 8.2
 
 
 def write_figures(runs: Sequence[StudyRun], folder: Path) -> list[Path]:
-    """Write all figures of a study; the files."""
+    """Write all figures of a study; the paths of the files."""
     files = []
     for name, figure in figures(runs):
         file = folder / f"{name}.png"
@@ -37,7 +37,7 @@ def write_figures(runs: Sequence[StudyRun], folder: Path) -> list[Path]:
 
 
 def figures(runs: Sequence[StudyRun]) -> Iterator[tuple[str, Figure]]:
-    """Names without ending, and figures; after each other, as each needs much memory."""
+    """Yields names without extension, and figures, one at a time as each needs much memory."""
     shown = [run for run in runs if run.sizes]
     for run in shown:
         name = f"{run.run.collective.name}-{file_name(run.name)}"
@@ -56,7 +56,7 @@ def figures(runs: Sequence[StudyRun]) -> Iterator[tuple[str, Figure]]:
 
 
 def file_name(name: str) -> str:
-    """`open-mpi-4.1.4`."""
+    """A library's name as part of a file name: `open-mpi-4.1.4`."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")
 
 
@@ -123,7 +123,7 @@ def _marker(curve: Curve) -> str:
 
 
 def _name_best(axes: Axes, run: StudyRun) -> None:
-    """Which candidate BEST is, where that changes."""
+    """Label BEST with its candidate wherever that changes."""
     before = ""
     for size in run.sizes:
         label = label_of(size.best.series.spec)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Self-consistent MPI performance guidelines: what a user may expect of any MPI library on any machine.
+"""Self-consistent MPI performance guidelines, which any MPI library should keep on any machine.
 
-A guideline `left ≤ right` says that one call should not take longer than others that could stand for it: if
-it does, a user would gain by replacing it, which the library should have done. From Träff, Gropp, Thakur:
+A guideline `left ≤ right` says that a call should not take longer than other calls that can replace it: if
+it does, users would gain by replacing it, which the library should do itself. From Träff, Gropp, Thakur:
 Self-consistent MPI performance guidelines, IEEE TPDS 21(5), 2010; the list of pairs as in Hunold,
-Carpen-Amarie: Tuning MPI collectives by verifying performance guidelines, 2018, without those that need
-collectives that Stretto does not take over on the left.
+Carpen-Amarie: Tuning MPI collectives by verifying performance guidelines, 2018, without those whose left side
+is a collective that Stretto does not handle.
 
-Both sides are measured in turns within one run. The copies that a program would need between the calls of a
-right side are not counted, nor is the memory.
+Both sides are measured in turns within one run. Copies between the calls of a right side, and the memory that
+they need, are not counted.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from dataclasses import dataclass
 from stretto.results.runs import Run, Series
 from stretto.support.estimates import Estimate, estimate_ratio
 
-# What is no more than this may be noise, or the price of asking.
+# Ratios up to this may be noise, or the cost of measuring.
 TOLERANCE = 1.03
 
 
 @dataclass(frozen=True, slots=True)
 class Guideline:
-    """That `left` takes no longer than `right`, both for the same total size n: `reduce+bcast` is one call
-    after the other, `allreduce/2` one of n/2.
+    """The rule that `left` takes no longer than `right`, for the same total size n.
+
+    `reduce+bcast` is one call after the other, `allreduce/2` a call of n/2.
     """
 
     collective: str
@@ -35,18 +36,18 @@ class Guideline:
 
     @property
     def text(self) -> str:
-        """As people read it: `allreduce ≤ reduce + bcast`, `allreduce(n) ≤ 2 allreduce(n/2)`."""
+        """The guideline for people: `allreduce ≤ reduce + bcast`, `allreduce(n) ≤ 2 allreduce(n/2)`."""
         whole = "(n)" if "/" in self.left + self.right else ""
         return f"{_read_side(self.left, whole)} ≤ {_read_side(self.right, whole)}"
 
     @property
     def mockups(self) -> list[str]:
-        """Its sides that are not just the collective."""
+        """Its sides other than the collective itself."""
         return [side for side in (self.left, self.right) if side != self.collective]
 
 
 def _read_side(side: str, whole: str) -> str:
-    """`reduce + bcast`; `whole` stands after what takes the whole message."""
+    """A side for people: `reduce + bcast`; `whole` follows calls of the whole message."""
     parts = side.split("+")
     names = [
         name + (f"(n/{divisor})" if divisor else whole)
@@ -56,7 +57,7 @@ def _read_side(side: str, whole: str) -> str:
     return f"{len(names)} {names[0]}" if alike else " + ".join(names)
 
 
-# A collective is no slower than a more general one that does its work, or several others that do.
+# A collective should not be slower than a more general one, or several others, that do its work.
 _STANDING_IN = {
     "allreduce": ("reduce+bcast", "reduce_scatter_block+allgather"),
     "bcast": ("scatter+allgather", "allreduce"),
@@ -68,7 +69,7 @@ _STANDING_IN = {
 
 
 def guidelines(collective: str) -> list[Guideline]:
-    """Those with the collective on the left: what stands for it, monotony, that splitting is no gain."""
+    """The guidelines of a collective: replacements, monotony, and that splitting is no gain."""
     half = f"{collective}/2"
     return [
         *(Guideline(collective, collective, right) for right in _STANDING_IN[collective]),
@@ -78,13 +79,13 @@ def guidelines(collective: str) -> list[Guideline]:
 
 
 def mockups(collective: str) -> list[str]:
-    """What must be measured beside the collective, each once."""
+    """The calls to measure beside the collective, without repetitions."""
     return list(dict.fromkeys(side for one in guidelines(collective) for side in one.mockups))
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One guideline at one size, by one spec."""
+    """A guideline checked at one size with one spec."""
 
     guideline: Guideline
     bytes: int
@@ -92,16 +93,16 @@ class Check:
     left: Series
     right: Series
     ratio: Estimate
-    """Time of the left side by that of the right one, in pairs: to be 1 or less."""
+    """Paired ratio of the left side's time to the right side's; should be at most 1."""
 
     @property
     def violated(self) -> bool:
-        """Beyond noise: the whole interval is above what is tolerated."""
+        """Whether the whole interval is above the tolerance."""
         return self.ratio.low > TOLERANCE
 
     @property
     def text(self) -> str:
-        """What was found, with what was chosen on either side."""
+        """The ratio with the specs chosen on both sides, for people."""
         return (
             f"{self.guideline.text}: {self.left.chosen} takes {self.ratio.median:.2f} "
             f"({self.ratio.low:.2f}-{self.ratio.high:.2f}) times as long as {self.right.chosen}"
@@ -109,7 +110,7 @@ class Check:
 
 
 def check(run: Run) -> list[Check]:
-    """The guidelines of the run's collective, by size and spec, of which both sides were measured."""
+    """Check the guidelines of a run's collective whose sides were both measured, by size and spec."""
     found = {(one.bytes, one.spec, one.mockup): one for one in run.series}
     name = run.collective.name
     checks = []
@@ -126,10 +127,10 @@ def check(run: Run) -> list[Check]:
 
 
 def violations(checks: Iterable[Check], spec: str) -> list[Check]:
-    """Those that are violated by a spec."""
+    """The checks that a spec violates."""
     return [one for one in checks if one.spec == spec and one.violated]
 
 
 def sizes_of(checks: Sequence[Check]) -> list[int]:
-    """The sizes that were measured, ascending."""
+    """The measured sizes in ascending order."""
     return sorted({one.bytes for one in checks})

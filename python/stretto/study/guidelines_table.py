@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto study --guidelines` prints: guidelines by size, for the library and for Stretto."""
+"""Tables of `stretto study --guidelines`: guidelines by size, for MPI default and for Stretto."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = {NATIVE: "the library", STRETTO: "Stretto"}
 
 
 def tables(library: LibraryChecks) -> Iterator[Table]:
-    """One for what the library does by itself, one for Stretto."""
+    """Yields a table for MPI default, and one for Stretto."""
     for spec, name in _NAMES.items():
         checks = [one for one in library.checks if one.spec == spec]
         if checks:
@@ -51,12 +51,12 @@ def _cell(check: Check | None) -> str:
 
 
 def notes(found: Guidelines) -> Iterator[str]:
-    """Lines to print below the tables, with Stretto's violations one by one."""
+    """Yields the notes below the tables, with each of Stretto's violations."""
     yield (
-        "time of the left side by that of the right one, measured in turns in one run: to be 1 or less; "
+        "ratio of the left side's time to the right side's, measured in turns in one run: at most 1 is good; "
         f"!: violated, as the whole 95 % interval is above {TOLERANCE}"
     )
-    yield "copies that a program would need between the calls of a right side are not counted"
+    yield "copies between the calls of a right side are not counted"
     for library in found.libraries:
         counts = {spec: len(violations(library.checks, spec)) for spec in _NAMES}
         each = len(library.checks) // len(_NAMES)

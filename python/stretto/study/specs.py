@@ -9,13 +9,13 @@ from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE, native_by
 
-# The blocking call is BL; its non-blocking one and a wait NBL; k of them on k segments NBLxk (Castelló,
-# Quintana-Ortí, Duato 2021, Figs. 2-3).
+# In the papers: the blocking call is BL, a non-blocking call and a wait NBL, k of them on k segments NBLxk
+# (Castelló, Quintana-Ortí, Duato 2021, Figs. 2-3).
 _PIPELINING = tuple(f"native:segments={count}" for count in (1, 2, 4, 8))
 
 
 def own_specs(algorithms: str, ppn: Sequence[int]) -> list[str]:
-    """Specs of the registry's short list that are of use on nodes with so many ranks each."""
+    """The specs of the registry's short list that fit nodes with so many ranks each."""
     from stretto import _core  # noqa: PLC0415  the command line starts without the compiled module
 
     topology = _core.Topology(f"ppn={'+'.join(map(str, ppn))}")
@@ -28,7 +28,7 @@ def own_specs(algorithms: str, ppn: Sequence[int]) -> list[str]:
 
 
 def read_specs(text: str, algorithms: str) -> list[str]:
-    """The specs of a list with commas, each checked."""
+    """The specs of a comma-separated list. Raises StrettoError for an invalid one."""
     specs = split_specs(text)
     for spec in specs:
         check_spec(algorithms, spec)
@@ -38,9 +38,9 @@ def read_specs(text: str, algorithms: str) -> list[str]:
 def candidates(
     algorithms: str, ppn: Sequence[int], library: Sequence[str] = (), own: Sequence[str] = ()
 ) -> list[str]:
-    """The specs of a study, each once, the MPI default first.
+    """The specs of a study without repetitions, the MPI default first.
 
-    `library`: names of the library's own algorithms; `own` in place of Stretto's usual ones.
+    `library`: names of the library's own algorithms; `own` replaces Stretto's usual specs.
     """
     named = [native_by(name) for name in library]
     others = own or own_specs(algorithms, ppn)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto study` prints: the gains by size, and the libraries ranked against each other."""
+"""Tables of `stretto study`: the gains by size, and the ranking of the libraries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stretto.support.units import format_bytes, format_rate, format_seconds, thr
 
 
 def gain_text(row: Row | None) -> str:
-    """`1.95 (1.90-2.01)`: times faster than the MPI default."""
+    """The gain over the MPI default with its interval: `1.95 (1.90-2.01)`."""
     if row is None:
         return ""
     gain = gain_of(row)
@@ -29,7 +29,7 @@ def _bound_text(row: Row | None) -> str:
 
 
 def gains_table(run: StudyRun) -> Table:
-    """A line a size: the MPI default's time, and the gains over it."""
+    """A row for each size: the MPI default's time, and the gains over it."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, title=escape(run.title))
     table.title_justify = "left"
     table.add_column("size", justify="right", no_wrap=True)
@@ -77,7 +77,7 @@ def _add_means(table: Table, sizes: Sequence[SizeFigures], has_library: bool, ha
 
 
 def ranking_table(runs: Sequence[StudyRun]) -> Table:
-    """The libraries against each other: time and place of each by the MPI default, BEST and Stretto."""
+    """Time and place of each library by the MPI default, BEST and Stretto."""
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
     table.title = escape(f"{runs[0].run.collective.function}: the libraries ranked")
     table.title_justify = "left"
@@ -107,7 +107,7 @@ def ranking_table(runs: Sequence[StudyRun]) -> Table:
 
 
 def notes(study: Study) -> Iterator[str]:
-    """Lines to print below the tables."""
+    """Yields the notes below the tables."""
     middle = f"{format_bytes(MIDDLE[0])} to {format_bytes(MIDDLE[1])}"
     yield (
         "gain: times faster than the MPI default, in pairs within one run; BEST: the fastest "
@@ -115,7 +115,7 @@ def notes(study: Study) -> Iterator[str]:
     )
     counts = [len(series.seconds) for run in study.runs for series in run.run.series]
     if counts and min(counts) < 6:
-        yield "fewer than 6 repetitions somewhere: the interval is the whole range and holds less than 95 %"
+        yield "with fewer than 6 repetitions, the interval is the whole range and covers less than 95 %"
     stated = (run for run in study.runs if any(row.bound_share is not None for row in run.rows))
     bound = next((run.bound for run in stated), None)
     if bound:
@@ -123,7 +123,7 @@ def notes(study: Study) -> Iterator[str]:
     for run in study.runs:
         if run.run.skipped:
             sizes = ", ".join(format_bytes(size) for size in run.run.skipped)
-            yield f"{run.name}: the budget had no time for {sizes}; give more by --budget"
+            yield f"{run.name}: the budget was too short for {sizes}; give a larger --budget"
         if run.incomplete:
             yield f"{run.name}: not all was measured: {run.incomplete}"
     for mpi, error in study.failed:

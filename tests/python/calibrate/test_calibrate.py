@@ -224,7 +224,7 @@ def test_a_file_that_was_there_stays_if_the_calibration_fails(program: Path, out
     let_print(program, START, POINT, then="exit 1")
     result = run(output, *OWN)
     assert result.exit_code == 2
-    assert "ended before it was through" in result.stderr
+    assert "program ended early" in result.stderr
     assert output.read_text() == "what was there"
     assert list(output.parent.iterdir()) == [output]
 
@@ -331,7 +331,7 @@ def test_a_rank_that_dies(
     )
     mortal.chmod(0o755)
     monkeypatch.setattr(paths, "bench_program", lambda _abi: mortal)
-    assert "ended before it was through" in complaint(output, "--mpi", name, "--np", "2", "--budget", "30s")
+    assert "program ended early" in complaint(output, "--mpi", name, "--np", "2", "--budget", "30s")
     capfd.readouterr()
 
 

@@ -355,7 +355,7 @@ def test_events() -> None:
     assert measured.of("ping-pong", level="network") == []
     about = {"what": "ping-pong", "level": "node", "bytes": 8, "count": 2}
     assert eight.to_json() == {**about, "seconds": [[1, 2], [3]]}
-    with pytest.raises(StrettoError, match="ended before it was through"):
+    with pytest.raises(StrettoError, match="the measuring program ended early"):
         read_events(lines[:-1], lambda *_: None)
     with pytest.raises(StrettoError, match="failed: too short"):
         read_events(['{"event":"error","message":"too short"}'], lambda *_: None)

@@ -4,13 +4,11 @@ from __future__ import annotations
 import pytest
 
 from stretto._core import algorithms
+from stretto.simulate.known_differences import KNOWN, Row, example_case
 from stretto.simulate.model_comparison import (
-    KNOWN,
     TOLERATED,
-    Row,
     all_cases,
     compare,
-    example_case,
     machine_as_simulated,
     summarize,
     unexplained,

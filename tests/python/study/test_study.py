@@ -256,7 +256,7 @@ def test_the_notes_say_what_is_missing(samples: Path) -> None:
     study = parse_study(json.loads((samples / "study.json").read_text()), FILE)
     study.runs[0].incomplete = "the program ended"
     lines = list(study_table.notes(study))
-    assert "Open MPI 4.1.4: the budget had no time for 64 MiB; give more by --budget" in lines
+    assert "Open MPI 4.1.4: the budget was too short for 64 MiB; give a larger --budget" in lines
     assert "Open MPI 4.1.4: not all was measured: the program ended" in lines
     assert "intelmpi: nothing was measured: it was not found" in lines
     assert any(line.startswith("bound: links of 200mbit") for line in lines)
