@@ -56,6 +56,15 @@ def test_prose_wraps_at_100_columns(page: Path) -> None:
     assert [line for line in breakable if len(line) > 100] == []
 
 
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=str)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|include|python|tests|scripts|cmake|benchmarks|examples)/[\w./-]+)`", text)
+    # COLLECTIVE, NAME and ROOM stand for any.
+    missing = [one for one in named if not re.search(r"[A-Z]{4}", one) and not (ROOT / one).exists()]
+    assert missing == []
+
+
 def _sources() -> str:
     """All that the program can print: the sources, with string literals that follow each other joined."""
     files = [*(ROOT / "src").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py")]
