@@ -120,7 +120,7 @@ def test_hovering_over_a_line_shows_median_interval_and_choice(browser: Chrome) 
 def test_hovering_over_the_map_shows_spec_and_gain(browser: Chrome) -> None:
     text = hover_text(browser, "choices-2", ".nsewdrag")
     assert "binomial" in text
-    assert "8 nodes of 1" in text
+    assert "8 nodes, ppn 1" in text
 
 
 def test_a_click_in_the_legend_hides_a_line(browser: Chrome) -> None:

@@ -205,7 +205,7 @@ def _with_choice(rows: list[Checked], candidates: Sequence[Checked], spec: str) 
 def _checked(job: Job, who: str, spec: str | None, walker: float, algorithm: str = "") -> Checked:
     size = job.sizes[0]
     why = ""
-    for _ in range(_TRIES):  # under load, a few simulations in a thousand die
+    for _ in range(_TRIES):  # under load, one simulation in several hundred dies
         try:
             return Checked(size, who, spec, walker, seconds_of([job])[0][size], algorithm=algorithm)
         except StrettoError as error:

@@ -124,7 +124,7 @@ class Search:
         return Advice(size, *best_of(best, times[best], libraries), limit, libraries, candidates)
 
     def _times(self, recipe: str, call: Call, to_beat: float) -> dict[str, float]:
-        """Of the recipe whole, and in segments where that may help."""
+        """The times of a recipe, whole and in segments where these may help."""
         times = {recipe: self._model.predict(call, recipe).seconds}
         if times[recipe] < _MOST_BY_SEGMENTS * to_beat or needs_segments(call.collective, recipe):
             for spec in _cut(recipe, call.bytes):

@@ -63,9 +63,10 @@ def algorithm_of(row: TableRow) -> str:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as text: `8 nodes of 2`."""
+    """A shape as text: `8 nodes, ppn 2`."""
     ragged = f"{shape.min_ppn} to " if shape.min_ppn not in (None, shape.ppn) else ""
-    return f"{format_nodes(shape.nodes)} of {ragged}{shape.ppn}{' (modelled)' if shape.modelled else ''}"
+    modelled = " (modelled)" if shape.modelled else ""
+    return f"{format_nodes(shape.nodes)}, ppn {ragged}{shape.ppn}{modelled}"
 
 
 def choices(table: TableFile) -> list[Choices]:
@@ -104,8 +105,9 @@ def sections(tables: Sequence[TableFile]) -> list[Section]:
     section = Section(
         "choices",
         "Choices",
-        "What the tuning table chooses, by message size and nodes. Grey: the MPI default, which is as fast "
-        "there. Nearly white: not measured; the built-in rule decides. A column begins at the size below it.",
+        "What the tuning table chooses, by message size and nodes. Grey (native): the MPI default, which is "
+        "as fast there. Nearly white: not measured; the built-in rule decides. A column begins at the size "
+        "below it.",
     )
     for index, (table, one) in enumerate(maps):
         section.items.append(choice_chart(f"choices-{index + 1}", table, one))

@@ -39,7 +39,7 @@ class Calls(Part):
     total_bytes: Count
     """Message bytes of one rank, over all these calls."""
     seconds: Spread
-    """From the first arrival to the last end."""
+    """Seconds from the first arrival to the last end."""
     inside: Time
     """Seconds inside all these calls, as the mean over ranks."""
     arrival: Spread

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto advise` says: sizes, gains, bounds, the sample by SMPI, and its files."""
+"""The advice of `stretto advise`: gains, bounds, the check by SMPI, and its files."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_sample_by_smpi_agrees() -> None:
 
 
 def simulated(monkeypatch: pytest.MonkeyPatch, factors: dict[str, float]) -> list[str]:
-    """In the simulation a spec, or a library by itself, takes so many times what the walker says."""
+    """Make simulated times of specs and libraries these multiples of the walker's."""
     asked: list[str] = []
 
     def seconds_of(jobs: list[Job]) -> list[dict[int, float]]:
@@ -113,7 +113,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch, factors: dict[str, float]) -> lis
     return asked
 
 
-def test_where_walker_and_simulation_are_apart_the_latter_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_simulation_decides_if_the_walker_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     walker = cluster()
     sizes = [16 << 10, 64 << 10, 256 << 10, 1 << 20]
     by_walker = search(walker, "allreduce", "nodes=16,ppn=1", sizes)
@@ -123,7 +123,7 @@ def test_where_walker_and_simulation_are_apart_the_latter_decides(monkeypatch: p
     asked = simulated(monkeypatch, {third.spec: 3.0, "mpich": 0.01})
     checked = check(walker, "allreduce", 16, 1, by_walker)
     now = checked.advice[2]
-    # All ten were asked once, and the next of them is taken.
+    # All ten candidates were simulated once, and the next best is advised.
     assert sorted(one for one in asked if one.endswith(f" {256 << 10}")) == sorted(
         f"{spec} {256 << 10}" for spec in third.candidates
     )
@@ -134,15 +134,15 @@ def test_where_walker_and_simulation_are_apart_the_latter_decides(monkeypatch: p
     )
     ours = [row.spec for row in checked.of(256 << 10) if row.who == "stretto"]
     assert ours == [third.spec, now.spec]
-    # Library by library: the one that is faster in the simulation is left to itself.
+    # For each library: `native` if the library is faster in the simulation.
     takes = {item.library: now.spec_for(item) for item in now.libraries}
     assert takes["mpich"] == "native"
     assert takes["openmpi"] == now.spec
-    # The next sizes were looked at as well, also those that were not of the sample.
+    # The neighbouring sizes were checked as well, though they are not in the sample.
     assert [one.by_simulation for one in checked.advice] == [True] * 4
 
 
-def test_where_both_agree_the_walker_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_walker_decides_if_both_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     walker = cluster()
     by_walker = search(walker, "allreduce", "nodes=16,ppn=1", SIZES)
     asked = simulated(monkeypatch, dict.fromkeys(("openmpi", "mpich", by_walker[2].spec), 1.15))
@@ -151,7 +151,7 @@ def test_where_both_agree_the_walker_decides(monkeypatch: pytest.MonkeyPatch) ->
     assert len(asked) <= 3
 
 
-def test_more_nodes_than_can_be_simulated_are_held_to_what_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_on_many_nodes_are_corrected_by_the_simulated_error(monkeypatch: pytest.MonkeyPatch) -> None:
     walker = cluster()
     by_walker = search(walker, "allreduce", "nodes=128,ppn=1", [4 << 20])
     simulated(monkeypatch, {by_walker[0].spec: 1.25})
@@ -166,13 +166,13 @@ def test_a_library_that_is_faster_is_left_to_itself() -> None:
         "--nodes", "64", "--ppn", "8", "--network", "100Gbit", "--latency", "2us", "--sizes", "512"
     )
     assert code == 0
-    # On the 8 nodes that are simulated Open MPI's own is faster than what is advised for 64.
+    # On the 8 simulated nodes, Open MPI's own choice is faster than the advice for 64 nodes.
     rows = [line for line in output.splitlines() if "Open MPI" in line and "│ 512 B" in line]
     assert len(rows) == 1
     assert rows[0].count("native") == 2
 
 
-def test_mpich_on_nodes_of_several_ranks_is_walked_in_its_steps() -> None:
+def test_mpich_with_several_ranks_per_node_is_modelled_step_by_step() -> None:
     walker = cluster()
     advice = search(walker, "allreduce", "nodes=4,ppn=4", [1 << 10, 1 << 20])
     rows = [row for row in check(walker, "allreduce", 4, 4, advice).rows if row.who == "mpich"]

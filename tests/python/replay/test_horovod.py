@@ -9,7 +9,7 @@ from stretto.replay.horovod import Costs, Gradient, Settings, Training, coordina
 
 KIB, MIB = 1 << 10, 1 << 20
 MS = 1e-3
-# A gigabyte a second, nothing else.
+# One gigabyte per second, without latency.
 PLAIN = Costs(0.0, lambda size: size / 1e9, lambda _: 0.0)
 
 gradients = st.lists(
@@ -33,7 +33,7 @@ costs = st.builds(
 
 
 @given(gradients, settings, costs, st.integers(1, 4))
-def test_every_gradient_is_summed_once_a_step_and_not_before_it_is_there(
+def test_every_gradient_is_summed_once_per_step_when_it_is_ready(
     given_: list[Gradient], settings_: Settings, costs_: Costs, ppn: int
 ) -> None:
     training = Training(given_, settings_, costs_, ppn)
@@ -47,7 +47,7 @@ def test_every_gradient_is_summed_once_a_step_and_not_before_it_is_there(
 
 
 @given(gradients, settings, costs, st.integers(1, 4), st.floats(1, 2))
-def test_a_step_takes_as_long_as_it_computes_and_as_it_communicates(
+def test_a_step_takes_at_least_its_computation_and_its_communication(
     given_: list[Gradient], settings_: Settings, costs_: Costs, ppn: int, slowness: float
 ) -> None:
     training = Training(given_, settings_, costs_, ppn)
@@ -71,7 +71,7 @@ def test_only_a_single_gradient_is_longer_than_the_buffer(
 
 
 @given(gradients, settings, costs)
-def test_the_same_again(given_: list[Gradient], settings_: Settings, costs_: Costs) -> None:
+def test_steps_are_reproducible(given_: list[Gradient], settings_: Settings, costs_: Costs) -> None:
     one, other = (Training(given_, settings_, costs_) for _ in range(2))
     assert [one.step() for _ in range(3)] == [other.step() for _ in range(3)]
 
@@ -88,19 +88,19 @@ def test_free_communication_costs_a_cycle_at_most(
         assert -1e-9 <= step.exposed <= settings_.cycle + 1e-9
 
 
-def test_one_gradient_waits_for_the_next_look() -> None:
-    # It is there at 2.5 ms, the thread looks every millisecond: at 3 ms.
+def test_a_gradient_waits_for_the_next_cycle() -> None:
+    # Ready at 2.5 ms; cycles begin every millisecond, so it is found at 3 ms.
     training = Training([Gradient("a", MIB, 2.5 * MS)], Settings(cycle=MS), PLAIN)
     assert training.step().seconds == pytest.approx(3 * MS + MIB / 1e9)
-    # That took 1.05 ms: the thread looks again at once, as the next step begins.
+    # This took 1.05 ms, so the next cycle begins at once, with the next step.
     assert training.step().seconds == pytest.approx(3 * MS + MIB / 1e9)
 
 
-def test_the_cycle_of_one_step_goes_on_in_the_next() -> None:
+def test_a_cycle_reaches_into_the_next_step() -> None:
     half = Gradient("a", 500_000, 2.5 * MS)
     training = Training([half], Settings(cycle=MS), PLAIN)
     assert training.step().seconds == pytest.approx(3.5 * MS)
-    # The thread looks half a millisecond after the step has begun, and every one from there: at 2.5 ms.
+    # The first cycle begins 0.5 ms after the step, then every millisecond: it is found at 2.5 ms.
     assert training.step().seconds == pytest.approx(3.0 * MS)
 
 
@@ -114,14 +114,14 @@ def test_two_gradients_of_one_cycle_are_one_message_if_they_fit() -> None:
     assert apart.seconds == pytest.approx(fused.seconds)
 
 
-def test_what_comes_during_a_message_is_looked_at_after_it() -> None:
+def test_gradients_that_are_ready_during_a_message_go_after_it() -> None:
     first, second = Gradient("a", 10_000_000, 1 * MS), Gradient("b", 1_000_000, 3 * MS)
     step = Training([first, second], Settings(cycle=MS), PLAIN).step()
     times = [time for one in step.messages for time in (one.begin, one.end)]
     assert times == pytest.approx([1 * MS, 11 * MS, 11 * MS, 12 * MS])
 
 
-def test_copies_are_made_of_what_is_merged_only() -> None:
+def test_only_merged_gradients_are_copied() -> None:
     costly = Costs(0.0, lambda _: 0.0, lambda size: size / 1e9)
     one = Training([Gradient("a", MIB, 0.0)], Settings(), costly).step()
     two = Training([Gradient("a", MIB, 0.0), Gradient("b", MIB, 0.0)], Settings(), costly).step()
@@ -129,13 +129,13 @@ def test_copies_are_made_of_what_is_merged_only() -> None:
     assert two.seconds == pytest.approx(2 * 2 * MIB / 1e9)
 
 
-def test_agreeing_takes_its_time() -> None:
+def test_agreements_take_time() -> None:
     step = Training([Gradient("a", MIB, 0.0)], Settings(), Costs(2 * MS, PLAIN.allreduce, PLAIN.copy)).step()
     assert step.seconds == pytest.approx(2 * MS + MIB / 1e9)
 
 
-def test_computing_is_slower_beside_communication() -> None:
-    # A tenth of a second of communication, in which at half the speed 50 ms are computed.
+def test_communication_slows_computation_down() -> None:
+    # During 100 ms of communication, computation at half speed does 50 ms of work.
     pair = [Gradient("a", 100_000_000, 0.0), Gradient("b", 1_000_000, 0.2)]
     plain = Training(pair, Settings(cycle=MS), PLAIN).step()
     slowed = Training(pair, Settings(cycle=MS, interference=1.0), PLAIN).step()
@@ -143,7 +143,7 @@ def test_computing_is_slower_beside_communication() -> None:
     assert slowed.messages[1].begin == pytest.approx(0.25)
 
 
-def test_nothing_is_taken_in_place_of_what_does_not_fit() -> None:
+def test_no_later_gradient_replaces_one_that_does_not_fit() -> None:
     row = [Gradient(name, size, 0.0) for name, size in (("a", 60), ("b", 50), ("c", 4), ("d", 200), ("e", 1))]
     assert [[one.name for one in message] for message in fuse(row, 64)] == [["a"], ["b", "c"], ["d"], ["e"]]
 
@@ -155,5 +155,5 @@ def test_the_buffer_is_rounded_up_for_the_workers_of_a_node() -> None:
     assert Settings(fusion=0).buffer(4) == 0
 
 
-def test_agreeing_takes_a_bit_for_each_gradient_and_three_more() -> None:
+def test_an_agreement_has_a_bit_for_each_gradient_and_three_more() -> None:
     assert [coordination_bytes(count) for count in (1, 61, 62, 125, 126)] == [8, 8, 16, 16, 24]

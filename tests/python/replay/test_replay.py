@@ -44,7 +44,7 @@ def test_sizes_that_are_simulated(size: int, longest: int, steps: int) -> None:
         assert neighbours(one, longest, steps) == (one, one)
 
 
-def test_what_lies_between_is_interpolated_and_what_is_beyond_continued(
+def test_sizes_are_interpolated_and_extrapolated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[Job] = []
@@ -64,7 +64,7 @@ def test_what_lies_between_is_interpolated_and_what_is_beyond_continued(
     for size in sizes:
         assert table.seconds(size) == pytest.approx(1e-6 + size / 1e9, rel=1e-6)
     assert not table.wanted
-    # One rank's messages take 8 GiB at most together.
+    # The messages of all ranks take 8 GiB at most.
     assert max(size for job in asked for size in job.sizes) == 128 * MIB
     assert len(asked) == len({(job.sizes, job.spec) for job in asked})
 
@@ -100,7 +100,7 @@ def test_few_ranks_share_octaves(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [job.sizes for job in asked] == [(4 * KIB, 5 * KIB, 6 * KIB, 7 * KIB)]
 
 
-def test_what_the_simulation_refuses_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_that_the_simulation_refuses_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(durations, "seconds_of", lambda jobs, _: [{} for _ in jobs])
     table = Durations(SITE, "native")
     table.seconds(KIB)
@@ -125,7 +125,7 @@ def test_a_step_is_as_its_messages_are_simulated() -> None:
 
 @pytest.mark.parametrize(("nodes", "ppn"), [(8, 1), (9, 1), (2, 4)])
 def test_messages_in_a_row_take_as_long_as_each_alone(nodes: int, ppn: int) -> None:
-    # By which the logic of Horovod can be played apart from its calls.
+    # This is why Horovod's logic can be played apart from its calls.
     sizes = (4 * KIB, MIB, 16 * MIB)
     for spec in ("native", "ring:segments=4", "rabenseifner", "auto"):
         jobs = [Job(ALTEC, nodes, spec, sizes, ppn, data=False, in_a_row=calls) for calls in (1, 4)]
@@ -138,7 +138,7 @@ def test_one_spec_in_two_spellings() -> None:
     assert play("ring").steps == play("ring:segments=1").steps
 
 
-def test_the_same_again_and_another_with_another_seed() -> None:
+def test_replays_depend_on_the_seed_only() -> None:
     one, same, other = (play("ring", imbalance=0.05, seed=seed) for seed in (1, 1, 2))
     assert one.steps == same.steps
     assert one.steps != other.steps
@@ -184,7 +184,7 @@ def command(*arguments: str) -> Result:
 
 
 def profile(tmp_path: Path, *, training: bool = True) -> Path:
-    """As stretto profile writes it."""
+    """A profile as stretto profile writes it."""
     spread = {"median": 0.0, "p95": 0.0}
     steps = {
         "framework": "horovod", "steps": 9, "step_seconds": 0.03, "compute_seconds": 0.02,
@@ -205,7 +205,7 @@ def profile(tmp_path: Path, *, training: bool = True) -> Path:
 
 
 def measured(tmp_path: Path, **changes: Any) -> Path:
-    """As stretto train writes it, with keys that nobody here knows."""
+    """A training as stretto train writes it, with keys that a replay does not read."""
     images = {"median": 10_000.0, "low": 9e3, "high": 11e3}
     line = {"label": "MPI default", "spec": "native", "images_per_second": images}
     content = {
@@ -270,7 +270,7 @@ def test_scaling(tmp_path: Path) -> None:
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_measured_training_is_held_against_the_replay(tmp_path: Path) -> None:
+def test_a_measured_training_is_compared_with_the_replay(tmp_path: Path) -> None:
     file, png = tmp_path / "replay.json", tmp_path / "replay.png"
     result = command(
         str(profile(tmp_path)), "--against", str(measured(tmp_path)), "--json", str(file), "--png", str(png)
@@ -310,7 +310,7 @@ def test_a_measured_training_is_held_against_the_replay(tmp_path: Path) -> None:
         (["alexnet", "--json", "/nowhere/file"], "there is no folder /nowhere"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line(arguments: list[str], said: str) -> None:
+def test_wrong_options_are_one_line(arguments: list[str], said: str) -> None:
     result = command(*arguments)
     assert result.exit_code == 2
     assert result.stderr.startswith("stretto: ")

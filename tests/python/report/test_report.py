@@ -46,7 +46,7 @@ def test_inputs_are_known_by_their_content(samples: Path, tmp_path: Path) -> Non
         assert getattr(found, kinds[KINDS.index(kind)])
 
 
-def test_a_folder_stands_for_what_a_study_left_there(samples: Path, tmp_path: Path) -> None:
+def test_a_folder_stands_for_the_files_of_its_study(samples: Path, tmp_path: Path) -> None:
     found = read_inputs([samples])
     assert found.files == ["study.json", "guidelines.json"]
     with pytest.raises(StrettoError, match=r"holds neither study\.json nor guidelines\.json"):
@@ -73,7 +73,7 @@ def test_the_key_figures_stand_on_top(inputs: Inputs) -> None:
     ]  # fmt: skip
 
 
-def test_throughput_shows_auto_best_stretto_and_the_bound(inputs: Inputs) -> None:
+def test_throughput_shows_default_best_stretto_and_the_bound(inputs: Inputs) -> None:
     chart = charts(page_sections(inputs))["throughput-1"]
     names = [trace["name"] for trace in chart.chart]
     assert names[0] == "BEST"
@@ -128,11 +128,12 @@ def test_a_map_of_choices(inputs: Inputs) -> None:
     chart = charts(page_sections(inputs))["choices-1"]
     (heat_map,) = chart.chart
     assert heat_map["x"] == ["0 B", "4 KiB", "32 KiB", "64 KiB"]
-    assert heat_map["y"] == ["8 nodes of 1", "16 nodes of 1 (modelled)"]
+    assert heat_map["y"] == ["8 nodes, ppn 1", "16 nodes, ppn 1 (modelled)"]
     assert heat_map["colorbar"]["ticktext"] == ["native", "native: recursive_doubling", "ring"]
     assert heat_map["z"] == [[0, 1, 1, 2], [0, 0, 2, 2]]
     assert heat_map["hovertext"][0][3] == (
-        "8 nodes of 1, 64 KiB and more<br>ring:segment_bytes=256KiB<br>1.93 times as fast as the MPI default"
+        "8 nodes, ppn 1, 64 KiB and more<br>ring:segment_bytes=256KiB"
+        "<br>1.93 times as fast as the MPI default"
     )
 
 
@@ -195,14 +196,14 @@ def test_all_charts_are_what_plotly_knows(inputs: Inputs) -> None:
     from plotly.graph_objects import Figure  # noqa: PLC0415  slow to load
 
     for chart in charts(page_sections(inputs)).values():
-        Figure(data=chart.chart, layout=chart.layout)  # refuses what is no property of a chart
+        Figure(data=chart.chart, layout=chart.layout)  # refuses unknown properties of a chart
 
 
 SCRIPT = "<script>alert(1)</script>&<b>"
 
 
 def poisoned(value: Any) -> Any:
-    """The same with markup in every text that is free."""
+    """The same with markup in every free text."""
     if isinstance(value, dict):
         fixed = ("format", "collective", "form", "what", "level", "from", "bytes", "left", "right")
         return {key: one if key in fixed else poisoned(one) for key, one in value.items()}
@@ -221,7 +222,7 @@ def test_markup_from_files_is_only_text(samples: Path, tmp_path: Path) -> None:
     page = page_text(read_inputs(files))
     assert "alert(1)" in page
     assert SCRIPT not in page
-    # Where Plotly would read tags, there are none either.
+    # Texts in charts, where Plotly reads tags, have none either.
     data = json.loads(re.findall(r'<script type="application/json" id="charts">(.*?)</script>', page)[0])
     assert "<script" not in json.dumps(data)
     tags = {tag for tag in re.findall(r"<[^>]*>", json.dumps(data, ensure_ascii=False)) if tag != "<br>"}
@@ -229,7 +230,7 @@ def test_markup_from_files_is_only_text(samples: Path, tmp_path: Path) -> None:
 
 
 def nodes(value: Any) -> list[tuple[Any, Any]]:
-    """Every place in a JSON value: what holds it, and its key."""
+    """Every place in a JSON value: its container and its key."""
     if isinstance(value, dict):
         pairs = list(value.items())
     elif isinstance(value, list):
@@ -296,7 +297,7 @@ def test_a_file_that_was_damaged_is_shown_or_refused_in_one_line(
         ("\x80", "is no JSON"),
     ],
 )
-def test_what_is_no_input_is_one_line(tmp_path: Path, content: str, message: str) -> None:
+def test_other_files_are_one_line(tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "a.json"
     file.write_text(content, encoding="latin-1")
     output = tmp_path / "report.html"
@@ -345,7 +346,7 @@ def test_a_logarithmic_axis_has_ticks_on_both_sides(values: list[float]) -> None
     assert ticks[-1] >= max(values)
 
 
-def test_a_column_without_anything_is_left_out() -> None:
+def test_empty_columns_are_left_out() -> None:
     columns = [Column("name"), Column("remark"), Column("n", True)]
     rows = [[Cell("a"), Cell(""), Cell("2", 2.0)], [Cell("b"), Cell(""), Cell("", detail="none")]]
     table = without_empty_columns(Table("t", "", "", columns, rows, filters=(0, 1, 2)))

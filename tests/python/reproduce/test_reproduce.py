@@ -15,7 +15,7 @@ from stretto.reproduce.page import page_text
 from stretto.support.errors import StrettoError
 
 DOCS = Path(__file__).parents[3] / "docs"
-# What the papers have and can be simulated, modelled or replayed: all but GPUs.
+# The papers' figures that can be simulated, modelled or replayed: all but those on GPUs.
 WANTED = {
     "pipelined": {f"fig{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14)},
     "training": {"table1", "table3", *(f"fig{number}" for number in (1, 2, 3, 4, 5, 6, 7, 9, 10))},
@@ -30,7 +30,7 @@ def test_all_figures_are_there() -> None:
 
 @pytest.fixture(scope="module")
 def results() -> dict[str, Result]:
-    """The short subset."""
+    """The results of the short subset."""
     return {one.name: one.make(Bench(quick=True)) for one in FIGURES if one.in_ci}
 
 
@@ -51,7 +51,7 @@ def test_the_short_subset_agrees_where_it_should(results: dict[str, Result]) -> 
     for name in agreeing:
         assert set(verdicts[name]) == {Verdict.AGREES}, name
     assert set(verdicts["pipelined/fig8"]) == {Verdict.AGREES}
-    # What must not come out: ResNet50 has too little communication to gain the paper's 15 % by it, and
+    # These must differ: ResNet50 has too little communication to gain the paper's 15 %, and
     # the simulated network is full duplex, which the paper's libraries were not.
     assert Verdict.DIFFERS in verdicts["training/table3"]
     assert Verdict.DIFFERS in verdicts["training/fig3"]

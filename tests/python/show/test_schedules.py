@@ -120,7 +120,7 @@ def test_ranks_that_wait_for_each_other_are_drawn_until_then() -> None:
 
 def test_wrong_schedules_are_drawn_into_files(tmp_path: Path) -> None:
     picture = tmp_path / "a.svg"
-    # To a rank that is not there, and to itself.
+    # To a rank that does not exist, and to itself.
     timeline = timeline_of([[send(7)], [send(0), recv(0)]], [[recv(0)]])
     draw_picture(timeline, "title", "caption", picture)
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
@@ -135,7 +135,7 @@ def test_no_rank_is_in_two_rounds_at_once(recipe: Recipe, topology_text: str) ->
     timeline = make_timeline(schedules)
     actions = sum(len(actions) for one in schedules for actions in one.rounds)
     assert 2 * len(timeline.messages) + len(timeline.locals) == actions
-    # Within a step, a rank has the actions of a single round: never more than that round holds.
+    # In one step, a rank has the actions of a single round only.
     widest = max((len(actions) for one in schedules for actions in one.rounds), default=0)
     busy: dict[tuple[int, int], int] = defaultdict(int)
     for message in timeline.messages:
@@ -284,7 +284,7 @@ def test_show_takes_a_root_a_collective_and_a_file(tmp_path: Path) -> None:
     assert "3 ranks, 2 nodes" in run("show", "ring", "--topology", str(hosts))
 
 
-def test_what_is_wrong_is_drawn_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_schedule_is_drawn_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     class Report:
         ok = False
         error = "rank 1 reads what nobody wrote"
@@ -325,7 +325,7 @@ def test_show_draws_into_files(tmp_path: Path, recipe: str, options: list[str]) 
             ["show", "ring", "--collective", "alltoall"],
             "no collective 'alltoall'; there are allreduce, bcast",
         ),
-        (["show", "allreduce/native"], "native is the MPI library's own"),
+        (["show", "allreduce/native"], "native is the MPI default"),
         (["show", "ring:segments=2"], "every segment has the schedule of ring; give that"),
         (["show", "ring", "--ranks", "2", "--ppn", "2"], "one of them"),
         (["show", "ring", "--topology", "nodes=2"], "it does not say ppn"),
@@ -337,7 +337,7 @@ def test_show_draws_into_files(tmp_path: Path, recipe: str, options: list[str]) 
         (["show", "ring", "-o", "/nowhere/a.svg"], "/nowhere/a.svg: there is no folder /nowhere"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(arguments: list[str], message: str) -> None:
+def test_wrong_options_are_one_line(arguments: list[str], message: str) -> None:
     with pytest.raises(StrettoError, match=message) as caught:
         run(*arguments)
     assert "\n" not in str(caught.value)

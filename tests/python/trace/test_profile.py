@@ -34,7 +34,7 @@ def test_a_recorded_timeline_gives_all_gradients() -> None:
     times = [one.ready for one in steps.gradients]
     assert times == sorted(times)
     assert 0 < times[-1] < steps.seconds < 0.1
-    # Looks are 5 ms apart or more.
+    # Cycles are 5 ms apart or more.
     assert 2.5e-3 <= steps.uncertainty < 5e-3
     assert sum(size * often for size, often in steps.messages.items()) == pytest.approx(sum(BYTES.values()))
     assert max(steps.messages) == sum(BYTES.values())
@@ -62,7 +62,7 @@ def timeline(tmp_path: Path, *events: dict[str, object]) -> Path:
 
 
 def reduced(pids: tuple[int, ...], agreed: int, end: int, shape: str = "[250]") -> list[dict[str, object]]:
-    """An allreduce of tensors at once, as Horovod tells it; times in microseconds."""
+    """The events of an allreduce of merged tensors; times in microseconds."""
     rows: list[dict[str, object]] = []
     for name, begin, until in (("NEGOTIATE_ALLREDUCE", agreed, agreed), ("ALLREDUCE", agreed, end)):
         inner = name == "ALLREDUCE"
@@ -79,7 +79,7 @@ def look(at: int) -> dict[str, object]:
     return {"ph": "i", "name": "CYCLE_START", "ts": at}
 
 
-def test_steps_begin_when_all_was_summed(tmp_path: Path) -> None:
+def test_a_step_begins_when_all_gradients_are_summed(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = []
     for step in range(4):
         begin = 10_000 * step
@@ -90,14 +90,14 @@ def test_steps_begin_when_all_was_summed(tmp_path: Path) -> None:
     assert found is not None
     assert found.count == 3
     assert found.seconds == pytest.approx(10e-3)
-    # The step before ended at -4 ms; between two looks, the middle.
+    # The step before ended at -4 ms; a ready time is halfway between two cycles.
     assert [(one.name, one.bytes) for one in found.gradients] == [("a", 1000), ("b", 4)]
     assert [one.ready for one in found.gradients] == pytest.approx([5e-3, 7e-3])
     assert found.uncertainty == pytest.approx(1e-3)
     assert found.messages == {4: 1.0, 1000: 1.0}
 
 
-def test_what_was_merged_is_one_message(tmp_path: Path) -> None:
+def test_merged_gradients_are_one_message(tmp_path: Path) -> None:
     rows = [row for step in range(3) for row in reduced((1, 2), 1000 * step, 1000 * step + 500)]
     found = steps_of(read_timeline(timeline(tmp_path, *rows)))
     assert found is not None
@@ -112,7 +112,7 @@ def test_two_steps_are_too_few(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "hello", "[1, 2]", '{"a": '])
-def test_what_is_no_timeline(tmp_path: Path, text: str) -> None:
+def test_other_files_are_no_timelines(tmp_path: Path, text: str) -> None:
     file = tmp_path / "timeline.json"
     file.write_text(text)
     with pytest.raises(StrettoError, match="is not a timeline by Horovod"):
@@ -134,7 +134,7 @@ def folder(*calls: Call) -> TraceFolder:
 def test_a_profile_by_hand() -> None:
     profile = make_profile(
         folder(
-            # Rank 1 comes 20 us late, then both at once, then another size.
+            # Rank 1 is 20 us late, then both arrive at once, then another size.
             call(0, 0, 0, 100, 4096), call(1, 0, 20, 100, 4096),
             call(0, 1, 150, 200, 4096), call(1, 1, 150, 190, 4096),
             call(0, 2, 300, 400, 5000), call(1, 2, 300, 400, 5000),
@@ -189,7 +189,7 @@ def test_a_program_is_profiled(mpi: Runner, tmp_path: Path) -> None:
     assert png.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_program_that_fails_is_shown_all_the_same(mpi: Runner, tmp_path: Path) -> None:
+def test_a_failing_program_is_profiled_as_well(mpi: Runner, tmp_path: Path) -> None:
     result = run_profile(mpi, tmp_path, "--json", program="fail")
     assert result.exit_code == 3
     check_calls(Profile.model_validate(json.loads(result.stdout)))
@@ -209,9 +209,7 @@ def test_a_program_without_mpi(mpi: Runner, tmp_path: Path) -> None:
     assert "there is no folder" in result.stderr
 
 
-def test_what_to_do_by_hand_names_no_folder_that_is_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_advice_names_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["profile", "--", "sh", "-c", "true"])
     assert done.exit_code == 2

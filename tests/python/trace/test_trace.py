@@ -67,7 +67,7 @@ def call(rank: int, begin: float, end: float, **more: Any) -> Call:
     return Call(rank=rank, begin=begin, end=end, **(known | more))
 
 
-# In 0 rank 2 is late by 900 µs, in 1 rank 1 by hardly more than clocks tell, in 2 all are on time.
+# In 0, rank 2 is late by 900 µs; in 1, rank 1 is late by little more than clock errors; in 2, nobody is late.
 JOB = {
     0: [event(0, 0, 0, 1500), event(0, 1, 2000, 4000), event(0, 2, 5000, 5010, spec="native", bytes=8)],
     1: [event(1, 0, 100, 1500), event(1, 1, 2003, 4010), event(1, 2, 5000, 5010, spec="native", bytes=8)],
@@ -86,7 +86,7 @@ def collectives_of(folder: Path) -> list[Collective]:
     return join(one for trace in read_folder(folder).traces for one in trace.calls)
 
 
-# Some within the clock errors of each other.
+# Some are within each other's clock errors.
 times = (st.integers(0, 8000) | st.integers(0, 10**9)).map(lambda nanoseconds: nanoseconds / 1000)
 
 
@@ -157,7 +157,7 @@ def calls_of(job: list[list[Event]]) -> list[Call]:
 
 
 @given(jobs())
-def test_waiting_and_work_are_all(job: list[list[Event]]) -> None:
+def test_waiting_and_work_add_up_to_the_total(job: list[list[Event]]) -> None:
     collectives = join(calls_of(job))
     assert sum(len(one.calls) for one in collectives) == len(calls_of(job))
     for one in collectives:
@@ -172,7 +172,7 @@ def test_waiting_and_work_are_all(job: list[list[Event]]) -> None:
 
 
 @given(jobs())
-def test_what_ranks_are_late_for_is_all_the_waiting(job: list[list[Event]]) -> None:
+def test_all_waiting_is_put_down_to_late_ranks(job: list[list[Event]]) -> None:
     collectives = join(calls_of(job))
     late = late_ranks(collectives)
     assert sum(one.waited for one in late) == pytest.approx(sum(one.waited for one in collectives))
@@ -190,7 +190,7 @@ def test_what_ranks_are_late_for_is_all_the_waiting(job: list[list[Event]]) -> N
 
 
 @given(jobs(), st.randoms(use_true_random=False))
-def test_the_order_of_the_calls_is_of_no_account(job: list[list[Event]], shuffler: random.Random) -> None:
+def test_the_order_of_calls_does_not_matter(job: list[list[Event]], shuffler: random.Random) -> None:
     calls = calls_of(job)
     shuffled = shuffler.sample(calls, len(calls))
     assert join(shuffled) == join(calls)
@@ -226,7 +226,7 @@ def test_the_figures_of_a_job(job: Path) -> None:
     assert (totals.incomplete, totals.overlapping, totals.contradictions) == (0, 0, 0)
 
 
-def test_what_is_slow_is_the_work_and_not_the_wait() -> None:
+def test_slow_collectives_are_found_by_work_not_wait() -> None:
     waited = Collective.of([call(0, 0, 1100, sequence=1), call(1, 1000, 1050, sequence=1)])
     worked = Collective.of([call(0, 2000, 2300, sequence=2), call(1, 2100, 2250, sequence=2)])
     assert (waited.work, worked.work) == (100, 200)
@@ -243,14 +243,14 @@ def test_a_rank_is_late_only_beyond_the_clock_errors(later: float, named: bool) 
     assert one.wait == later
 
 
-def test_who_is_through_before_the_last_arrives_did_not_wait() -> None:
+def test_a_rank_that_ends_before_the_last_arrives_did_not_wait() -> None:
     root, waiting, last = call(0, 0, 100, name="bcast"), call(1, 50, 900), call(2, 800, 850)
     one = Collective.of([root, waiting, last])
     assert [one.waiting(each) for each in one.calls] == [0, 750, 0]
     assert one.waited_alone == 750
 
 
-def test_ranks_that_come_late_together_are_not_told_apart() -> None:
+def test_ranks_that_are_late_together_are_not_named() -> None:
     one = Collective.of([call(0, 0, 900), call(1, 800, 900), call(2, 801, 900)])
     (late,) = late_ranks([one])
     assert (late.rank, late.waited, late.waited_alone) == (None, 801, 0)
@@ -272,14 +272,14 @@ def test_one_rank_alone_waits_for_nobody() -> None:
         ("bcast", 8, 90.0, False),
     ],
 )
-def test_clocks_that_cannot_be_right(name: str, size: int, ended: float, contradicts: bool) -> None:
+def test_contradicting_clocks_are_noticed(name: str, size: int, ended: float, contradicts: bool) -> None:
     calls = [call(1, 0, ended, name=name, bytes=size), call(2, 100, 200, name=name, bytes=size)]
     assert Collective.of(calls).contradicts_clocks == contradicts
     assert sum_up(join(calls), [1, 2]).contradictions == contradicts
 
 
 @pytest.mark.parametrize(("spec", "contradicts"), [("native", False), ("native:segments=2", True)])
-def test_of_the_librarys_own_background_calls_the_end_is_not_known(spec: str, contradicts: bool) -> None:
+def test_native_non_blocking_calls_contradict_no_clocks(spec: str, contradicts: bool) -> None:
     calls = [call(rank, begin, begin + 1, spec=spec, form="non-blocking") for rank, begin in ((1, 0), (2, 9))]
     assert Collective.of(calls).contradicts_clocks == contradicts
 
@@ -291,7 +291,7 @@ def test_of_the_librarys_own_background_calls_the_end_is_not_known(spec: str, co
         ({"ranks": 4}, "is allreduce of 3 ranks on rank 0, but allreduce of 4 on rank 1"),
     ],
 )
-def test_calls_that_do_not_belong_together(other: dict[str, Any], message: str) -> None:
+def test_mismatched_calls_are_an_error(other: dict[str, Any], message: str) -> None:
     with pytest.raises(StrettoError, match=f"^collective 0 of communicator 3@a.0 {message}: [^\n]*$"):
         join([call(0, 0, 1), call(1, 0, 1, **other)])
 
@@ -329,7 +329,7 @@ def test_a_file_cut_off_anywhere_is_named_and_the_others_are_used(data: st.DataO
         ('{"a": NaN}', "is not JSON"),
     ],
 )
-def test_files_that_are_something_else(job: Path, text: str, message: str) -> None:
+def test_files_that_are_no_traces_are_left_out(job: Path, text: str, message: str) -> None:
     (job / "rank-1.json").write_bytes(text.encode("latin-1"))
     found = read_folder(job)
     assert [trace.rank for trace in found.traces] == [0, 2]
@@ -356,7 +356,7 @@ def test_files_that_are_something_else(job: Path, text: str, message: str) -> No
         ({}, {"args": JOB[1][1]["args"]}, "two collectives have the same communicator and sequence"),
     ],
 )
-def test_traces_that_make_no_sense(
+def test_inconsistent_traces_are_left_out(
     job: Path, about: dict[str, Any], change: dict[str, Any], message: str
 ) -> None:
     write(job, 1, [JOB[1][0] | change, *JOB[1][1:]], about)
@@ -463,7 +463,7 @@ def test_json_has_the_same_figures(job: Path, tmp_path: Path) -> None:
     assert figures["totals"]["by_rank"][1] == {"rank": 1, "inside_us": 3417, "waiting_us": 900}
 
 
-def test_what_is_lacking_is_said_and_the_rest_is_used(job: Path) -> None:
+def test_missing_traces_are_named_and_the_others_are_used(job: Path) -> None:
     (job / "rank-1.json").unlink()
     runner = CliRunner()
     shown = runner.invoke(app, ["trace", str(job)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `stretto train` refuses, and what it makes of what a job says (tests/e2e/test_training.py trains)."""
+"""Errors of `stretto train`, and how it reads the events of a job (tests/e2e/test_training.py trains)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def said(*arguments: str) -> str:
         (["--model", "alexnet", "--patience", "soon"], "soon"),
     ],
 )
-def test_what_cannot_be(arguments: list[str], expected: str) -> None:
+def test_wrong_options_are_one_line(arguments: list[str], expected: str) -> None:
     assert expected in said(*arguments)
 
 
@@ -88,7 +88,7 @@ def test_ranks_share_the_cores_of_their_node(monkeypatch: pytest.MonkeyPatch) ->
     assert share_of_cores({"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}) == 4
     assert share_of_cores({"MPI_LOCALNRANKS": "3"}) == 5
     assert share_of_cores({"MPI_LOCALNRANKS": "40"}) == 1
-    # What is no number is not heeded.
+    # A value that is no number is ignored.
     assert share_of_cores({"SLURM_NTASKS_PER_NODE": "2(x3)"}) == 16
     monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {5})
     assert share_of_cores({"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}) == 1
@@ -105,7 +105,7 @@ def test_labels_are_those_of_the_paper() -> None:
 
 
 def played(events: list[dict[str, Any]], status: int = 0, options: Options = OPTIONS) -> Training:
-    """What comes of a job that says this."""
+    """The training that results from a job with this output."""
     program = ["sh", "-c", f"cat; exit {status}"]
     text = "".join(json.dumps(event) + "\n" for event in events)
 
@@ -215,8 +215,8 @@ def test_more_classes_than_scores() -> None:
         find_source("synthetic-imagenet", ARCHITECTURES["resnet110"]())
 
 
-def test_what_an_interpreter_lacks_is_said_before_ranks_are_started(tmp_path: Path) -> None:
-    # Without site packages there is only what Python brings.
+def test_missing_packages_are_named_before_ranks_start(tmp_path: Path) -> None:
+    # Without site packages there is only the standard library.
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
     bare.chmod(0o755)
@@ -243,12 +243,12 @@ def test_a_module_that_is_missing_is_named() -> None:
     assert line.startswith("pytorch in python cannot be imported (libcudart.so.12: cannot open shared object")
 
 
-def test_an_unknown_framework_is_said_in_our_words() -> None:
+def test_an_unknown_framework_is_one_line() -> None:
     line = said("--model", "alexnet", "--framework", "foo")
     assert line.startswith("stretto: Invalid value for '--framework': 'foo' is not one of 'tensorflow'")
 
 
-def test_a_training_that_is_ended_early_keeps_whole_rounds() -> None:
+def test_an_interrupted_training_keeps_whole_rounds() -> None:
     training = Training("pytorch", "ResNet110", "synthetic-cifar10", 2, [Line("native"), Line("ring")])
     training.lines[0].rounds = {0: [1.0, 1.0], 1: [1.0, 1.0], 2: [1.0]}
     training.lines[1].rounds = {0: [0.5, 0.5], 1: [0.5]}
