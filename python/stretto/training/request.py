@@ -71,7 +71,7 @@ class Request:
             )
         if self.compression == Compression.BF16 and self.framework == Framework.TENSORFLOW:
             raise StrettoError(
-                "--compression bf16: Horovod has none and fp16; --framework pytorch has all three"
+                "--compression bf16: Horovod has only none and fp16; give one of them or --framework pytorch"
             )
         is_pytorch = self.framework == Framework.PYTORCH
         if self.without_stretto and is_pytorch and self.backend == Backend.STRETTO:

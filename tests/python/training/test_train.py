@@ -63,7 +63,7 @@ def said(*arguments: str) -> str:
             ["--model", "alexnet", "--specs", "native(ring)"],
             "own algorithm is fixed when a job starts",
         ),
-        (["--model", "alexnet", "--compression", "bf16"], "--framework pytorch has all three"),
+        (["--model", "alexnet", "--compression", "bf16"], "Horovod has only none and fp16"),
         (["--model", "alexnet", "--batch", "1000000"], "give a smaller batch or fewer ranks"),
         (["--model", "alexnet", "--python", "/no/such/python"], "there is no such program"),
         (["--model", "alexnet", "--json", "/no/such/folder/x"], "there is no folder /no/such/folder"),
