@@ -82,7 +82,7 @@ def measure(
     return measured, None
 
 
-def calibrate(
+def fit_machine(
     measured: Measured,
     where: dict[str, Any],
     name: str,

@@ -63,8 +63,7 @@ def calibrate(
     """Measure latencies, bandwidths, limits and arithmetic of a cluster, and write them as a machine file."""
     # NumPy is slow to load, and other commands do not need it.
     from stretto.calibrate.output import display_progress, print_machine  # noqa: PLC0415
-    from stretto.calibrate.session import calibrate as fit_points  # noqa: PLC0415
-    from stretto.calibrate.session import measure, read_machine  # noqa: PLC0415
+    from stretto.calibrate.session import fit_machine, measure, read_machine  # noqa: PLC0415
     from stretto.calibrate.simulation import Shape, simulate  # noqa: PLC0415
 
     if simulated is not None and (launch or lab):
@@ -88,7 +87,7 @@ def calibrate(
         launcher = f"lab {lab_name}" if lab else " ".join(launch or ["one node"])
         where = {"launcher": launcher, "machine": describe_machine()}
         usual = f"lab of {measured.nodes} nodes" if lab else platform.node()
-    calibrated = fit_points(measured, where, name or usual, description, seed, interruption)
+    calibrated = fit_machine(measured, where, name or usual, description, seed, interruption)
     machine = calibrated.machine
     write_atomically(output, file_text(machine))
     print_machine(calibrated, output)

@@ -13,7 +13,7 @@ from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.predict.judgement import judge, judgement_json
 from stretto.predict.measured import read_measured
-from stretto.predict.output import plot_predictions, print_judgement, print_predictions, rule_text
+from stretto.predict.output import draw_predictions, print_judgement, print_predictions, rule_text
 from stretto.predict.specs import (
     find_winners,
     predict_by_formulas,
@@ -94,7 +94,7 @@ def predict(
 
     def draw() -> None:
         if png_file:
-            plot_predictions(title, [*predictions, *closed], shown, bounds, png_file)
+            draw_predictions(title, [*predictions, *closed], shown, bounds, png_file)
 
     write_all(write, draw)
 

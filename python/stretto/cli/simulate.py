@@ -21,8 +21,7 @@ from stretto.cli.options import Element, Ppn, Root
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
 from stretto.cli.program import ProgramCommand, program_of
 from stretto.results.runs import summarize
-from stretto.simulate.jobs import Job, ping_pong
-from stretto.simulate.jobs import simulate as run_jobs
+from stretto.simulate.jobs import Job, ping_pong, run_jobs
 from stretto.simulate.output import link_bound, plot_ping_pong, print_ping_pong, print_run, run_of
 from stretto.simulate.platforms import Platform, find_platform
 from stretto.spec.collectives import COLLECTIVES

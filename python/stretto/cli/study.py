@@ -14,9 +14,9 @@ from stretto.cli.options import LabName, LabPpn, LinkRate, OnLab, Provider, Rank
 from stretto.cli.program import program_of
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.collectives import COLLECTIVES, Collective
-from stretto.study import file as study_file
-from stretto.study import guidelines_file
 from stretto.study.figures import write_figures
+from stretto.study.file import STUDY_FILE, Study, study_text
+from stretto.study.guidelines_file import GUIDELINES_FILE, Guidelines, guidelines_text
 from stretto.study.output import display, print_guidelines, print_study
 from stretto.study.runs import Clock, Settings
 from stretto.study.session import check_guidelines, compare, describe_place, find_targets
@@ -81,14 +81,14 @@ def study(
     targets = find_targets(place, names)
     where = describe_place(place)
     make_folder(output)
-    compared, checked = study_file.Study(where), guidelines_file.Guidelines(where)
-    file = output / (guidelines_file.NAME if guidelines else study_file.NAME)
+    compared, checked = Study(where), Guidelines(where)
+    file = output / (GUIDELINES_FILE if guidelines else STUDY_FILE)
 
     def save() -> None:
         if guidelines:
-            write_atomically(file, guidelines_file.guidelines_text(checked, sys.argv))
+            write_atomically(file, guidelines_text(checked, sys.argv))
         else:
-            write_atomically(file, study_file.study_text(compared, sys.argv))
+            write_atomically(file, study_text(compared, sys.argv))
 
     try:
         with display(clock, len(targets) * (len(chosen) if guidelines else 1)) as bar:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from stretto.plots import runs as plots
+from stretto.plots.runs import plot_predictions
 from stretto.predict.file import median_error, worst
 from stretto.predict.judgement import Judgement
 from stretto.predict.specs import Predicted, RuleRegret
@@ -69,7 +69,7 @@ def rule_text(regret: RuleRegret) -> str:
     )
 
 
-def plot_predictions(
+def draw_predictions(
     title: str,
     curves: Iterable[Predicted],
     shown: Iterable[Predicted],
@@ -82,7 +82,7 @@ def plot_predictions(
         if one.spec in lines:
             lines[one.spec].append((one.bytes, one.bytes / one.seconds))
     limit = [(size, size / bound) for size, bound in bounds.items() if bound]
-    plots.plot_predictions(f"{title}, predicted", lines, limit, file)
+    plot_predictions(f"{title}, predicted", lines, limit, file)
 
 
 def print_judgement(judgement: Judgement) -> None:

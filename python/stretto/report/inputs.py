@@ -14,8 +14,8 @@ from stretto.predict import file as predictions
 from stretto.predict.file import Predictions
 from stretto.study import file as study_file
 from stretto.study import guidelines_file
-from stretto.study.file import Study, parse_bench, parse_study
-from stretto.study.guidelines_file import Guidelines, parse_guidelines
+from stretto.study.file import STUDY_FILE, Study, parse_bench, parse_study
+from stretto.study.guidelines_file import GUIDELINES_FILE, Guidelines, parse_guidelines
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import Bytes, Number, Part, Rate, Seconds, read_json, validate
 
@@ -156,9 +156,13 @@ def read_inputs(paths: Sequence[Path]) -> Inputs:
 def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = [path / name for name in (study_file.NAME, guidelines_file.NAME) if (path / name).is_file()]
+    found = [
+        path / name
+        for name in (study_file.STUDY_FILE, guidelines_file.GUIDELINES_FILE)
+        if (path / name).is_file()
+    ]
     if not found:
-        raise StrettoError(f"{path} holds neither {study_file.NAME} nor {guidelines_file.NAME}")
+        raise StrettoError(f"{path} holds neither {STUDY_FILE} nor {GUIDELINES_FILE}")
     return found
 
 

@@ -106,7 +106,7 @@ class Point:
     are wrong (3.32: reduce_scatter of unequal blocks, Intel MPI's bcast); their times are used anyway."""
 
 
-def simulate(jobs: Sequence[Job], progress: Progress | None = None) -> list[list[Point]]:
+def run_jobs(jobs: Sequence[Job], progress: Progress | None = None) -> list[list[Point]]:
     """The points of each job, by size and place.
 
     Calls that SMPI refuses are missing, as some libraries choose algorithms that do not support the number
@@ -130,13 +130,13 @@ def simulate(jobs: Sequence[Job], progress: Progress | None = None) -> list[list
 
 
 def seconds_of(jobs: Sequence[Job], progress: Progress | None = None) -> list[dict[int, float]]:
-    """Seconds of each job by the requested sizes, without those that SMPI refuses (see simulate()).
+    """Seconds of each job by the requested sizes, without those that SMPI refuses (see run_jobs()).
 
     Messages are rounded down to whole elements and equal blocks; sizes that become equal are simulated once.
     """
     return [
         {size: nearest.seconds for size in job.sizes if (nearest := _nearest(points, size)) is not None}
-        for job, points in zip(jobs, simulate(jobs, progress), strict=True)
+        for job, points in zip(jobs, run_jobs(jobs, progress), strict=True)
     ]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from stretto._core import Machine, algorithms, build, closed_forms, parse_spec
 from stretto.model.machine_file import MachineFile, Protocol, file_text, read_machine_file
 from stretto.model.walker import Call, Model, machine_text
-from stretto.simulate.jobs import Job, simulate
+from stretto.simulate.jobs import Job, run_jobs
 from stretto.simulate.known_differences import KNOWN, SIZES, Case, Row
 from stretto.simulate.platforms import load_platform, synchronous_from
 from stretto.simulate.smpi import Progress
@@ -94,7 +94,7 @@ def compare(cases: Sequence[Case], progress: Progress | None = None) -> list[Row
         for case in cases
     ]
     rows = []
-    for case, points in zip(cases, simulate(jobs, progress), strict=True):
+    for case, points in zip(cases, run_jobs(jobs, progress), strict=True):
         model = models[case.machine]
         for point in points:
             call = Call(case.collective, point.bytes, case.topology)

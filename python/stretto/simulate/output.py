@@ -11,7 +11,7 @@ from rich.table import Table
 
 from stretto import _core
 from stretto.bench.table import notes, results_table
-from stretto.plots import runs as plots
+from stretto.plots.runs import plot_predictions
 from stretto.results.runs import Row, Run, Series
 from stretto.simulate.jobs import LABELS, Job, Point
 from stretto.simulate.platforms import Platform
@@ -96,4 +96,4 @@ def print_ping_pong(platform: Platform, seconds: Mapping[int, float]) -> None:
 def plot_ping_pong(platform: Platform, seconds: Mapping[int, float], file: Path) -> None:
     """Draw the bandwidth of messages between two nodes, by size."""
     lines = {platform.name: [(size, size / time) for size, time in seconds.items()]}
-    plots.plot_predictions(f"ping-pong on {platform.name}, simulated", lines, [], file)
+    plot_predictions(f"ping-pong on {platform.name}, simulated", lines, [], file)

@@ -29,7 +29,7 @@ from stretto.support.json_files import Part, file_text, validate
 from stretto.support.units import format_nodes
 
 FORMAT = "stretto-study"
-NAME = "study.json"
+STUDY_FILE = "study.json"
 
 
 @dataclass(slots=True)

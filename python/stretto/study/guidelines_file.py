@@ -27,7 +27,7 @@ from stretto.support.json_files import Bytes, Part, Seconds, file_text, validate
 from stretto.support.units import format_nodes
 
 FORMAT = "stretto-guidelines"
-NAME = "guidelines.json"
+GUIDELINES_FILE = "guidelines.json"
 
 
 @dataclass(slots=True)

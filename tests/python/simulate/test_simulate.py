@@ -11,7 +11,7 @@ from stretto._core import algorithms
 from stretto.cli.main import app
 from stretto.results.file import RunFile
 from stretto.simulate import smpi
-from stretto.simulate.jobs import SELECTORS, Job, seconds_of, simulate
+from stretto.simulate.jobs import SELECTORS, Job, run_jobs, seconds_of
 from stretto.simulate.platforms import load_platform
 from stretto.spec.recipes import all_recipes
 from stretto.support.errors import StrettoError
@@ -26,7 +26,7 @@ def recipes(collective: str) -> list[str]:
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_every_algorithm_gives_the_right_result(collective: str) -> None:
-    # simulate() raises for a wrong one. Data are checked, and so is what stands beside them.
+    # run_jobs() raises for a wrong one. Data are checked, and so is what stands beside them.
     places = [(ALTEC, 7, 1), (ALTEC, 3, 4), (ALTEC, 1, 5)]
     sizes = (4, 4 * 6, 4 * 13, 40_000)
     in_place = "no" if collective == "bcast" else "both"
@@ -35,7 +35,7 @@ def test_every_algorithm_gives_the_right_result(collective: str) -> None:
         for platform, nodes, ppn in places
         for spec in [*recipes(collective), "native"]
     ]
-    results = list(zip(jobs, simulate(jobs), strict=True))
+    results = list(zip(jobs, run_jobs(jobs), strict=True))
     assert all(points for _, points in results)
     # Some of SMPI's own give wrong results.
     assert all(point.correct for job, points in results if not job.is_native for point in points)
@@ -52,13 +52,13 @@ def test_the_sample_has_every_algorithm() -> None:
 def test_pipelined_on_any_number_of_ranks(ranks: int) -> None:
     specs = ["ring:segments=4", "rabenseifner:segments=3:window=2", "recursive_doubling", "auto", "native"]
     jobs = [Job(ALTEC, ranks, spec, (4, 1 << 20), data=True) for spec in specs]
-    for points in simulate(jobs):
+    for points in run_jobs(jobs):
         assert [point.correct for point in points] == [True, True]
 
 
 def test_messages_of_more_than_2_gib() -> None:
     # Six of seven blocks of 1 GiB travel as one message here; SMPI's status counts bytes in an int.
-    (points,) = simulate([Job(ALTEC, 7, "gather_scatter", (1 << 30,))])
+    (points,) = run_jobs([Job(ALTEC, 7, "gather_scatter", (1 << 30,))])
     assert points[0].seconds > 1
 
 

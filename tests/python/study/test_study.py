@@ -25,12 +25,12 @@ from stretto.results.runs import FORMS, Run, Series, summarize, to_json
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.labels import STRETTO, Kind, kind_of, label_of
 from stretto.spec.native import NATIVE
-from stretto.study import table as study_table
 from stretto.study.analysis import by_size, gain_of, mean_gains, ranking
 from stretto.study.figures import figures
 from stretto.study.file import Study, StudyRun, parse_bench, parse_study, study_text
 from stretto.study.runs import Clock, Settings, library_algorithms, measure_run
 from stretto.study.specs import candidates
+from stretto.study.table import gains_table, notes, ranking_table
 from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import Terminated
@@ -231,8 +231,8 @@ def test_samples_that_do_not_pair_up_are_refused(samples: Path) -> None:
 
 
 def text_of(study: Study) -> str:
-    tables = [study_table.gains_table(run) for run in study.runs]
-    tables.append(study_table.ranking_table(study.runs))
+    tables = [gains_table(run) for run in study.runs]
+    tables.append(ranking_table(study.runs))
     console = console_for(*tables)
     with console.capture() as capture:
         for table in tables:
@@ -255,7 +255,7 @@ def test_the_tables(samples: Path) -> None:
 def test_the_notes_say_what_is_missing(samples: Path) -> None:
     study = parse_study(json.loads((samples / "study.json").read_text()), FILE)
     study.runs[0].incomplete = "the program ended"
-    lines = list(study_table.notes(study))
+    lines = list(notes(study))
     assert "Open MPI 4.1.4: the budget was too short for 64 MiB; give a larger --budget" in lines
     assert "Open MPI 4.1.4: not all was measured: the program ended" in lines
     assert "intelmpi: nothing was measured: it was not found" in lines
