@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a calibration measured: the measuring program's events (src/bench/calibration/phases/phases.hpp)."""
+"""Points of a calibration, read from the measuring program (src/bench/calibration/phases/phases.hpp)."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ProtocolFit:
     sizes: tuple[int, int]
     """The smallest and the largest message that it was fitted to."""
     direction_errors: dict[str, float] = field(default_factory=dict)
-    """Of duplex and exchange, where they were measured."""
+    """Errors of duplex and exchange, as far as these were measured."""
 
 
 def fit_protocols(

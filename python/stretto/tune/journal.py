@@ -41,7 +41,7 @@ class Recorded:
 
     fingerprint: Fingerprint = field(default_factory=dict)
     findings: dict[str, Findings] = field(default_factory=dict)
-    """By name of the call: allreduce, iallreduce."""
+    """Findings by name of the call: allreduce, iallreduce."""
     times: dict[str, dict[int, dict[str, float]]] = field(default_factory=dict)
     """Median seconds, by call, size and spec."""
     suspects: list[str] = field(default_factory=list)

@@ -123,7 +123,7 @@ class Tuned:
     network: str
     shape: Shape
     choices: dict[str, list[Choice]]
-    """By call, in ascending order of size."""
+    """Choices by call, in ascending order of size."""
     remarks: list[str]
     about: Json
     """Notes on the tuning: date, version, type, load."""

@@ -124,7 +124,7 @@ def machines(draw: st.DrawFn) -> MachineFile:
     )
 
 
-# In messages of up to 255 bytes the bandwidth does not show: 2.6e9 was fitted, with an error of 5.3e9.
+# Messages of up to 255 bytes do not show the bandwidth: 2.6e9 is fitted, with an error of 5.3e9.
 SHORT_MESSAGES = MachineFile(
     "short",
     {"network": [Protocol(0, 3.46e-5, 3e10), Protocol(256, 6.92e-5, 3e10, True)]},
@@ -144,7 +144,7 @@ def test_any_machine_comes_back_within_its_uncertainty(machine: MachineFile, see
     for row, one in zip(rows, found.levels["network"], strict=True):
         # Five standard errors, as many figures are looked at.
         assert abs(one.protocol.latency - row.latency) <= 5 * one.latency_error + 0.02 * row.latency
-        # Seconds per byte are fitted: where these may be 0, no bandwidth is too large.
+        # The fit gives seconds per byte: if 0 is within their error, the bandwidth has no upper bound.
         slope_error = one.bandwidth_error / one.protocol.bandwidth**2
         assert abs(1 / one.protocol.bandwidth - 1 / row.bandwidth) <= 5 * slope_error + 0.02 / row.bandwidth
     assert found.engine is not None

@@ -16,7 +16,7 @@ from stretto.support.errors import StrettoError
 
 POWERS_OF_TWO = tuple(1 << exponent for exponent in range(3, 31))
 ALLREDUCE_SIZES = (8, 128, 1 << 10, 4 << 10, 8 << 10, 64 << 10, 512 << 10, 8 << 20)
-# Beyond, SMPI may take its reduce by scatter and gather, which dies now and then.
+# For larger messages SMPI may use reduce by scatter and gather, which sometimes crashes.
 OTHER_SIZES = (1 << 10, 32 << 10, 256 << 10, 1 << 20)
 
 

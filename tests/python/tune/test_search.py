@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search on clusters that are pure functions with noise by a seed, and whose clock is theirs."""
+"""Tests the search on simulated clusters: pure functions with seeded noise, and a clock of their own."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from stretto.tune.findings import CallKind
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(tune.tune)
 
-# Stands for the measuring program: answers as if calls took their bytes in microseconds, `ring` half of it.
+# In place of the measuring program: a call takes a microsecond per byte, `ring` half of that.
 PROGRAM = """
 import json, os, sys
 def say(**event): print(json.dumps(event, separators=(",", ":")), flush=True)
