@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,6 +95,47 @@ class Runner:
             pytest.fail(f"{' '.join(argv)} took more than {SECONDS} s:\n{output[-4000:]}")
         lines = [line for line in output.splitlines() if line.startswith("stretto: ")]
         return Ran(process.returncode, output, lines)
+
+
+@dataclass(frozen=True)
+class MeasuringProgram:
+    """A script that stands for the measuring program of either MPI. A test says what it does."""
+
+    folder: Path
+
+    def let_run(self, script: str) -> None:
+        """It runs a script of the shell, which finds this folder in $HERE."""
+        here = f"HERE={shlex.quote(str(self.folder))}"
+        for abi in ("openmpi", "mpich"):
+            file = self.folder / f"stretto-bench-{abi}"
+            file.write_text(f"#!/bin/sh\n{here}\n{script}\n", encoding="utf-8")
+            file.chmod(0o755)
+
+    def let_print(self, *events: dict[str, Any], then: str = "exit 0") -> None:
+        """It prints events, and ends by commands of the shell."""
+        lines = [shlex.quote(json.dumps(event, separators=(",", ":"))) for event in events]
+        said = "".join(f"echo {line}\n" for line in lines)
+        self.let_run(f'echo "$@" >$HERE/arguments\nenv >$HERE/environment\n{said}{then}')
+
+    @property
+    def arguments(self) -> str:
+        """What it was started with."""
+        return (self.folder / "arguments").read_text(encoding="utf-8")
+
+    @property
+    def environment(self) -> str:
+        return (self.folder / "environment").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MeasuringProgram:
+    """Stands for the measuring program in this process and in what it starts."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
+    made = MeasuringProgram(folder)
+    made.let_run("exit 0")
+    return made
 
 
 @pytest.fixture(scope="module", params=["openmpi", "mpich"])

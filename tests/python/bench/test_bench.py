@@ -4,11 +4,10 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shlex
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
@@ -26,6 +25,9 @@ from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.support.estimates import hidden
+
+if TYPE_CHECKING:
+    from tests.python.conftest import MeasuringProgram
 
 ALLREDUCE = COLLECTIVES["allreduce"]
 START = {
@@ -238,29 +240,11 @@ def invoke(*arguments: str, collective: str = "allreduce") -> str:
     return done.output
 
 
-@pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A substitute for the measuring program. Tests write what it does into it."""
-    folder = tmp_path / "lib"
-    folder.mkdir()
-    monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
-    script = folder / "stretto-bench-openmpi"
-    script.touch(mode=0o755)
-    return script
-
-
-def let_print(program: Path, *events: dict[str, Any], then: str = "exit 0") -> None:
-    said = "".join(f"echo {shlex.quote(line.rstrip())}\n" for line in lines_of(*events))
-    program.write_text(
-        f'#!/bin/sh\necho "$@" > {program}.arguments\nenv > {program}.environment\n{said}{then}\n'
-    )
-
-
 OWN = ("--mpi", "openmpi", "--", "env", "RANKS=8")
 
 
-def test_all_outputs_of_one_run(program: Path, tmp_path: Path) -> None:
-    let_print(program, START, NATIVE, RING, END)
+def test_all_outputs_of_one_run(program: MeasuringProgram, tmp_path: Path) -> None:
+    program.let_print(START, NATIVE, RING, END)
     files = [str(tmp_path / name) for name in ("a.json", "a.csv", "a.png")]
     outputs = ("--json", files[0], "--csv", files[1], "--png", files[2])
     text = invoke("--specs", "native,ring", "--sizes", "16MiB", "--link-rate", "200mbit", *outputs, *OWN)
@@ -284,12 +268,12 @@ def test_all_outputs_of_one_run(program: Path, tmp_path: Path) -> None:
     assert Path(files[2]).read_bytes().startswith(b"\x89PNG")
 
 
-def test_all_outputs_of_an_overlap(program: Path, tmp_path: Path) -> None:
-    let_print(program, START | {"progress_thread": True, "test_every": 1e-3}, OVERLAPPED, END)
+def test_all_outputs_of_an_overlap(program: MeasuringProgram, tmp_path: Path) -> None:
+    program.let_print(START | {"progress_thread": True, "test_every": 1e-3}, OVERLAPPED, END)
     files = [str(tmp_path / name) for name in ("a.json", "a.csv", "a.png")]
     outputs = ("--json", files[0], "--csv", files[1], "--png", files[2])
     invoke("--overlap", "--test-every", "1ms", "--specs", "native", *outputs, *OWN)
-    arguments = Path(f"{program}.arguments").read_text()
+    arguments = program.arguments
     assert "--forms non-blocking --overlap yes --test-every 0.001" in arguments
 
     report = json.loads(Path(files[0]).read_text())
@@ -317,44 +301,44 @@ def test_settings_reach_the_ranks_on_all_nodes_of_a_lab(monkeypatch: pytest.Monk
 
 
 def test_the_program_gets_the_options_and_no_other_choice(
-    program: Path, monkeypatch: pytest.MonkeyPatch
+    program: MeasuringProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = ("BCAST", "REDUCE", "REDUCE_SCATTER", "ALLGATHER", "DISABLE", "REPRODUCIBLE", "TOPOLOGY")
     variables = ["STRETTO_ALLREDUCE", *(f"STRETTO_{other}" for other in others)]
     for variable in variables:
         monkeypatch.setenv(variable, "x")
-    let_print(program, START, NATIVE, END)
+    program.let_print(START, NATIVE, END)
     sizes = ("--sizes", "8,1KiB..4KiB:4", "--in-place", "both", "--type", "double", "--repetitions", "20")
     invoke("--specs", "native, ring,native", *sizes, *OWN)
-    arguments = Path(f"{program}.arguments").read_text()
+    arguments = program.arguments
     assert "--collective allreduce --specs native,ring --sizes 8,1024,4096 " in arguments
     assert "--in-place both --root 0 --type double " in arguments
     assert "--repetitions 20 " in arguments
     assert "--forms blocking --overlap no --test-every 0" in arguments
-    environment = Path(f"{program}.environment").read_text()
+    environment = program.environment
     assert "RANKS=8" in environment
     assert not [variable for variable in variables if f"{variable}=" in environment]
     assert all(os.environ[variable] == "x" for variable in variables)
 
 
-def test_specs_of_the_collective_that_is_asked_for(program: Path) -> None:
-    let_print(program, START | {"collective": "reduce", "root": 3}, NATIVE, END)
+def test_specs_of_the_collective_that_is_asked_for(program: MeasuringProgram) -> None:
+    program.let_print(START | {"collective": "reduce", "root": 3}, NATIVE, END)
     text = invoke("--specs", "native,auto,knomial:radix=4,native", "--root", "3", *OWN, collective="reduce")
     assert "MPI_Reduce with root 3" in text
-    arguments = Path(f"{program}.arguments").read_text()
+    arguments = program.arguments
     assert "--collective reduce --specs native,auto,knomial:radix=4 " in arguments
     assert "--root 3 " in arguments
 
 
-def test_commas_in_parentheses_are_of_a_spec(program: Path) -> None:
-    let_print(program, START, NATIVE, END)
+def test_commas_in_parentheses_are_of_a_spec(program: MeasuringProgram) -> None:
+    program.let_print(START, NATIVE, END)
     specs = "native,reduce_broadcast(binomial,chain),smp(ring):segments=4"
     invoke("--specs", specs, *OWN)
-    assert f"--specs {specs} " in Path(f"{program}.arguments").read_text()
+    assert f"--specs {specs} " in program.arguments
 
 
-def test_reduce_scatter_block_has_the_algorithms_of_reduce_scatter(program: Path) -> None:
-    let_print(program, START | {"collective": "reduce_scatter_block"}, NATIVE, END)
+def test_reduce_scatter_block_has_the_algorithms_of_reduce_scatter(program: MeasuringProgram) -> None:
+    program.let_print(START | {"collective": "reduce_scatter_block"}, NATIVE, END)
     invoke("--specs", "ring", *OWN, collective="reduce_scatter_block")
 
 
@@ -368,29 +352,29 @@ def test_reduce_scatter_block_has_the_algorithms_of_reduce_scatter(program: Path
     ],
 )
 def test_what_a_collective_does_not_have(
-    program: Path, collective: str, arguments: list[str], message: str
+    program: MeasuringProgram, collective: str, arguments: list[str], message: str
 ) -> None:
-    let_print(program, START, END)
+    program.let_print(START, END)
     with pytest.raises(StrettoError, match=message):
         invoke(*arguments, *OWN, collective=collective)
 
 
-def test_a_wrong_result_is_loud(program: Path) -> None:
-    let_print(program, START, NATIVE, BAD, END, then="exit 1")
+def test_a_wrong_result_is_loud(program: MeasuringProgram) -> None:
+    program.let_print(START, NATIVE, BAD, END, then="exit 1")
     with pytest.raises(StrettoError, match="WRONG RESULTS of ring at 16 MiB"):
         invoke("--specs", "native,ring", *OWN)
 
 
-def test_a_launcher_that_fails_after_all_is_an_error(program: Path) -> None:
-    let_print(program, START, NATIVE, END, then="exit 7")
+def test_a_launcher_that_fails_after_all_is_an_error(program: MeasuringProgram) -> None:
+    program.let_print(START, NATIVE, END, then="exit 7")
     with pytest.raises(StrettoError, match="ended with status 7"):
         invoke("--specs", "native", *OWN)
 
 
 def test_a_library_that_does_not_end_is_stopped(
-    program: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    program: MeasuringProgram, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    let_print(program, START, NATIVE, END, then="exec sleep 1000")
+    program.let_print(START, NATIVE, END, then="exec sleep 1000")
     monkeypatch.setattr(bench_targets, "_END_SECONDS", 0.2)
     target = bench_targets.own_target(["env"], "openmpi")
     run = bench_targets.measure(target, [], ignore)
@@ -418,8 +402,10 @@ def test_a_library_that_does_not_end_is_stopped(
         (["--mpi", "openmpi", "--", "/nowhere/mpirun"], "/nowhere/mpirun could not be started"),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(program: Path, arguments: list[str], message: str) -> None:
-    let_print(program, START, END)
+def test_what_is_wrong_is_said_in_a_line(
+    program: MeasuringProgram, arguments: list[str], message: str
+) -> None:
+    program.let_print(START, END)
     with pytest.raises(StrettoError, match=message):
         invoke(*arguments)
 

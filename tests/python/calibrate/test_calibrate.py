@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -31,6 +31,9 @@ from stretto.model.machine_file import (
     read_machine_file,
 )
 from stretto.support import paths
+
+if TYPE_CHECKING:
+    from tests.python.conftest import MeasuringProgram
 
 MACHINE = MachineFile(
     "small",
@@ -165,21 +168,14 @@ def test_a_figure_of_one_pair_of_ranks() -> None:
 # What is wrong is said in one line, and nothing is written.
 
 
-def let_print(program: Path, *lines: str, then: str = "") -> None:
-    printed = "\n".join(lines)
-    program.write_text(f"#!/bin/sh\ncat <<'END'\n{printed}\nEND\n{then}\n")
-    program.chmod(0o755)
-
-
-@pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A measuring program that prints what a test lets it print."""
-    monkeypatch.setattr(paths, "bench_program", lambda _abi: tmp_path / "program")
-    return tmp_path / "program"
-
-
-START = '{"event":"start","library":"MPICH Version: 4.0.2","stretto":"1","ranks":2,"nodes":1,"ppn":[2]}'
-POINT = '{"event":"points","what":"ping-pong","level":"node","bytes":8,"count":1,"pass":0,"seconds":[1]}'
+START = {
+    "event": "start", "library": "MPICH Version: 4.0.2", "stretto": "1", "ranks": 2, "nodes": 1, "ppn": [2],
+}  # fmt: skip
+POINT = {
+    "event": "points", "what": "ping-pong", "level": "node", "bytes": 8, "count": 1, "pass": 0,
+    "seconds": [1],
+}  # fmt: skip
+END = {"event": "end"}
 OWN = ("--mpi", "mpich", "--", "env")
 
 
@@ -200,8 +196,8 @@ OWN = ("--mpi", "mpich", "--", "env")
         (["--mpi", "mpich", "--", "/nowhere/srun"], "/nowhere/srun could not be started"),
     ],
 )
-def test_wrong_options(program: Path, output: Path, arguments: list[str], message: str) -> None:
-    let_print(program, START, '{"event":"end"}')
+def test_wrong_options(program: MeasuringProgram, output: Path, arguments: list[str], message: str) -> None:
+    program.let_print(START, END)
     assert message in complaint(output, *arguments)
 
 
@@ -218,10 +214,12 @@ def test_no_folder_for_the_machine(machine: Path, tmp_path: Path) -> None:
     assert "there is no folder" in result.stderr
 
 
-def test_a_file_that_was_there_stays_if_the_calibration_fails(program: Path, output: Path) -> None:
+def test_a_file_that_was_there_stays_if_the_calibration_fails(
+    program: MeasuringProgram, output: Path
+) -> None:
     output.parent.mkdir()
     output.write_text("what was there")
-    let_print(program, START, POINT, then="exit 1")
+    program.let_print(START, POINT, then="exit 1")
     result = run(output, *OWN)
     assert result.exit_code == 2
     assert "program ended early" in result.stderr
@@ -229,34 +227,36 @@ def test_a_file_that_was_there_stays_if_the_calibration_fails(program: Path, out
     assert list(output.parent.iterdir()) == [output]
 
 
-def test_what_the_program_says_is_passed_on(program: Path, output: Path) -> None:
-    let_print(
-        program, START, '{"event":"error","message":"--budget is too short to measure it"}', then="exit 2"
+def test_what_the_program_says_is_passed_on(program: MeasuringProgram, output: Path) -> None:
+    program.let_print(
+        START, {"event": "error", "message": "--budget is too short to measure it"}, then="exit 2"
     )
     assert "--budget is too short to measure it" in complaint(output, *OWN)
 
 
-def test_a_launcher_that_fails_after_all(program: Path, output: Path) -> None:
-    let_print(program, START, POINT, '{"event":"end"}', then="exit 3")
+def test_a_launcher_that_fails_after_all(program: MeasuringProgram, output: Path) -> None:
+    program.let_print(START, POINT, END, then="exit 3")
     assert "ended with status 3 after all was measured; nothing was written" in complaint(output, *OWN)
 
 
-def test_a_run_that_hangs_is_ended(program: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_hangs_is_ended(
+    program: MeasuringProgram, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(session, "_MOST_TIMES", 0.0)
     monkeypatch.setattr(session, "_MOST_MORE_SECONDS", 0.3)
-    let_print(program, START, POINT, then="exec sleep 1000")
+    program.let_print(START, POINT, then="exec sleep 1000")
     line = complaint(output, "--budget", "5s", *OWN)
     assert "a rank may be lost, or hang" in line
 
 
 def test_a_launcher_that_does_not_end_when_asked_is_killed(
-    program: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+    program: MeasuringProgram, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "_MOST_TIMES", 0.0)
     monkeypatch.setattr(session, "_MOST_MORE_SECONDS", 0.3)
     monkeypatch.setattr(jobs, "GRACE_SECONDS", 0.3)
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"
-    let_print(program, START, then=f'exec {sys.executable} -c "{stubborn}"')
+    program.let_print(START, then=f'exec {sys.executable} -c "{stubborn}"')
     assert "a rank may be lost, or hang" in complaint(output, "--budget", "5s", *OWN)
 
 

@@ -6,19 +6,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from stretto.launch import jobs
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import Terminated, exit_status_of, signal_of, signals_as_exceptions
+
+if TYPE_CHECKING:
+    from tests.python.conftest import MeasuringProgram
 
 START = {
     "event": "start", "collective": "allreduce", "root": 0,
@@ -194,20 +197,16 @@ def test_signals_become_exceptions_and_what_is_ignored_stays_so() -> None:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """A folder with a substitute for the measuring program."""
-    folder = tmp_path / "lib"
-    folder.mkdir()
-    return os.environ | {"STRETTO_LIB_DIR": str(folder), "STRETTO_CACHE": str(tmp_path / "cache")}
+def environment(program: MeasuringProgram, tmp_path: Path) -> dict[str, str]:
+    """Of commands that find the stand-in for the measuring program."""
+    return os.environ | {"STRETTO_LIB_DIR": str(program.folder), "STRETTO_CACHE": str(tmp_path / "cache")}
 
 
-def let_print(environment: dict[str, str], pids: Path, *events: dict[str, object]) -> None:
-    program = Path(environment["STRETTO_LIB_DIR"]) / "stretto-bench-openmpi"
-    said = "".join(f"echo {shlex.quote(json.dumps(one, separators=(',', ':')))}\n" for one in events)
-    # This is more than a pipe holds: after it is written, all before it has been read.
+def let_print(program: MeasuringProgram, pids: Path, *events: dict[str, object]) -> None:
+    """It prints events and goes on for long. Its process id is written when the events have been read."""
+    # More than a pipe holds.
     noise = "head -c 300000 /dev/zero | tr '\\0' '\\n'"
-    program.write_text(f"#!/bin/sh\n{said}{noise}\necho $$ >> {pids}\nexec sleep 100\n")
-    program.chmod(0o755)
+    program.let_print(*events, then=f"{noise}\necho $$ >> {pids}\nexec sleep 100")
 
 
 @contextlib.contextmanager
@@ -224,10 +223,10 @@ def command(environment: dict[str, str], *arguments: str) -> Iterator[subprocess
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_what_was_measured_before_a_signal_is_written_and_said(
-    number: signal.Signals, environment: dict[str, str], tmp_path: Path
+    number: signal.Signals, program: MeasuringProgram, environment: dict[str, str], tmp_path: Path
 ) -> None:
     pids, file = tmp_path / "pids", tmp_path / "a.json"
-    let_print(environment, pids, START, NATIVE)
+    let_print(program, pids, START, NATIVE)
     own = ("--mpi", "openmpi", "--json", str(file), "--", "env")
     with command(environment, "bench", "allreduce", *own) as process:
         (pid,) = pids_in(pids)
@@ -254,10 +253,14 @@ def test_what_was_measured_before_a_signal_is_written_and_said(
     ],
 )
 def test_a_signal_before_the_first_result(
-    arguments: list[str], message: str, environment: dict[str, str], tmp_path: Path
+    arguments: list[str],
+    message: str,
+    program: MeasuringProgram,
+    environment: dict[str, str],
+    tmp_path: Path,
 ) -> None:
     pids = tmp_path / "pids"
-    let_print(environment, pids, START)
+    let_print(program, pids, START)
     paths = [str(tmp_path / word) if word.endswith((".json", "study")) and "/" not in word and word != "study"
              else word for word in arguments]  # fmt: skip
     if arguments[0] == "study":

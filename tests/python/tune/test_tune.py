@@ -5,7 +5,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
@@ -16,6 +16,9 @@ from stretto.cli import tune
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 from stretto.tune.findings import CallKind
+
+if TYPE_CHECKING:
+    from tests.python.conftest import MeasuringProgram
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command()(tune.tune)
@@ -47,20 +50,10 @@ for count, line in enumerate(sys.stdin):
 """
 
 
-@pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "lib"
-    folder.mkdir()
-    monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
-    script = folder / "stretto-bench-openmpi"
-    script.touch(mode=0o755)
-    return script
-
-
-def let_answer(program: Path, library: str = "Open MPI v4.1.4", dies_at: int = 1 << 60) -> Path:
-    log = program.with_suffix(".log")
+def let_answer(program: MeasuringProgram, library: str = "Open MPI v4.1.4", dies_at: int = 1 << 60) -> Path:
+    log = program.folder / "log"
     code = PROGRAM.format(log=str(log), library=library, dies_at=dies_at)
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c {shlex.quote(code)}\n")
+    program.let_run(f"exec {sys.executable} -c {shlex.quote(code)}")
     return log
 
 
@@ -83,7 +76,7 @@ def rows(output: Path) -> list[dict[str, Any]]:
 SHORT = ("--sizes", "64,256,1KiB", "--budget", "20s")
 
 
-def test_a_table_is_made_of_what_was_measured(program: Path, tmp_path: Path) -> None:
+def test_a_table_is_made_of_what_was_measured(program: MeasuringProgram, tmp_path: Path) -> None:
     log = let_answer(program)
     output = tmp_path / "table.json"
     text = invoke(*own(output, *SHORT, "--link-rate", "1gbit"))
@@ -100,7 +93,9 @@ def test_a_table_is_made_of_what_was_measured(program: Path, tmp_path: Path) -> 
     assert log.read_text().count("started") == 1
 
 
-def test_a_job_that_dies_leaves_what_was_finished_and_goes_on(program: Path, tmp_path: Path) -> None:
+def test_a_job_that_dies_leaves_what_was_finished_and_goes_on(
+    program: MeasuringProgram, tmp_path: Path
+) -> None:
     output = tmp_path / "table.json"
     let_answer(program, dies_at=1024)
     with pytest.raises(StrettoError, match=r"the job has ended.*stretto tune continues from"):
@@ -114,7 +109,7 @@ def test_a_job_that_dies_leaves_what_was_finished_and_goes_on(program: Path, tmp
     assert not journal.exists()
 
 
-def test_what_was_decided_is_not_measured_again(program: Path, tmp_path: Path) -> None:
+def test_what_was_decided_is_not_measured_again(program: MeasuringProgram, tmp_path: Path) -> None:
     output = tmp_path / "table.json"
     let_answer(program)
     journal = tmp_path / "table.json.journal"
@@ -143,14 +138,14 @@ def test_what_was_decided_is_not_measured_again(program: Path, tmp_path: Path) -
     assert rows(output)[0]["spec"] == "ring"
 
 
-def test_a_budget_that_is_too_short_writes_nothing(program: Path, tmp_path: Path) -> None:
+def test_a_budget_that_is_too_short_writes_nothing(program: MeasuringProgram, tmp_path: Path) -> None:
     let_answer(program)
     with pytest.raises(StrettoError, match=r"too short to measure anything of 16 MiB; .*nothing was"):
         invoke(*own(tmp_path / "table.json", "--sizes", "16MiB", "--budget", "2s"))
     assert not (tmp_path / "table.json").exists()
 
 
-def test_a_table_of_another_library_is_kept_beside(program: Path, tmp_path: Path) -> None:
+def test_a_table_of_another_library_is_kept_beside(program: MeasuringProgram, tmp_path: Path) -> None:
     output = tmp_path / "table.json"
     let_answer(program, "Open MPI v4.1.4")
     invoke(*own(output, "--sizes", "64", "--budget", "2s"))
@@ -175,7 +170,7 @@ def test_what_is_wrong_is_said_in_a_line(arguments: list[str], message: str) -> 
         invoke(*arguments)
 
 
-def test_a_library_that_tables_are_not_for(program: Path, tmp_path: Path) -> None:
+def test_a_library_that_tables_are_not_for(program: MeasuringProgram, tmp_path: Path) -> None:
     let_answer(program, "SMPI 3.32")
     with pytest.raises(StrettoError, match=r"SMPI 3\.32: tables are for Open MPI"):
         invoke(*own(tmp_path / "t.json"))
