@@ -11,16 +11,16 @@
 namespace stretto {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool sanitized = true;  // ten times as slow, and looks for other errors than wrong schedules
+#if defined(__SANITIZE_ADDRESS__) || defined(STRETTO_COVERAGE)
+constexpr bool is_slow_build = true;  // ten times as slow, and looks for other things than wrong schedules
 #else
-constexpr bool sanitized = false;
+constexpr bool is_slow_build = false;
 #endif
 
 std::vector<int> rank_counts() {
-  std::vector<int> counts(sanitized ? 9 : 64);
+  std::vector<int> counts(is_slow_build ? 9 : 64);
   std::iota(counts.begin(), counts.end(), 1);
-  if (sanitized) {
+  if (is_slow_build) {
     counts.push_back(16);
   } else {
     counts.insert(counts.end(), {127, 128, 129, 300});
@@ -57,7 +57,7 @@ TEST_P(EveryRecipe, IsProvenForAnyNumberOfRanks) {
 
 TEST_P(EveryRecipe, IsProvenHoweverRanksAreMapped) {
   std::mt19937 random(1);
-  for (int i = 0; i < (sanitized ? 40 : 200); ++i) {
+  for (int i = 0; i < (is_slow_build ? 40 : 200); ++i) {
     std::vector<int> labels(1 + random() % 24);
     std::vector<int> sockets(labels.size());
     const auto nodes = 1 + random() % labels.size();
