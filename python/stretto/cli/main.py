@@ -3,23 +3,18 @@
 
 from __future__ import annotations
 
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import Annotated
 
 import typer
 
-from stretto.cli.bench import bench
 from stretto.cli.config import config
 from stretto.cli.doctor import doctor
 from stretto.cli.lab import lab_app
 from stretto.cli.lib import lib
-from stretto.cli.profile import profile
-from stretto.cli.program import LauncherCommand, OneLineErrors, ProgramCommand
-from stretto.cli.report import report
+from stretto.cli.program import OneLineErrors, ProgramCommand
 from stretto.cli.run import run
-from stretto.cli.study import study
-from stretto.cli.trace import trace
-from stretto.cli.train import train
+from stretto.support.errors import StrettoError
 
 app = typer.Typer(
     cls=OneLineErrors,
@@ -54,41 +49,28 @@ app.command()(lib)
 app.command()(config)
 app.command()(doctor)
 app.add_typer(lab_app, name="lab")
-app.command()(bench)
-app.command()(trace)
-app.command(cls=ProgramCommand)(profile)
-app.command(cls=LauncherCommand)(study)
-app.command()(report)
-app.command(cls=LauncherCommand)(train)
 
-try:
-    from stretto.cli import (
-        advise,
-        algorithms,
-        calibrate,
-        explain,
-        export,
-        predict,
-        replay,
-        reproduce,
-        show,
-        simulate,
-        tune,
-        verify,
-    )
-except ImportError:
-    # Without the compiled module, `stretto doctor` must still start, to report what is missing.
-    pass
-else:
-    app.command()(algorithms.algorithms)
-    app.command()(verify.verify)
-    app.command()(show.show)
-    app.command()(advise.advise)
-    app.command()(predict.predict)
-    app.command()(tune.tune)
-    app.command()(export.export)
-    app.command()(explain.explain)
-    app.command()(calibrate.calibrate)
-    app.command(cls=simulate.SimulateCommand)(simulate.simulate)
-    app.command()(replay.replay)
-    app.command()(reproduce.reproduce)
+
+def _add_command_on_core(name: str) -> None:
+    """Add a command that may need the compiled module; without that module, a command that says so."""
+    try:
+        module = import_module(f"stretto.cli.{name}")
+    except ImportError as error:
+        # `stretto doctor` must start all the same, to report what is missing.
+        reason = f"{name}: the compiled module cannot be loaded ({error}); stretto doctor says what to do"
+
+        def complain() -> None:
+            raise StrettoError(reason)
+
+        any_options = {"ignore_unknown_options": True, "allow_extra_args": True}
+        app.command(name, help="Not available: see stretto doctor.", context_settings=any_options)(complain)
+    else:
+        app.command(cls=getattr(module, "COMMAND_CLASS", None))(getattr(module, name))
+
+
+_ON_CORE = (
+    *("bench", "trace", "profile", "study", "report", "train", "algorithms", "verify", "show", "advise"),
+    *("predict", "tune", "export", "explain", "calibrate", "simulate", "replay", "reproduce"),
+)
+for _name in _ON_CORE:
+    _add_command_on_core(_name)

@@ -9,13 +9,15 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.program import program_of
+from stretto.cli.program import ProgramCommand, program_of
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.trace.profile_file import profile_text
 from stretto.trace.profile_run import run_profiled
 from stretto.trace.profile_summary import make_profile
 from stretto.trace.profile_table import print_profile
 from stretto.trace.table import print_problems
+
+COMMAND_CLASS = ProgramCommand
 
 
 def profile(

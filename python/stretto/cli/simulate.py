@@ -40,6 +40,9 @@ class SimulateCommand(ProgramCommand):
     program_usage = "[-- bench COLLECTIVE [OPTIONS]]"
 
 
+COMMAND_CLASS = SimulateCommand
+
+
 def simulate(
     context: typer.Context,
     platform: PlatformName = None,

@@ -11,7 +11,7 @@ import typer
 
 from stretto.bench.targets import Place
 from stretto.cli.options import LabName, LabPpn, LinkRate, OnLab, Provider, Ranks, Seed
-from stretto.cli.program import program_of
+from stretto.cli.program import LauncherCommand, program_of
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.collectives import COLLECTIVES, Collective
 from stretto.study.figures import write_figures
@@ -25,6 +25,8 @@ from stretto.support.errors import StrettoError
 from stretto.support.files import make_folder, write_atomically
 from stretto.support.interruption import INTERRUPTIONS, signal_of
 from stretto.support.units import parse_rate, parse_seconds, parse_sizes
+
+COMMAND_CLASS = LauncherCommand
 
 
 def study(

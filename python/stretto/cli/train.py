@@ -11,7 +11,7 @@ import typer
 
 from stretto.bench.targets import Place
 from stretto.cli.options import LabName, LabPpn, MpiName, OnLab, Provider, Ranks
-from stretto.cli.program import program_of
+from stretto.cli.program import LauncherCommand, program_of
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.architectures import ARCHITECTURES
 from stretto.support.console import progress_bar
@@ -23,6 +23,8 @@ from stretto.training.measure import prepare
 from stretto.training.plot import draw_training
 from stretto.training.request import Backend, Compression, Data, Framework, Request
 from stretto.training.table import print_training
+
+COMMAND_CLASS = LauncherCommand
 
 
 def train(

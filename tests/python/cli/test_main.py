@@ -140,3 +140,21 @@ def test_module_and_program_are_the_same() -> None:
     done = subprocess.run([sys.executable, "-m", "stretto", "--help"], capture_output=True, text=True)
     assert done.returncode == 0
     assert "Usage: stretto" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("['show', 'ring', '--ranks', '5']", "stretto: show: the compiled module cannot be loaded"),
+        ("['lib', 'none']", "stretto: no binary interface is called 'none'"),
+    ],
+)
+def test_without_the_compiled_module_its_commands_say_so(arguments: str, line: str) -> None:
+    script = (
+        "import sys; sys.modules['stretto._core'] = None\n"
+        f"from stretto.cli.main import app\napp({arguments}, prog_name='stretto')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith(line)
+    assert len(done.stderr.splitlines()) == 1
