@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts programs with Stretto under them: MPI libraries, launchers, jobs and emulated clusters."""
+"""Starts programs with Stretto under them: MPI libraries and their settings, launchers, jobs."""
 
 __all__ = [
     "environment",
