@@ -43,7 +43,14 @@ def trained(
 Trained = Callable[[str, int, str | None], dict[str, Any]]
 
 
-@pytest.mark.parametrize("spec", ["ring:segments=4", "rabenseifner", "native:segments=2"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "ring:segments=4",
+        pytest.param("rabenseifner", marks=pytest.mark.long),
+        pytest.param("native:segments=2", marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_two_ranks_learn_the_same_bits(trained: Trained, name: str, spec: str) -> None:
     # A sum of two has but one order, so nothing may differ, on whatever MPI.
@@ -53,6 +60,7 @@ def test_two_ranks_learn_the_same_bits(trained: Trained, name: str, spec: str) -
     assert with_stretto["digest"] == without["digest"]
 
 
+@pytest.mark.long
 def test_three_ranks_learn_the_same_within_a_sample(trained: Trained) -> None:
     # Another order of the sums changes last bits, which may turn an image over that lies on the edge.
     without, with_stretto = trained("openmpi", 3, None), trained("openmpi", 3, "ring:segments=4")

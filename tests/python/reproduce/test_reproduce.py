@@ -57,6 +57,7 @@ def test_the_short_subset_agrees_where_it_should(results: dict[str, Result]) -> 
     assert Verdict.DIFFERS in verdicts["training/fig3"]
 
 
+@pytest.mark.long
 def test_the_page_tells_all(results: dict[str, Result]) -> None:
     by_name = {one.name: one for one in FIGURES}
     page = page_text([(by_name[name], result) for name, result in results.items()])

@@ -56,6 +56,7 @@ def test_pipelined_on_any_number_of_ranks(ranks: int) -> None:
         assert [point.correct for point in points] == [True, True]
 
 
+@pytest.mark.long
 def test_messages_of_more_than_2_gib() -> None:
     # Six of seven blocks of 1 GiB travel as one message here; SMPI's status counts bytes in an int.
     (points,) = run_jobs([Job(ALTEC, 7, "gather_scatter", (1 << 30,))])

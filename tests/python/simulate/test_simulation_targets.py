@@ -26,7 +26,9 @@ OWN = (
 )
 
 
-@pytest.mark.parametrize("nodes", [7, 8, 9])
+@pytest.mark.parametrize(
+    "nodes", [pytest.param(7, marks=pytest.mark.long), 8, pytest.param(9, marks=pytest.mark.long)]
+)
 def test_the_best_of_ours_is_as_fast_as_any_library_and_as_the_links(nodes: int) -> None:
     altec = load_platform("altec")
     own = seconds_of([Job(altec, nodes, spec, SIZES, data=False) for spec in OWN])
@@ -59,6 +61,7 @@ def test_pipelining_hides_the_arithmetic() -> None:
         assert not_overlapped(piped, piped_without, size) < 0.10
 
 
+@pytest.mark.long
 def test_small_messages_on_a_thousand_ranks() -> None:
     sizes = (8, 64, 512, 2048, 8192)
     platform = load_platform("bluewaters", 64)
