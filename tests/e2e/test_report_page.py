@@ -235,7 +235,7 @@ def test_a_map_scrolls_on_a_phone_and_says_so(phone: Chrome) -> None:
         )
         assert (width > shown) == is_map
         hint = box.find_element(By.XPATH, "following-sibling::*[1]")
-        assert hint.text == ("Scroll the chart: there is more to the right" if is_map else "")
+        assert hint.text == ("Scroll the chart: it continues to the right" if is_map else "")
 
 
 def test_a_table_says_what_of_it_is_out_of_sight(phone: Chrome) -> None:
