@@ -66,7 +66,7 @@ void parse_forced(Collective collective, std::string_view value, Settings& setti
   try {
     settings.forced_for(collective) = parse_spec(collective, value);
   } catch (const SpecError& error) {
-    settings.complaints.push_back({variable_of(collective), error.what(), "the MPI library's own is used"});
+    settings.complaints.push_back({variable_of(collective), error.what(), "the MPI default is used"});
     settings.forced_for(collective) = Spec{};
   }
 }
@@ -77,7 +77,7 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
     settings.topology = parse_topology(value);
   } catch (const TopologyError& error) {
     settings.complaints.push_back(
-        {std::string(topology_variable), error.what(), "what ranks find about nodes is used"});
+        {std::string(topology_variable), error.what(), "the nodes that ranks detect are used"});
   }
 }
 

@@ -43,7 +43,7 @@ class Completion {
     return true;
   }
 
-  void look_at_once() {
+  void poll_at_once() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (leaving_ == Leaving::at_once) return;
     if (!is_led_) find_leader();
@@ -53,7 +53,7 @@ class Completion {
   void stop(bool patiently) {
     const auto until = Clock::now() + longest_end;
     Lock lock(mutex_);
-    leave(patiently ? Leaving::when_all_is_told : Leaving::at_once);
+    leave(patiently ? Leaving::when_all_is_complete : Leaving::at_once);
     const auto all_have_left = [&] { return threads_ == 0; };
     const bool have_left = ended_.wait_until(lock, until, all_have_left);
     leave(Leaving::at_once);
@@ -76,7 +76,7 @@ class Completion {
   using Lock = std::unique_lock<std::mutex>;
   using Works = std::vector<c10::intrusive_ptr<Work>>;
 
-  enum class Leaving : std::uint8_t { not_yet, when_all_is_told, at_once };
+  enum class Leaving : std::uint8_t { not_yet, when_all_is_complete, at_once };
 
   /// The sleep while another thread waits, which makes progress with everything, and soon after the last
   /// work.
@@ -117,15 +117,17 @@ class Completion {
 
   void leave(Leaving when) {
     leaving_ = when;
-    if (when == Leaving::when_all_is_told && !is_led_ && has_something()) find_leader();
+    if (when == Leaving::when_all_is_complete && !is_led_ && has_something()) find_leader();
     call();
     to_spare_.notify_all();
   }
 
   /// Only the leader may use `works_`, or any thread if there is no leader.
-  [[nodiscard]] bool has_something() const { return !works_.empty() || !added_.empty() || !untold_.empty(); }
+  [[nodiscard]] bool has_something() const {
+    return !works_.empty() || !added_.empty() || !ended_works_.empty();
+  }
   [[nodiscard]] bool has_led_to_the_end() const {
-    return leaving_ == Leaving::at_once || (leaving_ == Leaving::when_all_is_told && !has_something());
+    return leaving_ == Leaving::at_once || (leaving_ == Leaving::when_all_is_complete && !has_something());
   }
   [[nodiscard]] bool may_leave() const {
     return is_led_ ? leaving_ == Leaving::at_once : has_led_to_the_end();
@@ -139,7 +141,7 @@ class Completion {
       if (leads) {
         lead(lock);
         is_led_ = false;
-        tell(lock);
+        complete_futures(lock);
       }
       if (may_leave()) break;
       leads = !is_led_;
@@ -157,13 +159,13 @@ class Completion {
     ended_.notify_all();
   }
 
-  void tell(Lock& lock) {
-    while (!untold_.empty() && leaving_ != Leaving::at_once) {
-      c10::intrusive_ptr<Work> work = std::move(untold_.back());
-      untold_.pop_back();
+  void complete_futures(Lock& lock) {
+    while (!ended_works_.empty() && leaving_ != Leaving::at_once) {
+      c10::intrusive_ptr<Work> work = std::move(ended_works_.back());
+      ended_works_.pop_back();
       if (!is_led_ && has_something()) find_leader();
       lock.unlock();
-      work->tell();
+      work->complete_future();
       work.reset();
       lock.lock();
     }
@@ -173,7 +175,7 @@ class Completion {
   void lead(Lock& lock) {
     Pace pace;
     int idle_ticks = 0;
-    while (untold_.empty() && !has_led_to_the_end()) {
+    while (ended_works_.empty() && !has_led_to_the_end()) {
       if (!added_.empty()) pace.hurry();
       for (auto& work : added_) works_.push_back(std::move(work));
       added_.clear();
@@ -196,8 +198,8 @@ class Completion {
       works_.erase(std::remove_if(works_.begin(), works_.end(), [](auto& work) { return work->has_ended(); }),
                    works_.end());
       lock.lock();
-      untold_.assign(ended.rbegin(), ended.rend());
-      if (untold_.empty()) sleep(lock, others_wait ? tick : pace.nap(), false);
+      ended_works_.assign(ended.rbegin(), ended.rend());
+      if (ended_works_.empty()) sleep(lock, others_wait ? tick : pace.nap(), false);
     }
   }
 
@@ -219,7 +221,7 @@ class Completion {
   std::condition_variable ended_;
   Works works_;
   Works added_;
-  Works untold_;  // ended, futures not completed; the first at the back
+  Works ended_works_;  // ended, futures not completed; the first at the back
   int threads_ = 0;
   int spare_ = 0;
   bool is_led_ = false;
@@ -241,8 +243,8 @@ void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once) {
   if (!completion().add(work, at_once)) work->wait();
 }
 
-void look_at_once() {
-  completion().look_at_once();
+void poll_at_once() {
+  completion().poll_at_once();
 }
 
 void stop_completing(bool patiently) {

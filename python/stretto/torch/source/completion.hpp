@@ -17,7 +17,7 @@ void complete_later(const c10::intrusive_ptr<Work>& work, bool at_once);
 void stop_completing(bool patiently);
 
 /// While this exists, its thread makes progress with all works, so the completing thread need not. If it is
-/// destroyed before the work has ended, call look_at_once().
+/// destroyed before the work has ended, call poll_at_once().
 class Waiting {
  public:
   Waiting();
@@ -27,6 +27,6 @@ class Waiting {
 };
 
 /// Makes the completing thread poll now, as after a new work.
-void look_at_once();
+void poll_at_once();
 
 }  // namespace stretto_torch

@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds longest_sleep{10};
 /// Polls until it is known whether the core is shared, or the call has ended; returns whether it has. The
 /// thread yields the core with the default slices: with short ones (as in stretto_work_wait()) it would get
 /// it back at once.
-bool look_at(stretto_work* call) {
+bool poll_briefly(stretto_work* call) {
   const auto until = Clock::now() + Core::least;
   do {
     if (stretto.work_test(call) != 0) return true;
@@ -71,7 +71,7 @@ bool Work::isCompleted() {
     try_end();
   }
   if (!has_ended()) return false;
-  tell();
+  complete_future();
   return true;
 }
 
@@ -95,7 +95,7 @@ bool Work::try_end() {
 /// again; after the group's timeout the work is abandoned.
 bool Work::wait(std::chrono::milliseconds timeout) {
   if (!has_ended()) wait_until_ended(timeout);
-  tell();
+  complete_future();
   if (const std::exception_ptr error = exception()) std::rethrow_exception(error);
   return true;
 }
@@ -104,42 +104,42 @@ void Work::wait_until_ended(std::chrono::milliseconds timeout) {
   thread_local Core core;
   const bool has_own = timeout != kNoTimeout && timeout != c10d::kUnsetTimeout;
   const auto came = Clock::now();
-  std::optional<Waiting> looking(std::in_place);
-  Look found = Look::fruitless;
+  std::optional<Waiting> polling(std::in_place);
+  Poll found = Poll::pending;
   while (!has_ended()) {
     const auto left = came + timeout - Clock::now();
     if (has_own && left < Clock::duration::zero()) std::rethrow_exception(overdue(timeout, ""));
-    if (found == Look::forbidden) sleep_until_process_ends();
-    if (looking && found == Look::fruitless && core.is_shared()) {
-      looking.reset();
-      look_at_once();
+    if (found == Poll::forbidden) sleep_until_process_ends();
+    if (polling && found == Poll::pending && core.is_shared()) {
+      polling.reset();
+      poll_at_once();
     }
-    if (!looking) {
+    if (!polling) {
       sleep_until_ended(has_own ? std::min<Clock::duration>(left, longest_sleep) : longest_sleep);
-      if (!isCompleted() && !MayCallMpi()) found = Look::forbidden;
-    } else if (found = look(looking); found == Look::by_another) {
+      if (!isCompleted() && !MayCallMpi()) found = Poll::forbidden;
+    } else if (found = poll(polling); found == Poll::by_another) {
       sleep_until_ended(std::chrono::microseconds(100));  // another thread may be about to end it
     }
   }
   if (Clock::now() - came >= Core::least) core.begin();
 }
 
-Work::Look Work::look(std::optional<Waiting>& looking) {
+Work::Poll Work::poll(std::optional<Waiting>& polling) {
   const MayCallMpi may;
-  if (!may) return Look::forbidden;
+  if (!may) return Poll::forbidden;
   const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
-  if (!turn.owns_lock()) return Look::by_another;
-  if (has_ended()) return Look::fruitless;
+  if (!turn.owns_lock()) return Poll::by_another;
+  if (has_ended()) return Poll::pending;
   for (stretto_work* call : calls_) {
-    if (stretto.work_test(call) != 0 || look_at(call)) continue;
-    if (Clock::now() - began_ <= task_.timeout) return Look::fruitless;
-    looking.reset();
+    if (stretto.work_test(call) != 0 || poll_briefly(call)) continue;
+    if (Clock::now() - began_ <= task_.timeout) return Poll::pending;
+    polling.reset();
     fail_overdue();
-    return Look::ended;
+    return Poll::ended;
   }
-  looking.reset();  // completion may copy a lot
+  polling.reset();  // completion may copy a lot
   end();
-  return Look::ended;
+  return Poll::ended;
 }
 
 void Work::sleep_until_ended(Clock::duration longest) {
@@ -190,8 +190,8 @@ std::exception_ptr Work::overdue(std::chrono::milliseconds after, const std::str
       (standing.empty() ? "; a rank has not called it, or has died" : ": " + standing)));
 }
 
-void Work::tell() {
-  if (is_told_.exchange(true)) {
+void Work::complete_future() {
+  if (future_is_claimed_.exchange(true)) {
     future_->wait();
   } else if (const std::exception_ptr error = exception()) {
     future_->setErrorIfNeeded(error);

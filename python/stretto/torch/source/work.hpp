@@ -54,21 +54,21 @@ class Work final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
   /// Ends it if the call is complete, or overdue. Thread-safe, and never waits. Returns true if this call
-  /// ended it; then a thread must call tell().
+  /// ended it; then a thread must call complete_future().
   bool try_end();
   [[nodiscard]] bool has_ended();
   /// Completes its future, which runs callbacks. If another thread does so, the future is complete
   /// afterwards. Callbacks may start other works and wait for their futures, so no lock may be held, and
   /// another thread must be able to end those works.
-  void tell();
+  void complete_future();
 
  private:
-  enum class Look : std::uint8_t { fruitless, by_another, ended, forbidden };
+  enum class Poll : std::uint8_t { pending, by_another, ended, forbidden };
 
   void wait_until_ended(std::chrono::milliseconds timeout);
-  /// Polls for a slice of time. After `ended`, as after try_end(), a thread must call tell(), and this thread
-  /// polls no longer.
-  Look look(std::optional<Waiting>& looking);
+  /// Polls for a slice of time. After `ended`, as after try_end(), a thread must call complete_future(), and
+  /// this thread polls no longer.
+  Poll poll(std::optional<Waiting>& polling);
   void sleep_until_ended(Clock::duration longest);
   /// Only for the thread that holds `turn_`.
   void end();
@@ -82,7 +82,7 @@ class Work final : public c10d::Work {
   std::mutex turn_;  // held by the thread that polls the calls
   std::vector<stretto_work*> calls_;
   int source_ = -1;
-  std::atomic<bool> is_told_{false};
+  std::atomic<bool> future_is_claimed_{false};
 };
 
 }  // namespace stretto_torch
