@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stretto.lab.cluster import Lab, check_machine
+from stretto.lab.links import Links
 from stretto.launch import mpi
 from stretto.launch.mpi import Flavor, Install
 from stretto.launch.run import mpi4py_settings, rank_options
@@ -147,7 +148,7 @@ def summary(rows: Sequence[tuple[str, ...]], install: Install) -> Table:
 def on_lab(install: Install, results: Path, steps: int) -> Rows:
     """Run on a power of two of nodes, where the MPI default is at its best, and on one node less."""
     for nodes in (8, 7):
-        with Lab.temporary(nodes, RATE, name=LAB):
+        with Lab.temporary(Links.even(nodes, RATE), name=LAB):
             console.print(f"a lab of {nodes} nodes is up, with links of {RATE}\n")
             place = Place(install, nodes, on_lab=True)
             yield measure(place, results)
@@ -170,7 +171,7 @@ def demo(install: Install, results: Path, steps: int) -> None:
     try:
         check_machine()
         # Only making a namespace shows whether that is allowed here.
-        with Lab.temporary(1, RATE, name=LAB):
+        with Lab.temporary(Links.even(1, RATE), name=LAB):
             pass
     except StrettoError as error:
         console.print(f"no lab: {error}", style="yellow", markup=False, soft_wrap=True)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from stretto.lab.cluster import Lab
+from stretto.lab.links import Links
 from stretto.launch import mpi
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ LINE = re.compile(r"^ +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) *$", re.MULTIL
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab.temporary(NODES, "200mbit", name=f"stretto-imb{os.getpid()}") as lab:
+    with Lab.temporary(Links.even(NODES, "200mbit"), name=f"stretto-imb{os.getpid()}") as lab:
         yield lab
 
 

@@ -26,9 +26,9 @@ def compare(request: Request, place: Place, rate: float | None, outputs: Outputs
     watch = LoadWatch()
 
     def finish(incomplete: str = "") -> None:
-        load = watch.look(run.ranks if run.nodes == 1 or target.rate is not None else None)
+        load = watch.look(run.ranks if run.nodes == 1 or target.links is not None else None)
         outcome = Outcome(run, link_bound(run, target, rate), load, incomplete)
-        report(outcome, emulated=target.rate is not None, outputs=outputs)
+        report(outcome, emulated=target.links is not None, outputs=outputs)
 
     try:
         with progress_bar("measuring") as progress:

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from stretto.lab import jobs as lab_jobs
 from stretto.lab.cluster import Lab
+from stretto.lab.links import Links
 from stretto.launch import jobs, mpi
 from stretto.launch.jobs import Process
 from stretto.launch.run import build_command, find_start, stretto_variables
@@ -23,7 +24,6 @@ from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.native import NATIVE
 from stretto.support import paths
 from stretto.support.errors import StrettoError
-from stretto.support.units import parse_rate
 
 # Variables that would change what --specs measures.
 _CHOICE_VARIABLES = (
@@ -56,9 +56,11 @@ class Target:
     abi: str
     start: Starter
     rate: float | None = None
-    """Bytes per second of the lab's links."""
+    """Bytes per second of the lab's links, if only they limit it and all are equal."""
     flavor: mpi.Flavor | None = None
     """The MPI that ranks must have, if one was named."""
+    links: Links | None = None
+    """The links of the lab; None if it is no lab, so nodes are machines of their own."""
 
 
 def local_target(name: str, ranks: int, *, preloaded: bool = False) -> Target:
@@ -109,7 +111,7 @@ def lab_target(
 ) -> Target:
     """The target of the emulated cluster that is up."""
     lab = Lab(lab_name)
-    rate = parse_rate(lab.require().rate)
+    links = lab.require().links
     install = mpi.find_install(mpi_name)
 
     def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[Process]:
@@ -120,7 +122,7 @@ def lab_target(
         )
         return lab_jobs.start(lab, install, job, stdin=stdin, stdout=subprocess.PIPE)
 
-    return Target(install.flavor.abi, start, rate, install.flavor)
+    return Target(install.flavor.abi, start, links.common_rate, install.flavor, links)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from stretto.cli.program import ProgramCommand, program_of
 from stretto.lab import commands
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.lab.jobs import Job
+from stretto.lab.links import UNLIMITED, Links
 from stretto.launch import mpi
 
 lab_app = typer.Typer(no_args_is_help=True, help="An emulated cluster on this machine (needs root).")
@@ -21,12 +22,33 @@ Name = Annotated[str, typer.Option("--name", "--lab-name", help="Which lab: stre
 
 @lab_app.command()
 def up(
-    nodes: Annotated[int, typer.Option(help="Number of nodes.")] = 8,
-    rate: Annotated[str, typer.Option(help="The rate of each link, in both directions.")] = "200mbit",
+    nodes: Annotated[int | None, typer.Option(help="Number of nodes. Default: 8.")] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(help="The rate of each link, in both directions, or unlimited. Default: 200mbit."),
+    ] = None,
+    rates: Annotated[
+        str | None, typer.Option(metavar="RATE,RATE,...", help="A rate for each node, in place of --rate.")
+    ] = None,
+    racks: Annotated[int, typer.Option(help="Racks over which the nodes are spread evenly.")] = 1,
+    uplink: Annotated[str, typer.Option(help="The rate of each rack's link to the others.")] = UNLIMITED,
     name: Name = DEFAULT_NAME,
 ) -> None:
     """Make the cluster: a network namespace for each node, and links of limited rate between them."""
-    commands.up(name, nodes, rate)
+    commands.up(name, Links.parse(nodes, rate, rates, racks, uplink))
+
+
+@lab_app.command("set")
+def change(
+    rate: Annotated[str | None, typer.Option(help="The new rate of the links, or unlimited.")] = None,
+    node: Annotated[
+        list[int] | None, typer.Option(help="Only the link of this node, from 0. May be repeated.")
+    ] = None,
+    uplink: Annotated[str | None, typer.Option(help="The new rate of the racks' uplinks.")] = None,
+    name: Name = DEFAULT_NAME,
+) -> None:
+    """Change the rates of links while jobs run."""
+    commands.change(name, rate, node or (), uplink)
 
 
 @lab_app.command()

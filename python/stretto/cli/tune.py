@@ -29,7 +29,7 @@ from stretto.spec.recipes import check_collective
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 from stretto.support.interruption import INTERRUPTIONS, signal_of
-from stretto.support.units import format_rate, parse_rate, parse_seconds, parse_sizes
+from stretto.support.units import parse_rate, parse_seconds, parse_sizes
 from stretto.tune.findings import CallKind
 from stretto.tune.output import ProgressDisplay, print_summary
 from stretto.tune.session import Settings, Tuning
@@ -86,8 +86,8 @@ def tune(
     rate = parse_rate(link_rate) if link_rate else None
     check_files([output])
     target = find_target(place)
-    if target.rate is not None and not network:
-        settings = replace(settings, network=f"tcp {format_rate(target.rate)}")
+    if target.links is not None and not network:
+        settings = replace(settings, network=f"tcp {target.links.rates_text}")
     with ProgressDisplay(settings.budget) as display:
         tuning = Tuning(settings, target, display)
         try:

@@ -5,4 +5,5 @@ __all__ = [
     "cluster",
     "commands",
     "jobs",
+    "links",
 ]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An emulated cluster on one machine: network namespaces as nodes, with links of limited rate between them.
 
-Every node is a namespace with one link to a bridge. The bridge has its own namespace, so the machine's own
-interfaces do not change, and deleting the namespaces deletes everything. The names of all namespaces are
+Every node is a namespace with one link to a bridge. With several racks, each has a bridge, with a link to a
+bridge of them all. The bridges have their own namespace, so the machine's own interfaces do not change, and
+deleting the namespaces deletes everything. The names of all namespaces are
 recorded before the first one is made, so if `up` is interrupted, the next `up` or `down` can clean up.
 """
 
@@ -18,9 +19,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stretto.lab.links import UNLIMITED, Links
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import signals_as_exceptions, signals_held
 
@@ -28,10 +30,10 @@ STATE = Path("/run/stretto/lab")
 NAMESPACES = Path("/run/netns")
 DEFAULT_NAME = "stretto"
 INTERFACE = "eth0"
-MOST_NODES = 250
+CORE = "br0"
+"""The bridge of the nodes; with several racks, of their uplinks."""
 
 _NAME = re.compile(r"stretto(-[a-z0-9]+)*")
-_RATE = re.compile(r"\d+(\.\d+)?[kmgt]?bit")
 
 # Replaces ssh for the launchers: [-OPTION...] HOST COMMAND...
 _REMOTE_SHELL = """\
@@ -64,10 +66,26 @@ class State:
     """The recorded state of a lab."""
 
     name: str
-    nodes: int
-    rate: str
+    links: Links
     complete: bool  # False while it is being made; then it must be removed
     owner: int | None = None  # a temporary lab ends with this process
+
+    @classmethod
+    def from_json(cls, text: str) -> State:
+        """The state in a text of to_json(). Raises ValueError, TypeError, KeyError or StrettoError."""
+        content = json.loads(text)
+        links = Links(tuple(content["rates"]), content["racks"], content["uplink"])
+        return cls(content["name"], links, content["complete"], content["owner"])
+
+    def to_json(self) -> str:
+        """The content of the file."""
+        links = {"rates": self.links.rates, "racks": self.links.racks, "uplink": self.links.uplink}
+        return json.dumps({"name": self.name, **links, "complete": self.complete, "owner": self.owner})
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return self.links.nodes
 
     @property
     def hosts(self) -> list[str]:
@@ -186,10 +204,10 @@ class Lab:
     def state(self) -> State | None:
         """The state of a lab that is up or incomplete; None if there is none."""
         try:
-            return State(**json.loads((self.folder / "state.json").read_text()))
+            return State.from_json((self.folder / "state.json").read_text())
         except (FileNotFoundError, PermissionError):
             return None
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, KeyError, StrettoError) as error:
             raise StrettoError(
                 f"{self.folder / 'state.json'} cannot be read ({error}); remove it by hand"
             ) from None
@@ -197,7 +215,7 @@ class Lab:
     def _write(self, state: State) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         new = self.folder / "state.json.new"
-        new.write_text(json.dumps(asdict(state)))
+        new.write_text(state.to_json())
         new.replace(self.folder / "state.json")
 
     def require(self) -> State:
@@ -228,35 +246,41 @@ class Lab:
         """The command line that runs a program in a node."""
         return [str(self.folder / "enter"), node, *argv]
 
-    def up(self, nodes: int, rate: str, owner: int | None = None) -> bool:
+    def up(self, links: Links, owner: int | None = None) -> bool:
         """Make the lab. False if this very lab is up already. Raises StrettoError if a different one is."""
         check_machine()
-        if not 1 <= nodes <= MOST_NODES:
-            raise StrettoError(f"--nodes {nodes}: a lab has from 1 to {MOST_NODES} nodes")
-        if not _RATE.fullmatch(rate):
-            raise StrettoError(f"--rate {rate}: write a rate as tc does: 200mbit, 1gbit, 500kbit")
         with signals_as_exceptions(), _locked() as lock:
             old = self.state()
             if old is not None and not old.abandoned:
-                if (old.nodes, old.rate) == (nodes, rate) and owner is None:
+                if old.links == links and owner is None:
                     return False
                 raise StrettoError(
-                    f"a lab of {old.nodes} nodes at {old.rate} is up; take it down first: stretto lab down"
+                    f"a lab of {old.links} is up; take it down first: stretto lab down"
                     + (f" --name {self.name}" if self.name != DEFAULT_NAME else "")
                 )
             if old is not None:
                 self._take_down(old, lock)
-            state = State(self.name, nodes, rate, complete=False, owner=owner)
+            state = State(self.name, links, complete=False, owner=owner)
             self._check_free(state)
             try:
                 self._write(state)
                 self._make(state, lock)
-                self._write(State(self.name, nodes, rate, complete=True, owner=owner))
+                self._write(replace(state, complete=True))
             except BaseException:
                 with signals_held():
                     self._take_down(state, lock)
                 raise
         return True
+
+    def change(self, rate: str | None, nodes: Sequence[int] = (), uplink: str | None = None) -> Links:
+        """Give links other rates while jobs run (Links.changed). Returns all links."""
+        with signals_as_exceptions(), _locked() as lock, signals_held():
+            state = self.require()
+            new = state.links.changed(rate, nodes, uplink)
+            # If a command fails, `lab set` may be repeated: what is recorded is what was asked for.
+            self._write(replace(state, links=new))
+            self._shape(state, lock, before=state.links, after=new)
+        return new
 
     def down(self) -> bool:
         """Remove the lab, and end all processes in it. False if there was none."""
@@ -270,11 +294,11 @@ class Lab:
 
     @classmethod
     @contextlib.contextmanager
-    def temporary(cls, nodes: int, rate: str, name: str = "stretto-temporary") -> Iterator[Lab]:
+    def temporary(cls, links: Links, name: str = "stretto-temporary") -> Iterator[Lab]:
         """A lab for the length of a block. If the process is killed, the next `up` or `down` removes it."""
         lab = cls(name)
         with signals_as_exceptions():
-            lab.up(nodes, rate, owner=os.getpid())
+            lab.up(links, owner=os.getpid())
             try:
                 yield lab
             finally:
@@ -298,15 +322,23 @@ class Lab:
     def _make(self, state: State, lock: int) -> None:
         self._write_files(state)
         _run(["ip", "-batch", "-"], lock, [f"netns add {name}" for name in state.namespaces])
-        links = ["link set lo up", "link add br0 type bridge stp_state 0 forward_delay 0"]
+        links = state.links
+        wires = ["link set lo up", *_bridge(CORE)]
+        if links.racks > 1:
+            for rack in range(links.racks):
+                wires += [
+                    *_bridge(f"rack{rack}"),
+                    f"link add up{rack} type veth peer name down{rack}",
+                    *_port(f"up{rack}", f"rack{rack}"),
+                    *_port(f"down{rack}", CORE),
+                ]
         for node, host in enumerate(state.hosts):
-            links += [
+            bridge = f"rack{links.rack_of(node)}" if links.racks > 1 else CORE
+            wires += [
                 f"link add port{node} type veth peer name {INTERFACE} netns {host}",
-                f"link set port{node} addrgenmode none",
-                f"link set port{node} master br0 up",
+                *_port(f"port{node}", bridge),
             ]
-        _run(["ip", "-n", state.bridge, "-batch", "-"], lock, [*links, "link set br0 addrgenmode none up"])
-        shape = f"root tbf rate {state.rate} burst 256kb latency 50ms"
+        _run(["ip", "-n", state.bridge, "-batch", "-"], lock, wires)
         for node, host in enumerate(state.hosts):
             # Without IPv6 addresses, the libraries have one path to each node, not two.
             inside = [
@@ -316,9 +348,21 @@ class Lab:
                 f"link set {INTERFACE} up",
             ]
             _run(["ip", "-n", host, "-batch", "-"], lock, inside)
-            _run(["tc", "-n", host, "-batch", "-"], lock, [f"qdisc add dev {INTERFACE} {shape}"])
-        ports = [f"qdisc add dev port{node} {shape}" for node in range(state.nodes)]
-        _run(["tc", "-n", state.bridge, "-batch", "-"], lock, ports)
+        self._shape(state, lock, before=None, after=links)
+
+    def _shape(self, state: State, lock: int, before: Links | None, after: Links) -> None:
+        """Limit both ends of each link whose rate changes."""
+        ports: list[str] = []
+        for node, (host, rate) in enumerate(zip(state.hosts, after.rates, strict=True)):
+            old = before.rates[node] if before else UNLIMITED
+            ports += _limit(f"port{node}", old, rate)
+            if inside := _limit(INTERFACE, old, rate):
+                _run(["tc", "-n", host, "-batch", "-"], lock, inside)
+        for rack in range(after.racks if after.racks > 1 else 0):
+            for end in (f"up{rack}", f"down{rack}"):
+                ports += _limit(end, before.uplink if before else UNLIMITED, after.uplink)
+        if ports:
+            _run(["tc", "-n", state.bridge, "-batch", "-"], lock, ports)
 
     def _write_files(self, state: State) -> None:
         hosts = self.folder / "hosts"
@@ -339,6 +383,26 @@ class Lab:
         if present:
             _run(["ip", "-force", "-batch", "-"], lock, [f"netns delete {name}" for name in present])
         shutil.rmtree(self.folder)
+
+
+def _bridge(name: str) -> list[str]:
+    return [
+        f"link add {name} type bridge stp_state 0 forward_delay 0",
+        f"link set {name} addrgenmode none up",
+    ]
+
+
+def _port(name: str, bridge: str) -> list[str]:
+    return [f"link set {name} addrgenmode none", f"link set {name} master {bridge} up"]
+
+
+def _limit(interface: str, before: str, after: str) -> list[str]:
+    """The commands of tc that change the rate of what leaves an interface."""
+    if before == after:
+        return []
+    if after == UNLIMITED:
+        return [f"qdisc delete dev {interface} root"]
+    return [f"qdisc replace dev {interface} root tbf rate {after} burst 256kb latency 50ms"]
 
 
 def _address(node: int) -> str:

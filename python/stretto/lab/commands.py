@@ -3,31 +3,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 from stretto.lab import jobs
 from stretto.lab.cluster import Lab, namespace_processes
+from stretto.lab.links import Links
 from stretto.launch import mpi
 from stretto.launch.settings.library import settings_for_launch
 from stretto.support.errors import StrettoError
 
 
-def up(name: str, nodes: int, rate: str) -> None:
+def up(name: str, links: Links) -> None:
     """Make the lab, and print whether it was made or was up already."""
-    made = Lab(name).up(nodes, rate)
-    print(f"a lab of {nodes} nodes at {rate} is up" + ("" if made else " already"))
+    made = Lab(name).up(links)
+    print(f"a lab of {links} is up" + ("" if made else " already"))
+
+
+def change(name: str, rate: str | None, nodes: Sequence[int], uplink: str | None) -> None:
+    """Give links of a lab that is up other rates, and print all of them."""
+    print(f"the lab has {Lab(name).change(rate, nodes, uplink)} now")
 
 
 def down(name: str) -> None:
     """Remove the lab, and all labs whose owner was killed, and print which were removed."""
     was_up = Lab(name).down()
     for other in Lab.all():
-        state = other.state()
-        if state is not None and state.abandoned:
-            other.down()
-            print(f"the lab {other.name}, left behind by a process that was killed, is down")
+        # A state that cannot be read is an error only if that lab is named.
+        with contextlib.suppress(StrettoError):
+            state = other.state()
+            if state is not None and state.abandoned:
+                other.down()
+                print(f"the lab {other.name}, left behind by a process that was killed, is down")
     if was_up:
         print("the lab is down")
     else:
@@ -36,13 +45,21 @@ def down(name: str) -> None:
 
 def status() -> None:
     """Print a line for each lab that is up: its nodes, links and processes."""
-    labs = [(lab.name, state) for lab in Lab.all() if (state := lab.state()) is not None]
-    if not labs:
-        print("no lab is up")
-    for name, state in labs:
-        running = sum(1 for _ in namespace_processes(state.namespaces))
-        what = "incomplete; remove it: stretto lab down" if state.abandoned else f"{running} processes in it"
-        print(f"{name}: {state.nodes} nodes at {state.rate}, {what}")
+    lines = [line for lab in Lab.all() if (line := _status_of(lab))]
+    for line in lines or ["no lab is up"]:
+        print(line)
+
+
+def _status_of(lab: Lab) -> str | None:
+    try:
+        state = lab.state()
+    except StrettoError as error:
+        return f"{lab.name}: {error}"
+    if state is None:
+        return None
+    running = sum(1 for _ in namespace_processes(state.namespaces))
+    what = "incomplete; remove it: stretto lab down" if state.abandoned else f"{running} processes in it"
+    return f"{lab.name}: {state.links}, {what}"
 
 
 def run(name: str, mpi_name: str, job: jobs.Job) -> int:

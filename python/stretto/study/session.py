@@ -66,7 +66,7 @@ def describe_place(place: Place) -> str:
     if place.lab_name is None:
         return "on one machine"
     state = Lab(place.lab_name).require()
-    return f"emulated cluster of {state.nodes} nodes, links of {state.rate}"
+    return f"emulated cluster of {state.links}"
 
 
 def compare(

@@ -48,7 +48,7 @@ class Measurement:
 
     def _note_load(self) -> None:
         training = self.training
-        is_one_machine = training.nodes == 1 or self.target.rate is not None
+        is_one_machine = training.nodes == 1 or self.target.links is not None
         training.load = self.watch.look(training.ranks if is_one_machine else None)
 
 

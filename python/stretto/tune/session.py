@@ -260,7 +260,7 @@ class Tuning:
             kept = self.path.with_name(self.path.name + ".old")
             self.path.replace(kept)
             self._display.say(f"{why_not}: it was renamed to {kept}")
-        on_this_node = self.ready.nodes == 1 or self.target.rate is not None
+        on_this_node = self.ready.nodes == 1 or self.target.links is not None
         load = self._watch.look(self.ready.ranks if on_this_node else None)
         self.remarks += load.remarks()
         about = {

@@ -21,6 +21,7 @@ from stretto.calibrate.plot import fit_figure
 from stretto.calibrate.simulation import Shape, simulate
 from stretto.cli.main import app
 from stretto.lab.cluster import Lab
+from stretto.lab.links import Links
 from stretto.launch import jobs
 from stretto.model.machine_file import (
     Limit,
@@ -346,7 +347,7 @@ def test_one_rank_has_nobody_to_send_to(name: str, output: Path) -> None:
 @ROOT_ONLY
 def test_on_the_lab(output: Path) -> None:
     name = f"stretto-test{os.getpid()}-calibrate"
-    with Lab.temporary(3, "1gbit", name=name):
+    with Lab.temporary(Links.even(3, "1gbit"), name=name):
         result = run(output, "--lab", "--lab-name", name, "--budget", "10s")
     assert result.exit_code == 0, result.output
     machine = read_machine_file(output.read_text())
@@ -363,6 +364,6 @@ def test_on_the_lab(output: Path) -> None:
 @ROOT_ONLY
 def test_a_budget_too_short_for_a_slow_link(output: Path) -> None:
     name = f"stretto-test{os.getpid()}-slow"
-    with Lab.temporary(2, "2mbit", name=name):
+    with Lab.temporary(Links.even(2, "2mbit"), name=name):
         line = complaint(output, "--lab", "--lab-name", name, "--budget", "8s")
     assert "--budget is too short to measure trains of messages over the network: they need" in line

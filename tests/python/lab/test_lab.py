@@ -20,6 +20,7 @@ from stretto.lab import cluster as lab_cluster
 from stretto.lab import jobs as lab_jobs
 from stretto.lab.cluster import NAMESPACES, STATE, Lab, namespace_processes
 from stretto.lab.jobs import Job
+from stretto.lab.links import UNLIMITED, Links
 from stretto.launch import mpi
 from stretto.launch.mpi import Flavor, Install, Launcher
 from stretto.support.errors import StrettoError
@@ -45,7 +46,7 @@ def lab() -> Iterator[Lab]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Lab]:
     """Two slow nodes for the MPI programs."""
-    with Lab.temporary(2, "50mbit", name=f"{NAME}-mpi") as lab:
+    with Lab.temporary(Links.even(2, "50mbit"), name=f"{NAME}-mpi") as lab:
         yield lab
 
 
@@ -94,22 +95,77 @@ def test_from_up_to_down(lab: Lab) -> None:
     assert stretto("lab", "down", "--name", NAME).stdout.startswith("no lab ")
 
 
-def test_both_ends_of_every_link_are_shaped(lab: Lab) -> None:
-    lab.up(2, "100mbit")
-    shaped = []
+def limits() -> dict[str, str]:
+    """The rate at which each interface of the lab sends, as tc shows it, if it is limited."""
+    rates = {}
     for name in namespaces():
         rules = subprocess.run(["tc", "-n", name, "qdisc"], capture_output=True, text=True, check=True).stdout
-        shaped += [
-            name for line in rules.splitlines() if "tbf" in line and "rate 100Mbit burst 256Kb" in line
-        ]
-    assert shaped == [f"{NAME}-bridge", f"{NAME}-bridge", f"{NAME}-n0", f"{NAME}-n1"]
+        for line in rules.splitlines():
+            words = line.split()
+            if words[1] == "tbf":
+                # tc counts a burst in ticks of the rate.
+                assert words[words.index("burst") + 1].startswith(("256Kb", "262"))
+                interface = words[words.index("dev") + 1]
+                rates[f"{name.removeprefix(NAME)}:{interface}"] = words[words.index("rate") + 1]
+    return rates
+
+
+def test_both_ends_of_every_link_are_shaped(lab: Lab) -> None:
+    lab.up(Links.even(2, "100mbit"))
+    ends = ["-bridge:port0", "-bridge:port1", "-n0:eth0", "-n1:eth0"]
+    assert limits() == dict.fromkeys(ends, "100Mbit")
+
+
+@pytest.mark.usefixtures("lab")
+def test_links_of_several_rates() -> None:
+    made = stretto("lab", "up", "--rates", "200mbit,unlimited,50mbit", "--name", NAME)
+    assert made.stdout == "a lab of 3 nodes at 1 x 200mbit, 1 x unlimited and 1 x 50mbit is up\n"
+    fast, slow = ["-bridge:port0", "-n0:eth0"], ["-bridge:port2", "-n2:eth0"]
+    assert limits() == dict.fromkeys(fast, "200Mbit") | dict.fromkeys(slow, "50Mbit")
+
+
+def test_rates_change_while_a_lab_is_up(lab: Lab) -> None:
+    lab.up(Links.even(3, "100mbit"))
+    changed = stretto("lab", "set", "--rate", "50mbit", "--node", "1", "--name", NAME)
+    assert changed.stdout == "the lab has 3 nodes at 2 x 100mbit and 1 x 50mbit now\n"
+    assert limits()["-n1:eth0"] == limits()["-bridge:port1"] == "50Mbit"
+    assert limits()["-n0:eth0"] == limits()["-bridge:port2"] == "100Mbit"
+    assert lab.require().links == Links(("100mbit", "50mbit", "100mbit"))
+    lab.change(UNLIMITED)
+    assert limits() == {}
+    lab.change("1gbit", nodes=[2])
+    assert sorted(limits()) == ["-bridge:port2", "-n2:eth0"]
+    with pytest.raises(StrettoError, match="the nodes are 0 to 2"):
+        lab.change("1gbit", nodes=[3])
+
+
+def test_racks_share_their_uplinks(lab: Lab) -> None:
+    lab.up(Links.even(5, "200mbit", racks=2, uplink="400mbit"))
+    uplinks = {f"-bridge:{end}{rack}": "400Mbit" for end in ("up", "down") for rack in (0, 1)}
+    assert uplinks.items() <= limits().items()
+    bridges = subprocess.run(
+        ["bridge", "-n", f"{NAME}-bridge", "link"], capture_output=True, text=True, check=True
+    ).stdout
+    words_of_lines = map(str.split, bridges.splitlines())
+    found = [(words[1].split("@")[0], words[words.index("master") + 1]) for words in words_of_lines]
+    assert sorted(found) == [
+        *(("down0", "br0"), ("down1", "br0")),
+        *(("port0", "rack0"), ("port1", "rack0"), ("port2", "rack0"), ("port3", "rack1"), ("port4", "rack1")),
+        *(("up0", "rack0"), ("up1", "rack1")),
+    ]
+    # A node reaches one in the other rack, which has no such port.
+    script = "import errno, socket\nassert socket.socket().connect_ex(('10.77.0.5', 9)) == errno.ECONNREFUSED"
+    subprocess.run(lab.enter(f"{NAME}-n0", [sys.executable, "-c", script]), check=True, timeout=60)
+    lab.change(None, uplink="100mbit")
+    assert limits()["-bridge:up1"] == limits()["-bridge:down0"] == "100Mbit"
+    assert limits()["-n0:eth0"] == "200Mbit"
 
 
 def test_up_when_one_is_up(lab: Lab) -> None:
-    assert lab.up(2, "100mbit")
-    assert not lab.up(2, "100mbit")
+    assert lab.up(Links.even(2, "100mbit"))
+    assert not lab.up(Links.even(2, "100mbit"))
     with pytest.raises(StrettoError, match=r"a lab of 2 nodes at 100mbit is up; take it down first"):
-        lab.up(3, "100mbit")
+        lab.up(Links.even(3, "100mbit"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +173,7 @@ def test_up_when_one_is_up(lab: Lab) -> None:
 )
 def test_wrong_sizes(nodes: int, rate: str, lab: Lab) -> None:
     with pytest.raises(StrettoError, match=r"--nodes|--rate"):
-        lab.up(nodes, rate)
+        lab.up(Links.even(nodes, rate))
 
 
 @pytest.mark.parametrize("name", ["", "n0", "stretto/..", "stretto-", "stretto-A", "stretto" + "-a" * 20])
@@ -130,14 +186,14 @@ def test_not_root(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: 1000)
         with pytest.raises(StrettoError, match="only root may"):
-            lab.up(2, "100mbit")
+            lab.up(Links.even(2, "100mbit"))
 
 
 def test_no_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lab: Lab) -> None:
     with monkeypatch.context() as patch:
         patch.setenv("PATH", str(tmp_path))
         with pytest.raises(StrettoError, match=r"needs ip and tc and .*apt-get install iproute2 "):
-            lab.up(2, "100mbit")
+            lab.up(Links.even(2, "100mbit"))
 
 
 def test_what_others_made_stays(lab: Lab) -> None:
@@ -145,7 +201,7 @@ def test_what_others_made_stays(lab: Lab) -> None:
     subprocess.run(["ip", "netns", "add", foreign], check=True)
     try:
         with pytest.raises(StrettoError, match=f"there is a network namespace {foreign} already"):
-            lab.up(3, "100mbit")
+            lab.up(Links.even(3, "100mbit"))
         assert namespaces() == [foreign]
         assert lab.state() is None
         assert not lab.down()
@@ -158,7 +214,7 @@ def test_a_step_that_fails_is_rolled_back(monkeypatch: pytest.MonkeyPatch, lab: 
     with monkeypatch.context() as patch:
         patch.setattr(lab_cluster, "_address", lambda node: f"10.77.0.{node + 1}" if node < 2 else "nonsense")
         with pytest.raises(StrettoError, match="nonsense"):
-            lab.up(4, "100mbit")
+            lab.up(Links.even(4, "100mbit"))
     assert namespaces() == []
     assert lab.state() is None
 
@@ -187,12 +243,12 @@ def test_a_kill_during_up(seen: int, after: str, lab: Lab) -> None:
         assert lab.down()
         assert namespaces() == []
     else:
-        lab.up(1, "10mbit")
+        lab.up(Links.even(1, "10mbit"))
         assert namespaces() == [f"{NAME}-bridge", f"{NAME}-n0"]
 
 
 def test_down_ends_what_runs_in_it(lab: Lab) -> None:
-    lab.up(2, "100mbit")
+    lab.up(Links.even(2, "100mbit"))
     stubborn = "trap '' TERM; echo ready; while :; do sleep 1; done"
     with subprocess.Popen(lab.enter(f"{NAME}-n1", ["sh", "-c", stubborn]), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -203,7 +259,7 @@ def test_down_ends_what_runs_in_it(lab: Lab) -> None:
 
 def test_a_temporary_lab_ends_with_its_block() -> None:
     def work() -> None:
-        with Lab.temporary(2, "100mbit", name=NAME):
+        with Lab.temporary(Links.even(2, "100mbit"), name=NAME):
             assert len(namespaces()) == 3
             raise RuntimeError("the work failed")
 
@@ -215,7 +271,8 @@ def test_a_temporary_lab_ends_with_its_block() -> None:
 def test_a_temporary_lab_of_a_killed_process(lab: Lab) -> None:
     script = f"""
 from stretto.lab.cluster import Lab
-with Lab.temporary(3, "1mbit", "{NAME}"):
+from stretto.lab.links import Links
+with Lab.temporary(Links.even(3, "1mbit"), "{NAME}"):
     print(flush=True)
     input()
 """
@@ -225,7 +282,7 @@ with Lab.temporary(3, "1mbit", "{NAME}"):
         assert process.stdout is not None
         process.stdout.readline()
         with pytest.raises(StrettoError, match="is up"):
-            lab.up(2, "1mbit")
+            lab.up(Links.even(2, "1mbit"))
         process.kill()
     assert len(namespaces()) == 4
     assert "left behind" in stretto("lab", "down", "--name", f"{NAME}-other").stdout
@@ -236,12 +293,16 @@ def test_a_state_that_cannot_be_read(lab: Lab) -> None:
     lab.folder.mkdir(parents=True)
     (lab.folder / "state.json").write_text("{")
     with pytest.raises(StrettoError, match="remove it by hand"):
-        lab.up(2, "1mbit")
+        lab.up(Links.even(2, "1mbit"))
+    assert f"{NAME}: {lab.folder}/state.json cannot be read" in stretto("lab", "status").stdout
+    other = f"{NAME}-other"
+    assert stretto("lab", "up", "--nodes", "1", "--name", other).returncode == 0
+    assert stretto("lab", "down", "--name", other).stdout == "the lab is down\n"
     shutil.rmtree(lab.folder)
 
 
 def test_the_state_is_roots_alone(lab: Lab) -> None:
-    lab.up(1, "1mbit")
+    lab.up(Links.even(1, "1mbit"))
     assert lab.folder.stat().st_mode & 0o777 == 0o700
     assert STATE.stat().st_mode & 0o077 == 0
     assert json.loads((lab.folder / "state.json").read_text())["complete"] is True
@@ -254,7 +315,7 @@ def test_run_without_a_lab() -> None:
 
 
 def test_another_lab_is_up(lab: Lab) -> None:
-    lab.up(1, "1mbit")
+    lab.up(Links.even(1, "1mbit"))
     other = f"{NAME}-other"
     for line in (
         ["lab", "run", "--name", other, "--mpi", "openmpi", "--", "true"],
