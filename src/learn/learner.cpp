@@ -27,6 +27,15 @@ constexpr std::size_t most_ratios = 64;
 /// time in each call.
 constexpr double error_of_adopting = 0.001;
 constexpr double error_of_dropping = 0.01;
+/// Calls that take so much longer or shorter than before show that the network has changed.
+constexpr double other_regime = 1.4;
+constexpr int strikes_of_regime = 2;
+/// The share of the time of all calls that comparing notes may take.
+constexpr double share_of_watch = 0.002;
+/// The share that may be lost before another duel begins.
+constexpr double share_before_duel = 0.015;
+/// Shorter calls are not watched: their own measurement would take too much of their time.
+constexpr double least_watched_seconds = 20e-6;
 
 /// The interval of the median of n samples begins and ends this many order statistics from either end: the
 /// largest k with P(Binomial(n, 1/2) < k) not above `error`, on one side; 0 if there is none.
@@ -50,7 +59,7 @@ double median(std::vector<double> samples) {
 
 }  // namespace
 
-Learner::Learner(const Spec& standing, const std::vector<Candidate>& candidates, double now)
+Learner::Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates, double now)
     : next_agreement_(warm_up), began_(now) {
   arms_.push_back({.spec = standing, .risk = 0, .trials = 0, .lost = 0, .ratios = {}, .was_incumbent = true});
   for (const Candidate& candidate : candidates) {
@@ -58,23 +67,41 @@ Learner::Learner(const Spec& standing, const std::vector<Candidate>& candidates,
     arms_.push_back({.spec = candidate.spec, .risk = candidate.risk, .trials = 0, .lost = 0, .ratios = {}});
   }
   is_settled_ = waiting_.empty();
+  const std::size_t native = find_native();
+  if (native == 0 || native == arms_.size()) return;
+  if (known == Standing::presumed) incumbent_ = native;
+  challenge(known == Standing::presumed ? 0 : native);
+}
+
+/// Returns the number of arms if there is none.
+std::size_t Learner::find_native() const {
+  std::size_t arm = 0;
+  while (arm < arms_.size() && !is_native(arm)) ++arm;
+  return arm;
 }
 
 bool Learner::wants_agreement() const {
-  return !is_settled_ && (last_ == Role::after || (next_agreement_ != 0 && calls_ >= next_agreement_));
+  if (is_settled_) return false;
+  if (duel_) return duel_->wants_agreement();
+  if (last_ == Role::after) return true;
+  if (has_begun_pair()) return false;
+  return (next_agreement_ != 0 && calls_ >= next_agreement_) || (next_watch_ != 0 && calls_ >= next_watch_);
 }
 
 Learner::Figures Learner::figures(double now) const {
   // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
   // would have waited in the next call as well. So the minimum counts.
-  return {sum_, pair_[0], pair_[1], pair_[2], -own_agreement_, now - began_};
+  Figures all{sum_, pair_[0], pair_[1], pair_[2], -own_agreement_, now - began_, recent_time()};
+  if (duel_) std::ranges::copy(duel_->times(), all.end() - Duel::most_times);
+  return all;
 }
 
 void Learner::agree(const Figures& maxima, double seconds) {
-  const auto& [sum, before, trial, after, minus_agreement, elapsed] = maxima;
+  const auto [sum, before, trial, after, minus_agreement, elapsed, recent] =
+      std::to_array({maxima[0], maxima[1], maxima[2], maxima[3], maxima[4], maxima[5], maxima[6]});
   agreed_ += sum;
   recent_seconds_ += sum;
-  if (calls_ >= recent_since_ + recent_calls) {
+  if (calls_ >= recent_since_ + recent_calls || !(call_ > 0)) {
     call_ = recent_seconds_ / static_cast<double>(calls_ - recent_since_);
     recent_since_ = calls_;
     recent_seconds_ = 0;
@@ -85,7 +112,15 @@ void Learner::agree(const Figures& maxima, double seconds) {
   agreements_lost_ += agreement;
   agreement_ = agreements_lost_ / static_cast<double>(++agreements_);
   elapsed_ = elapsed;
-  if (last_ == Role::after) {
+  sum_ = 0;
+  own_agreement_ = seconds;
+  if (duel_) {
+    Duel::Times times{};
+    std::copy(maxima.end() - Duel::most_times, maxima.end(), times.begin());
+    const Duel::Verdict verdict = duel_->agree(times);
+    if (verdict == Duel::Verdict::open) return;
+    end_duel(verdict == Duel::Verdict::challenger);
+  } else if (last_ == Role::after) {
     const std::size_t arm = waiting_.front();
     switch (judge(after > 0 ? (before + after) / 2 : before, trial)) {
       case Verdict::better:
@@ -99,10 +134,41 @@ void Learner::agree(const Figures& maxima, double seconds) {
     }
     last_ = Role::none;
   }
-  sum_ = 0;
   pair_ = {};
-  own_agreement_ = seconds;
-  plan();
+  if (next_watch_ != 0 && calls_ >= next_watch_) watch(recent);
+  if (!duel_) plan();
+}
+
+void Learner::challenge(std::size_t arm) {
+  duel_.emplace();
+  challenger_ = arm;
+  duel_bytes_ = 0;
+  duel_called_ = calls_;
+  last_ = Role::none;
+}
+
+void Learner::end_duel(bool challenger_won) {
+  const double ratio = challenger_won && duel_->ratio() > 0 ? 1 / duel_->ratio() : duel_->ratio();
+  const std::size_t loser = challenger_won ? incumbent_ : challenger_;
+  if (challenger_won) incumbent_ = challenger_;
+  arms_[incumbent_].was_incumbent = true;
+  if (ratio > 0) {
+    is_measured_ = true;
+    gain_ = is_native(loser) ? ratio : 0;
+  }
+  lost_ += duel_->lost();
+  std::erase(waiting_, incumbent_);
+  std::erase(waiting_, loser);
+  // One that was not plainly slower may be tried again, when there is time to spare.
+  if (ratio < slower_each_time) {
+    waiting_.push_back(loser);
+    arms_[loser].trials = enough_to_be_known;
+    arms_[loser].lost = enough_to_be_known * std::max(ratio - 1, 0.0) * call_;
+  }
+  duel_.reset();
+  forget_recent();
+  trials_end_ = elapsed_ + longest;
+  next_watch_ = calls_ + least_watch;
 }
 
 Learner::Verdict Learner::judge(double reference, double trial) {
@@ -138,6 +204,8 @@ void Learner::adopt(std::size_t arm) {
   incumbent_ = arm;
   arms_[arm].was_incumbent = true;
   gain_ = 0;
+  is_measured_ = true;
+  forget_recent();
   waiting_.pop_front();
   if (comes_back) return;
   const auto try_again = [&](Arm& again, double lost_each_time) {
@@ -166,8 +234,10 @@ void Learner::drop() {
 void Learner::plan() {
   pair_at_ = 0;
   next_agreement_ = 0;
-  if (waiting_.empty() || elapsed_ > longest) {
-    is_settled_ = true;
+  if (next_watch_ == 0) next_watch_ = calls_ + least_watch;
+  if (waiting_.empty() || elapsed_ > trials_end_) {
+    waiting_.clear();
+    is_settled_ = call_ < least_watched_seconds;
     return;
   }
   const Arm& arm = arms_[waiting_.front()];
@@ -185,9 +255,75 @@ void Learner::plan() {
   pair_at_ = std::max(calls_ + 1 + static_cast<std::uint64_t>(std::max(calls, 0.0)), pair_began_ + spacing);
 }
 
+double Learner::recent_time() const {
+  if (watched_count_ < watched_calls) return 0;
+  return median({watched_.begin(), watched_.end()});
+}
+
+void Learner::forget_recent() {
+  watched_count_ = 0;
+  watched_bytes_ = 0;
+  reference_ = 0;
+  strikes_ = 0;
+}
+
+/// Compares the recent calls with those after the last decision. `recent`: of the slowest rank.
+void Learner::watch(double recent) {
+  const double most = call_ > 0 ? agreement_ / (share_of_watch * call_) : 0;
+  next_watch_ = calls_ + std::max(least_watch, static_cast<std::uint64_t>(std::min(most, 1e6)));
+  if (!(recent > 0)) return;
+  if (!(reference_ > 0)) {
+    reference_ = recent;
+    return;
+  }
+  if (recent < other_regime * reference_ && reference_ < other_regime * recent) {
+    strikes_ = 0;
+    return;
+  }
+  if (++strikes_ < strikes_of_regime) {
+    next_watch_ = calls_ + watched_calls;
+    return;
+  }
+  start_over();
+}
+
+/// What was found out no longer holds.
+void Learner::start_over() {
+  forget_recent();
+  waiting_.clear();
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    arms_[arm].ratios.clear();
+    arms_[arm].was_incumbent = arm == incumbent_;
+    if (arm != incumbent_) waiting_.push_back(arm);
+  }
+  trials_end_ = elapsed_ + longest;
+  if (waiting_.empty() || lost_ > share_before_duel * agreed_) return;
+  const std::size_t native = find_native();
+  const bool has_native = native != arms_.size();
+  // After `native`, the standing choice is the most promising one.
+  challenge(is_native(incumbent_) || !has_native ? waiting_.front() : native);
+}
+
 const Spec* Learner::begin(std::size_t bytes) {
   ++calls_;
   current_ = Role::none;
+  current_bytes_ = bytes;
+  const std::size_t arm = duel_ ? begin_duel_call(bytes) : begin_trial_call(bytes);
+  return arm == 0 ? nullptr : &arms_[arm].spec;
+}
+
+std::size_t Learner::begin_duel_call(std::size_t bytes) {
+  // The first call of all opens connections.
+  if (calls_ == 1) return incumbent_;
+  if (calls_ > duel_called_ + most_calls_for_pair) challenge(challenger_);
+  if (duel_bytes_ == 0) duel_bytes_ = bytes;
+  if (bytes != duel_bytes_) return incumbent_;
+  duel_called_ = calls_;
+  current_ = Role::duel;
+  return duel_->next() == Duel::Side::challenger ? challenger_ : incumbent_;
+}
+
+std::size_t Learner::begin_trial_call(std::size_t bytes) {
   if (pair_at_ != 0 && calls_ >= pair_at_) {
     if (last_ == Role::none || calls_ > pair_began_ + most_calls_for_pair) {
       // A trial without a call after it is compared with the one before it.
@@ -202,18 +338,29 @@ const Spec* Learner::begin(std::size_t bytes) {
       current_ = last_ = last_ == Role::before ? Role::trial : Role::after;
     }
   }
-  const std::size_t arm = current_ == Role::trial ? waiting_.front() : incumbent_;
-  return arm == 0 ? nullptr : &arms_[arm].spec;
+  return current_ == Role::trial ? waiting_.front() : incumbent_;
 }
 
 void Learner::end(double seconds) {
   if (is_settled_) return;
   sum_ += seconds;
+  if (current_ == Role::duel) {
+    duel_->count(seconds);
+    return;
+  }
   if (current_ != Role::none) pair_[static_cast<std::size_t>(current_) - 1] = seconds;
+  if (current_ == Role::trial) return;
+  if (watched_bytes_ == 0 || calls_ > watched_last_ + most_calls_for_pair) {
+    watched_bytes_ = current_bytes_;
+    watched_count_ = 0;
+  }
+  if (current_bytes_ != watched_bytes_) return;
+  watched_last_ = calls_;
+  watched_[watched_count_++ % watched_calls] = seconds;
 }
 
 std::optional<Learner::Outcome> Learner::outcome() const {
-  if (incumbent_ == 0) return std::nullopt;
+  if (!is_measured_) return std::nullopt;
   return Outcome{.spec = arms_[incumbent_].spec, .gain = gain_, .seconds = agreed_};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// STRETTO_ONLINE: learns from the calls of a job which spec is fastest for them.
+// Learns from the calls of a job which spec is fastest for them.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "learn/duel.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -24,15 +25,22 @@ struct Candidate {
 /// Learns from calls of one kind, on one communicator. Its decisions depend only on the sequence of calls
 /// and on figures that all ranks have agreed on, so they are the same on all ranks.
 ///
-/// A trial stands between two calls by the incumbent with as many bytes, and is compared with these: slow
-/// changes, and anything that disturbs all three calls, cancel out. Trials are rationed: their losses, the
-/// cost of agreements and the expected loss of the next trial stay below 0.8 % of the time of all calls. The
-/// real loss may be higher, since trials may be slower than they seem; the promised limit is 2 %.
+/// If the standing choice is not `native`, a duel comes first: in the first dozen calls it must show that it
+/// is faster than `native`, unless that is known.
+///
+/// Then the other candidates get trials. A trial stands between two calls by the incumbent with as many
+/// bytes, and is compared with these: slow changes, and anything that disturbs all three calls, cancel out.
+/// Trials are rationed: their losses, the cost of agreements and the expected loss of the next trial stay
+/// below 0.8 % of the time of all calls. The real loss may be higher, since trials may be slower than they
+/// seem; the promised limit is 2 %.
+///
+/// When there is nothing left to try, the ranks compare notes from time to time. If calls take much longer
+/// or shorter than before, on a network that has changed, everything is found out anew.
 class Learner {
  public:
   /// The measurements of one rank since the last agreement. The ranks agree on the maxima: the time of a
   /// call is that of the slowest rank.
-  using Figures = std::array<double, 6>;
+  using Figures = std::array<double, 7 + Duel::most_times>;
 
   struct Outcome {
     Spec spec;
@@ -40,8 +48,14 @@ class Learner {
     double seconds = 0;  // of the calls from which it was learned
   };
 
-  /// `standing` is the choice without online learning. Times are in seconds since any instant.
-  Learner(const Spec& standing, const std::vector<Candidate>& candidates, double now);
+  /// How much is known of the standing choice.
+  enum class Standing : std::uint8_t {
+    presumed,  // it must show that it is faster than `native` before it is used
+    proven,    // it was faster here before: it is used until `native` shows that it is faster
+  };
+
+  /// `standing` is the choice without learning. Times are in seconds since any instant.
+  Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates, double now);
 
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
@@ -54,20 +68,22 @@ class Learner {
   const Spec* begin(std::size_t bytes);
   void end(double seconds);
 
-  /// Whether learning is over, so that no figures are needed any more.
+  /// Whether nothing is left to find out or to watch, so that no figures are needed any more.
   [[nodiscard]] bool is_settled() const { return is_settled_; }
-  /// The spec that was adopted in place of the standing choice.
+  /// What is in force, once that was measured: nothing before.
   [[nodiscard]] std::optional<Outcome> outcome() const;
 
   /// The share of the time of all calls that may be lost.
   static constexpr double share = 0.008;
   /// At most one of this many calls is a trial.
   static constexpr std::uint64_t spacing = 8;
-  /// All trials end after this many seconds.
+  /// Trials end after this many seconds.
   static constexpr double longest = 600;
+  /// The ranks compare notes after this many calls, or after more if that would take too much of their time.
+  static constexpr std::uint64_t least_watch = 16;
 
  private:
-  enum class Role : std::uint8_t { none, before, trial, after };
+  enum class Role : std::uint8_t { none, before, trial, after, duel };
 
   struct Arm {
     Spec spec;
@@ -81,16 +97,35 @@ class Learner {
   enum class Verdict : std::uint8_t { open, better, no_better };
 
   [[nodiscard]] bool is_native(std::size_t arm) const { return arms_[arm].spec.is_pass_through(); }
+  [[nodiscard]] std::size_t find_native() const;
+  [[nodiscard]] bool has_begun_pair() const { return last_ == Role::before || last_ == Role::trial; }
+
+  void challenge(std::size_t arm);
+  void end_duel(bool challenger_won);
+  std::size_t begin_duel_call(std::size_t bytes);
+  std::size_t begin_trial_call(std::size_t bytes);
+
   Verdict judge(double reference, double trial);
   void adopt(std::size_t arm);
   void drop();
   void plan();
 
+  [[nodiscard]] double recent_time() const;
+  void forget_recent();
+  void watch(double recent);
+  void start_over();
+
   std::vector<Arm> arms_;            // the first is the standing choice
   std::deque<std::size_t> waiting_;  // to be tried; the first one is under trial
   std::size_t incumbent_ = 0;
   double gain_ = 0;
+  bool is_measured_ = false;
   bool is_settled_ = false;
+
+  std::optional<Duel> duel_;
+  std::size_t challenger_ = 0;
+  std::size_t duel_bytes_ = 0;     // 0: those of the next call
+  std::uint64_t duel_called_ = 0;  // the last call that was part of it
 
   std::uint64_t calls_ = 0;
   std::uint64_t next_agreement_;  // at this number of calls; 0: after the pair
@@ -101,7 +136,7 @@ class Learner {
   Role current_ = Role::none;  // of the current call
 
   double agreed_ = 0;          // seconds of all calls
-  double lost_ = 0;            // by trials
+  double lost_ = 0;            // by duels, trials and agreements
   double call_ = 0;            // seconds of a recent call
   double recent_seconds_ = 0;  // seconds of the calls since then
   std::uint64_t recent_since_ = 0;
@@ -109,12 +144,26 @@ class Learner {
   double agreements_lost_ = 0;
   std::uint64_t agreements_ = 0;
   double elapsed_ = 0;
+  double trials_end_ = longest;
+
+  // To notice that the network has changed.
+  std::uint64_t next_watch_ = 0;
+  double reference_ = 0;  // the time of a call when it was last decided what is in force; 0: not known yet
+  int strikes_ = 0;
 
   // Of this rank, since the last agreement.
   double began_;
   double sum_ = 0;
   std::array<double, 3> pair_{};
   double own_agreement_ = 0;
+
+  // Of this rank: the last calls of one size by the incumbent.
+  static constexpr std::size_t watched_calls = 8;
+  std::array<double, watched_calls> watched_{};
+  std::size_t watched_count_ = 0;
+  std::size_t watched_bytes_ = 0;  // 0: those of the next call
+  std::uint64_t watched_last_ = 0;
+  std::size_t current_bytes_ = 0;
 };
 
 }  // namespace stretto

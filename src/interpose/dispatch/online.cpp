@@ -70,7 +70,7 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
   Learner* learner = state.learners().find_or_make(key, [&] {
     CallTraits least = traits;
     least.bytes = std::get<std::size_t>(key);
-    return Learner(spec, candidates_for(state, least, spec), seconds_now());
+    return Learner(spec, Learner::Standing::presumed, candidates_for(state, least, spec), seconds_now());
   });
   if (learner == nullptr) return nullptr;
   if (learner->wants_agreement()) agree(*learner, state, traits, spec, comm);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/duel.hpp"
+
+#include <algorithm>
+
+namespace stretto {
+namespace {
+
+constexpr auto d = Duel::Side::defender;
+constexpr auto c = Duel::Side::challenger;
+
+struct Step {
+  Duel::Side side;
+  bool counts;
+};
+struct Stage {
+  std::array<Step, Duel::most_times> steps;
+  std::size_t calls;
+};
+
+/// The first call by the challenger does not count: it makes the schedule, the buffers and the connections.
+/// Two calls by one side in a row are as in a program that makes them all by that side, where a rank may run
+/// ahead of others.
+constexpr std::array<Stage, 3> stages = {{
+    {{{{c, false}, {d, true}, {c, true}}}, 3},
+    {{{{d, true}, {d, true}, {c, true}, {c, true}}}, 4},
+    {{{{c, true}, {d, true}, {d, true}, {c, true}}}, 4},
+}};
+
+/// After its first call that counts, a challenger that takes so much longer is dropped.
+constexpr double hopeless = 1.6;
+constexpr double slower = 1.1;
+/// The challenger must be faster by this share. For less, a change is not worth other rounding.
+constexpr double margin = 0.02;
+/// With five calls of each side, at most so many of the 25 pairs may have a slower challenger: one-sided
+/// error probability 5 % (Mann-Whitney).
+constexpr std::size_t most_lost_pairs = 4;
+
+double median(std::vector<double> samples) {
+  std::ranges::sort(samples);
+  const std::size_t half = samples.size() / 2;
+  return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
+}
+
+}  // namespace
+
+Duel::Side Duel::next() const {
+  return stages.at(stage_).steps.at(call_).side;
+}
+
+void Duel::count(double seconds) {
+  times_.at(call_++) = seconds;
+}
+
+bool Duel::wants_agreement() const {
+  return call_ == stages.at(stage_).calls;
+}
+
+Duel::Verdict Duel::agree(const Times& maxima) {
+  const Stage& stage = stages.at(stage_);
+  for (std::size_t call = 0; call < stage.calls; ++call) {
+    const Step& step = stage.steps.at(call);
+    std::vector<double>& of_side = step.side == Side::defender ? of_defender_ : of_challenger_;
+    (step.counts ? of_side : first_of_challenger_).push_back(maxima.at(call));
+  }
+  const Verdict verdict = judge();
+  if (verdict == Verdict::open) ++stage_;
+  call_ = 0;
+  times_ = {};
+  return verdict;
+}
+
+double Duel::ratio() const {
+  if (of_defender_.empty() || of_challenger_.empty()) return 0;
+  const double defender = median(of_defender_);
+  return defender > 0 ? median(of_challenger_) / defender : 0;
+}
+
+double Duel::lost() const {
+  if (of_defender_.empty()) return 0;
+  const double defender = median(of_defender_);
+  double sum = 0;
+  for (const std::vector<double>* calls : {&of_challenger_, &first_of_challenger_}) {
+    for (const double one : *calls) sum += one - defender;
+  }
+  return std::max(sum, 0.0);
+}
+
+Duel::Verdict Duel::judge() const {
+  const double now = ratio();
+  if (!(now > 0)) return stage_ + 1 < stages.size() ? Verdict::open : Verdict::defender;
+  if (stage_ == 0) return now > hopeless ? Verdict::defender : Verdict::open;
+  std::size_t lost = 0;
+  for (const double one : of_challenger_) {
+    lost += static_cast<std::size_t>(
+        std::ranges::count_if(of_defender_, [one](double other) { return one >= other; }));
+  }
+  const bool is_last = stage_ + 1 == stages.size();
+  const std::size_t most_lost = is_last ? most_lost_pairs : 0;
+  if (lost <= most_lost && now < 1 - margin) return Verdict::challenger;
+  return is_last || now > slower ? Verdict::defender : Verdict::open;
+}
+
+}  // namespace stretto

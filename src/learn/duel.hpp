@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace stretto {
+
+/// Compares two specs in a few calls in a row: which is in force, the defender, and a challenger. The
+/// challenger wins only if it is faster beyond doubt. Its decisions depend only on the sequence of calls and
+/// on times that all ranks have agreed on.
+///
+/// Each stage is a fixed sequence of calls, after which the ranks agree on their times. A challenger that is
+/// plainly slower is dropped after the first stage, in which it was called twice.
+class Duel {
+ public:
+  enum class Side : std::uint8_t { defender, challenger };
+  enum class Verdict : std::uint8_t { open, defender, challenger };
+
+  /// The most times that the ranks agree on at once.
+  static constexpr std::size_t most_times = 4;
+  using Times = std::array<double, most_times>;
+
+  /// The side of the next call. Call count() afterwards.
+  [[nodiscard]] Side next() const;
+  void count(double seconds);
+  /// Whether the ranks must agree before the next call: the calls of a stage have ended.
+  [[nodiscard]] bool wants_agreement() const;
+  /// This rank's times of the stage.
+  [[nodiscard]] const Times& times() const { return times_; }
+  Verdict agree(const Times& maxima);
+  /// The median time of the challenger, as a multiple of the defender's; 0 if there are no times.
+  [[nodiscard]] double ratio() const;
+  /// The seconds by which the challenger's calls so far were slower than as many of the defender's.
+  [[nodiscard]] double lost() const;
+
+ private:
+  Verdict judge() const;
+
+  std::size_t stage_ = 0;
+  std::size_t call_ = 0;  // of the stage
+  Times times_{};
+  std::vector<double> of_defender_;
+  std::vector<double> of_challenger_;
+  std::vector<double> first_of_challenger_;  // which do not count
+};
+
+}  // namespace stretto
