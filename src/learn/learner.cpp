@@ -59,8 +59,9 @@ double median(std::vector<double> samples) {
 
 }  // namespace
 
-Learner::Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates, double now)
-    : next_agreement_(warm_up), began_(now) {
+Learner::Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates,
+                 Trials trials, double now)
+    : has_trials_(trials == Trials::rationed), next_agreement_(warm_up), began_(now) {
   arms_.push_back({.spec = standing, .risk = 0, .trials = 0, .lost = 0, .ratios = {}, .was_incumbent = true});
   for (const Candidate& candidate : candidates) {
     waiting_.push_back(arms_.size());
@@ -160,7 +161,7 @@ void Learner::end_duel(bool challenger_won) {
   std::erase(waiting_, incumbent_);
   std::erase(waiting_, loser);
   // One that was not plainly slower may be tried again, when there is time to spare.
-  if (ratio < slower_each_time) {
+  if (has_trials_ && ratio < slower_each_time) {
     waiting_.push_back(loser);
     arms_[loser].trials = enough_to_be_known;
     arms_[loser].lost = enough_to_be_known * std::max(ratio - 1, 0.0) * call_;

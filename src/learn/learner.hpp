@@ -54,8 +54,12 @@ class Learner {
     proven,    // it was faster here before: it is used until `native` shows that it is faster
   };
 
+  /// What follows the duel. Calls by another spec may round differently, so a trial is visible.
+  enum class Trials : std::uint8_t { none, rationed };
+
   /// `standing` is the choice without learning. Times are in seconds since any instant.
-  Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates, double now);
+  Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates, Trials trials,
+          double now);
 
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
@@ -120,6 +124,7 @@ class Learner {
   std::size_t incumbent_ = 0;
   double gain_ = 0;
   bool is_measured_ = false;
+  bool has_trials_;
   bool is_settled_ = false;
 
   std::optional<Duel> duel_;

@@ -30,6 +30,16 @@ bool parse_switch(std::string_view name, std::string_view value, Settings& setti
   return false;
 }
 
+Online parse_online(std::string_view name, std::string_view value, Settings& settings) {
+  if (value == "1") return Online::explore;
+  if (value == "0") return Online::off;
+  if (!value.empty()) {
+    settings.complaints.push_back(
+        {std::string(name), "must be 0 or 1, not \"" + std::string(value) + "\"", "it is ignored"});
+  }
+  return Online::guard;
+}
+
 Summary parse_summary(std::string_view name, std::string_view value, Settings& settings) {
   if (value == "1") return Summary::all;
   if (value == "large") return Summary::large;
@@ -104,7 +114,7 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
   } else if (name == "STRETTO_PROGRESS_THREAD") {
     settings.progress_thread = parse_switch(name, value, settings);
   } else if (name == "STRETTO_ONLINE") {
-    settings.online = parse_switch(name, value, settings);
+    settings.online = parse_online(name, value, settings);
   } else if (name == "STRETTO_CHECK") {
     settings.check = parse_switch(name, value, settings);
   } else if (name == "STRETTO_START_LIMIT") {

@@ -24,6 +24,15 @@ enum class Summary {
   large,
 };
 
+/// What a job does with the times of its own calls (STRETTO_ONLINE).
+enum class Online {
+  /// Choices by the table and the rule must show that they are faster than the MPI default.
+  guard,
+  /// The same, and other specs are tried; what is faster is written into the table.
+  explore,
+  off,
+};
+
 /// The settings in the environment. Those of rank 0 count: it reads them and sends their `text` to the
 /// others, which parse it.
 struct Settings {
@@ -31,8 +40,7 @@ struct Settings {
   bool strict = false;
   /// Results of reductions depend only on the input, p and the count.
   bool reproducible = false;
-  /// The job learns from its own calls which specs are faster, and writes them into the table.
-  bool online = false;
+  Online online = Online::guard;
   /// A helper thread advances non-blocking collectives while the program computes.
   bool progress_thread = false;
   /// Calls are compared across ranks before they are carried out.

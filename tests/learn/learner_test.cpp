@@ -36,6 +36,7 @@ struct Job {
   unsigned seed = 1;
   std::vector<std::size_t> sizes = {1 << 20};
   Learner::Standing known = Learner::Standing::proven;
+  Learner::Trials trials = Learner::Trials::rationed;
   double first_call = 0;          // seconds that the first call by each way takes longer
   int changes_at = 1 << 30;       // from this call on, ...
   std::vector<double> then = {};  // ... these are the costs
@@ -62,7 +63,8 @@ std::vector<Candidate> candidates(std::size_t count) {
 Result run(const Job& job) {
   std::mt19937 random(job.seed);
   std::normal_distribution<double> normal;
-  std::vector<Learner> learners(ranks, Learner(ways()[0], job.known, candidates(job.costs.size()), 0));
+  std::vector<Learner> learners(ranks,
+                                Learner(ways()[0], job.known, candidates(job.costs.size()), job.trials, 0));
   std::vector<bool> was_used(job.costs.size(), false);
   Result result;
   double now = 0;
@@ -119,6 +121,7 @@ Result run(const Job& job) {
 }
 
 using enum Learner::Standing;
+using enum Learner::Trials;
 
 /// How often a way was used in the calls from `from` to `until`.
 int times_used(const Result& result, int way, std::size_t from, std::size_t until) {
@@ -253,6 +256,15 @@ TEST(Learner, BoundsItsLossWhereTimesDrift) {
   check_random_jobs(0.1, 0.5, 1.1, 4, 400);
 }
 
+TEST(Learner, WithoutTrialsTheDuelIsAll) {
+  for (const double cost : {0.008, 0.01, 0.012}) {
+    const Result result = run({.costs = {cost, 0.01}, .calls = 20000, .known = presumed, .trials = none});
+    const int last = result.used.back();
+    EXPECT_EQ(last, cost < 0.01 ? 0 : 1);
+    EXPECT_EQ(times_used(result, last, 20, 20000), 20000 - 20);
+  }
+}
+
 TEST(Learner, TrialsAreRare) {
   const Result result = run({.costs = {0.01, 0.01, 0.01, 0.01, 0.01, 0.01}, .calls = 5000});
   for (std::size_t call = 20; call + Learner::spacing <= result.used.size(); ++call) {
@@ -279,7 +291,7 @@ TEST(Learner, SizesThatNeverComeBackDecideNothing) {
 }
 
 TEST(Learner, TrialsEndAfterTheirTime) {
-  Learner learner(ways()[1], proven, {{.spec = ways()[0]}}, 0);
+  Learner learner(ways()[1], proven, {{.spec = ways()[0]}}, rationed, 0);
   for (int call = 0; call < 1000; ++call) {
     if (learner.wants_agreement()) learner.agree(learner.figures(Learner::longest + 1), 0);
     EXPECT_EQ(learner.begin(1), nullptr);
@@ -293,13 +305,13 @@ TEST(Learner, CallsOfMicrosecondsAreNotWatchedForEver) {
 }
 
 TEST(Learner, HasNothingToDoWithoutCandidates) {
-  Learner learner(ways()[0], proven, {}, 0);
+  Learner learner(ways()[0], proven, {}, rationed, 0);
   EXPECT_TRUE(learner.is_settled());
   EXPECT_FALSE(learner.wants_agreement());
 }
 
 TEST(Learner, TimesThatAreNoneDecideNothing) {
-  Learner learner(ways()[0], proven, candidates(3), 0);
+  Learner learner(ways()[0], proven, candidates(3), rationed, 0);
   for (int call = 0; call < 3000; ++call) {
     if (learner.wants_agreement()) learner.agree(learner.figures(0), 0);
     learner.begin(1);

@@ -105,10 +105,14 @@ std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& tra
   return instead;
 }
 
+bool is_tuned(const Communicator& state, const CallTraits& traits, Face face) {
+  return !session.forced_for(traits.collective, traits.bytes) &&
+         find_in_table(state, traits, face) != nullptr;
+}
+
 std::string choice_text(const Communicator& state, const CallTraits& traits, Face face) {
   const Spec spec = choose_spec(state, traits, face, std::nullopt).value_or(Spec{});
-  const bool by_table = !session.forced_for(traits.collective, traits.bytes);
-  const Table::Row* tuned = by_table ? find_in_table(state, traits, face) : nullptr;
+  const Table::Row* tuned = is_tuned(state, traits, face) ? find_in_table(state, traits, face) : nullptr;
   const bool is_named = tuned != nullptr && !tuned->library.empty();
   return is_named ? "native(" + tuned->library + ")" : to_string(spec);
 }

@@ -17,6 +17,9 @@ namespace stretto {
 std::optional<Spec> choose_spec(const Communicator& state, const CallTraits& traits, Face face,
                                 const std::optional<Spec>& forced);
 
+/// Whether that choice is a row of the tuning table: it was the fastest when it was measured.
+bool is_tuned(const Communicator& state, const CallTraits& traits, Face face);
+
 /// Returns the same as text; `native(NAME)` if the table means the library's own algorithm of that name.
 std::string choice_text(const Communicator& state, const CallTraits& traits, Face face);
 

@@ -23,7 +23,13 @@ namespace {
 
 constexpr std::size_t most_candidates = 8;
 
+/// The table and the rule may leave a call to the library. Only a job that tries other specs can do better.
+bool is_nothing_to_learn(const Spec& standing) {
+  return session.settings.online == Online::guard && standing.is_pass_through();
+}
+
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
+  if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
   const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
   std::vector<Candidate> all =
       near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
@@ -66,11 +72,17 @@ std::string reason_not_to_save() {
 }  // namespace
 
 Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
+  if (is_nothing_to_learn(spec)) return nullptr;
   const Learners::Key key = Learners::key_of(traits);
   Learner* learner = state.learners().find_or_make(key, [&] {
     CallTraits least = traits;
     least.bytes = std::get<std::size_t>(key);
-    return Learner(spec, Learner::Standing::presumed, candidates_for(state, least, spec), seconds_now());
+    const auto known =
+        is_tuned(state, traits, Face::blocking) ? Learner::Standing::proven : Learner::Standing::presumed;
+    return Learner(
+        spec, known, candidates_for(state, least, spec),
+        session.settings.online == Online::guard ? Learner::Trials::none : Learner::Trials::rationed,
+        seconds_now());
   });
   if (learner == nullptr) return nullptr;
   if (learner->wants_agreement()) agree(*learner, state, traits, spec, comm);
@@ -88,19 +100,22 @@ LearningCall::~LearningCall() {
 void begin_online() {
   const Settings& settings = session.settings;
   session.online_floors.fill(SIZE_MAX);
-  if (!settings.online) return;
+  if (settings.online == Online::off) return;
   if (settings.reproducible || settings.check) {
+    if (settings.online == Online::guard) return;
     complain_once_on_rank_0("STRETTO_ONLINE has no effect with " +
                             std::string(settings.check ? "STRETTO_CHECK" : "STRETTO_REPRODUCIBLE"));
     return;
   }
-  if (const std::string reason = reason_not_to_save(); !reason.empty()) {
+  const bool explores = settings.online == Online::explore;
+  if (const std::string reason = reason_not_to_save(); explores && !reason.empty()) {
     complain_once_on_rank_0("STRETTO_ONLINE: what is learned is not saved, " + reason);
   }
   for (const Collective collective : collectives) {
     if (settings.forced_for(collective)) {
-      complain_once_on_rank_0("STRETTO_ONLINE has no effect on " + std::string(name_of(collective)) +
-                              ", because of " + variable_of(collective));
+      if (explores)
+        complain_once_on_rank_0("STRETTO_ONLINE has no effect on " + std::string(name_of(collective)) +
+                                ", because of " + variable_of(collective));
       continue;
     }
     session.online_floors[static_cast<std::size_t>(collective)] =
@@ -109,6 +124,7 @@ void begin_online() {
 }
 
 std::string save_learned() {
+  if (session.settings.online != Online::explore) return {};
   const std::vector<Learned> learned = learned_so_far();
   const auto name = parse_library_name(session.library);
   if (learned.empty() || !reason_not_to_save().empty() || !name) return {};

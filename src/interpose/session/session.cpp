@@ -21,8 +21,8 @@ Session session;
 
 namespace {
 
-/// A job on several nodes learns only from calls of this size or more. For a call of a microsecond, even
-/// the check for something to learn costs too much.
+/// A job on several nodes tries other specs only in calls of this size or more. For a call of a microsecond,
+/// even the check for something to learn costs too much.
 constexpr std::size_t least_learned = 1024;
 
 }  // namespace
@@ -31,7 +31,7 @@ std::size_t Session::choice_floor(Collective collective, Face face) const {
   // The rule decides on communicators whose shape is not in the table.
   std::size_t floor = stretto::native_floor(collective, face);
   if (table) floor = std::min(floor, table->native_floor(collective, face));
-  const bool learns = settings.online && face == Face::blocking && topology.nodes > 1;
+  const bool learns = settings.online == Online::explore && face == Face::blocking && topology.nodes > 1;
   return learns ? std::min(floor, least_learned) : floor;
 }
 

@@ -48,7 +48,7 @@ struct Session {
   std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};
   std::array<std::atomic<const Forced*>, collectives.size()> forced_by_program{};
 
-  /// Blocking calls of fewer bytes are ignored by online learning (STRETTO_ONLINE).
+  /// Nothing is learned from blocking calls of fewer bytes (STRETTO_ONLINE).
   std::array<std::size_t, collectives.size()> online_floors{};
 
   /// Whether something observes all calls, including those that would go straight to the library.

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/fabric.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "text/json_reader.hpp"
+#include "text/size.hpp"
+
+namespace stretto {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view format = "stretto-fabric";
+constexpr int version = 1;
+constexpr std::int64_t most_nodes = 1 << 20;
+constexpr std::int64_t most_ppn = 1 << 16;
+constexpr std::size_t most_text = 1000;
+
+FabricIdentity read_identity(const JsonValue& value) {
+  JsonObject object = value.object();
+  FabricIdentity identity{.mpi = object.required("mpi").text(most_text),
+                          .network = object.required("network").text(most_text),
+                          .processor = object.required("processor").text(most_text),
+                          .hosts = object.required("hosts").text(most_text)};
+  object.finish();
+  return identity;
+}
+
+Decision read_decision(const JsonValue& value) {
+  JsonObject object = value.object();
+  Decision decision;
+  CallKind& kind = decision.kind;
+  kind.nodes = static_cast<int>(object.required("nodes").whole(1, most_nodes));
+  kind.max_ppn = static_cast<int>(object.required("ppn").whole(1, most_ppn));
+  kind.min_ppn = kind.max_ppn;
+  if (const auto least = object.optional("min_ppn")) {
+    kind.min_ppn = static_cast<int>(least->whole(1, kind.max_ppn));
+  }
+  const JsonValue name = object.required("call");
+  const auto call = find_call(name.text(most_text));
+  if (!call) name.fail("expected a call such as allreduce or ibcast");
+  kind.collective = call->collective;
+  kind.face = call->face;
+  if (const auto in_place = object.optional("in_place")) kind.in_place = in_place->truth();
+  const JsonValue from = object.required("from");
+  kind.from = from.bytes();
+  if (!std::has_single_bit(kind.from)) from.fail("expected a power of two");
+  const JsonValue spec = object.required("spec");
+  try {
+    decision.spec = parse_spec(kind.collective, spec.text(most_text));
+  } catch (const SpecError& error) {
+    spec.fail(error.what());
+  }
+  if (const auto gain = object.optional("gain")) decision.gain = gain->positive();
+  if (const auto seconds = object.optional("seconds")) decision.seconds = seconds->positive();
+  object.finish();
+  return decision;
+}
+
+Json json_of(const Decision& decision) {
+  const CallKind& kind = decision.kind;
+  Json json{{"nodes", kind.nodes}, {"ppn", kind.max_ppn}};
+  if (kind.min_ppn != kind.max_ppn) json["min_ppn"] = kind.min_ppn;
+  json["call"] = name_of(kind.collective, kind.face);
+  if (kind.in_place) json["in_place"] = true;
+  json["from"] = size_text(kind.from);
+  json["spec"] = to_string(decision.spec);
+  if (decision.gain > 0) json["gain"] = decision.gain;
+  if (decision.seconds > 0) json["seconds"] = decision.seconds;
+  return json;
+}
+
+/// Names what differs first.
+std::string find_difference(const FabricIdentity& file, const FabricIdentity& job) {
+  const auto differs = [](std::string_view what, const std::string& there, const std::string& here) {
+    return std::string(what) + " is \"" + shown(there) + "\", not \"" + shown(here) + "\" as in this job";
+  };
+  if (file.mpi != job.mpi) return differs("mpi", file.mpi, job.mpi);
+  if (file.network != job.network) return differs("network", file.network, job.network);
+  if (file.processor != job.processor) return differs("processor", file.processor, job.processor);
+  return differs("hosts", file.hosts, job.hosts);
+}
+
+}  // namespace
+
+Fabric::Fabric(std::string_view text, FabricIdentity identity) : identity_(std::move(identity)) {
+  const JsonText json(text);
+  JsonObject file = json.file(format, version);
+  const JsonValue place = file.required("fabric");
+  if (const FabricIdentity its = read_identity(place); its != identity_) {
+    place.fail(find_difference(its, identity_));
+  }
+  for (const JsonValue& value : file.required("decisions").items(most_decisions)) {
+    keep(read_decision(value));
+  }
+  file.finish();
+}
+
+const Decision* Fabric::find(const CallKind& kind) const {
+  const auto found = std::ranges::find(decisions_, kind, &Decision::kind);
+  return found == decisions_.end() ? nullptr : &*found;
+}
+
+void Fabric::keep(const Decision& decision) {
+  std::erase_if(decisions_, [&](const Decision& other) { return other.kind == decision.kind; });
+  if (decisions_.size() == most_decisions) decisions_.erase(decisions_.begin());
+  decisions_.push_back(decision);
+}
+
+std::string Fabric::text() const {
+  Json list = Json::array();
+  for (const Decision& decision : decisions_) list.push_back(json_of(decision));
+  const Json file{{"format", format},
+                  {"version", version},
+                  {"fabric",
+                   {{"mpi", identity_.mpi},
+                    {"network", identity_.network},
+                    {"processor", identity_.processor},
+                    {"hosts", identity_.hosts}}},
+                  {"decisions", std::move(list)}};
+  return file.dump(1) + '\n';
+}
+
+}  // namespace stretto

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "select/face.hpp"
+#include "select/spec.hpp"
+
+namespace stretto {
+
+/// What must be equal for the findings of one job to hold in another.
+struct FabricIdentity {
+  std::string mpi;        // Open MPI 4.1.4
+  std::string network;    // the settings by which the library chooses its network; may be empty
+  std::string processor;  // of rank 0
+  std::string hosts;      // their names without numbers, such as node#; with commas between
+
+  friend bool operator==(const FabricIdentity&, const FabricIdentity&) = default;
+};
+
+/// Calls that share a decision: on communicators of one shape, from `from` bytes, a power of two, up to twice
+/// as many.
+struct CallKind {
+  int nodes = 1;
+  int min_ppn = 1;
+  int max_ppn = 1;
+  Collective collective = Collective::allreduce;
+  Face face = Face::blocking;
+  bool in_place = false;
+  std::size_t from = 0;
+
+  friend auto operator<=>(const CallKind&, const CallKind&) = default;
+};
+
+/// What was found for a kind of calls.
+struct Decision {
+  CallKind kind;
+  Spec spec;
+  double gain = 0;     // times faster than the MPI default; 0: not known
+  double seconds = 0;  // of a call; 0: not known
+};
+
+/// What jobs have found out about a fabric: the network between hosts, as one MPI library uses it
+/// (docs/formats.md).
+class Fabric {
+ public:
+  explicit Fabric(FabricIdentity identity) : identity_(std::move(identity)) {}
+
+  /// Reads the text of a file. Throws FormatError if it is none, or the file of another fabric.
+  Fabric(std::string_view text, FabricIdentity identity);
+
+  [[nodiscard]] const FabricIdentity& identity() const { return identity_; }
+  /// nullptr if nothing is known.
+  [[nodiscard]] const Decision* find(const CallKind& kind) const;
+  /// In the order in which they were kept, the latest last.
+  [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
+  /// Replaces what is known of the kind. If there are too many decisions, the oldest is forgotten.
+  void keep(const Decision& decision);
+  [[nodiscard]] std::string text() const;
+
+  static constexpr std::size_t most_decisions = 2048;
+
+ private:
+  FabricIdentity identity_;
+  std::vector<Decision> decisions_;
+};
+
+}  // namespace stretto

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/fabric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "text/json_reader.hpp"
+
+namespace stretto {
+namespace {
+
+const FabricIdentity identity{
+    .mpi = "Open MPI 4.1.4", .network = "btl=tcp,self", .processor = "Some CPU", .hosts = "node#"};
+
+Decision decision(std::size_t from, const std::string& spec, double gain = 1.5) {
+  return {.kind = {.nodes = 8, .from = from},
+          .spec = parse_spec(Collective::allreduce, spec),
+          .gain = gain,
+          .seconds = 1e-3};
+}
+
+std::string error_of(const std::string& text, const FabricIdentity& job = identity) {
+  try {
+    const Fabric fabric(text, job);
+    return {};
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+bool equal(const Decision& one, const Decision& other) {
+  return one.kind == other.kind && one.spec == other.spec && one.gain == other.gain &&
+         one.seconds == other.seconds;
+}
+
+TEST(Fabric, IsReadAsItWasWritten) {
+  std::mt19937 random(1);
+  const auto below = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
+  const std::vector<std::string> specs{"native", "ring:segments=4"};
+  for (int round = 0; round < 100; ++round) {
+    Fabric fabric(identity);
+    const int count = below(20);
+    for (int i = 0; i < count; ++i) {
+      Decision one;
+      const int ppn = 1 + below(4);
+      one.kind = {.nodes = 1 + below(3),
+                  .min_ppn = 1 + below(ppn),
+                  .max_ppn = ppn,
+                  .collective = below(2) == 0 ? Collective::allreduce : Collective::allgather,
+                  .face = faces.at(static_cast<std::size_t>(below(3))),
+                  .in_place = below(2) == 0,
+                  .from = std::size_t{1} << below(40)};
+      one.spec = parse_spec(one.kind.collective, specs[static_cast<std::size_t>(below(2))]);
+      one.gain = below(3);
+      one.seconds = below(3) * 1e-5;
+      fabric.keep(one);
+    }
+    const Fabric again(fabric.text(), identity);
+    ASSERT_EQ(again.decisions().size(), fabric.decisions().size());
+    for (std::size_t i = 0; i < fabric.decisions().size(); ++i) {
+      EXPECT_TRUE(equal(again.decisions()[i], fabric.decisions()[i]));
+    }
+    EXPECT_EQ(again.text(), fabric.text());
+  }
+}
+
+TEST(Fabric, ALaterDecisionReplacesAnEarlierOne) {
+  Fabric fabric(identity);
+  fabric.keep(decision(1024, "ring"));
+  fabric.keep(decision(2048, "native"));
+  fabric.keep(decision(1024, "rabenseifner"));
+  ASSERT_EQ(fabric.decisions().size(), 2);
+  EXPECT_EQ(to_string(fabric.find({.nodes = 8, .from = 1024})->spec), "rabenseifner");
+  EXPECT_EQ(fabric.find({.nodes = 9, .from = 1024}), nullptr);
+  EXPECT_EQ(fabric.find({.nodes = 8, .in_place = true, .from = 1024}), nullptr);
+}
+
+TEST(Fabric, ForgetsTheOldestDecision) {
+  Fabric fabric(identity);
+  for (int nodes = 1; nodes <= 3000; ++nodes) {
+    Decision one = decision(1024, "ring");
+    one.kind.nodes = nodes;
+    fabric.keep(one);
+  }
+  EXPECT_EQ(fabric.decisions().size(), Fabric::most_decisions);
+  EXPECT_EQ(fabric.find({.nodes = 952, .from = 1024}), nullptr);
+  EXPECT_NE(fabric.find({.nodes = 953, .from = 1024}), nullptr);
+  EXPECT_EQ(error_of(fabric.text()), "");
+}
+
+TEST(Fabric, AFileOfAnotherFabricIsRefused) {
+  const std::string text = Fabric(identity).text();
+  FabricIdentity other = identity;
+  other.mpi = "Open MPI 5.0.11";
+  EXPECT_EQ(error_of(text, other),
+            "fabric: mpi is \"Open MPI 4.1.4\", not \"Open MPI 5.0.11\" as in this job");
+  other = identity;
+  other.network = "";
+  EXPECT_NE(error_of(text, other).find("network is"), std::string::npos);
+  other = identity;
+  other.processor = "Another CPU";
+  EXPECT_NE(error_of(text, other).find("processor is"), std::string::npos);
+  other = identity;
+  other.hosts = "host#";
+  EXPECT_NE(error_of(text, other).find("hosts is"), std::string::npos);
+}
+
+TEST(Fabric, ADamagedFileIsRefused) {
+  Fabric fabric(identity);
+  fabric.keep(decision(1024, "ring"));
+  const std::string text = fabric.text();
+  for (std::size_t length = 0; length + 1 < text.size(); ++length) {
+    EXPECT_NE(error_of(text.substr(0, length)), "") << length;
+  }
+  EXPECT_NE(error_of(replaced(text, "\"version\": 1", "\"version\": 2")), "");
+  EXPECT_NE(error_of(replaced(text, "stretto-fabric", "stretto-table")), "");
+  EXPECT_EQ(error_of(replaced(text, "1KiB", "1000")), "decisions[0].from: expected a power of two");
+  EXPECT_NE(error_of(replaced(text, "\"ring\"", "\"rong\"")).find("decisions[0].spec"), std::string::npos);
+  EXPECT_NE(error_of(replaced(text, "allreduce", "alltoall")).find("decisions[0].call"), std::string::npos);
+  EXPECT_NE(error_of(replaced(text, "\"gain\": 1.5", "\"gain\": -1")), "");
+  EXPECT_NE(error_of(replaced(text, "\"gain\"", "\"loss\"")), "");
+}
+
+}  // namespace
+}  // namespace stretto
