@@ -362,7 +362,8 @@ void Learner::end(double seconds) {
 
 std::optional<Learner::Outcome> Learner::outcome() const {
   if (!is_measured_) return std::nullopt;
-  return Outcome{.spec = arms_[incumbent_].spec, .gain = gain_, .seconds = agreed_};
+  return Outcome{
+      .spec = arms_[incumbent_].spec, .gain = gain_, .seconds = agreed_, .is_new = incumbent_ != 0};
 }
 
 }  // namespace stretto

@@ -44,8 +44,9 @@ class Learner {
 
   struct Outcome {
     Spec spec;
-    double gain = 0;     // times faster than `native`; 0: not known
-    double seconds = 0;  // of the calls from which it was learned
+    double gain = 0;      // times faster than `native`; 0: not known
+    double seconds = 0;   // of the calls from which it was learned
+    bool is_new = false;  // not the standing choice
   };
 
   /// How much is known of the standing choice.

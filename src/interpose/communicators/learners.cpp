@@ -30,7 +30,7 @@ void Learners::conclude(const Topology& topology) const {
     const auto& [collective, bytes, root, commutative] = key;
     const std::optional<Learner::Outcome> outcome = learner.outcome();
     // A table does not distinguish operations that commute from others.
-    if (!outcome || !commutative) continue;
+    if (!outcome || !outcome->is_new || !commutative) continue;
     const CallTraits traits{.collective = collective, .bytes = bytes, .root = root};
     const std::lock_guard lock(mutex);
     all_learned().push_back({.shape = shape_of(traits, topology, Face::blocking),
