@@ -70,15 +70,18 @@ Duel::Verdict Duel::agree(const Times& maxima) {
   return verdict;
 }
 
+double Duel::time_of(Side side) const {
+  const std::vector<double>& times = side == Side::defender ? of_defender_ : of_challenger_;
+  return times.empty() ? 0 : median(times);
+}
+
 double Duel::ratio() const {
-  if (of_defender_.empty() || of_challenger_.empty()) return 0;
-  const double defender = median(of_defender_);
-  return defender > 0 ? median(of_challenger_) / defender : 0;
+  const double defender = time_of(Side::defender);
+  return defender > 0 ? time_of(Side::challenger) / defender : 0;
 }
 
 double Duel::lost() const {
-  if (of_defender_.empty()) return 0;
-  const double defender = median(of_defender_);
+  const double defender = time_of(Side::defender);
   double sum = 0;
   for (const std::vector<double>* calls : {&of_challenger_, &first_of_challenger_}) {
     for (const double one : *calls) sum += one - defender;

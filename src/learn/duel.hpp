@@ -34,6 +34,8 @@ class Duel {
   Verdict agree(const Times& maxima);
   /// The median time of the challenger, as a multiple of the defender's; 0 if there are no times.
   [[nodiscard]] double ratio() const;
+  /// The median time of a side; 0 if it has none.
+  [[nodiscard]] double time_of(Side side) const;
   /// The seconds by which the challenger's calls so far were slower than as many of the defender's.
   [[nodiscard]] double lost() const;
 

@@ -57,7 +57,10 @@ Decision read_decision(const JsonValue& value) {
     spec.fail(error.what());
   }
   if (const auto gain = object.optional("gain")) decision.gain = gain->positive();
-  if (const auto seconds = object.optional("seconds")) decision.seconds = seconds->positive();
+  if (const auto seconds = object.optional("seconds")) {
+    decision.seconds = seconds->positive();
+    decision.bytes = object.required("bytes").bytes();
+  }
   object.finish();
   return decision;
 }
@@ -71,7 +74,10 @@ Json json_of(const Decision& decision) {
   json["from"] = size_text(kind.from);
   json["spec"] = to_string(decision.spec);
   if (decision.gain > 0) json["gain"] = decision.gain;
-  if (decision.seconds > 0) json["seconds"] = decision.seconds;
+  if (decision.seconds > 0) {
+    json["seconds"] = decision.seconds;
+    json["bytes"] = size_text(decision.bytes);
+  }
   return json;
 }
 

@@ -40,8 +40,9 @@ struct CallKind {
 struct Decision {
   CallKind kind;
   Spec spec;
-  double gain = 0;     // times faster than the MPI default; 0: not known
-  double seconds = 0;  // of a call; 0: not known
+  double gain = 0;        // times faster than the MPI default; 0: not known
+  double seconds = 0;     // of a call; 0: not known
+  std::size_t bytes = 0;  // of that call
 };
 
 /// What jobs have found out about a fabric: the network between hosts, as one MPI library uses it
@@ -60,6 +61,7 @@ class Fabric {
   [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
   /// Replaces what is known of the kind. If there are too many decisions, the oldest is forgotten.
   void keep(const Decision& decision);
+  /// The text of a file.
   [[nodiscard]] std::string text() const;
 
   static constexpr std::size_t most_decisions = 2048;

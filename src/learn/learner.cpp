@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace stretto {
 namespace {
@@ -68,8 +69,13 @@ Learner::Learner(const Spec& standing, Standing known, const std::vector<Candida
     arms_.push_back({.spec = candidate.spec, .risk = candidate.risk, .trials = 0, .lost = 0, .ratios = {}});
   }
   is_settled_ = waiting_.empty();
+  if (known == Standing::decided || !has_trials_) waiting_.clear();
+  if (waiting_.empty()) {
+    next_agreement_ = 0;
+    next_watch_ = least_watch;
+  }
   const std::size_t native = find_native();
-  if (native == 0 || native == arms_.size()) return;
+  if (known == Standing::decided || native == 0 || native == arms_.size()) return;
   if (known == Standing::presumed) incumbent_ = native;
   challenge(known == Standing::presumed ? 0 : native);
 }
@@ -154,8 +160,10 @@ void Learner::end_duel(bool challenger_won) {
   if (challenger_won) incumbent_ = challenger_;
   arms_[incumbent_].was_incumbent = true;
   if (ratio > 0) {
-    is_measured_ = true;
+    is_measured_ = has_news_ = true;
     gain_ = is_native(loser) ? ratio : 0;
+    decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
+    decided_bytes_ = duel_bytes_;
   }
   lost_ += duel_->lost();
   std::erase(waiting_, incumbent_);
@@ -205,7 +213,8 @@ void Learner::adopt(std::size_t arm) {
   incumbent_ = arm;
   arms_[arm].was_incumbent = true;
   gain_ = 0;
-  is_measured_ = true;
+  is_measured_ = has_news_ = true;
+  decided_seconds_ = 0;
   forget_recent();
   waiting_.pop_front();
   if (comes_back) return;
@@ -295,14 +304,15 @@ void Learner::start_over() {
   for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
     arms_[arm].ratios.clear();
     arms_[arm].was_incumbent = arm == incumbent_;
-    if (arm != incumbent_) waiting_.push_back(arm);
+    if (has_trials_ && arm != incumbent_) waiting_.push_back(arm);
   }
   trials_end_ = elapsed_ + longest;
-  if (waiting_.empty() || lost_ > share_before_duel * agreed_) return;
+  if (arms_.size() < 2 || lost_ > share_before_duel * agreed_) return;
   const std::size_t native = find_native();
   const bool has_native = native != arms_.size();
   // After `native`, the standing choice is the most promising one.
-  challenge(is_native(incumbent_) || !has_native ? waiting_.front() : native);
+  const std::size_t other = incumbent_ == 0 ? 1 : 0;
+  challenge(is_native(incumbent_) || !has_native ? other : native);
 }
 
 const Spec* Learner::begin(std::size_t bytes) {
@@ -352,18 +362,31 @@ void Learner::end(double seconds) {
   if (current_ != Role::none) pair_[static_cast<std::size_t>(current_) - 1] = seconds;
   if (current_ == Role::trial) return;
   if (watched_bytes_ == 0 || calls_ > watched_last_ + most_calls_for_pair) {
+    forget_recent();
     watched_bytes_ = current_bytes_;
-    watched_count_ = 0;
   }
   if (current_bytes_ != watched_bytes_) return;
   watched_last_ = calls_;
   watched_[watched_count_++ % watched_calls] = seconds;
 }
 
+void Learner::expect(double seconds, std::size_t bytes) {
+  reference_ = seconds;
+  watched_bytes_ = bytes;
+}
+
+std::optional<Learner::Outcome> Learner::take_news() {
+  return std::exchange(has_news_, false) ? outcome() : std::nullopt;
+}
+
 std::optional<Learner::Outcome> Learner::outcome() const {
   if (!is_measured_) return std::nullopt;
-  return Outcome{
-      .spec = arms_[incumbent_].spec, .gain = gain_, .seconds = agreed_, .is_new = incumbent_ != 0};
+  return Outcome{.spec = arms_[incumbent_].spec,
+                 .gain = gain_,
+                 .seconds = agreed_,
+                 .is_new = incumbent_ != 0,
+                 .call_seconds = decided_seconds_,
+                 .call_bytes = decided_bytes_};
 }
 
 }  // namespace stretto

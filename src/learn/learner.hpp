@@ -44,15 +44,18 @@ class Learner {
 
   struct Outcome {
     Spec spec;
-    double gain = 0;      // times faster than `native`; 0: not known
-    double seconds = 0;   // of the calls from which it was learned
-    bool is_new = false;  // not the standing choice
+    double gain = 0;             // times faster than `native`; 0: not known
+    double seconds = 0;          // of the calls from which it was learned
+    bool is_new = false;         // not the standing choice
+    double call_seconds = 0;     // of one call; 0: not known
+    std::size_t call_bytes = 0;  // of that call
   };
 
   /// How much is known of the standing choice.
   enum class Standing : std::uint8_t {
     presumed,  // it must show that it is faster than `native` before it is used
-    proven,    // it was faster here before: it is used until `native` shows that it is faster
+    proven,    // it was measured on this cluster: it is used unless `native` shows that it is faster
+    decided,   // a job on this network found it: it is used while the network is the same
   };
 
   /// What follows the duel. Calls by another spec may round differently, so a trial is visible.
@@ -61,6 +64,9 @@ class Learner {
   /// `standing` is the choice without learning. Times are in seconds since any instant.
   Learner(const Spec& standing, Standing known, const std::vector<Candidate>& candidates, Trials trials,
           double now);
+
+  /// For a standing choice that is `decided`: what a call of so many bytes took in that job.
+  void expect(double seconds, std::size_t bytes);
 
   /// Whether the ranks must agree before the next call.
   [[nodiscard]] bool wants_agreement() const;
@@ -77,6 +83,8 @@ class Learner {
   [[nodiscard]] bool is_settled() const { return is_settled_; }
   /// What is in force, once that was measured: nothing before.
   [[nodiscard]] std::optional<Outcome> outcome() const;
+  /// The same, once after each decision.
+  std::optional<Outcome> take_news();
 
   /// The share of the time of all calls that may be lost.
   static constexpr double share = 0.008;
@@ -125,6 +133,9 @@ class Learner {
   std::size_t incumbent_ = 0;
   double gain_ = 0;
   bool is_measured_ = false;
+  bool has_news_ = false;
+  double decided_seconds_ = 0;  // of a call when that was decided; 0: not known
+  std::size_t decided_bytes_ = 0;
   bool has_trials_;
   bool is_settled_ = false;
 

@@ -18,7 +18,8 @@ Decision decision(std::size_t from, const std::string& spec, double gain = 1.5) 
   return {.kind = {.nodes = 8, .from = from},
           .spec = parse_spec(Collective::allreduce, spec),
           .gain = gain,
-          .seconds = 1e-3};
+          .seconds = 1e-3,
+          .bytes = from};
 }
 
 std::string error_of(const std::string& text, const FabricIdentity& job = identity) {
@@ -38,7 +39,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 bool equal(const Decision& one, const Decision& other) {
   return one.kind == other.kind && one.spec == other.spec && one.gain == other.gain &&
-         one.seconds == other.seconds;
+         one.seconds == other.seconds && one.bytes == other.bytes;
 }
 
 TEST(Fabric, IsReadAsItWasWritten) {
@@ -61,6 +62,7 @@ TEST(Fabric, IsReadAsItWasWritten) {
       one.spec = parse_spec(one.kind.collective, specs[static_cast<std::size_t>(below(2))]);
       one.gain = below(3);
       one.seconds = below(3) * 1e-5;
+      if (one.seconds > 0) one.bytes = one.kind.from + static_cast<std::size_t>(below(1000));
       fabric.keep(one);
     }
     const Fabric again(fabric.text(), identity);

@@ -37,6 +37,7 @@ struct Job {
   std::vector<std::size_t> sizes = {1 << 20};
   Learner::Standing known = Learner::Standing::proven;
   Learner::Trials trials = Learner::Trials::rationed;
+  double expected = 0;            // seconds of a call, as known beforehand
   double first_call = 0;          // seconds that the first call by each way takes longer
   int changes_at = 1 << 30;       // from this call on, ...
   std::vector<double> then = {};  // ... these are the costs
@@ -65,6 +66,9 @@ Result run(const Job& job) {
   std::normal_distribution<double> normal;
   std::vector<Learner> learners(ranks,
                                 Learner(ways()[0], job.known, candidates(job.costs.size()), job.trials, 0));
+  if (job.expected > 0) {
+    for (Learner& learner : learners) learner.expect(job.expected, job.sizes[0]);
+  }
   std::vector<bool> was_used(job.costs.size(), false);
   Result result;
   double now = 0;
@@ -163,6 +167,24 @@ TEST(Learner, AProvenChoiceIsInForceFromTheFirstCall) {
   EXPECT_LE(times_used(result, 1, 0, 200), 6);
   ASSERT_TRUE(result.outcome.has_value());
   EXPECT_EQ(result.outcome->spec, ways()[0]);
+}
+
+TEST(Learner, ADecidedChoiceIsInForceInEveryCall) {
+  const Result result =
+      run({.costs = {0.01, 0.009}, .calls = 2000, .known = decided, .trials = none, .expected = 0.01});
+  EXPECT_EQ(times_used(result, 0, 0, 2000), 2000);
+  EXPECT_FALSE(result.outcome.has_value());
+}
+
+TEST(Learner, ADecidedChoiceIsComparedAnewOnAnotherNetwork) {
+  const Job job{.costs = {0.03, 0.01}, .calls = 50, .known = decided, .trials = none, .expected = 0.01};
+  const Result result = run(job);
+  EXPECT_EQ(result.used.front(), 0);
+  EXPECT_EQ(result.used.back(), 1);
+  ASSERT_TRUE(result.outcome.has_value());
+  EXPECT_TRUE(result.outcome->spec.is_pass_through());
+  EXPECT_EQ(result.outcome->call_bytes, 1 << 20);
+  EXPECT_NEAR(result.outcome->call_seconds, 0.01, 0.002);
 }
 
 TEST(Learner, TheFirstCallOfAChoiceDecidesNothing) {

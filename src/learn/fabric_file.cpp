@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/fabric_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "select/library_name.hpp"
+#include "text/file_writer.hpp"
+#include "text/json_reader.hpp"
+
+namespace stretto {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A job at its end waits no longer for another one that writes. What it has found may then be lost.
+constexpr std::chrono::seconds longest_wait{1};
+
+std::string folder_in(const char* variable, const std::string& below) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value == '/' ? value + below : "";
+}
+
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t sum = 14695981039346656037U;  // FNV-1a
+  for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+  return sum;
+}
+
+/// Holds the lock of a file, by a file beside it: the file itself is replaced. Where locks do not work, as on
+/// some network file systems, there is none; then one of two jobs that end at once may lose what it found.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path)
+      : descriptor_(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    const auto until = std::chrono::steady_clock::now() + longest_wait;
+    while (descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+           std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  ~FileLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+std::string fabric_path(const FabricIdentity& identity) {
+  std::string folder = folder_in("STRETTO_CACHE", "");
+  if (folder.empty()) folder = folder_in("XDG_CACHE_HOME", "/stretto");
+  if (folder.empty()) folder = folder_in("HOME", "/.cache/stretto");
+  if (folder.empty()) return {};
+  const auto library = parse_library_name(identity.mpi);
+  std::array<char, 17> number{};
+  std::snprintf(number.data(), number.size(), "%016llx",
+                static_cast<unsigned long long>(hash(identity.mpi + '\n' + identity.network + '\n' +
+                                                     identity.processor + '\n' + identity.hosts)));
+  return folder + "/fabrics/" + std::string(library ? library->family : "other") + "-" + number.data() +
+         ".json";
+}
+
+Fabric read_fabric(const std::string& path, const FabricIdentity& identity, std::string& error) {
+  std::error_code failed;
+  const auto kind = fs::status(path, failed).type();
+  if (kind == fs::file_type::not_found) return Fabric(identity);
+  if (kind != fs::file_type::regular) {
+    error = failed ? failed.message() : "is no file";  // a pipe might never end
+    return Fabric(identity);
+  }
+  std::ifstream stream(path, std::ios::binary);
+  std::string text(JsonText::most_text + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (!stream.is_open() || stream.bad()) {
+    error = "cannot be read";
+    return Fabric(identity);
+  }
+  try {
+    return Fabric(text, identity);
+  } catch (const FormatError& wrong) {
+    error = wrong.what();
+    return Fabric(identity);
+  }
+}
+
+std::string add_to_fabric(const std::string& path, const FabricIdentity& identity,
+                          std::span<const Decision> decisions) {
+  std::error_code failed;
+  fs::create_directories(fs::path(path).parent_path(), failed);
+  if (failed) return failed.message();
+  const FileLock lock(path);
+  std::string ignored;
+  Fabric fabric = read_fabric(path, identity, ignored);
+  for (const Decision& decision : decisions) fabric.keep(decision);
+  return replace_file(path, fabric.text());
+}
+
+}  // namespace stretto

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/fabric_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace stretto {
+namespace {
+
+namespace fs = std::filesystem;
+
+const FabricIdentity identity{
+    .mpi = "MPICH 5.0.2", .network = "FI_PROVIDER=tcp", .processor = "Some CPU", .hosts = "node#"};
+
+Decision decision(int nodes) {
+  return {
+      .kind = {.nodes = nodes, .from = 1024}, .spec = parse_spec(Collective::allreduce, "ring"), .gain = 2};
+}
+
+class FabricFile : public testing::Test {
+ protected:
+  FabricFile() {
+    fs::create_directories(folder_);
+    setenv("STRETTO_CACHE", folder_.c_str(), 1);
+    path_ = fabric_path(identity);
+  }
+  ~FabricFile() override {
+    unsetenv("STRETTO_CACHE");
+    fs::remove_all(folder_);
+  }
+  void write(const std::string& text) {
+    fs::create_directories(fs::path(path_).parent_path());
+    std::ofstream(path_) << text;
+  }
+  std::size_t count() { return read_fabric(path_, identity, error_).decisions().size(); }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / ("fabric" + std::to_string(getpid()));
+  std::string path_;
+  std::string error_;
+};
+
+TEST_F(FabricFile, IsNamedByItsFabric) {
+  EXPECT_EQ(fs::path(path_).parent_path(), folder_ / "fabrics");
+  EXPECT_TRUE(fs::path(path_).filename().string().starts_with("mpich-"));
+  FabricIdentity other = identity;
+  other.hosts = "host#";
+  EXPECT_NE(fabric_path(other), path_);
+  EXPECT_EQ(fabric_path(identity), path_);
+}
+
+TEST_F(FabricFile, WithoutAFolderThereIsNone) {
+  unsetenv("STRETTO_CACHE");
+  const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  unsetenv("XDG_CACHE_HOME");
+  unsetenv("HOME");
+  EXPECT_EQ(fabric_path(identity), "");
+  setenv("HOME", "/home/me", 1);
+  EXPECT_TRUE(fabric_path(identity).starts_with("/home/me/.cache/stretto/fabrics/"));
+  setenv("XDG_CACHE_HOME", "/fast", 1);
+  EXPECT_TRUE(fabric_path(identity).starts_with("/fast/stretto/fabrics/"));
+  unsetenv("XDG_CACHE_HOME");
+  setenv("HOME", home.c_str(), 1);
+}
+
+TEST_F(FabricFile, KeepsWhatJobsAdd) {
+  EXPECT_EQ(count(), 0);
+  EXPECT_EQ(error_, "");
+  EXPECT_EQ(add_to_fabric(path_, identity, std::vector{decision(2), decision(3)}), "");
+  EXPECT_EQ(add_to_fabric(path_, identity, std::vector{decision(3), decision(4)}), "");
+  EXPECT_EQ(count(), 3);
+  EXPECT_EQ(error_, "");
+}
+
+TEST_F(FabricFile, JobsThatEndAtOnceLoseNothing) {
+  std::vector<std::thread> jobs;
+  for (int job = 0; job < 8; ++job) {
+    jobs.emplace_back([this, job] {
+      for (int round = 0; round < 10; ++round) {
+        EXPECT_EQ(add_to_fabric(path_, identity, std::vector{decision(1 + job * 10 + round)}), "");
+      }
+    });
+  }
+  for (std::thread& job : jobs) job.join();
+  EXPECT_EQ(count(), 80);
+}
+
+TEST_F(FabricFile, ADamagedFileIsIgnoredAndReplaced) {
+  for (const std::string text : {"", "{", "[]", "nothing", "{\"format\": \"stretto-table\"}"}) {
+    write(text);
+    error_.clear();
+    EXPECT_EQ(count(), 0);
+    EXPECT_NE(error_, "") << text;
+    EXPECT_EQ(add_to_fabric(path_, identity, std::vector{decision(2)}), "");
+    error_.clear();
+    EXPECT_EQ(count(), 1);
+    EXPECT_EQ(error_, "");
+  }
+}
+
+TEST_F(FabricFile, WhatIsNoFileIsAnError) {
+  fs::create_directories(path_);
+  EXPECT_EQ(count(), 0);
+  EXPECT_EQ(error_, "is no file");
+  EXPECT_NE(add_to_fabric(path_, identity, std::vector{decision(2)}), "");
+}
+
+TEST_F(FabricFile, AFolderThatCannotBeMadeIsAnError) {
+  write("");
+  EXPECT_NE(add_to_fabric(path_ + "/below/it.json", identity, std::vector{decision(2)}), "");
+}
+
+}  // namespace
+}  // namespace stretto
