@@ -70,8 +70,8 @@ function(stretto_mpi_run)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  # A tuning table at its default place would change what the library chooses.
-  set(settings STRETTO_TABLE=none ${arg_ENV})
+  # A tuning table at its default place, and what other jobs have found, would change what the library chooses.
+  set(settings STRETTO_TABLE=none STRETTO_FABRIC=none ${arg_ENV})
   set(preloads "")
   if(arg_PRELOAD)
     if(NOT TARGET stretto-${arg_ABI})

@@ -167,6 +167,14 @@ def no_table_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 @pytest.fixture(autouse=True, scope="session")
+def no_memory_of_this_network() -> Iterator[None]:
+    """What one job finds out about the network would change what the next one chooses."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRETTO_FABRIC", "none")
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def ranks_that_wait_yield(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Ranks that wait give their core to others, on either MPI, whatever starts them."""
     source = Path(__file__).with_name("yield_when_idle.c")

@@ -93,7 +93,8 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
 
 std::string known_variables() {
   std::string names =
-      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, "
+      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_FABRIC, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, "
+      "STRETTO_REPRODUCIBLE, "
       "STRETTO_START_LIMIT, STRETTO_STATS, STRETTO_STRICT, STRETTO_SUMMARY, STRETTO_TABLE, STRETTO_TOPOLOGY, "
       "STRETTO_TRACE, "
       "STRETTO_WATCHDOG";
@@ -129,6 +130,8 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
     settings.trace_folder = value;
   } else if (name == "STRETTO_TABLE") {
     settings.table_file = value;
+  } else if (name == "STRETTO_FABRIC") {
+    settings.fabric_file = value;
   } else if (name == topology_variable) {
     parse_topology_setting(value, settings);
   } else if (!is_for_tools(name)) {

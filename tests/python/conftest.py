@@ -66,7 +66,8 @@ class Runner:
         program = program or [str(self.compiled("probe.cpp"))]
         # Of this process's, too: what makes MPICH's ranks yield (tests/conftest.py).
         preloads = f"{preload or library(self.abi)}:{os.environ['LD_PRELOAD']}"
-        values = {"LD_PRELOAD": preloads, **settings, **(more or {})}
+        # What one job finds out must not change what the next one does, unless a test says so.
+        values = {"LD_PRELOAD": preloads, "STRETTO_FABRIC": "none", **settings, **(more or {})}
         argv = [f"mpirun.{self.abi}"]
         if self.abi == "openmpi":
             argv += ["--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]

@@ -126,6 +126,7 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
   const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == block;
   const CallTraits traits{.collective = Collective::allgather,
                           .bytes = bytes,
+                          .in_place = in_place,
                           .understood = element_bytes && sent_bytes && matches,
                           .element_bytes = element_bytes.value_or(0)};
   const ProgramHandles handles{

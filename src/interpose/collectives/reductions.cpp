@@ -29,11 +29,12 @@ bool is_small(const Form& form, Collective collective, std::size_t bytes) {
 }
 
 CallTraits traits_of(Collective collective, std::size_t elements, const std::optional<Element>& element,
-                     std::size_t predefined, int root = 0) {
+                     std::size_t predefined, bool in_place, int root = 0) {
   return {.collective = collective,
           .bytes = elements * (element ? static_cast<std::size_t>(element->size) : predefined),
           .root = root,
           .commutative = !element || element->commutative,
+          .in_place = in_place,
           .understood = element.has_value(),
           .element_bytes = element ? static_cast<std::size_t>(element->size) : predefined,
           .operation = session.settings.check && element ? number_of_operation(element->op) : 0,
@@ -71,7 +72,7 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
     return std::nullopt;
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return dispatch(form, traits_of(Collective::reduce_scatter, elements, element, predefined),
+  return dispatch(form, traits_of(Collective::reduce_scatter, elements, element, predefined, in_place),
                   handles_of(element), comm, state, [&] {
                     return Message({.input = input_of(sendbuf, recvbuf),
                                     .output = recvbuf,
@@ -97,13 +98,14 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr) return std::nullopt;
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return dispatch(form, traits_of(Collective::allreduce, elements, element, predefined), handles_of(element),
-                  comm, state, [&] {
-                    Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
-                                            with_known_kernel(element.value()));
-                    call.in_place = sendbuf == MPI_IN_PLACE;
-                    return Message(call);
-                  });
+  return dispatch(
+      form, traits_of(Collective::allreduce, elements, element, predefined, sendbuf == MPI_IN_PLACE),
+      handles_of(element), comm, state, [&] {
+        Call call =
+            Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, with_known_kernel(element.value()));
+        call.in_place = sendbuf == MPI_IN_PLACE;
+        return Message(call);
+      });
 }
 
 std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
@@ -122,7 +124,7 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
     return std::nullopt;
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return dispatch(form, traits_of(Collective::reduce, elements, element, predefined, root),
+  return dispatch(form, traits_of(Collective::reduce, elements, element, predefined, false, root),
                   handles_of(element), comm, state, [&] {
                     Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr, elements,
                                             with_known_kernel(element.value()));

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/channel.hpp"
@@ -13,6 +15,7 @@
 #include "interpose/communicators/communicator_id.hpp"
 #include "interpose/communicators/learners.hpp"
 #include "interpose/session/call_traits.hpp"
+#include "learn/fabric.hpp"
 #include "select/spec.hpp"
 #include "select/table.hpp"
 #include "threads/spin_lock.hpp"
@@ -44,6 +47,10 @@ class Communicator {
   [[nodiscard]] CommunicatorId id() const { return id_; }
 
   [[nodiscard]] Learners& learners() { return learners_; }
+  /// What jobs have found out about calls on it (dispatch/fabric_memory.hpp); nullptr if its ranks have not
+  /// asked yet.
+  [[nodiscard]] const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
+  const Fabric& set_fabric(Fabric fabric) { return fabric_.emplace(std::move(fabric)); }
 
   /// Returns the channel of its calls. Its ranks agree on the tags from the first call that needs them.
   /// To be called in the order of calls.
@@ -107,6 +114,7 @@ class Communicator {
   const Table::Shape* table_shape_ = nullptr;
   Peers ranks_in_world_;
   Learners learners_;
+  std::optional<Fabric> fabric_;
   std::string label_;
   CommunicatorId id_;
   std::uint64_t sequence_ = 0;

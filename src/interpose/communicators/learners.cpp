@@ -21,14 +21,14 @@ std::vector<Learned>& all_learned() {
 
 Learners::Key Learners::key_of(const CallTraits& traits) {
   return {traits.collective, std::bit_floor(traits.bytes), has_root(traits.collective) ? traits.root : 0,
-          traits.commutative};
+          traits.commutative, traits.in_place};
 }
 
 void Learners::conclude(const Topology& topology) const {
   if (session.world_rank != 0) return;
-  for (const auto& [key, learner] : learners_) {
-    const auto& [collective, bytes, root, commutative] = key;
-    const std::optional<Learner::Outcome> outcome = learner.outcome();
+  for (const auto& [key, kind] : learners_) {
+    const auto& [collective, bytes, root, commutative, in_place] = key;
+    const std::optional<Learner::Outcome> outcome = kind.learner.outcome();
     // A table does not distinguish operations that commute from others.
     if (!outcome || !outcome->is_new || !commutative) continue;
     const CallTraits traits{.collective = collective, .bytes = bytes, .root = root};

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -13,6 +14,13 @@
 
 namespace stretto {
 
+/// The learner of a kind of calls.
+struct KindLearner {
+  Learner learner;
+  /// In force while the learner says nothing else, in place of the choice by the table and the rule.
+  std::optional<Spec> known = std::nullopt;
+};
+
 /// What is learned on one communicator (STRETTO_ONLINE). It needs no lock: one thread at a time begins
 /// collectives of a communicator, and a blocking one ends before the next begins.
 class Learners {
@@ -21,14 +29,15 @@ class Learners {
   Learners(const Learners&) = delete;
   Learners& operator=(const Learners&) = delete;
 
-  /// Collective, bytes rounded down to a power of two, root, whether the operation commutes.
-  using Key = std::tuple<Collective, std::size_t, int, bool>;
+  /// Collective, bytes rounded down to a power of two, root, whether the operation commutes, whether in
+  /// place.
+  using Key = std::tuple<Collective, std::size_t, int, bool, bool>;
   static Key key_of(const CallTraits& traits);
 
   /// Returns the learner of this key. If there is none yet it takes what make() returns; if there is no room
   /// for another one, the result is nullptr.
   template <typename Make>
-  Learner* find_or_make(const Key& key, const Make& make) {
+  KindLearner* find_or_make(const Key& key, const Make& make) {
     const auto found = learners_.find(key);
     if (found != learners_.end()) return &found->second;
     return learners_.size() == most_learners ? nullptr : &learners_.emplace(key, make()).first->second;
@@ -42,7 +51,7 @@ class Learners {
   /// roots.
   static constexpr std::size_t most_learners = 64;
 
-  std::map<Key, Learner> learners_;
+  std::map<Key, KindLearner> learners_;
 };
 
 /// Returns what was learned on all communicators that are gone.

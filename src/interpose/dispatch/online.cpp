@@ -2,12 +2,13 @@
 #include "interpose/dispatch/online.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <bit>
 #include <utility>
 #include <vector>
 
 #include "interpose/communicators/learners.hpp"
 #include "interpose/dispatch/choice.hpp"
+#include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
@@ -23,13 +24,12 @@ namespace {
 
 constexpr std::size_t most_candidates = 8;
 
-/// The table and the rule may leave a call to the library. Only a job that tries other specs can do better.
-bool is_nothing_to_learn(const Spec& standing) {
-  return session.settings.online == Online::guard && standing.is_pass_through();
-}
-
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
-  if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
+  // Only a job that tries other specs can do better than the library where table and rule leave calls to it.
+  if (session.settings.online == Online::guard) {
+    return standing.is_pass_through() ? std::vector<Candidate>{}
+                                      : std::vector<Candidate>{{.spec = {}, .risk = 0}};
+  }
   const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
   std::vector<Candidate> all =
       near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
@@ -61,6 +61,20 @@ void agree(Learner& learner, const Communicator& state, const CallTraits& traits
   learner.agree(figures, seconds_now() - began);
 }
 
+/// What an earlier job, or another communicator of this one, has found; nullptr if nothing fits.
+const Decision* find_decision(Communicator& state, const CallTraits& traits, const Spec& spec,
+                              MPI_Comm comm) {
+  // What is kept does not distinguish operations that commute from others.
+  if (!traits.commutative) return nullptr;
+  const Decision* decision =
+      known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Face::blocking));
+  if (decision == nullptr) return nullptr;
+  // It must serve every call of the size class.
+  CallTraits longest = traits;
+  longest.bytes = 2 * std::bit_floor(traits.bytes) - 1;
+  return find_misfit(decision->spec, longest, state.topology()).empty() ? decision : nullptr;
+}
+
 /// Returns why nothing is saved, whatever is learned; empty if it is.
 std::string reason_not_to_save() {
   if (session.settings.table_file == "none") return "because of STRETTO_TABLE=none";
@@ -69,25 +83,49 @@ std::string reason_not_to_save() {
   return fit.remark.empty() ? "" : "since " + session.table_path + " " + fit.remark;
 }
 
+/// What decides about a kind of calls, from its first call on this communicator.
+KindLearner make_learner(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
+  CallTraits least = traits;
+  least.bytes = std::bit_floor(traits.bytes);
+  const auto trials =
+      session.settings.online == Online::explore ? Learner::Trials::rationed : Learner::Trials::none;
+  // A table is what the user wants.
+  const bool tuned = is_tuned(state, traits, Face::blocking);
+  const Decision* decision = tuned ? nullptr : find_decision(state, traits, spec, comm);
+  if (decision == nullptr) {
+    const auto known = tuned ? Learner::Standing::proven : Learner::Standing::presumed;
+    return {.learner = Learner(spec, known, candidates_for(state, least, spec), trials, seconds_now())};
+  }
+  std::vector<Candidate> others = candidates_for(state, least, decision->spec);
+  if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec, .risk = 2});
+  KindLearner kind{
+      .learner = Learner(decision->spec, Learner::Standing::decided, others, trials, seconds_now()),
+      .known = decision->spec};
+  kind.learner.expect(decision->seconds, decision->bytes);
+  return kind;
+}
+
 }  // namespace
 
 Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  if (is_nothing_to_learn(spec)) return nullptr;
-  const Learners::Key key = Learners::key_of(traits);
-  Learner* learner = state.learners().find_or_make(key, [&] {
-    CallTraits least = traits;
-    least.bytes = std::get<std::size_t>(key);
-    const auto known =
-        is_tuned(state, traits, Face::blocking) ? Learner::Standing::proven : Learner::Standing::presumed;
-    return Learner(
-        spec, known, candidates_for(state, least, spec),
-        session.settings.online == Online::guard ? Learner::Trials::none : Learner::Trials::rationed,
-        seconds_now());
-  });
-  if (learner == nullptr) return nullptr;
-  if (learner->wants_agreement()) agree(*learner, state, traits, spec, comm);
-  if (const Spec* other = learner->begin(traits.bytes)) spec = *other;
-  return learner->is_settled() ? nullptr : learner;
+  KindLearner* const kind = state.learners().find_or_make(
+      Learners::key_of(traits), [&] { return make_learner(state, traits, spec, comm); });
+  if (kind == nullptr) return nullptr;
+  Learner& learner = kind->learner;
+  if (learner.wants_agreement()) {
+    agree(learner, state, traits, spec, comm);
+    if (const auto news = learner.take_news(); news && traits.commutative && state.rank() == 0) {
+      note_decision({.kind = kind_of(traits, state.topology(), Face::blocking),
+                     .spec = news->spec,
+                     .gain = news->gain,
+                     .seconds = news->call_seconds,
+                     .bytes = news->call_bytes});
+    }
+  }
+  const Spec* other = learner.begin(traits.bytes);
+  if (other == nullptr && kind->known) other = &*kind->known;
+  if (other != nullptr) spec = *other;
+  return learner.is_settled() ? nullptr : &learner;
 }
 
 LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)

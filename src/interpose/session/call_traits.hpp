@@ -14,6 +14,8 @@ struct CallTraits {
   std::size_t bytes = 0;
   int root = 0;
   bool commutative = true;
+  /// With MPI_IN_PLACE, where MPI wants it of all ranks or of none.
+  bool in_place = false;
   /// Whether Stretto knows the datatype and the operation. If not, only the library can carry the call
   /// out.
   bool understood = true;

@@ -13,6 +13,7 @@
 #include "engine/channel.hpp"
 #include "engine/element.hpp"
 #include "interpose/communicators/communicator.hpp"
+#include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/handles/held_handles.hpp"
 #include "interpose/observe/statistics.hpp"
@@ -102,6 +103,7 @@ void end_session() {
   free_all_communicators();
   if (session.world_rank == 0) {
     if (const std::string error = save_learned(); !error.empty()) complain(error);
+    if (const std::string error = save_decisions(); !error.empty()) complain(error);
   }
   channel_pool().close();
   mpi.Group_free(&session.world_group);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/dispatch/fabric_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cctype>
+#include <cstdint>
+#include <fstream>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "interpose/operations/operation.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+#include "learn/fabric_file.hpp"
+#include "select/library_name.hpp"
+#include "text/json_reader.hpp"
+#include "threads/immortal.hpp"
+
+namespace stretto {
+namespace {
+
+/// A name without its numbers: the nodes of one cluster, node017 and node018, are alike.
+std::string without_numbers(std::string_view name) {
+  std::string text;
+  for (const char letter : name) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
+    if (!is_digit) text += letter;
+    if (is_digit && !text.ends_with('#')) text += '#';
+  }
+  return text;
+}
+
+std::string host_name() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+  int length = 0;
+  mpi.Get_processor_name(name.data(), &length);
+  return without_numbers(name.data());
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string name = "unknown";
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("model name") || colon == std::string::npos) continue;
+    name = line.substr(colon + 2);
+    break;
+  }
+  return name + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
+}
+
+/// The variables by which users choose the network of an MPI library, and its algorithms.
+std::string network_settings() {
+  constexpr std::array<std::string_view, 13> prefixes{
+      "OMPI_MCA_pml=", "OMPI_MCA_btl",  "OMPI_MCA_mtl", "OMPI_MCA_coll", "MPIR_CVAR_",
+      "FI_PROVIDER=",  "FI_TCP_IFACE=", "UCX_TLS=",     "UCX_NET_",      "I_MPI_FABRICS=",
+      "I_MPI_OFI_",    "I_MPI_ADJUST_", "PSM2_"};
+  std::vector<std::string_view> found;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (std::ranges::any_of(prefixes, [&](std::string_view prefix) { return text.starts_with(prefix); })) {
+      found.push_back(text);
+    }
+  }
+  std::ranges::sort(found);
+  std::string all;
+  for (const std::string_view one : found) all += (all.empty() ? "" : " ") + std::string(one);
+  return shown(all, 900);
+}
+
+FabricIdentity find_identity() {
+  const auto library = parse_library_name(session.library);
+  return {.mpi = library ? library->name : shown(session.library, 200),
+          .network = network_settings(),
+          .processor = processor_name(),
+          .hosts = host_name()};
+}
+
+/// What this process knows. Only a rank that is rank 0 of a communicator asks for it.
+struct Memory {
+  std::mutex mutex;
+  bool is_read = false;
+  std::string path;
+  Fabric fabric{FabricIdentity{}};
+  std::vector<Decision> own;  // of this job
+};
+Memory& memory() {
+  static auto& one = make_immortal<Memory>();
+  return one;
+}
+
+/// To be called with the lock held.
+void read_once(Memory& now) {
+  if (std::exchange(now.is_read, true)) return;
+  const FabricIdentity identity = find_identity();
+  const std::string& setting = session.settings.fabric_file;
+  now.path = setting.empty() ? fabric_path(identity) : setting == "none" ? "" : setting;
+  std::string error;
+  now.fabric = now.path.empty() ? Fabric(identity) : read_fabric(now.path, identity, error);
+  if (!error.empty()) {
+    complain_once_on_rank_0(now.path + ": " + error +
+                            "; what earlier jobs found out about this network is not used");
+  }
+}
+
+bool has_shape_of(const CallKind& kind, const Topology& topology) {
+  return kind.nodes == topology.nodes && kind.min_ppn == topology.min_ppn && kind.max_ppn == topology.max_ppn;
+}
+
+/// The text of what is known for communicators of this shape; empty if nothing is.
+std::string text_for(const Topology& topology) {
+  Memory& now = memory();
+  const std::lock_guard lock(now.mutex);
+  read_once(now);
+  Fabric part{FabricIdentity{}};
+  for (const Decision& decision : now.fabric.decisions()) {
+    if (has_shape_of(decision.kind, topology)) part.keep(decision);
+  }
+  return part.decisions().empty() ? "" : part.text();
+}
+
+/// Returns whether the ranks have the text of rank 0.
+bool send_from_rank_0(std::string& text, MPI_Comm comm) {
+  auto length = static_cast<std::int64_t>(text.size());
+  if (mpi.Bcast(&length, sizeof(length), MPI_BYTE, 0, comm) != MPI_SUCCESS) return false;
+  if (length == 0) return true;
+  text.resize(static_cast<std::size_t>(length));
+  return mpi.Bcast(text.data(), static_cast<int>(length), MPI_BYTE, 0, comm) == MPI_SUCCESS;
+}
+
+}  // namespace
+
+const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
+  if (const Fabric* known = state.fabric()) return *known;
+  const AwaitedCall awaited(state, traits, spec);
+  const BlockedScope elsewhere;
+  std::string text = state.rank() == 0 ? text_for(state.topology()) : "";
+  const bool arrived = send_from_rank_0(text, comm);
+  const bool is_known = arrived && !text.empty();
+  return state.set_fabric(is_known ? Fabric(text, FabricIdentity{}) : Fabric(FabricIdentity{}));
+}
+
+CallKind kind_of(const CallTraits& traits, const Topology& topology, Face face) {
+  return {.nodes = topology.nodes,
+          .min_ppn = topology.min_ppn,
+          .max_ppn = topology.max_ppn,
+          .collective = traits.collective,
+          .face = face,
+          .in_place = traits.in_place,
+          .from = std::bit_floor(traits.bytes)};
+}
+
+void note_decision(const Decision& decision) {
+  Memory& now = memory();
+  const std::lock_guard lock(now.mutex);
+  read_once(now);
+  now.fabric.keep(decision);
+  now.own.push_back(decision);
+}
+
+std::string save_decisions() {
+  Memory& now = memory();
+  const std::lock_guard lock(now.mutex);
+  if (now.own.empty()) return {};
+  if (now.path.empty()) return {};
+  const std::string error = add_to_fabric(now.path, now.fabric.identity(), now.own);
+  return error.empty() ? "" : now.path + ": " + error + "; what this job found out about the network is lost";
+}
+
+}  // namespace stretto

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What jobs have found out about this network (learn/fabric.hpp): read when a communicator first needs it,
+// written at the end of the job.
+#pragma once
+
+#include <string>
+
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/session/call_traits.hpp"
+#include "learn/fabric.hpp"
+
+namespace stretto {
+
+/// Returns what is known for calls on this communicator, the same on all of its ranks. Collective over `comm`
+/// at the first use: its rank 0 tells the others. To be called in a blocking call.
+const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm);
+
+CallKind kind_of(const CallTraits& traits, const Topology& topology, Face face);
+
+/// Keeps a decision for communicators that are made later, and for the next job. To be called on rank 0 of a
+/// communicator.
+void note_decision(const Decision& decision);
+
+/// On rank 0 of MPI_COMM_WORLD: writes what this job has decided. Returns one line with the reason if it
+/// cannot, or an empty one.
+std::string save_decisions();
+
+}  // namespace stretto
