@@ -32,6 +32,8 @@ constexpr double hopeless = 1.6;
 constexpr double slower = 1.1;
 /// The challenger must be faster by this share. For less, a change is not worth other rounding.
 constexpr double margin = 0.02;
+/// Within this share the two are equal: what was in force stays, so that results keep their bits.
+constexpr double tie = 0.03;
 /// With five calls of each side, at most so many of the 25 pairs may have a slower challenger: one-sided
 /// error probability 5 % (Mann-Whitney).
 constexpr std::size_t most_lost_pairs = 4;
@@ -101,6 +103,7 @@ Duel::Verdict Duel::judge() const {
   const bool is_last = stage_ + 1 == stages.size();
   const std::size_t most_lost = is_last ? most_lost_pairs : 0;
   if (lost <= most_lost && now < 1 - margin) return Verdict::challenger;
+  if (is_last && is_challenger_favoured_ && now < 1 - tie) return Verdict::challenger;
   return is_last || now > slower ? Verdict::defender : Verdict::open;
 }
 

@@ -10,8 +10,9 @@
 namespace stretto {
 
 /// Compares two specs in a few calls in a row: which is in force, the defender, and a challenger. The
-/// challenger wins only if it is faster beyond doubt. Its decisions depend only on the sequence of calls and
-/// on times that all ranks have agreed on.
+/// challenger wins only if it is faster beyond doubt, unless it is favoured, as `native` is: then the
+/// defender stays only if it seems as fast. Its decisions depend only on the sequence of calls and on times
+/// that all ranks have agreed on.
 ///
 /// Each stage is a fixed sequence of calls, after which the ranks agree on their times. A challenger that is
 /// plainly slower is dropped after the first stage, in which it was called twice.
@@ -23,6 +24,8 @@ class Duel {
   /// The most times that the ranks agree on at once.
   static constexpr std::size_t most_times = 4;
   using Times = std::array<double, most_times>;
+
+  explicit Duel(bool is_challenger_favoured) : is_challenger_favoured_(is_challenger_favoured) {}
 
   /// The side of the next call. Call count() afterwards.
   [[nodiscard]] Side next() const;
@@ -42,6 +45,7 @@ class Duel {
  private:
   Verdict judge() const;
 
+  bool is_challenger_favoured_;
   std::size_t stage_ = 0;
   std::size_t call_ = 0;  // of the stage
   Times times_{};

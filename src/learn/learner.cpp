@@ -147,7 +147,7 @@ void Learner::agree(const Figures& maxima, double seconds) {
 }
 
 void Learner::challenge(std::size_t arm) {
-  duel_.emplace();
+  duel_.emplace(is_native(arm));
   challenger_ = arm;
   duel_bytes_ = 0;
   duel_called_ = calls_;

@@ -155,7 +155,7 @@ TEST(Learner, ASlowerStandingChoiceIsUsedTwice) {
 
 TEST(Learner, WithoutADifferenceTheDefenderStays) {
   for (const auto known : {presumed, proven}) {
-    const Result result = run({.costs = {0.01, 0.01}, .calls = 1000, .known = known});
+    const Result result = run({.costs = {0.01, 0.01}, .noise = 0.01, .calls = 1000, .known = known});
     EXPECT_EQ(result.used.back(), known == presumed ? 1 : 0);
     EXPECT_LT(result.worst_loss, 0.02);
   }
