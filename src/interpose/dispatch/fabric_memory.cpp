@@ -64,6 +64,8 @@ std::string network_settings() {
   std::vector<std::string_view> found;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
+    // Hydra sets one to the name of each rank's host.
+    if (text.find("HOSTNAME=") != std::string_view::npos) continue;
     if (std::ranges::any_of(prefixes, [&](std::string_view prefix) { return text.starts_with(prefix); })) {
       found.push_back(text);
     }

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choices must show that they are faster than the MPI default; what jobs find is kept for the next ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.python.interpose.test_online import MOST_JOBS, make_table, mpi_name, used
+
+if TYPE_CHECKING:
+    from tests.python.conftest import Ran, Runner
+
+__all__ = ["mpi_name"]
+
+CALLS = 100
+
+
+def job(mpi: Runner, tmp_path: Path, **settings: str) -> Ran:
+    """Many sums of 64 KiB on two nodes of one rank."""
+    program = [str(mpi.compiled("online.cpp", "-pthread")), str(CALLS)]
+    more = {"STRETTO_TOPOLOGY": "nodes=2,ppn=1", "STRETTO_STATS": str(tmp_path / "stats.json"), **settings}
+    return mpi.run(program, ranks=2, more=more)
+
+
+def calls_by(tmp_path: Path, beginning: str) -> int:
+    """How many of the sums were by specs that begin so."""
+    return sum(count for spec, count in used(tmp_path / "stats.json").items() if spec.startswith(beginning))
+
+
+def memory_of(mpi: Runner, tmp_path: Path, mpi_name: str) -> Path:
+    """The file of a job that found out that a row of its table is slow."""
+    file = tmp_path / "fabric.json"
+    table = make_table(tmp_path / "table.json", mpi_name, ppn=1)
+    for _ in range(MOST_JOBS):
+        ran = job(mpi, tmp_path, STRETTO_TABLE=str(table), STRETTO_FABRIC=str(file))
+        assert ran.right, ran.output
+        assert ran.lines == []
+        if file.exists():
+            return file
+    pytest.fail("no job decided anything")
+
+
+def change(file: Path, **values: Any) -> None:
+    """Write other values into all decisions."""
+    content = json.loads(file.read_text())
+    content["decisions"] = [{**one, **values} for one in content["decisions"]]
+    file.write_text(json.dumps(content))
+
+
+def test_a_slow_row_of_the_table_is_left(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    table = make_table(tmp_path / "table.json", mpi_name, ppn=1)
+    # While others disturb the machine, a job may measure something else. Then the next one does not.
+    for _ in range(MOST_JOBS):
+        ran = job(mpi, tmp_path, STRETTO_TABLE=str(table))
+        assert ran.right, ran.output
+        assert ran.lines == []
+        slow = calls_by(tmp_path, "reduce_broadcast")
+        if slow < CALLS / 2:
+            break
+    assert 0 < slow < CALLS / 2
+
+
+def test_without_the_guard_it_stays(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    file = tmp_path / "fabric.json"
+    table = make_table(tmp_path / "table.json", mpi_name, ppn=1)
+    settings = {"STRETTO_TABLE": str(table), "STRETTO_FABRIC": str(file), "STRETTO_ONLINE": "0"}
+    ran = job(mpi, tmp_path, **settings)
+    assert ran.right, ran.output
+    assert ran.lines == []
+    # The halves, each of one rank, leave their calls to the library.
+    assert calls_by(tmp_path, "native") == CALLS // 4
+    assert not file.exists()
+
+
+def test_what_was_decided_is_in_force_from_the_first_call(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    file = memory_of(mpi, tmp_path, mpi_name)
+    content = json.loads(file.read_text())
+    assert content["fabric"]["mpi"] == mpi_name
+    assert [one["spec"] for one in content["decisions"]] == ["native"] * len(content["decisions"])
+    # A time that was not measured says nothing about the network.
+    for one in content["decisions"]:
+        del one["seconds"], one["bytes"]
+        one["spec"] = "rabenseifner"
+    file.write_text(json.dumps(content))
+    ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
+    assert ran.right, ran.output
+    assert ran.lines == []
+    assert calls_by(tmp_path, "rabenseifner") >= CALLS
+    assert {"rabenseifner"} == {one["spec"] for one in json.loads(file.read_text())["decisions"]}
+
+
+def test_another_network_is_noticed(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    file = memory_of(mpi, tmp_path, mpi_name)
+    change(file, spec="rabenseifner", seconds=1e-9)
+    ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
+    assert ran.right, ran.output
+    # Which is faster is the machine's business.
+    assert calls_by(tmp_path, "native") > 0
+    assert calls_by(tmp_path, "rabenseifner") > 0
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"format": "stretto-table", "version": 1}'])
+def test_a_damaged_file_is_one_line(content: str, mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    file = tmp_path / "fabric.json"
+    file.write_text(content)
+    table = make_table(tmp_path / "table.json", mpi_name, ppn=1)
+    ran = job(mpi, tmp_path, STRETTO_TABLE=str(table), STRETTO_FABRIC=str(file))
+    assert ran.right, ran.output
+    assert len(ran.lines) <= 1  # nobody reads it before something is decided
+    for line in ran.lines:
+        assert str(file) in line
+        assert "what earlier jobs found out about this network is not used" in line
+
+
+def test_a_file_of_another_network_is_not_used(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    file = memory_of(mpi, tmp_path, mpi_name)
+    content = json.loads(file.read_text())
+    content["fabric"]["hosts"] = "elsewhere#"
+    content["decisions"] = [{**one, "spec": "rabenseifner"} for one in content["decisions"]]
+    file.write_text(json.dumps(content))
+    ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
+    assert ran.right, ran.output
+    assert calls_by(tmp_path, "rabenseifner") < CALLS / 4  # the rule's for calls in the background
+
+
+def test_a_place_that_cannot_be_written_is_one_line(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    table = make_table(tmp_path / "table.json", mpi_name, ppn=1)
+    for _ in range(MOST_JOBS):
+        ran = job(mpi, tmp_path, STRETTO_TABLE=str(table), STRETTO_FABRIC="/dev/null/fabric.json")
+        assert ran.right, ran.output
+        if ran.lines:
+            break
+    assert len(ran.lines) == 1
+    assert "what this job found out about the network is lost" in ran.lines[0]
