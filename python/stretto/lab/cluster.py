@@ -223,8 +223,11 @@ class Lab:
         check_machine()
         state = self.state()
         if state is None or not state.complete:
+            named = self.name != DEFAULT_NAME
+            missing = f"no lab {self.name} is up" if named else "no lab is up"
+            make = "stretto lab up --nodes 8 --rate 200mbit" + (f" --name {self.name}" if named else "")
             others = self.others_text(f"no lab {self.name} is up", self.name)
-            raise StrettoError(others or "no lab is up; begin with: stretto lab up --nodes 8 --rate 200mbit")
+            raise StrettoError(others or f"{missing}; begin with: {make}")
         return state
 
     @classmethod
