@@ -20,14 +20,28 @@ std::vector<Learned>& all_learned() {
 }  // namespace
 
 Learners::Key Learners::key_of(const CallTraits& traits) {
-  return {traits.collective, std::bit_floor(traits.bytes), has_root(traits.collective) ? traits.root : 0,
-          traits.commutative, traits.in_place};
+  return {traits.collective, std::bit_floor(traits.bytes), traits.commutative, traits.in_place,
+          has_root(traits.collective) ? traits.root : 0};
+}
+
+Spec Learners::decided_for_another_root(const Key& key) const {
+  Key first = key;
+  std::get<int>(first) = 0;
+  for (auto other = learners_.lower_bound(first); other != learners_.end(); ++other) {
+    Key its = other->first;
+    std::get<int>(its) = 0;
+    if (its != first) break;
+    const auto& [learner, known] = other->second;
+    if (const auto outcome = learner.outcome()) return outcome->spec;
+    if (known) return *known;
+  }
+  return {};
 }
 
 void Learners::conclude(const Topology& topology) const {
   if (session.world_rank != 0) return;
   for (const auto& [key, kind] : learners_) {
-    const auto& [collective, bytes, root, commutative, in_place] = key;
+    const auto& [collective, bytes, commutative, in_place, root] = key;
     const std::optional<Learner::Outcome> outcome = kind.learner.outcome();
     // A table does not distinguish operations that commute from others.
     if (!outcome || !outcome->is_new || !commutative) continue;

@@ -29,9 +29,9 @@ class Learners {
   Learners(const Learners&) = delete;
   Learners& operator=(const Learners&) = delete;
 
-  /// Collective, bytes rounded down to a power of two, root, whether the operation commutes, whether in
-  /// place.
-  using Key = std::tuple<Collective, std::size_t, int, bool, bool>;
+  /// Collective, bytes rounded down to a power of two, whether the operation commutes, whether in place,
+  /// root.
+  using Key = std::tuple<Collective, std::size_t, bool, bool, int>;
   static Key key_of(const CallTraits& traits);
 
   /// Returns the learner of this key. If there is none yet it takes what make() returns; if there is no room
@@ -43,13 +43,17 @@ class Learners {
     return learners_.size() == most_learners ? nullptr : &learners_.emplace(key, make()).first->second;
   }
 
+  /// Returns what is in force for the same calls from another root, as far as that was decided; `native` if
+  /// nothing was.
+  [[nodiscard]] Spec decided_for_another_root(const Key& key) const;
+
   /// On rank 0: keeps what was learned for the tuning table. To be called when no call is in flight.
   void conclude(const Topology& topology) const;
 
  private:
   /// Each learner spends a share of the time of its own calls only, but a program may use any number of
   /// roots.
-  static constexpr std::size_t most_learners = 64;
+  static constexpr std::size_t most_learners = 256;
 
   std::map<Key, KindLearner> learners_;
 };

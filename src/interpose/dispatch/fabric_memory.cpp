@@ -90,7 +90,7 @@ struct Memory {
   bool is_read = false;
   std::string path;
   Fabric fabric{FabricIdentity{}};
-  std::vector<Decision> own;  // of this job
+  Fabric own{FabricIdentity{}};  // of this job
 };
 Memory& memory() {
   static auto& one = make_immortal<Memory>();
@@ -163,15 +163,14 @@ void note_decision(const Decision& decision) {
   const std::lock_guard lock(now.mutex);
   read_once(now);
   now.fabric.keep(decision);
-  now.own.push_back(decision);
+  now.own.keep(decision);
 }
 
 std::string save_decisions() {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
-  if (now.own.empty()) return {};
-  if (now.path.empty()) return {};
-  const std::string error = add_to_fabric(now.path, now.fabric.identity(), now.own);
+  if (now.own.decisions().empty() || now.path.empty()) return {};
+  const std::string error = add_to_fabric(now.path, now.fabric.identity(), now.own.decisions());
   return error.empty() ? "" : now.path + ": " + error + "; what this job found out about the network is lost";
 }
 

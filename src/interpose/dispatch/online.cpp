@@ -25,11 +25,7 @@ namespace {
 constexpr std::size_t most_candidates = 8;
 
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
-  // Only a job that tries other specs can do better than the library where table and rule leave calls to it.
-  if (session.settings.online == Online::guard) {
-    return standing.is_pass_through() ? std::vector<Candidate>{}
-                                      : std::vector<Candidate>{{.spec = {}, .risk = 0}};
-  }
+  if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
   const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
   std::vector<Candidate> all =
       near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
@@ -108,9 +104,15 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
 }  // namespace
 
 Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  KindLearner* const kind = state.learners().find_or_make(
-      Learners::key_of(traits), [&] { return make_learner(state, traits, spec, comm); });
-  if (kind == nullptr) return nullptr;
+  // Where table and rule leave a call to the library, only a job that tries other specs can do better.
+  if (spec.is_pass_through() && session.settings.online == Online::guard) return nullptr;
+  const Learners::Key key = Learners::key_of(traits);
+  KindLearner* const kind =
+      state.learners().find_or_make(key, [&] { return make_learner(state, traits, spec, comm); });
+  if (kind == nullptr) {
+    spec = state.learners().decided_for_another_root(key);
+    return nullptr;
+  }
   Learner& learner = kind->learner;
   if (learner.wants_agreement()) {
     agree(learner, state, traits, spec, comm);
