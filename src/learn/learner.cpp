@@ -98,14 +98,17 @@ bool Learner::wants_agreement() const {
 Learner::Figures Learner::figures(double now) const {
   // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
   // would have waited in the next call as well. So the minimum counts.
-  Figures all{sum_, pair_[0], pair_[1], pair_[2], -own_agreement_, now - began_, recent_time()};
+  const Recent recent = recent_times();
+  Figures all{sum_,         pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
+              now - began_, recent.fast, recent.usual, recent.slow};
   if (duel_) std::ranges::copy(duel_->times(), all.end() - Duel::most_times);
   return all;
 }
 
 void Learner::agree(const Figures& maxima, double seconds) {
-  const auto [sum, before, trial, after, minus_agreement, elapsed, recent] =
-      std::to_array({maxima[0], maxima[1], maxima[2], maxima[3], maxima[4], maxima[5], maxima[6]});
+  const auto [sum, before, trial, after, minus_agreement, elapsed] =
+      std::to_array({maxima[0], maxima[1], maxima[2], maxima[3], maxima[4], maxima[5]});
+  const Recent recent{.fast = maxima[6], .usual = maxima[7], .slow = maxima[8]};
   agreed_ += sum;
   recent_seconds_ += sum;
   if (calls_ >= recent_since_ + recent_calls || !(call_ > 0)) {
@@ -265,9 +268,11 @@ void Learner::plan() {
   pair_at_ = std::max(calls_ + 1 + static_cast<std::uint64_t>(std::max(calls, 0.0)), pair_began_ + spacing);
 }
 
-double Learner::recent_time() const {
-  if (watched_count_ < watched_calls) return 0;
-  return median({watched_.begin(), watched_.end()});
+Learner::Recent Learner::recent_times() const {
+  if (watched_count_ < watched_calls) return {};
+  std::array<double, watched_calls> sorted = watched_;
+  std::ranges::sort(sorted);
+  return {.fast = sorted[1], .usual = sorted[watched_calls / 2], .slow = sorted[watched_calls - 2]};
 }
 
 void Learner::forget_recent() {
@@ -277,16 +282,17 @@ void Learner::forget_recent() {
   strikes_ = 0;
 }
 
-/// Compares the recent calls with those after the last decision. `recent`: of the slowest rank.
-void Learner::watch(double recent) {
+/// Compares the recent calls with those after the last decision. Nearly all of them must take longer, or
+/// shorter, than is usual: the median alone may move in noise. `recent`: of the slowest rank.
+void Learner::watch(const Recent& recent) {
   const double most = call_ > 0 ? agreement_ / (share_of_watch * call_) : 0;
   next_watch_ = calls_ + std::max(least_watch, static_cast<std::uint64_t>(std::min(most, 1e6)));
-  if (!(recent > 0)) return;
+  if (!(recent.usual > 0)) return;
   if (!(reference_ > 0)) {
-    reference_ = recent;
+    reference_ = recent.usual;
     return;
   }
-  if (recent < other_regime * reference_ && reference_ < other_regime * recent) {
+  if (recent.fast < other_regime * reference_ && reference_ < other_regime * recent.slow) {
     strikes_ = 0;
     return;
   }

@@ -40,7 +40,7 @@ class Learner {
  public:
   /// The measurements of one rank since the last agreement. The ranks agree on the maxima: the time of a
   /// call is that of the slowest rank.
-  using Figures = std::array<double, 7 + Duel::most_times>;
+  using Figures = std::array<double, 9 + Duel::most_times>;
 
   struct Outcome {
     Spec spec;
@@ -123,9 +123,15 @@ class Learner {
   void drop();
   void plan();
 
-  [[nodiscard]] double recent_time() const;
+  /// Times of recent calls: of a fast one, the median, and of a slow one.
+  struct Recent {
+    double fast = 0;
+    double usual = 0;
+    double slow = 0;
+  };
+  [[nodiscard]] Recent recent_times() const;
   void forget_recent();
-  void watch(double recent);
+  void watch(const Recent& recent);
   void start_over();
 
   std::vector<Arm> arms_;            // the first is the standing choice

@@ -120,7 +120,11 @@ Result run(const Job& job) {
   }
   result.outcome = learners[0].outcome();
   result.settled = learners[0].is_settled();
-  result.final_cost = (job.then.empty() ? job.costs : job.then)[static_cast<std::size_t>(result.used.back())];
+  // The last call of all may be a trial.
+  const auto way = result.used[result.used.size() - 1] == result.used[result.used.size() - 2]
+                       ? result.used.back()
+                       : result.used[result.used.size() - 3];
+  result.final_cost = (job.then.empty() ? job.costs : job.then)[static_cast<std::size_t>(way)];
   return result;
 }
 

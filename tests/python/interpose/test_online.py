@@ -30,8 +30,8 @@ def mpi_name(mpi: Runner, tmp_path: Path) -> str:
     return found[1]
 
 
-def make_table(file: Path, mpi_name: str, ppn: int, spec: str = SLOW) -> Path:
-    shape = {"nodes": 2, "ppn": ppn, "allreduce": [{"from": 0, "spec": spec}]}
+def make_table(file: Path, mpi_name: str, ppn: int, spec: str = SLOW, nodes: int = 2) -> Path:
+    shape = {"nodes": nodes, "ppn": ppn, "allreduce": [{"from": 0, "spec": spec}]}
     table = {
         "format": "stretto-table",
         "version": 1,
