@@ -29,7 +29,7 @@ constexpr std::size_t most_ratios = 64;
 constexpr double error_of_adopting = 0.001;
 constexpr double error_of_dropping = 0.01;
 /// Calls that take so much longer or shorter than before show that the network has changed.
-constexpr double other_regime = 1.4;
+constexpr double other_regime = 1.6;
 constexpr int strikes_of_regime = 2;
 /// The share of the time of all calls that comparing notes may take.
 constexpr double share_of_watch = 0.002;

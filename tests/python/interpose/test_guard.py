@@ -86,10 +86,14 @@ def test_without_the_guard_it_stays(mpi: Runner, mpi_name: str, tmp_path: Path) 
 def test_what_was_decided_is_in_force_from_the_first_call(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
     file = memory_of(mpi, tmp_path, mpi_name)
     assert json.loads(file.read_text())["fabric"]["mpi"] == mpi_name
-    rewrite(file, spec="rabenseifner")  # without a time, which would say whether the network is the same
-    ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
-    assert ran.right, ran.output
-    assert ran.lines == []
+    # What disturbs the machine for long looks like another network. Then the next job has none.
+    for _ in range(MOST_JOBS):
+        rewrite(file, spec="rabenseifner")  # without a time, which would say whether the network is the same
+        ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file))
+        assert ran.right, ran.output
+        assert ran.lines == []
+        if calls_by(tmp_path, "rabenseifner") >= CALLS:
+            break
     assert calls_by(tmp_path, "rabenseifner") >= CALLS
     assert decided(file) == ["rabenseifner"]
 
