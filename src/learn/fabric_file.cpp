@@ -91,7 +91,7 @@ Fabric read_fabric(const std::string& path, const FabricIdentity& identity, std:
     return Fabric(identity);
   }
   try {
-    return Fabric(text, identity);
+    return {text, identity};
   } catch (const FormatError& wrong) {
     error = wrong.what();
     return Fabric(identity);

@@ -79,6 +79,7 @@ TEST_F(FabricFile, KeepsWhatJobsAdd) {
 
 TEST_F(FabricFile, JobsThatEndAtOnceLoseNothing) {
   std::vector<std::thread> jobs;
+  jobs.reserve(8);
   for (int job = 0; job < 8; ++job) {
     jobs.emplace_back([this, job] {
       for (int round = 0; round < 10; ++round) {
@@ -91,7 +92,7 @@ TEST_F(FabricFile, JobsThatEndAtOnceLoseNothing) {
 }
 
 TEST_F(FabricFile, ADamagedFileIsIgnoredAndReplaced) {
-  for (const std::string text : {"", "{", "[]", "nothing", "{\"format\": \"stretto-table\"}"}) {
+  for (const std::string text : {"", "{", "[]", "nothing", R"({"format": "stretto-table"})"}) {
     write(text);
     error_.clear();
     EXPECT_EQ(count(), 0);

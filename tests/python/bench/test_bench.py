@@ -19,6 +19,7 @@ from stretto.bench import targets as bench_targets
 from stretto.bench.table import notes, results_table
 from stretto.cli import bench
 from stretto.lab import jobs as lab_jobs
+from stretto.lab.links import Links
 from stretto.launch import mpi
 from stretto.results.runs import FORMS, Run, Series, read_events, summarize
 from stretto.spec.collectives import COLLECTIVES, LinkBound
@@ -290,7 +291,7 @@ def test_all_outputs_of_an_overlap(program: MeasuringProgram, tmp_path: Path) ->
 
 
 def test_settings_reach_the_ranks_on_all_nodes_of_a_lab(monkeypatch: pytest.MonkeyPatch) -> None:
-    state = SimpleNamespace(rate="200mbit")
+    state = SimpleNamespace(links=Links.even(2, "200mbit"))
     monkeypatch.setattr(bench_targets, "Lab", lambda _: SimpleNamespace(require=lambda: state))
     jobs: list[lab_jobs.Job] = []
     monkeypatch.setattr(lab_jobs, "start", lambda _lab, _install, job, **_: jobs.append(job))
