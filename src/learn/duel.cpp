@@ -18,17 +18,20 @@ struct Stage {
   std::size_t calls;
 };
 
-/// The first call by the challenger does not count: it makes the schedule, the buffers and the connections.
+/// The first call by a side does not count: it makes the schedule, the buffers and the connections.
 /// Two calls by one side in a row are as in a program that makes them all by that side, where a rank may run
 /// ahead of others.
 constexpr std::array<Stage, 3> stages = {{
-    {{{{c, false}, {d, true}, {c, true}}}, 3},
+    {{{{d, false}, {c, false}, {d, true}, {c, true}}}, 4},
     {{{{d, true}, {d, true}, {c, true}, {c, true}}}, 4},
     {{{{c, true}, {d, true}, {d, true}, {c, true}}}, 4},
 }};
 
 /// After its first call that counts, a challenger that takes so much longer is dropped.
 constexpr double hopeless = 1.6;
+/// A challenger of which both calls, with all that they set up, take less than this share of either of the
+/// defender's needs no more calls.
+constexpr double plainly_faster = 0.8;
 constexpr double slower = 1.1;
 /// The challenger must be faster by this share. For less, a change is not worth other rounding.
 constexpr double margin = 0.02;
@@ -62,8 +65,12 @@ Duel::Verdict Duel::agree(const Times& maxima) {
   const Stage& stage = stages.at(stage_);
   for (std::size_t call = 0; call < stage.calls; ++call) {
     const Step& step = stage.steps.at(call);
-    std::vector<double>& of_side = step.side == Side::defender ? of_defender_ : of_challenger_;
-    (step.counts ? of_side : first_of_challenger_).push_back(maxima.at(call));
+    const bool is_defender = step.side == Side::defender;
+    if (step.counts) {
+      (is_defender ? of_defender_ : of_challenger_).push_back(maxima.at(call));
+    } else {
+      (is_defender ? first_of_defender_ : first_of_challenger_) = maxima.at(call);
+    }
   }
   const Verdict verdict = judge();
   if (verdict == Verdict::open) ++stage_;
@@ -84,17 +91,19 @@ double Duel::ratio() const {
 
 double Duel::lost() const {
   const double defender = time_of(Side::defender);
-  double sum = 0;
-  for (const std::vector<double>* calls : {&of_challenger_, &first_of_challenger_}) {
-    for (const double one : *calls) sum += one - defender;
-  }
+  double sum = first_of_challenger_ - defender;
+  for (const double one : of_challenger_) sum += one - defender;
   return std::max(sum, 0.0);
 }
 
 Duel::Verdict Duel::judge() const {
   const double now = ratio();
   if (!(now > 0)) return stage_ + 1 < stages.size() ? Verdict::open : Verdict::defender;
-  if (stage_ == 0) return now > hopeless ? Verdict::defender : Verdict::open;
+  if (stage_ == 0) {
+    const double slowest = std::max(first_of_challenger_, of_challenger_[0]);
+    if (slowest < plainly_faster * std::min(first_of_defender_, of_defender_[0])) return Verdict::challenger;
+    return now > hopeless ? Verdict::defender : Verdict::open;
+  }
   std::size_t lost = 0;
   for (const double one : of_challenger_) {
     lost += static_cast<std::size_t>(

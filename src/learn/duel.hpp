@@ -15,7 +15,8 @@ namespace stretto {
 /// that all ranks have agreed on.
 ///
 /// Each stage is a fixed sequence of calls, after which the ranks agree on their times. A challenger that is
-/// plainly slower is dropped after the first stage, in which it was called twice.
+/// plainly slower, or plainly faster even when it is called for the first time, is known after the first
+/// stage, in which each side is called twice.
 class Duel {
  public:
   enum class Side : std::uint8_t { defender, challenger };
@@ -51,7 +52,9 @@ class Duel {
   Times times_{};
   std::vector<double> of_defender_;
   std::vector<double> of_challenger_;
-  std::vector<double> first_of_challenger_;  // which do not count
+  // The first call of each, which does not count.
+  double first_of_defender_ = 0;
+  double first_of_challenger_ = 0;
 };
 
 }  // namespace stretto

@@ -330,8 +330,6 @@ const Spec* Learner::begin(std::size_t bytes) {
 }
 
 std::size_t Learner::begin_duel_call(std::size_t bytes) {
-  // The first call of all opens connections.
-  if (calls_ == 1) return incumbent_;
   if (calls_ > duel_called_ + most_calls_for_pair) challenge(challenger_);
   if (duel_bytes_ == 0) duel_bytes_ = bytes;
   if (bytes != duel_bytes_) return incumbent_;

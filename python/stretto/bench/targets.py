@@ -263,8 +263,12 @@ def check_library(library: str, target: Target) -> None:
 
 @contextmanager
 def measuring_environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set our environment for a measuring program: only its specs must choose algorithms."""
-    changes: dict[str, str | None] = dict.fromkeys(_CHOICE_VARIABLES) | dict(variables)
+    """Set our environment for a measuring program: only its specs must choose algorithms.
+
+    `auto` is what table and rule choose: the guard would mix it with the MPI default in its first calls.
+    """
+    fixed = {"STRETTO_ONLINE": "0"}
+    changes: dict[str, str | None] = dict.fromkeys(_CHOICE_VARIABLES) | fixed | dict(variables)
     before = {name: os.environ.get(name) for name in changes}
     _set_environment(changes)
     try:
