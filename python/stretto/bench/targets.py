@@ -29,7 +29,6 @@ from stretto.support.errors import StrettoError
 _CHOICE_VARIABLES = (
     *dict.fromkeys(f"STRETTO_{one.algorithms.upper()}" for one in COLLECTIVES.values()),
     "STRETTO_DISABLE",
-    "STRETTO_ONLINE",
     "STRETTO_REPRODUCIBLE",
     "STRETTO_TOPOLOGY",
 )
