@@ -87,9 +87,12 @@ class MeasuringJob:
 
 @contextlib.contextmanager
 def measuring_job(
-    target: Target, forms: Sequence[str], element: str, variables: Mapping[str, str] | None = None
+    target: Target, forms: Sequence[str], element: str, variables: Mapping[str, str | None] | None = None
 ) -> Iterator[MeasuringJob]:
-    """Start a job that measures calls in these forms. None of it outlives the block."""
+    """Start a job that measures calls in these forms. None of it outlives the block.
+
+    `variables`: those of its environment that are to be set or, with None, unset.
+    """
     program = [str(paths.bench_program(target.abi)), "--serve", "yes"]
     program += ["--forms", ",".join(forms), "--type", element]
     # Tuning tables must not influence what is measured here.

@@ -261,7 +261,7 @@ def check_library(library: str, target: Target) -> None:
 
 
 @contextmanager
-def measuring_environment(variables: Mapping[str, str]) -> Iterator[None]:
+def measuring_environment(variables: Mapping[str, str | None]) -> Iterator[None]:
     """Set our environment for a measuring program: only its specs must choose algorithms.
 
     `auto` is what table and rule choose: the guard would mix it with the MPI default in its first calls.
