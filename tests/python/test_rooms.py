@@ -40,8 +40,8 @@ CPP_ROOMS = (
 
 PYTHON_ROOMS = (
     *("support", "spec", "results", "plots", "model", "launch", "lab", "doctor", "torch", "workers"),
-    *("bench", "simulate", "calibrate", "tune", "study", "predict", "trace", "training", "replay"),
-    *("reproduce", "show", "report", "advise", "cli"),
+    *("bench", "simulate", "calibrate", "tune", "study", "regret", "predict", "trace", "training"),
+    *("replay", "reproduce", "show", "report", "advise", "cli"),
 )
 MOST_MODULES, MOST_LINES = 15, 3000
 

@@ -12,6 +12,7 @@ __all__ = [
     "predict",
     "profile",
     "program",
+    "regret",
     "replay",
     "report",
     "reproduce",

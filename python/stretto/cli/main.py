@@ -70,7 +70,7 @@ def _add_command_on_core(name: str) -> None:
 
 _ON_CORE = (
     *("bench", "trace", "profile", "study", "report", "train", "algorithms", "verify", "show", "advise"),
-    *("predict", "tune", "export", "explain", "calibrate", "simulate", "replay", "reproduce"),
+    *("predict", "tune", "export", "explain", "calibrate", "simulate", "replay", "reproduce", "regret"),
 )
 for _name in _ON_CORE:
     _add_command_on_core(_name)

@@ -3,6 +3,7 @@
 
 __all__ = [
     "bench",
+    "candidates",
     "findings",
     "launches",
     "output",

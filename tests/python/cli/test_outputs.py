@@ -42,6 +42,8 @@ COMMANDS = [
     ["run", "--stats", "{}", "--", "mpirun", "true"],
     ["report", "x.json", "-o", "{}"],
     ["show", "ring", "-o", "{}"],
+    ["regret", "--json", "{}"],
+    ["regret", "--png", "{}"],
 ]
 FOLDERS = [
     ["study", "-o", "{}"],

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stretto regret`: how far Stretto's default is from the best, on many networks and MPI libraries."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stretto.regret import networks
+from stretto.regret.libraries import find_libraries
+from stretto.regret.map import Panels, draw_map
+from stretto.regret.measure import LEAST_REPETITIONS, LEAST_WARMUP, Plan
+from stretto.regret.output import display, print_regret
+from stretto.regret.session import Wanted, failures, measure_all, open_record
+from stretto.regret.specs import Tables
+from stretto.spec.recipes import check_collective
+from stretto.support.errors import StrettoError
+from stretto.support.files import check_files
+from stretto.support.interruption import INTERRUPTIONS, signal_of
+from stretto.support.units import parse_sizes
+
+_NETWORKS = ", ".join(one.name for one in networks.BUILT_IN)
+
+
+def regret(
+    network_names: Annotated[
+        str,
+        typer.Option(
+            "--networks",
+            metavar="NAMES",
+            help="Comma-separated list: NODESxRATE, NODESxRANKSxRATE, 1xRANKS for this machine; + between "
+            f"unequal nodes; /RACKSxUPLINK. all means {_NETWORKS}.",
+        ),
+    ] = networks.ALL,
+    mpi_names: Annotated[
+        str | None,
+        typer.Option(
+            "--mpi",
+            metavar="NAMES",
+            help="Comma-separated list of openmpi, openmpi5, mpich, mpich5:ucx, mpich5:ofi, intelmpi. "
+            "Default: all that are installed.",
+            show_default=False,
+        ),
+    ] = None,
+    collectives: Annotated[
+        str, typer.Option(help="Comma-separated list: allreduce,bcast,reduce,reduce_scatter,allgather.")
+    ] = "allreduce,bcast,reduce,reduce_scatter,allgather",
+    sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..16MiB:4",
+    tables: Annotated[
+        list[Path] | None,
+        typer.Option("--table", help="A tuning table whose choices are tried, too. May be repeated."),
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option(min=LEAST_REPETITIONS, help="Samples of each spec; a sample is a row of calls.")
+    ] = 9,
+    warmup: Annotated[
+        int,
+        typer.Option(
+            min=LEAST_WARMUP,
+            help="Calls of Stretto's default at each size before it is measured. "
+            f"After 10 s, {LEAST_WARMUP} are enough.",
+        ),
+    ] = 40,
+    max_seconds: Annotated[
+        float,
+        typer.Option(min=1, help="Maximum seconds for the sizes of one job; larger sizes are left out."),
+    ] = 600.0,
+    resume: Annotated[
+        bool, typer.Option("--resume/--fresh", help="Continue from the file of --json, or start anew.")
+    ] = True,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Keep all samples and results here, after each job.")
+    ] = None,
+    png_file: Annotated[
+        Path | None, typer.Option("--png", help="Draw a map here: networks by sizes, coloured by gain.")
+    ] = None,
+    panels: Annotated[
+        Panels, typer.Option(help="What each panel of the map is for; its cells are means over the rest.")
+    ] = Panels.COLLECTIVE,
+) -> None:
+    """Compare Stretto's default with the MPI default and the best known spec, on many networks in turn."""
+    check_files([json_file], [png_file])
+    named = list(dict.fromkeys(check_collective(one.strip()) for one in collectives.split(",")))
+    plan = Plan(parse_sizes(sizes), repetitions, warmup, max_seconds, Tables(tables or []))
+    request = {
+        "sizes": list(plan.sizes),
+        "repetitions": repetitions,
+        "warmup": warmup,
+        "tables": [str(one) for one in tables or []],
+    }
+    wanted = Wanted(networks.parse_networks(network_names), find_libraries(mpi_names), named)
+    record = open_record(json_file, request, resume=resume)
+    try:
+        with display(len(record.missing(wanted))) as bar:
+            measure_all(record, wanted, plan, bar)
+    except INTERRUPTIONS as ended:
+        kept = f"{json_file} has what was measured so far" if json_file else "nothing was kept (give --json)"
+        print(f"stretto: {signal_of(ended).name} ended it early: {kept}", file=sys.stderr)
+        raise
+    jobs = record.of(wanted)
+    if not any(job.cells for job in jobs):
+        raise StrettoError("; ".join(f"{job.title}: {job.error}" for job in jobs))
+    print_regret(jobs)
+    if png_file:
+        draw_map(jobs, panels, png_file)
+    if failures(jobs):
+        raise typer.Exit(1)

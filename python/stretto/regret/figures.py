@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was measured, and the figures from it: gain over the MPI default, regret against the best."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
+from stretto.support.estimates import Estimate, speedup
+
+SLOWER = 1.03
+"""From this ratio of times on a call counts as slower, as a guideline counts as violated."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The calls of one size in one job. Samples of the same index belong together."""
+
+    bytes: int
+    chosen: str
+    """What the built-in rule says; the guard may have left it."""
+    samples: dict[str, list[float]]
+    """Seconds of a call by spec, `native` and `auto` among them."""
+
+    def median(self, spec: str) -> float:
+        """Median seconds of a spec."""
+        return statistics.median(self.samples[spec])
+
+    @property
+    def native(self) -> float:
+        """Median seconds of the MPI default."""
+        return self.median(NATIVE)
+
+    @property
+    def auto(self) -> float:
+        """Median seconds of Stretto's default."""
+        return self.median(STRETTO)
+
+    @functools.cached_property
+    def best(self) -> str:
+        """The spec with the smallest median, the MPI default and Stretto's default included."""
+        return min(self.samples, key=self.median)
+
+    @functools.cached_property
+    def gain(self) -> Estimate:
+        """How many times faster than the MPI default Stretto's default is, by paired samples."""
+        return speedup(self.samples[NATIVE], self.samples[STRETTO])
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether Stretto's default is slower than the MPI default by 3 %, beyond the 95 % interval."""
+        return self.gain.high < 1 / SLOWER
+
+    def regret(self, spec: str = STRETTO) -> float:
+        """How much longer a spec takes than the best, as a fraction of the best time."""
+        return self.median(spec) / self.median(self.best) - 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job: one collective of one MPI library on one network."""
+
+    network: str
+    mpi: str
+    collective: str
+    library: str = ""
+    """The text of MPI_Get_library_version."""
+    ppn: list[int] = field(default_factory=list)
+    """Ranks of each node."""
+    cells: list[Cell] = field(default_factory=list)
+    left_out: list[int] = field(default_factory=list)
+    """Sizes for which there was no time."""
+    error: str = ""
+    """Why it ended early; empty if it did not."""
+    seconds: float = 0.0
+    """What it took, its start included."""
+    date: str = ""
+    load: dict[str, Any] = field(default_factory=dict)
+    """The load of the machine meanwhile (support.machine_load)."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What distinguishes it from other jobs: network, MPI library, collective."""
+        return self.network, self.mpi, self.collective
+
+    @property
+    def title(self) -> str:
+        """Its key for people."""
+        return f"{self.collective}, {self.mpi}, {self.network}"
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One cell, and the job that it belongs to."""
+
+    job: Job
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of many cells."""
+
+    spots: Sequence[Spot]
+    native_regret: float
+    """The mean regret of the MPI default."""
+    regret: float
+    """The mean regret of Stretto's default."""
+    worst: Spot
+    """The largest regret of Stretto's default."""
+    gain: float
+    """The geometric mean of the gains over the MPI default."""
+    slowest: Spot
+    """The smallest gain over the MPI default."""
+
+    @property
+    def slower(self) -> list[Spot]:
+        """Where Stretto's default is slower than the MPI default (Cell.is_slower)."""
+        return [spot for spot in self.spots if spot.cell.is_slower]
+
+
+def summarize(jobs: Iterable[Job]) -> Summary | None:
+    """The figures of all cells of the jobs; None if there are none."""
+    spots = [Spot(job, cell) for job in jobs for cell in job.cells]
+    if not spots:
+        return None
+    return Summary(
+        spots,
+        statistics.mean(spot.cell.regret(NATIVE) for spot in spots),
+        statistics.mean(spot.cell.regret() for spot in spots),
+        max(spots, key=lambda spot: spot.cell.regret()),
+        mean_gain([spot.cell for spot in spots]),
+        min(spots, key=lambda spot: spot.cell.gain.median),
+    )
+
+
+def mean_gain(cells: Iterable[Cell]) -> float:
+    """The geometric mean of the gains over the MPI default."""
+    return statistics.geometric_mean(cell.gain.median for cell in cells)

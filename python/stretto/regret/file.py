@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`regret.json`: what `stretto regret` measured so far. The same command continues from it.
+
+    {"format": "stretto-regret", "version": 1, "date": …, "command": […], "where": …, "machine": {…},
+     "request": {"sizes": [1024, …], "repetitions": 9, "warmup": 40, "tables": […]},
+     "summary": [{"network": "8x200mbit", "mean_regret": 0.02, …}, …],
+     "jobs": [{"network": "8x200mbit", "mpi": "mpich5:ofi", "collective": "allreduce", "library": …,
+               "ppn": […], "left_out": [], "error": "", "seconds": 71.3, "date": …, "load": {…},
+               "sizes": [{"bytes": 1024, "chosen": …, "native": 1e-4, "auto": 1e-4, "best": 9e-5,
+                          "best_spec": …, "gain": {…}, "regret": 0.1, "samples": {"native": […], …}}, …]}, …]}
+
+Times are seconds of a call. The figures are for people. Readers compute them anew from the samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from stretto.regret.figures import Cell, Job, Summary, summarize
+from stretto.results.runs import describe_machine
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
+from stretto.support.json_files import Bytes, Part, Seconds, file_text, read_json, validate
+
+FORMAT = "stretto-regret"
+
+Request = Mapping[str, Any]
+"""What all measurements depend on."""
+
+
+class _Size(Part):
+    bytes: Bytes
+    chosen: str
+    samples: dict[str, Annotated[list[Seconds], Field(min_length=1)]]
+
+    @model_validator(mode="after")
+    def _samples_pair_up(self) -> _Size:
+        if not {NATIVE, STRETTO} <= set(self.samples):
+            raise ValueError(f"{NATIVE} or {STRETTO} is missing")
+        if len({len(seconds) for seconds in self.samples.values()}) > 1:
+            raise ValueError("the specs have different numbers of samples")
+        return self
+
+
+class _Job(Part):
+    network: str
+    mpi: str
+    collective: str
+    library: str = ""
+    ppn: list[int] = Field(default_factory=list)
+    left_out: list[Bytes] = Field(default_factory=list)
+    error: str = ""
+    seconds: float = 0.0
+    date: str = ""
+    load: dict[str, Any] = Field(default_factory=dict)
+    sizes: list[_Size] = Field(default_factory=list)
+
+    def job(self) -> Job:
+        cells = [Cell(one.bytes, one.chosen, one.samples) for one in self.sizes]
+        return Job(
+            self.network, self.mpi, self.collective, self.library, self.ppn, cells, self.left_out, self.error,
+            self.seconds, self.date, self.load,
+        )  # fmt: skip
+
+
+class _File(Part):
+    format: Literal["stretto-regret"]
+    version: Literal[1]
+    request: dict[str, Any]
+    jobs: list[_Job]
+
+
+def read_jobs(file: Path) -> tuple[Request, list[Job]]:
+    """The request of a file, and its jobs."""
+    found = validate(_File, read_json(file), file)
+    return found.request, [one.job() for one in found.jobs]
+
+
+def _cell_json(cell: Cell) -> dict[str, Any]:
+    return {
+        "bytes": cell.bytes,
+        "chosen": cell.chosen,
+        "native": cell.native,
+        "auto": cell.auto,
+        "best": cell.median(cell.best),
+        "best_spec": cell.best,
+        "gain": cell.gain.to_json(),
+        "regret": cell.regret(),
+        "samples": cell.samples,
+    }
+
+
+def _job_json(job: Job) -> dict[str, Any]:
+    return {
+        "network": job.network,
+        "mpi": job.mpi,
+        "collective": job.collective,
+        "library": job.library,
+        "ppn": job.ppn,
+        "left_out": job.left_out,
+        "error": job.error,
+        "seconds": job.seconds,
+        "date": job.date,
+        "load": job.load,
+        "sizes": [_cell_json(cell) for cell in job.cells],
+    }
+
+
+def _summary_json(network: str, found: Summary) -> dict[str, Any]:
+    return {
+        "network": network,
+        "calls": len(found.spots),
+        "mean_regret": found.regret,
+        "worst_regret": found.worst.cell.regret(),
+        "mean_regret_of_native": found.native_regret,
+        "mean_gain": found.gain,
+        "least_gain": found.slowest.cell.gain.to_json(),
+        "slower": len(found.slower),
+    }
+
+
+def regret_text(jobs: Sequence[Job], request: Request, command: Sequence[str]) -> str:
+    """The content of the file."""
+    summaries = [
+        _summary_json(network, found)
+        for network in dict.fromkeys(job.network for job in jobs)
+        if (found := summarize(job for job in jobs if job.network == network))
+    ]
+    content = {
+        "machine": describe_machine(),
+        "request": dict(request),
+        "summary": summaries,
+        "jobs": [_job_json(job) for job in jobs],
+    }
+    return file_text(FORMAT, command, "networks emulated on one machine", content)

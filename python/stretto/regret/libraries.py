@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MPI libraries that are measured: their names, with the network layer where a library has several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stretto.launch import mpi
+from stretto.launch.mpi import Flavor
+from stretto.support.errors import StrettoError
+
+_PROVIDERS = ("ucx", "ofi")
+
+
+@dataclass(frozen=True)
+class Library:
+    """An MPI library and, of MPICH 5, the network layer."""
+
+    flavor: Flavor
+    provider: str = ""
+    """Empty: the library has no choice."""
+
+    @property
+    def name(self) -> str:
+        """As the option has it: `openmpi`, `mpich5:ofi`."""
+        return f"{self.flavor.value}:{self.provider}" if self.provider else self.flavor.value
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables that choose the network layer. In a lab, the launcher's settings do it."""
+        return {"MPIR_CVAR_CH4_NETMOD": self.provider} if self.provider else {}
+
+
+def parse_library(text: str) -> Library:
+    """The library of that name. MPICH 5 uses UCX unless the name says `mpich5:ofi`."""
+    name, colon, provider = text.partition(":")
+    flavor = mpi.find_flavor(name)
+    if colon and (flavor is not Flavor.MPICH5 or provider not in _PROVIDERS):
+        raise StrettoError(f"--mpi {text}: only mpich5 has network layers: mpich5:ucx and mpich5:ofi")
+    return Library(flavor, (provider or _PROVIDERS[0]) if flavor is Flavor.MPICH5 else "")
+
+
+ALL = tuple(
+    parse_library(name) for name in ("openmpi", "openmpi5", "mpich", "mpich5:ucx", "mpich5:ofi", "intelmpi")
+)
+
+
+def find_libraries(text: str | None) -> list[Library]:
+    """The libraries of a list with commas, each once; by default all that are installed.
+
+    Raises StrettoError if one is missing that the list names, or if there is none at all.
+    """
+    if text is not None:
+        named = [parse_library(name.strip()) for name in text.split(",")]
+        for one in named:
+            mpi.find_install(one.flavor.value)
+        return list(dict.fromkeys(named))
+    installed = {one.flavor for one in mpi.installs()}
+    found = [one for one in ALL if one.flavor in installed]
+    if not found:
+        mpi.find_install(Flavor.OPENMPI4.value)
+    return found

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the map: networks by sizes, coloured by how many times faster than the MPI default Stretto is."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stretto.plots.style import DIVERGING
+from stretto.regret.figures import Job, Spot, mean_gain
+from stretto.support.files import save_figure
+from stretto.support.units import format_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# A page of the README is 900 pixels wide: a font of 7 points is 10 pixels high there.
+_WIDTH = 9.0
+_DPI = 200
+_CELL_HEIGHT = 0.19
+_MOST_COLUMNS = 24
+_LINE = "#DDDDDD"
+_MARK = "v"
+_LEAST, _MOST = 0.5, 4.0
+"""The gains at the ends of the colours."""
+_DARK = 0.55
+"""Text is white from this share of the way to either end on."""
+
+
+# What the names of networks mean (regret.networks), as far as there are such.
+_KEY = (
+    (r"^1x\d+$", "1x2: one node of 2 ranks"),
+    (r"^\d+xunlimited", "2xunlimited: 2 nodes, no limit but the processors"),
+    (r"^\d+x[\d.]+[kmgt]?bit", "8x200mbit: 8 nodes, links of 200 Mbit/s"),
+    (r"\+", "7x200mbit+1x50mbit: and one slow link"),
+    (r"/", "8x200mbit/2x200mbit: in 2 racks with such uplinks"),
+    (r"^\d+x\d+x", "4x2x200mbit: 4 nodes of 2 ranks"),
+)
+
+
+class Panels(StrEnum):
+    """What each panel of the map is for. Its cells are means over the rest."""
+
+    COLLECTIVE = "collective"
+    MPI = "mpi"
+    BOTH = "both"
+
+
+def draw_map(jobs: Sequence[Job], panels: Panels, file: Path) -> None:
+    """Draw the gains of all jobs."""
+    save_figure(map_figure(jobs, panels), file, dpi=_DPI)
+
+
+def map_figure(jobs: Sequence[Job], panels: Panels) -> Figure:
+    """A figure with a panel for each collective, each MPI library, or each of both."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
+
+    networks = list(dict.fromkeys(job.network for job in jobs))
+    sizes = sorted({cell.bytes for job in jobs for cell in job.cells})
+    titles = list(dict.fromkeys(_title(job, panels) for job in jobs))
+    columns = min(len(titles), max(1, _MOST_COLUMNS // max(1, len(sizes))))
+    rows = math.ceil(len(titles) / columns)
+    figure = Figure(
+        figsize=(_WIDTH, 1.25 + rows * (0.5 + _CELL_HEIGHT * len(networks))), layout="constrained"
+    )
+    grid = figure.subplots(rows, columns, squeeze=False)
+    colours = _Colours()
+    for place, (axes, title) in enumerate(zip(grid.flat, titles, strict=False)):
+        spots = [Spot(job, cell) for job in jobs if _title(job, panels) == title for cell in job.cells]
+        _draw_panel(axes, spots, networks, sizes, colours)
+        axes.set_title(title, fontsize=9)
+        axes.set_yticks(range(len(networks)), networks if place % columns == 0 else [""] * len(networks))
+    for axes in grid.flat[len(titles) :]:
+        axes.set_axis_off()
+    if len(titles) < rows * columns:
+        _draw_key(grid.flat[len(titles)], networks)
+    _draw_scale(figure, grid, colours, any(cell.is_slower for job in jobs for cell in job.cells))
+    figure.suptitle(f"Stretto's default beside the MPI default, {_means(jobs, panels)}", fontsize=10)
+    return figure
+
+
+class _Colours:
+    """The colour of each gain."""
+
+    def __init__(self) -> None:
+        from matplotlib.cm import ScalarMappable  # noqa: PLC0415  slow to load, and only plots need it
+        from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm  # noqa: PLC0415  as above
+
+        self._scale = TwoSlopeNorm(0.0, math.log2(_LEAST), math.log2(_MOST))
+        self._map = LinearSegmentedColormap.from_list("gain", DIVERGING)
+        self.scale = ScalarMappable(self._scale, self._map)
+
+    def of_cell(self, gain: float) -> tuple[Any, str]:
+        """The colour of a cell, and that of the text in it."""
+        logarithm = math.log2(min(_MOST, max(_LEAST, gain)))
+        place = float(self._scale(logarithm))
+        return self._map(place), "white" if abs(2 * place - 1) > _DARK else "black"
+
+
+def _title(job: Job, panels: Panels) -> str:
+    match panels:
+        case Panels.COLLECTIVE:
+            return job.collective
+        case Panels.MPI:
+            return job.mpi
+        case Panels.BOTH:
+            return f"{job.collective}, {job.mpi}"
+
+
+def _means(jobs: Sequence[Job], panels: Panels) -> str:
+    """What the cells are means over."""
+    libraries = list(dict.fromkeys(job.mpi for job in jobs))
+    collectives = list(dict.fromkeys(job.collective for job in jobs))
+    match panels:
+        case Panels.COLLECTIVE if len(libraries) > 1:
+            return f"mean of {', '.join(libraries)}"
+        case Panels.MPI if len(collectives) > 1:
+            return f"mean of {', '.join(collectives)}"
+    return libraries[0] if len(libraries) == 1 else f"{len(libraries)} MPI libraries"
+
+
+def _draw_panel(
+    axes: Axes, spots: Sequence[Spot], networks: Sequence[str], sizes: Sequence[int], colours: _Colours
+) -> None:
+    """Draw the cells of a panel, each with the mean gain of its calls."""
+    from matplotlib.patches import Rectangle  # noqa: PLC0415  slow to load, and only plots need it
+
+    for row, network in enumerate(networks):
+        for column, size in enumerate(sizes):
+            here = [spot.cell for spot in spots if spot.job.network == network and spot.cell.bytes == size]
+            if not here:
+                continue
+            gain = mean_gain(here)
+            fill, ink = colours.of_cell(gain)
+            axes.add_patch(
+                Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=fill, edgecolor=_LINE, lw=0.4)
+            )
+            axes.text(column, row, gain_text(gain), ha="center", va="center", fontsize=6.5, color=ink)
+            if any(cell.is_slower for cell in here):
+                axes.plot(column + 0.38, row + 0.3, marker=_MARK, markersize=2.4, color=ink)
+    axes.set_xlim(-0.5, len(sizes) - 0.5)
+    axes.set_ylim(len(networks) - 0.5, -0.5)
+    axes.set_xticks(range(len(sizes)), [format_bytes(size).replace(" ", "\n") for size in sizes])
+    axes.tick_params(labelsize=7, length=0)
+    axes.set_facecolor("#EEEEEE")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _draw_key(axes: Axes, networks: Sequence[str]) -> None:
+    """Explain the names of the networks, in a place that no panel needs."""
+    lines = [line for pattern, line in _KEY if any(re.search(pattern, one) for one in networks)]
+    key = axes.text(
+        0.02, 1.0, "\n".join(lines), transform=axes.transAxes, va="top", fontsize=7, linespacing=1.7
+    )
+    key.set_in_layout(False)
+
+
+def _draw_scale(figure: Figure, grid: Any, colours: _Colours, is_marked: bool) -> None:
+    bar = figure.colorbar(colours.scale, ax=grid, location="bottom", aspect=60, shrink=0.6, pad=0.01)
+    ticks = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0)
+    bar.set_ticks([math.log2(one) for one in ticks], labels=[f"{one:g}" for one in ticks])
+    bar.ax.tick_params(labelsize=7.5)
+    marked = "   ·   ▼ a call is slower by 3 % or more, beyond its 95 % interval" if is_marked else ""
+    bar.set_label(f"times as fast as the MPI default{marked}", fontsize=8.5)
+
+
+def gain_text(gain: float) -> str:
+    """The gain in at most four characters."""
+    return f"{gain:.2f}" if gain < 9.995 else f"{gain:.1f}" if gain < 99.95 else f"{gain:.0f}"

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures one collective of one MPI library on one network, in one job.
+
+Stretto's default is measured as a program has it: the guard is on, and nothing is remembered of earlier
+jobs. At each size it is called alone until its duel is over. Then the best of the candidates are found by a
+few samples of each. In the end the MPI default, Stretto's default and these are measured in turns. A sample
+is the mean of a row of calls, as in `stretto tune`.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from stretto.bench.job import MeasuringJob, measuring_job
+from stretto.bench.targets import Target
+from stretto.regret.figures import Cell, Job
+from stretto.regret.specs import Tables, candidates
+from stretto.results.runs import BLOCKING, EndedError, Run
+from stretto.spec.labels import STRETTO
+from stretto.spec.native import NATIVE
+from stretto.support.errors import StrettoError
+from stretto.support.machine_load import LoadWatch
+from stretto.support.units import format_bytes
+from stretto.tune.bench import request
+from stretto.tune.findings import CallKind
+
+LEAST_WARMUP = 16
+"""The calls of a warm-up of any length: a duel takes 12."""
+LEAST_REPETITIONS = 5
+"""As in the measuring program, which ends a measurement that takes too long after so many."""
+# Longer warm-ups end after the least number of calls.
+_WARMUP_SECONDS = 10.0
+_FINALISTS = 3
+_TRIALS = 3
+# One trial of a spec must do if it takes as long as this.
+_LONG_SECONDS = 0.2
+# A job that is silent for so long is given up.
+_PATIENCE_SECONDS = 300.0
+
+# The guard is on, as for a program.
+AS_FOR_PROGRAMS: dict[str, str | None] = {"STRETTO_ONLINE": None, "STRETTO_FABRIC": "none"}
+
+Report = Callable[[float, float], None]
+"""Is told how many steps of a job are done, of how many."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How each job is measured."""
+
+    sizes: Sequence[int]
+    repetitions: int = 9
+    warmup: int = 40
+    """Calls of Stretto's default before it is measured."""
+    max_seconds: float = 600.0
+    """For all sizes of a job. Sizes that would take longer are left out."""
+    tables: Tables = field(default_factory=lambda: Tables([]))
+
+
+def measure_job(job: Job, target: Target, plan: Plan, variables: dict[str, str], report: Report) -> Job:
+    """The job with its results. If it fails, it has those before, and says why.
+
+    `job`: network, MPI library and collective.
+    """
+    begin, watch = time.monotonic(), LoadWatch()
+    try:
+        with measuring_job(target, [BLOCKING], "float", AS_FOR_PROGRAMS | variables) as process:
+            ready = process.ready
+            job = replace(job, library=ready.library, ppn=ready.ppn)
+            measurement = _Measurement(process, job, plan)
+            error = ""
+            try:
+                for done, size in enumerate(plan.sizes):
+                    report(done, len(plan.sizes))
+                    measurement.measure(size)
+            except StrettoError as failure:
+                error = str(failure)
+            job = replace(job, cells=measurement.cells, left_out=measurement.left_out, error=error)
+    except StrettoError as failure:
+        # The job did not start. Or it did not end, and that says less than what came before.
+        job = replace(job, error=job.error or str(failure))
+    return replace(
+        job,
+        seconds=round(time.monotonic() - begin, 1),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        load=watch.look().to_json(),
+    )
+
+
+class _Measurement:
+    """The measurements of one job, in ascending order of size."""
+
+    def __init__(self, process: MeasuringJob, job: Job, plan: Plan) -> None:
+        self.cells: list[Cell] = []
+        self.left_out: list[int] = []
+        self._process = process
+        self._job = job
+        self._plan = plan
+        self._kind = CallKind(job.collective, BLOCKING)
+        self._begin = time.monotonic()
+        self._seed = 0
+
+    def measure(self, size: int) -> None:
+        """Measure one size, if there is time for it."""
+        tried = candidates(self._job.collective, self._job.ppn, size)
+        tuned = self._plan.tables.specs(self._job.library, self._job.collective, self._job.ppn, size)
+        if self._least_seconds(size, len(tried)) > self._left():
+            self.left_out.append(size)
+            return
+        self._warm_up(size)
+        specs = [NATIVE, STRETTO, *tuned, *self._finalists(size, [one for one in tried if one not in tuned])]
+        run = self._ask(size, list(dict.fromkeys(specs)), self._plan.repetitions, self._left())
+        chosen = next(series.chosen for series in run.series if series.spec == STRETTO)
+        self.cells.append(Cell(size, chosen, {series.spec: series.seconds for series in run.series}))
+
+    def _left(self) -> float:
+        return self._plan.max_seconds - (time.monotonic() - self._begin)
+
+    def _least_seconds(self, size: int, tried: int) -> float:
+        """At least so long a size takes, judging by the one before: a call takes longer by its bytes."""
+        if not self.cells:
+            return 0.0
+        last = self.cells[-1]
+        seconds = [last.median(spec) for spec in last.samples]
+        calls = LEAST_WARMUP * last.auto + LEAST_REPETITIONS * sum(seconds) + 2 * tried * min(seconds)
+        return calls * size / last.bytes
+
+    def _warm_up(self, size: int) -> None:
+        """Call Stretto's default until its duel is over."""
+        begin = time.monotonic()
+        run = self._ask(size, [STRETTO], LEAST_WARMUP)
+        done = LEAST_WARMUP * run.series[0].inner
+        each = (time.monotonic() - begin) / done
+        more = min(self._plan.warmup - done, int((_WARMUP_SECONDS - each * done) / each))
+        if more > 0:
+            self._ask(size, [STRETTO], more)
+
+    def _finalists(self, size: int, tried: Sequence[str]) -> list[str]:
+        """The best of the specs, by few samples."""
+        if len(tried) <= _FINALISTS:
+            return list(tried)
+        is_long = bool(self.cells) and self.cells[-1].native * size / self.cells[-1].bytes > _LONG_SECONDS
+        run = self._ask(size, tried, 1 if is_long else _TRIALS)
+        times = {series.spec: statistics.median(series.seconds) for series in run.series}
+        return sorted(times, key=times.__getitem__)[:_FINALISTS]
+
+    def _ask(self, size: int, specs: Sequence[str], repetitions: int, seconds: float = 1e6) -> Run:
+        """So many samples of each spec, but as few as five if they would take longer than the seconds."""
+        self._seed += 1
+        words = request(self._kind, size, specs, repetitions, seconds / 3, self._seed)
+        try:
+            run = self._process.ask(words, _PATIENCE_SECONDS, lambda _done, _total: None)
+        except EndedError as error:
+            what = f"{self._job.collective} of {format_bytes(size)} by {', '.join(specs)}"
+            raise EndedError(f"{error}; it was measuring {what}") from None
+        for series in run.series:
+            if not series.correct:
+                raise StrettoError(f"WRONG RESULTS of {series.spec} at {format_bytes(size)}")
+        return run

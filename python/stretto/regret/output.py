@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `stretto regret` prints: a bar while it measures, then a line for each network and one for all."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from stretto.regret.figures import Job, Spot, Summary, summarize
+from stretto.regret.measure import Report
+from stretto.regret.session import failures
+from stretto.spec.labels import label_of
+from stretto.support.console import Bar, console_for, print_lines
+from stretto.support.units import format_bytes, three_digits
+
+_COLUMNS = (
+    "network", "calls", "MPI default:\nmean regret", "Stretto:\nmean regret", "worst\nregret", "where",
+    "mean\ngain", "least gain\n(95 %)", "where", "slower",
+)  # fmt: skip
+_TEXTS = ("network", "where")
+
+
+class ProgressDisplay:
+    """A bar on standard error, so that standard output has the table only."""
+
+    def __init__(self, bar: Progress, jobs: int) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=jobs)
+        self._done = -1
+
+    def next_job(self, name: str) -> Report:
+        """Show that a job begins; its steps are reported as how many are done, of how many."""
+        self._done += 1
+        done = self._done
+        self._bar.update(self._task, description=name, completed=done)
+        return lambda part, total: self._bar.update(self._task, completed=done + part / max(total, 1e-9))
+
+
+@contextlib.contextmanager
+def display(jobs: int) -> Iterator[ProgressDisplay]:
+    """A bar of so many jobs, while the block runs."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Bar(*columns) as bar:
+        yield ProgressDisplay(bar, jobs)
+
+
+def print_regret(jobs: Sequence[Job]) -> None:
+    """Print the table and the notes below it."""
+    table = regret_table(jobs)
+    console = console_for(table)
+    console.print(table)
+    print_lines(console, notes(jobs))
+    print_lines(console, (f"! {remark}" for remark in remarks(jobs)), style="yellow")
+
+
+def regret_table(jobs: Sequence[Job]) -> Table:
+    """A line for each network, and one for all."""
+    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for title in _COLUMNS:
+        table.add_column(title, justify="left" if title in _TEXTS else "right", overflow="fold")
+    networks = list(dict.fromkeys(job.network for job in jobs))
+    for network in networks:
+        if found := summarize(job for job in jobs if job.network == network):
+            table.add_row(network, *_cells(found, with_network=False))
+    whole = summarize(jobs)
+    if whole and len(networks) > 1:
+        table.add_section()
+        table.add_row("all", *_cells(whole, with_network=True), style="bold")
+    return table
+
+
+def _cells(found: Summary, *, with_network: bool) -> list[str]:
+    gain = found.slowest.cell.gain
+    return [
+        str(len(found.spots)),
+        _percent(found.native_regret),
+        _percent(found.regret),
+        _percent(found.worst.cell.regret()),
+        f"{_where(found.worst, with_network)}; best: {label_of(found.worst.cell.best)}",
+        three_digits(found.gain),
+        f"{three_digits(gain.median)} ({three_digits(gain.low)}-{three_digits(gain.high)})",
+        _where(found.slowest, with_network),
+        str(len(found.slower)),
+    ]
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.1f} %" if part < 1 else f"{100 * part:.0f} %"
+
+
+def _where(spot: Spot, with_network: bool) -> str:
+    network = f", {spot.job.network}" if with_network else ""
+    return f"{spot.job.collective} {format_bytes(spot.cell.bytes)}, {spot.job.mpi}{network}"
+
+
+def notes(jobs: Sequence[Job]) -> Iterator[str]:
+    """Yields the notes below the table."""
+    yield (
+        "regret: how much longer a call takes than by the best spec that was tried (the best of several, so "
+        "a little lucky); gain: times faster than the MPI default, in pairs within one job; mean gain: "
+        "geometric"
+    )
+    yield "slower: calls that Stretto makes slower by 3 % or more, beyond the interval"
+    for job in jobs:
+        if job.left_out:
+            sizes = ", ".join(map(format_bytes, job.left_out))
+            yield f"{job.title}: --max-seconds is too short for {sizes}"
+
+
+def remarks(jobs: Sequence[Job]) -> list[str]:
+    """What a reader must know before believing the figures."""
+    found = [
+        f"{job.title}: {'not all' if job.cells else 'nothing'} was measured: {job.error}"
+        for job in failures(jobs)
+    ]
+    busy = [job for job in jobs if job.load.get("busy")]
+    if busy:
+        found.append(f"busy machine: others ran during {len(busy)} of {len(jobs)} jobs ({busy[0].title})")
+    return found

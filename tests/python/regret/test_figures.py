@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stretto.regret.figures import Cell, Job, summarize
+from stretto.regret.file import read_jobs, regret_text
+from stretto.regret.map import Panels, draw_map, gain_text, map_figure
+from stretto.regret.output import notes, regret_table, remarks
+from stretto.regret.specs import Tables, candidates
+from stretto.support.errors import StrettoError
+
+JITTER = (1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.005)
+
+
+def cell(size: int, auto: float, ring: float) -> Cell:
+    """The MPI default takes 1 s."""
+    times = {"native": 1.0, "auto": auto, "ring": ring}
+    return Cell(size, "ring", {spec: [seconds * one for one in JITTER] for spec, seconds in times.items()})
+
+
+def job(network: str, mpi: str, collective: str, *cells: Cell) -> Job:
+    return Job(network, mpi, collective, "Open MPI v4.1.4", [1] * 8, list(cells), seconds=12.5)
+
+
+JOBS = [
+    job("8x200mbit", "openmpi", "allreduce", cell(1 << 10, 1.0, 2.0), cell(1 << 20, 0.5, 0.4)),
+    job("8x200mbit", "openmpi", "bcast", cell(1 << 10, 1.25, 1.5), cell(1 << 20, 0.25, 0.25)),
+    job("2xunlimited", "mpich5:ofi", "allreduce", cell(1 << 10, 1.0, 0.8)),
+]
+
+
+def test_gain_and_regret_of_a_cell() -> None:
+    one = cell(1 << 20, 0.5, 0.4)
+    assert (one.native, one.auto, one.best) == (1.0, 0.5, "ring")
+    assert one.gain.median == pytest.approx(2)
+    assert one.regret() == pytest.approx(0.25)
+    assert one.regret("native") == pytest.approx(1.5)
+    assert one.regret("ring") == 0
+    assert not one.is_slower
+
+
+def test_the_best_may_be_a_default() -> None:
+    assert cell(1, 0.5, 0.6).best == "auto"
+    assert cell(1, 1.25, 1.5).best == "native"
+    assert cell(1, 1.25, 1.5).is_slower
+    assert not cell(1, 1.02, 1.5).is_slower  # less than 3 %
+
+
+def test_the_summary_of_jobs() -> None:
+    assert summarize([]) is None
+    found = summarize(JOBS)
+    assert found is not None
+    assert len(found.spots) == 5
+    assert found.regret == pytest.approx((0 + 0.25 + 0.25 + 0 + 0.25) / 5)
+    assert found.native_regret == pytest.approx((0 + 1.5 + 0 + 3 + 0.25) / 5)
+    assert found.gain == pytest.approx((1 * 2 * 0.8 * 4 * 1) ** (1 / 5))
+    assert (found.slowest.job.collective, found.slowest.cell.bytes) == ("bcast", 1 << 10)
+    assert [spot.job.collective for spot in found.slower] == ["bcast"]
+
+
+def test_the_table_has_a_line_for_each_network_and_one_for_all() -> None:
+    table = regret_table(JOBS)
+    columns = [list(column.cells) for column in table.columns]
+    assert columns[0] == ["8x200mbit", "2xunlimited", "all"]
+    assert columns[1] == ["4", "1", "5"]
+    assert columns[4] == ["25.0 %", "25.0 %", "25.0 %"]
+    assert columns[5][1] == "allreduce 1 KiB, mpich5:ofi; best: ring"
+    assert columns[8][2] == "bcast 1 KiB, openmpi, 8x200mbit"
+    assert columns[9] == ["1", "0", "1"]
+    assert list(regret_table(JOBS[2:]).columns[0].cells) == ["2xunlimited"]
+
+
+def test_what_is_missing_is_said() -> None:
+    ended = Job("1x2", "mpich", "reduce", error="the job has ended", left_out=[16 << 20])
+    assert "reduce, mpich, 1x2: --max-seconds is too short for 16 MiB" in list(notes([ended]))
+    assert remarks([ended]) == ["reduce, mpich, 1x2: nothing was measured: the job has ended"]
+
+
+def test_the_file_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "regret.json"
+    request = {"sizes": [1024], "warmup": 40}
+    file.write_text(regret_text(JOBS, request, ["stretto"]), encoding="utf-8")
+    assert read_jobs(file) == (request, JOBS)
+    content = json.loads(file.read_text())
+    assert [one["network"] for one in content["summary"]] == ["8x200mbit", "2xunlimited"]
+    size = content["jobs"][0]["sizes"][1]
+    assert (size["best_spec"], size["native"], size["auto"], size["best"]) == ("ring", 1.0, 0.5, 0.4)
+    assert size["gain"]["low"] <= size["gain"]["median"] <= size["gain"]["high"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "holds no JSON object"),
+        ('{"format": "stretto-table"}', "format"),
+        (regret_text(JOBS, {}, []).replace('"auto": [', '"ring:segments=2": ['), "auto is missing"),
+        (regret_text(JOBS, {}, []).replace('"native": [', '"native": [\n 1.0,', 1), "numbers of samples"),
+    ],
+)
+def test_another_file_is_one_line(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "regret.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(StrettoError, match=rf"regret.json(?!.*\n).*{message}"):
+        read_jobs(file)
+
+
+@pytest.mark.parametrize(
+    ("panels", "titles"),
+    [
+        (Panels.COLLECTIVE, ["allreduce", "bcast"]),
+        (Panels.MPI, ["openmpi", "mpich5:ofi"]),
+        (Panels.BOTH, ["allreduce, openmpi", "bcast, openmpi", "allreduce, mpich5:ofi"]),
+    ],
+)
+def test_the_map_has_a_panel_for_each(panels: Panels, titles: list[str]) -> None:
+    figure = map_figure(JOBS, panels)
+    assert [axes.get_title() for axes in figure.axes if axes.get_title()] == titles
+    first = figure.axes[0]
+    assert [label.get_text() for label in first.get_yticklabels()] == ["8x200mbit", "2xunlimited"]
+    assert [label.get_text() for label in first.get_xticklabels()] == ["1\nKiB", "1\nMiB"]
+    by_openmpi = ["0.89", "2.83"] if panels is Panels.MPI else ["1.00", "2.00"]
+    assert [text.get_text() for text in first.texts][:2] == by_openmpi
+
+
+def test_a_call_that_is_slower_is_marked() -> None:
+    _, bcast, *_, scale = map_figure(JOBS, Panels.COLLECTIVE).axes
+    assert len(bcast.get_lines()) == 1
+    assert "a call is slower" in scale.get_xlabel()
+    assert "slower" not in map_figure(JOBS[:1], Panels.COLLECTIVE).axes[-1].get_xlabel()
+
+
+def test_the_picture(tmp_path: Path) -> None:
+    draw_map(JOBS, Panels.COLLECTIVE, tmp_path / "map.png")
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("gain", "text"), [(0.5, "0.50"), (9.996, "10.0"), (25.04, "25.0"), (130.2, "130")])
+def test_gains_are_short(gain: float, text: str) -> None:
+    assert gain_text(gain) == text
+
+
+def test_the_candidates_of_a_size() -> None:
+    assert set(candidates("allreduce", [1] * 8, 1 << 10)) == {
+        "recursive_doubling", "rabenseifner", "knomial:radix=4"
+    }  # fmt: skip
+    long = candidates("allreduce", [1] * 8, 16 << 20)
+    assert "ring:segment_bytes=256KiB" in long
+    assert "recursive_doubling" not in long
+    assert "chain" not in candidates("bcast", [1] * 8, 16 << 20)  # it needs segments
+    assert any(one.startswith("multilane") for one in candidates("allreduce", [2] * 4, 1 << 20))
+
+
+def test_what_a_table_chooses_is_tried(samples: Path) -> None:
+    tables = Tables([samples / "table.json"])
+    library = "Open MPI v4.1.4"
+    assert tables.specs(library, "allreduce", [1] * 8, 1 << 20) == ["ring:segment_bytes=256KiB"]
+    assert tables.specs(library, "allreduce", [1] * 8, 1 << 10) == []
+    assert tables.specs(library, "bcast", [1] * 8, 1 << 20) == []
+    assert tables.specs("MPICH Version: 5.0.2", "allreduce", [1] * 8, 1 << 20) == []
+    with pytest.raises(StrettoError, match=r"machine\.json"):
+        Tables([samples / "machine.json"])
