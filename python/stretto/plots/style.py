@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Wong's palette for colour-blind readers, without its yellow, which is too pale for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 NATIVE_COLOUR = "#333333"
-# From worse to better, white between them: two of the palette that no colour blindness takes for each other.
+# From worse to better, white between them: shades of two colours of the palette.
 DIVERGING = ("#B34700", "#F0A36B", "#FFFFFF", "#6FB1DC", "#00507F")
 MARKERS = "osD^vP"
 LINESTYLES = ("-", "--", "-.")

@@ -46,9 +46,10 @@ for line in sys.stdin:
     if (collective, size) == {dies_at}: sys.exit(3)
     say(event="start", collective=collective, root=0, specs=specs, sizes=[size], type="float", **where)
     for spec in specs:
-        second = size * 1e-9 * {{"native": 1.0, "auto": 0.5, "ring": 0.25}}.get(spec, 2.0)
+        times = {{"native": 1.0, "auto": 0.5, "ring": 0.25}}
+        seconds = [size * 1e-9 * times.get(spec, 2.0)] * int(options["--repetitions"])
         say(event="result", bytes=size, in_place=False, spec=spec, chosen=spec, inner={inner},
-            form="blocking", correct=(spec, size) != {wrong}, seconds=[second] * int(options["--repetitions"]))
+            form="blocking", seconds=seconds, correct=(spec, size) != {wrong})
     say(event="end")
 """
 
