@@ -32,11 +32,9 @@ constexpr double hopeless = 1.6;
 /// A challenger of which both calls, with all that they set up, take less than this share of either of the
 /// defender's needs no more calls.
 constexpr double plainly_faster = 0.8;
+/// Four shorter calls may all fall into the time slice of another program.
+constexpr double least_plain_seconds = 0.002;
 constexpr double slower = 1.1;
-/// The challenger must be faster by this share. For less, a change is not worth other rounding.
-constexpr double margin = 0.02;
-/// Within this share the two are equal: what was in force stays, so that results keep their bits.
-constexpr double tie = 0.03;
 /// With five calls of each side, at most so many of the 25 pairs may have a slower challenger: one-sided
 /// error probability 5 % (Mann-Whitney).
 constexpr std::size_t most_lost_pairs = 4;
@@ -49,8 +47,15 @@ double median(std::vector<double> samples) {
 
 }  // namespace
 
+Duel::Side Duel::side_of(std::size_t call) const {
+  const Side side = stages.at(stage_).steps.at(call).side;
+  // In the first stage the sides take turns.
+  if (stage_ != 0 || first_ == Side::defender) return side;
+  return side == Side::defender ? Side::challenger : Side::defender;
+}
+
 Duel::Side Duel::next() const {
-  return stages.at(stage_).steps.at(call_).side;
+  return side_of(call_);
 }
 
 void Duel::count(double seconds) {
@@ -65,7 +70,7 @@ Duel::Verdict Duel::agree(const Times& maxima) {
   const Stage& stage = stages.at(stage_);
   for (std::size_t call = 0; call < stage.calls; ++call) {
     const Step& step = stage.steps.at(call);
-    const bool is_defender = step.side == Side::defender;
+    const bool is_defender = side_of(call) == Side::defender;
     if (step.counts) {
       (is_defender ? of_defender_ : of_challenger_).push_back(maxima.at(call));
     } else {
@@ -101,7 +106,8 @@ Duel::Verdict Duel::judge() const {
   if (!(now > 0)) return stage_ + 1 < stages.size() ? Verdict::open : Verdict::defender;
   if (stage_ == 0) {
     const double slowest = std::max(first_of_challenger_, of_challenger_[0]);
-    if (slowest < plainly_faster * std::min(first_of_defender_, of_defender_[0])) return Verdict::challenger;
+    const double fastest = std::min(first_of_defender_, of_defender_[0]);
+    if (slowest < plainly_faster * fastest && fastest > least_plain_seconds) return Verdict::challenger;
     return now > hopeless ? Verdict::defender : Verdict::open;
   }
   std::size_t lost = 0;
@@ -110,9 +116,12 @@ Duel::Verdict Duel::judge() const {
         std::ranges::count_if(of_defender_, [one](double other) { return one >= other; }));
   }
   const bool is_last = stage_ + 1 == stages.size();
-  const std::size_t most_lost = is_last ? most_lost_pairs : 0;
-  if (lost <= most_lost && now < 1 - margin) return Verdict::challenger;
-  if (is_last && is_challenger_favoured_ && now < 1 - tie) return Verdict::challenger;
+  const bool is_rematch = margin_ > usual_margin;
+  const std::size_t most_lost = !is_last ? 0 : is_rematch ? 1 : most_lost_pairs;
+  // There are many rematches, so one needs more evidence.
+  const double enough = is_rematch && !is_last ? plainly_faster : 1 - margin_;
+  if (lost <= most_lost && now < enough) return Verdict::challenger;
+  if (is_last && is_challenger_favoured_ && now < 1 - margin_) return Verdict::challenger;
   return is_last || now > slower ? Verdict::defender : Verdict::open;
 }
 

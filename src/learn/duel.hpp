@@ -26,7 +26,14 @@ class Duel {
   static constexpr std::size_t most_times = 4;
   using Times = std::array<double, most_times>;
 
-  explicit Duel(bool is_challenger_favoured) : is_challenger_favoured_(is_challenger_favoured) {}
+  /// A challenger that takes this much less time than the defender may win; in a rematch, by which what was
+  /// decided is checked, it must be faster by more.
+  static constexpr double usual_margin = 0.03;
+  static constexpr double rematch_margin = 0.06;
+
+  /// `first` makes the first call.
+  explicit Duel(bool is_challenger_favoured, Side first = Side::defender, double margin = usual_margin)
+      : is_challenger_favoured_(is_challenger_favoured), first_(first), margin_(margin) {}
 
   /// The side of the next call. Call count() afterwards.
   [[nodiscard]] Side next() const;
@@ -45,8 +52,11 @@ class Duel {
 
  private:
   Verdict judge() const;
+  [[nodiscard]] Side side_of(std::size_t call) const;
 
   bool is_challenger_favoured_;
+  Side first_;
+  double margin_;
   std::size_t stage_ = 0;
   std::size_t call_ = 0;  // of the stage
   Times times_{};

@@ -2,11 +2,14 @@
 #include "learn/fabric.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "model/machine_text.hpp"
 #include "text/json_reader.hpp"
 #include "text/size.hpp"
 
@@ -20,6 +23,7 @@ constexpr int version = 1;
 constexpr std::int64_t most_nodes = 1 << 20;
 constexpr std::int64_t most_ppn = 1 << 16;
 constexpr std::size_t most_text = 1000;
+constexpr std::size_t most_date = 40;
 
 FabricIdentity read_identity(const JsonValue& value) {
   JsonObject object = value.object();
@@ -61,6 +65,7 @@ Decision read_decision(const JsonValue& value) {
     decision.seconds = seconds->positive();
     decision.bytes = object.required("bytes").bytes();
   }
+  if (const auto when = object.optional("when")) decision.when = when->text(most_date);
   object.finish();
   return decision;
 }
@@ -78,6 +83,27 @@ Json json_of(const Decision& decision) {
     json["seconds"] = decision.seconds;
     json["bytes"] = size_text(decision.bytes);
   }
+  if (!decision.when.empty()) json["when"] = decision.when;
+  return json;
+}
+
+MeasuredNetwork read_measured(const JsonValue& value) {
+  JsonObject object = value.object();
+  MeasuredNetwork measured;
+  measured.nodes = static_cast<int>(object.required("nodes").whole(1, most_nodes));
+  measured.ppn = static_cast<int>(object.required("ppn").whole(1, most_ppn));
+  if (const auto when = object.optional("when")) measured.when = when->text(most_date);
+  JsonObject machine = object.required("machine").object();
+  measured.machine = read_machine(machine);
+  machine.finish();
+  object.finish();
+  return measured;
+}
+
+Json json_of(const MeasuredNetwork& measured) {
+  Json json{{"nodes", measured.nodes}, {"ppn", measured.ppn}};
+  if (!measured.when.empty()) json["when"] = measured.when;
+  json["machine"] = json_of(measured.machine);
   return json;
 }
 
@@ -104,6 +130,7 @@ Fabric::Fabric(std::string_view text, FabricIdentity identity) : identity_(std::
   for (const JsonValue& value : file.required("decisions").items(most_decisions)) {
     keep(read_decision(value));
   }
+  if (const auto measured = file.optional("measured")) keep(read_measured(*measured));
   file.finish();
 }
 
@@ -121,7 +148,7 @@ void Fabric::keep(const Decision& decision) {
 std::string Fabric::text() const {
   Json list = Json::array();
   for (const Decision& decision : decisions_) list.push_back(json_of(decision));
-  const Json file{{"format", format},
+  Json file{{"format", format},
                   {"version", version},
                   {"fabric",
                    {{"mpi", identity_.mpi},
@@ -129,7 +156,16 @@ std::string Fabric::text() const {
                     {"processor", identity_.processor},
                     {"hosts", identity_.hosts}}},
                   {"decisions", std::move(list)}};
+  if (measured_) file["measured"] = json_of(*measured_);
   return file.dump(1) + '\n';
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  std::array<char, 16> text{};
+  if (gmtime_r(&now, &utc) == nullptr || std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc) == 0) return {};
+  return text.data();
 }
 
 }  // namespace stretto

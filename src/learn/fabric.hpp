@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "model/machine.hpp"
 #include "select/face.hpp"
 #include "select/spec.hpp"
 
@@ -43,6 +46,15 @@ struct Decision {
   double gain = 0;        // times faster than the MPI default; 0: not known
   double seconds = 0;     // of a call; 0: not known
   std::size_t bytes = 0;  // of that call
+  std::string when;       // 2026-11-24, UTC; may be empty
+};
+
+/// What a job has measured of a network (learn/probe.hpp).
+struct MeasuredNetwork {
+  Machine machine;
+  int nodes = 1;  // of the communicator that measured it
+  int ppn = 1;
+  std::string when;  // 2026-11-24, UTC; may be empty
 };
 
 /// What jobs have found out about a fabric: the network between hosts, as one MPI library uses it
@@ -61,6 +73,10 @@ class Fabric {
   [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
   /// Replaces what is known of the kind. If there are too many decisions, the oldest is forgotten.
   void keep(const Decision& decision);
+  /// Empty if no job has measured it.
+  [[nodiscard]] const std::optional<MeasuredNetwork>& measured() const { return measured_; }
+  void keep(MeasuredNetwork measured) { measured_ = std::move(measured); }
+  [[nodiscard]] bool is_empty() const { return decisions_.empty() && !measured_; }
   /// The text of a file.
   [[nodiscard]] std::string text() const;
 
@@ -69,6 +85,10 @@ class Fabric {
  private:
   FabricIdentity identity_;
   std::vector<Decision> decisions_;
+  std::optional<MeasuredNetwork> measured_;
 };
+
+/// Returns the date as it is kept, such as 2026-11-24.
+std::string today();
 
 }  // namespace stretto

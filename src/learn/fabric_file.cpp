@@ -98,15 +98,15 @@ Fabric read_fabric(const std::string& path, const FabricIdentity& identity, std:
   }
 }
 
-std::string add_to_fabric(const std::string& path, const FabricIdentity& identity,
-                          std::span<const Decision> decisions) {
+std::string add_to_fabric(const std::string& path, const Fabric& found) {
   std::error_code failed;
   fs::create_directories(fs::path(path).parent_path(), failed);
   if (failed) return failed.message();
   const FileLock lock(path);
   std::string ignored;
-  Fabric fabric = read_fabric(path, identity, ignored);
-  for (const Decision& decision : decisions) fabric.keep(decision);
+  Fabric fabric = read_fabric(path, found.identity(), ignored);
+  for (const Decision& decision : found.decisions()) fabric.keep(decision);
+  if (found.measured()) fabric.keep(*found.measured());
   return replace_file(path, fabric.text());
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "learn/fabric.hpp"
@@ -16,9 +15,8 @@ std::string fabric_path(const FabricIdentity& identity);
 /// `error` says why in one line.
 Fabric read_fabric(const std::string& path, const FabricIdentity& identity, std::string& error);
 
-/// Adds decisions to the file, which other jobs may have changed meanwhile; creates it if there is none.
-/// Replaces a file that cannot be read. Returns why that failed; empty if it did not.
-std::string add_to_fabric(const std::string& path, const FabricIdentity& identity,
-                          std::span<const Decision> decisions);
+/// Adds what a job has found to the file, which other jobs may have changed meanwhile; creates it if there is
+/// none. Replaces a file that cannot be read. Returns why that failed; empty if it did not.
+std::string add_to_fabric(const std::string& path, const Fabric& found);
 
 }  // namespace stretto

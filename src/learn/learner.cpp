@@ -37,6 +37,12 @@ constexpr double share_of_watch = 0.002;
 constexpr double share_before_duel = 0.015;
 /// Shorter calls are not watched: their own measurement would take too much of their time.
 constexpr double least_watched_seconds = 20e-6;
+/// The calls by the rival in a rematch.
+constexpr double rematch_calls = 2;
+/// Of calls that are not watched, this is the last one.
+constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
+/// A candidate that should take this many times as long as the best one may still be faster.
+constexpr double worth_a_duel = 1.25;
 
 /// The interval of the median of n samples begins and ends this many order statistics from either end: the
 /// largest k with P(Binomial(n, 1/2) < k) not above `error`, on one side; 0 if there is none.
@@ -76,8 +82,15 @@ Learner::Learner(const Spec& standing, Standing known, const std::vector<Candida
   }
   const std::size_t native = find_native();
   if (known == Standing::decided || native == 0 || native == arms_.size()) return;
-  if (known == Standing::presumed) incumbent_ = native;
-  challenge(known == Standing::presumed ? 0 : native);
+  const bool must_show = known != Standing::proven;
+  if (must_show) incumbent_ = native;
+  if (must_show && !has_trials_) {
+    for (std::size_t arm = 1; arm < arms_.size(); ++arm) {
+      if (arm != native) challengers_.push_back(arm);
+    }
+  }
+  challenge(must_show ? 0 : native,
+            known == Standing::modelled ? Duel::Side::challenger : Duel::Side::defender);
 }
 
 /// Returns the number of arms if there is none.
@@ -146,11 +159,14 @@ void Learner::agree(const Figures& maxima, double seconds) {
   }
   pair_ = {};
   if (next_watch_ != 0 && calls_ >= next_watch_) watch(recent);
+  if (!duel_ && rematch_at_ != 0 && calls_ >= rematch_at_) {
+    challenge(rival_, Duel::Side::defender, Duel::rematch_margin);
+  }
   if (!duel_) plan();
 }
 
-void Learner::challenge(std::size_t arm) {
-  duel_.emplace(is_native(arm));
+void Learner::challenge(std::size_t arm, Duel::Side first, double margin) {
+  duel_.emplace(is_native(arm), first, margin);
   challenger_ = arm;
   duel_bytes_ = 0;
   duel_called_ = calls_;
@@ -164,7 +180,13 @@ void Learner::end_duel(bool challenger_won) {
   arms_[incumbent_].was_incumbent = true;
   if (ratio > 0) {
     is_measured_ = has_news_ = true;
-    gain_ = is_native(loser) ? ratio : 0;
+    if (is_native(loser)) {
+      gain_ = ratio;
+    } else if (is_native(incumbent_)) {
+      gain_ = 0;
+    } else if (challenger_won) {
+      gain_ *= ratio;
+    }
     decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
     decided_bytes_ = duel_bytes_;
   }
@@ -181,6 +203,32 @@ void Learner::end_duel(bool challenger_won) {
   forget_recent();
   trials_end_ = elapsed_ + longest;
   next_watch_ = calls_ + least_watch;
+  plan_rematch(ratio, loser);
+  challenge_next(ratio, challenger_won);
+}
+
+/// `ratio`: the time of the loser, as a multiple of the winner's.
+void Learner::plan_rematch(double ratio, std::size_t loser) {
+  if (has_trials_) return;
+  const std::size_t native = find_native();
+  rival_ = native != arms_.size() && native != incumbent_ ? native : loser;
+  // A rival that is slower than `native` costs time; `native` itself costs no more than without Stretto.
+  const double loss = is_native(rival_) ? 0 : rematch_calls * std::max(ratio - 1, 0.0);
+  const auto paid_after = static_cast<std::uint64_t>(std::min(loss / share, 1e9));
+  rematch_at_ = calls_ + std::max(rematch_after_, paid_after);
+  rematch_after_ *= 2;
+}
+
+/// `ratio`: the time of the loser, as a multiple of the winner's.
+void Learner::challenge_next(double ratio, bool challenger_won) {
+  if (challengers_.empty()) return;
+  const std::size_t next = challengers_.front();
+  challengers_.pop_front();
+  // The model compares candidates with each other. One that it expects to be slower than `native`, now that
+  // this is measured against another one, is not called.
+  const double expected = challenger_won ? arms_[next].risk : ratio * arms_[next].risk;
+  if (!(ratio > 0) || expected > worth_a_duel) return challengers_.clear();
+  challenge(next);
 }
 
 Learner::Verdict Learner::judge(double reference, double trial) {
@@ -250,7 +298,7 @@ void Learner::plan() {
   if (next_watch_ == 0) next_watch_ = calls_ + least_watch;
   if (waiting_.empty() || elapsed_ > trials_end_) {
     waiting_.clear();
-    is_settled_ = call_ < least_watched_seconds;
+    is_settled_ = call_ < least_watched_seconds && (has_trials_ || rematch_after_ > last_rematch);
     return;
   }
   const Arm& arm = arms_[waiting_.front()];
@@ -303,6 +351,15 @@ void Learner::watch(const Recent& recent) {
   start_over();
 }
 
+bool Learner::take_change() {
+  return std::exchange(has_changed_, false);
+}
+
+void Learner::take_over_losses(const Learner& other) {
+  agreed_ = other.agreed_;
+  lost_ = other.lost_;
+}
+
 /// What was found out no longer holds.
 void Learner::start_over() {
   forget_recent();
@@ -314,6 +371,7 @@ void Learner::start_over() {
   }
   trials_end_ = elapsed_ + longest;
   if (arms_.size() < 2 || lost_ > share_before_duel * agreed_) return;
+  has_changed_ = true;
   const std::size_t native = find_native();
   const bool has_native = native != arms_.size();
   // After `native`, the standing choice is the most promising one.

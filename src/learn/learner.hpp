@@ -26,7 +26,9 @@ struct Candidate {
 /// and on figures that all ranks have agreed on, so they are the same on all ranks.
 ///
 /// If the standing choice is not `native`, a duel comes first: in the first dozen calls it must show that it
-/// is faster than `native`, unless that is known.
+/// is faster than `native`, unless that is known. Without trials, each other candidate that may be faster then
+/// challenges the winner. A few calls may mislead, if another program disturbed them, so the duel is repeated: soon,
+/// and then more and more seldom.
 ///
 /// Then the other candidates get trials. A trial stands between two calls by the incumbent with as many
 /// bytes, and is compared with these: slow changes, and anything that disturbs all three calls, cancel out.
@@ -54,6 +56,7 @@ class Learner {
   /// How much is known of the standing choice.
   enum class Standing : std::uint8_t {
     presumed,  // it must show that it is faster than `native` before it is used
+    modelled,  // the same, but the first call is by it: a model of this network says that it is fast
     proven,    // it was measured on this cluster: it is used unless `native` shows that it is faster
     decided,   // a job on this network found it: it is used while the network is the same
   };
@@ -85,6 +88,10 @@ class Learner {
   [[nodiscard]] std::optional<Outcome> outcome() const;
   /// The same, once after each decision.
   std::optional<Outcome> take_news();
+  /// Whether calls take so much more or less time than before that the network must have changed; once.
+  bool take_change();
+  /// Counts what another learner of the same calls has lost, so that both together keep to the limits.
+  void take_over_losses(const Learner& other);
 
   /// The share of the time of all calls that may be lost.
   static constexpr double share = 0.008;
@@ -94,6 +101,8 @@ class Learner {
   static constexpr double longest = 600;
   /// The ranks compare notes after this many calls, or after more if that would take too much of their time.
   static constexpr std::uint64_t least_watch = 16;
+  /// Without trials, a duel is repeated after this many calls, and then after twice as many each time.
+  static constexpr std::uint64_t first_rematch = 32;
 
  private:
   enum class Role : std::uint8_t { none, before, trial, after, duel };
@@ -113,7 +122,10 @@ class Learner {
   [[nodiscard]] std::size_t find_native() const;
   [[nodiscard]] bool has_begun_pair() const { return last_ == Role::before || last_ == Role::trial; }
 
-  void challenge(std::size_t arm);
+  void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
+                 double margin = Duel::usual_margin);
+  void challenge_next(double ratio, bool challenger_won);
+  void plan_rematch(double ratio, std::size_t loser);
   void end_duel(bool challenger_won);
   std::size_t begin_duel_call(std::size_t bytes);
   std::size_t begin_trial_call(std::size_t bytes);
@@ -140,6 +152,7 @@ class Learner {
   double gain_ = 0;
   bool is_measured_ = false;
   bool has_news_ = false;
+  bool has_changed_ = false;
   double decided_seconds_ = 0;  // of a call when that was decided; 0: not known
   std::size_t decided_bytes_ = 0;
   bool has_trials_;
@@ -147,6 +160,10 @@ class Learner {
 
   std::optional<Duel> duel_;
   std::size_t challenger_ = 0;
+  std::deque<std::size_t> challengers_;  // the next ones, where there are no trials
+  std::size_t rival_ = 0;           // in the next rematch
+  std::uint64_t rematch_at_ = 0;    // number of the call; 0: none
+  std::uint64_t rematch_after_ = first_rematch;  // calls
   std::size_t duel_bytes_ = 0;     // 0: those of the next call
   std::uint64_t duel_called_ = 0;  // the last call that was part of it
 

@@ -26,6 +26,11 @@ struct Protocol {
   // 1: both directions at full speed at the same time; 0: one after the other.
   double duplex = 1;    // a rank sends to one rank and receives from another
   double exchange = 1;  // two ranks send to each other (over TCP they share a connection)
+  /// A core that sends or receives passes this many bytes in a second, and does nothing else meanwhile. On
+  /// fast links over TCP, that is what decides. 0: it takes no time.
+  double core = 0;
+
+  [[nodiscard]] double core_seconds(double bytes) const { return core > 0 ? bytes / core : 0; }
 };
 
 /// A limit that the messages of several ranks share. 0: no limit.

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "text/json_reader.hpp"
 
 namespace stretto {
 namespace {
 
+constexpr std::array<const char*, level_count> level_names{"socket", "node", "network"};
 constexpr std::size_t most_rows = 64;
 constexpr std::size_t most_letters = 1000;
 // Far beyond any network, and small enough for sums not to overflow.
@@ -48,6 +52,7 @@ std::vector<Protocol> read_protocols(const JsonValue& list) {
     if (const auto value = object.optional("synchronous")) row.synchronous = value->truth();
     if (const auto value = object.optional("duplex")) row.duplex = value->number(0, 1);
     if (const auto value = object.optional("exchange")) row.exchange = value->number(0, 1);
+    if (const auto value = object.optional("core")) row.core = bandwidth_of(*value);
   });
 }
 
@@ -84,32 +89,37 @@ void fill_levels(const JsonValue& place, Machine& machine) {
 Machine parse_machine(std::string_view text) {
   const JsonText json(text);
   JsonObject file = json.file("stretto-machine", 1);
+  Machine machine = read_machine(file);
+  file.finish();
+  return machine;
+}
+
+Machine read_machine(JsonObject& object) {
   Machine machine;
-  machine.name = file.required("name").text(most_letters);
-  if (const auto description = file.optional("description")) {
+  machine.name = object.required("name").text(most_letters);
+  if (const auto description = object.optional("description")) {
     machine.description = description->text(most_letters);
   }
-  const JsonValue place = file.required("levels");
+  const JsonValue place = object.required("levels");
   JsonObject levels = place.object();
-  constexpr std::array<std::string_view, level_count> names{"socket", "node", "network"};
   for (std::size_t i = 0; i < level_count; ++i) {
-    if (const auto list = levels.optional(names.at(i))) machine.levels.at(i) = read_protocols(*list);
+    if (const auto list = levels.optional(level_names.at(i))) machine.levels.at(i) = read_protocols(*list);
   }
   levels.finish();
   fill_levels(place, machine);
-  if (const auto value = file.optional("limits")) {
+  if (const auto value = object.optional("limits")) {
     JsonObject limits = value->object();
     if (const auto node = limits.optional("node")) machine.node = read_limit(*node, true, true);
     if (const auto memory = limits.optional("memory")) machine.memory = read_limit(*memory, false, false);
     if (const auto fabric = limits.optional("fabric")) machine.fabric = read_limit(*fabric, true, false);
     limits.finish();
   }
-  if (const auto list = file.optional("reduction")) {
-    machine.reduction = read_rows<ReductionRate>(*list, [](JsonObject& object, ReductionRate& row) {
-      row.bandwidth = bandwidth_of(object.required("bandwidth"));
+  if (const auto list = object.optional("reduction")) {
+    machine.reduction = read_rows<ReductionRate>(*list, [](JsonObject& item, ReductionRate& row) {
+      row.bandwidth = bandwidth_of(item.required("bandwidth"));
     });
   }
-  if (const auto value = file.optional("engine")) {
+  if (const auto value = object.optional("engine")) {
     JsonObject engine = value->object();
     if (const auto message = engine.optional("message")) {
       machine.engine_message = message->number(0, most_seconds);
@@ -117,8 +127,59 @@ Machine parse_machine(std::string_view text) {
     if (const auto round = engine.optional("round")) machine.engine_round = round->number(0, most_seconds);
     engine.finish();
   }
-  file.finish();
   return machine;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Protocol& row) {
+  Json json{{"from", row.from}, {"latency", row.latency}, {"bandwidth", row.bandwidth}};
+  if (row.synchronous) json["synchronous"] = true;
+  if (row.duplex != 1) json["duplex"] = row.duplex;
+  if (row.exchange != 1) json["exchange"] = row.exchange;
+  if (row.core > 0) json["core"] = row.core;
+  return json;
+}
+
+Json json_of(const Limit& limit) {
+  Json json = Json::object();
+  if (limit.bandwidth > 0) json["bandwidth"] = limit.bandwidth;
+  if (limit.message_rate > 0) json["message_rate"] = limit.message_rate;
+  if (limit.burst > 0) json["burst"] = static_cast<std::uint64_t>(limit.burst);
+  return json;
+}
+
+}  // namespace
+
+nlohmann::ordered_json json_of(const Machine& machine) {
+  Json json{{"name", machine.name}};
+  if (!machine.description.empty()) json["description"] = machine.description;
+  Json levels = Json::object();
+  for (std::size_t i = 0; i < level_count; ++i) {
+    Json rows = Json::array();
+    for (const Protocol& row : machine.levels.at(i)) rows.push_back(json_of(row));
+    levels[level_names.at(i)] = std::move(rows);
+  }
+  json["levels"] = std::move(levels);
+  Json limits = Json::object();
+  const auto add_limit = [&](const char* name, const Limit& limit) {
+    if (Json one = json_of(limit); !one.empty()) limits[name] = std::move(one);
+  };
+  add_limit("node", machine.node);
+  add_limit("memory", machine.memory);
+  add_limit("fabric", machine.fabric);
+  if (!limits.empty()) json["limits"] = std::move(limits);
+  if (!machine.reduction.empty()) {
+    Json rows = Json::array();
+    for (const ReductionRate& row : machine.reduction) {
+      rows.push_back({{"from", row.from}, {"bandwidth", row.bandwidth}});
+    }
+    json["reduction"] = std::move(rows);
+  }
+  json["engine"] = {{"message", machine.engine_message}, {"round", machine.engine_round}};
+  return json;
 }
 
 }  // namespace stretto

@@ -6,39 +6,11 @@
 #include <queue>
 #include <utility>
 
+#include "model/cut.hpp"
 #include "model/server.hpp"
-#include "schedule/partition.hpp"
 
 namespace stretto {
 namespace {
-
-/// The elements of blocks, for each segment (as engine/schedule_execution.cpp divides them).
-class Cut {
- public:
-  Cut(const Plan& plan, const WalkedCall& call)
-      : elements_(call.elements()),
-        blocks_(static_cast<std::size_t>(plan.blocks())),
-        of_ranks_(has_block_of_each_rank(call.collective)),
-        segments_(call.segments()) {}
-
-  [[nodiscard]] std::size_t segments() const { return segments_; }
-
-  [[nodiscard]] std::size_t elements(const Plan::Run& run, std::size_t segment) const {
-    const auto first = static_cast<std::size_t>(run.first);
-    const auto count = static_cast<std::size_t>(run.count);
-    if (!of_ranks_) {
-      return Partition(Partition(elements_, segments_).run(segment).count, blocks_).run(first, count).count;
-    }
-    const Range blocks = Partition(elements_, blocks_).run(first, count);
-    return Partition(blocks.count, segments_).run(segment).count;
-  }
-
- private:
-  std::size_t elements_;
-  std::size_t blocks_;
-  bool of_ranks_;
-  std::size_t segments_;
-};
 
 /// The first and the last server of a rank's messages.
 struct Ports {
@@ -235,7 +207,7 @@ class Walker {
     if (bytes == 0) return;
     ++walk_.messages;
     Instant& now = core(step.rank);
-    now = now.after(engine_message_, Part::overhead);
+    now = now.after(engine_message_ + protocol(step, bytes).core_seconds(bytes), Part::overhead);
     if (!is_synchronous(step, bytes)) {
       leave_at(new_message({index, flight.segment, bytes, {}, next_number_++}), now);
       return;
@@ -371,7 +343,8 @@ class Walker {
   void receive(const Message& message, const Plan::Step& send) {
     const Plan::Step& step = plan_.step(send.partner);
     Instant& now = core(step.rank);
-    now = later(message.passage.end, now).after(engine_message_, Part::overhead);
+    now = later(message.passage.end, now)
+              .after(engine_message_ + protocol(send, message.bytes).core_seconds(message.bytes), Part::overhead);
     if (step.kind == Kind::recv_reduce) now = now.after(message.bytes * reduction_, Part::reduction);
     finish(step.rank, message.segment);
   }

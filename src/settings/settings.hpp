@@ -30,6 +30,8 @@ enum class Online {
   guard,
   /// The same, and other specs are tried; what is faster is written into the table.
   explore,
+  /// What earlier jobs have found is used, and nothing is measured.
+  freeze,
   off,
 };
 

@@ -19,8 +19,16 @@ const FabricIdentity identity{
     .mpi = "MPICH 5.0.2", .network = "FI_PROVIDER=tcp", .processor = "Some CPU", .hosts = "node#"};
 
 Decision decision(int nodes) {
-  return {
-      .kind = {.nodes = nodes, .from = 1024}, .spec = parse_spec(Collective::allreduce, "ring"), .gain = 2};
+  return {.kind = {.nodes = nodes, .from = 1024},
+          .spec = parse_spec(Collective::allreduce, "ring"),
+          .gain = 2,
+          .when = "2026-11-24"};
+}
+
+Fabric found(const std::vector<Decision>& decisions) {
+  Fabric fabric(identity);
+  for (const Decision& one : decisions) fabric.keep(one);
+  return fabric;
 }
 
 class FabricFile : public testing::Test {
@@ -71,8 +79,8 @@ TEST_F(FabricFile, WithoutAFolderThereIsNone) {
 TEST_F(FabricFile, KeepsWhatJobsAdd) {
   EXPECT_EQ(count(), 0);
   EXPECT_EQ(error_, "");
-  EXPECT_EQ(add_to_fabric(path_, identity, std::vector{decision(2), decision(3)}), "");
-  EXPECT_EQ(add_to_fabric(path_, identity, std::vector{decision(3), decision(4)}), "");
+  EXPECT_EQ(add_to_fabric(path_, found({decision(2), decision(3)})), "");
+  EXPECT_EQ(add_to_fabric(path_, found({decision(3), decision(4)})), "");
   EXPECT_EQ(count(), 3);
   EXPECT_EQ(error_, "");
 }
@@ -83,7 +91,7 @@ TEST_F(FabricFile, JobsThatEndAtOnceLoseNothing) {
   for (int job = 0; job < 8; ++job) {
     jobs.emplace_back([this, job] {
       for (int round = 0; round < 10; ++round) {
-        EXPECT_EQ(add_to_fabric(path_, identity, std::vector{decision(1 + job * 10 + round)}), "");
+        EXPECT_EQ(add_to_fabric(path_, found({decision(1 + job * 10 + round)})), "");
       }
     });
   }
@@ -97,7 +105,7 @@ TEST_F(FabricFile, ADamagedFileIsIgnoredAndReplaced) {
     error_.clear();
     EXPECT_EQ(count(), 0);
     EXPECT_NE(error_, "") << text;
-    EXPECT_EQ(add_to_fabric(path_, identity, std::vector{decision(2)}), "");
+    EXPECT_EQ(add_to_fabric(path_, found({decision(2)})), "");
     error_.clear();
     EXPECT_EQ(count(), 1);
     EXPECT_EQ(error_, "");
@@ -108,12 +116,12 @@ TEST_F(FabricFile, WhatIsNoFileIsAnError) {
   fs::create_directories(path_);
   EXPECT_EQ(count(), 0);
   EXPECT_EQ(error_, "is no file");
-  EXPECT_NE(add_to_fabric(path_, identity, std::vector{decision(2)}), "");
+  EXPECT_NE(add_to_fabric(path_, found({decision(2)})), "");
 }
 
 TEST_F(FabricFile, AFolderThatCannotBeMadeIsAnError) {
   write("");
-  EXPECT_NE(add_to_fabric(path_ + "/below/it.json", identity, std::vector{decision(2)}), "");
+  EXPECT_NE(add_to_fabric(path_ + "/below/it.json", found({decision(2)})), "");
 }
 
 }  // namespace

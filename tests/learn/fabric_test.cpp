@@ -19,7 +19,8 @@ Decision decision(std::size_t from, const std::string& spec, double gain = 1.5) 
           .spec = parse_spec(Collective::allreduce, spec),
           .gain = gain,
           .seconds = 1e-3,
-          .bytes = from};
+          .bytes = from,
+          .when = "2026-11-24"};
 }
 
 std::string error_of(const std::string& text, const FabricIdentity& job = identity) {
@@ -39,7 +40,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 bool equal(const Decision& one, const Decision& other) {
   return one.kind == other.kind && one.spec == other.spec && one.gain == other.gain &&
-         one.seconds == other.seconds && one.bytes == other.bytes;
+         one.seconds == other.seconds && one.bytes == other.bytes && one.when == other.when;
 }
 
 TEST(Fabric, IsReadAsItWasWritten) {

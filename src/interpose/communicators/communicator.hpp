@@ -42,6 +42,7 @@ class Communicator {
   [[nodiscard]] int rank() const { return rank_; }
   /// Returns the rank in MPI_COMM_WORLD of each of its ranks.
   [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
+  [[nodiscard]] const Peers& peers() const { return ranks_in_world_; }
 
   /// Valid unless native_only().
   [[nodiscard]] CommunicatorId id() const { return id_; }
@@ -51,6 +52,12 @@ class Communicator {
   /// asked yet.
   [[nodiscard]] const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
   const Fabric& set_fabric(Fabric fabric) { return fabric_.emplace(std::move(fabric)); }
+  /// The network has changed: what was found out no longer holds.
+  void forget_fabric() { fabric_.emplace(FabricIdentity{}); }
+  /// Whether its ranks may measure the network once more: where it changes all the time, they do not go on.
+  bool may_measure() { return measurements_++ < most_measurements; }
+  /// Adds what its ranks have measured.
+  void set_measured(MeasuredNetwork measured) { fabric_->keep(std::move(measured)); }
 
   /// Returns the channel of its calls. Its ranks agree on the tags from the first call that needs them.
   /// To be called in the order of calls.
@@ -100,6 +107,7 @@ class Communicator {
   /// The most idle executions that a communicator keeps. The least recently used one is dropped. (A
   /// program may broadcast from every root.)
   static constexpr std::size_t most_idle = 16;
+  static constexpr int most_measurements = 8;
 
   /// Returns a handler to compare with. No reference to it is kept.
   [[nodiscard]] MPI_Errhandler error_handler() const;
@@ -115,6 +123,7 @@ class Communicator {
   Peers ranks_in_world_;
   Learners learners_;
   std::optional<Fabric> fabric_;
+  int measurements_ = 0;
   std::string label_;
   CommunicatorId id_;
   std::uint64_t sequence_ = 0;

@@ -34,14 +34,19 @@ class Learners {
   using Key = std::tuple<Collective, std::size_t, bool, bool, int>;
   static Key key_of(const CallTraits& traits);
 
-  /// Returns the learner of this key. If there is none yet it takes what make() returns; if there is no room
-  /// for another one, the result is nullptr.
-  template <typename Make>
-  KindLearner* find_or_make(const Key& key, const Make& make) {
+  /// Returns the learner of this key; nullptr if there is none.
+  KindLearner* find(const Key& key) {
     const auto found = learners_.find(key);
-    if (found != learners_.end()) return &found->second;
+    return found == learners_.end() ? nullptr : &found->second;
+  }
+  /// Adds a learner, what make() returns, and returns it; nullptr if there is no room for another one.
+  template <typename Make>
+  KindLearner* add(const Key& key, const Make& make) {
     return learners_.size() == most_learners ? nullptr : &learners_.emplace(key, make()).first->second;
   }
+
+  /// Counts a call that is too short to be learned from at once. Returns how many there were.
+  int count_short_call() { return ++short_calls_; }
 
   /// Returns what is in force for the same calls from another root, as far as that was decided; `native` if
   /// nothing was.
@@ -56,6 +61,7 @@ class Learners {
   static constexpr std::size_t most_learners = 256;
 
   std::map<Key, KindLearner> learners_;
+  int short_calls_ = 0;
 };
 
 /// Returns what was learned on all communicators that are gone.

@@ -13,6 +13,11 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
       state->native_only()) {
     return nullptr;
   }
+  // Inside a node a short call takes less time than finding out who is faster.
+  if (state->topology().nodes == 1 &&
+      traits.bytes < session.floor_inside_node(traits.collective, Face::blocking)) {
+    return nullptr;
+  }
   Learner* learner = consider(*state, traits, comm, spec);
   return learner == nullptr ? nullptr : std::make_shared<LearningCall>(state, *learner);
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/dispatch/network_probe.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
@@ -90,7 +91,7 @@ struct Memory {
   bool is_read = false;
   std::string path;
   Fabric fabric{FabricIdentity{}};
-  Fabric own{FabricIdentity{}};  // of this job
+  Fabric own{FabricIdentity{}};  // found by this job
 };
 Memory& memory() {
   static auto& one = make_immortal<Memory>();
@@ -105,6 +106,7 @@ void read_once(Memory& now) {
   now.path = setting.empty() ? fabric_path(identity) : setting == "none" ? "" : setting;
   std::string error;
   now.fabric = now.path.empty() ? Fabric(identity) : read_fabric(now.path, identity, error);
+  now.own = Fabric(identity);
   if (!error.empty()) {
     complain_once_on_rank_0(now.path + ": " + error +
                             "; what earlier jobs found out about this network is not used");
@@ -124,10 +126,12 @@ std::string text_for(const Topology& topology) {
   for (const Decision& decision : now.fabric.decisions()) {
     if (has_shape_of(decision.kind, topology)) part.keep(decision);
   }
-  return part.decisions().empty() ? "" : part.text();
+  if (now.fabric.measured()) part.keep(*now.fabric.measured());
+  return part.is_empty() ? "" : part.text();
 }
 
-/// Returns whether the ranks have the text of rank 0.
+}  // namespace
+
 bool send_from_rank_0(std::string& text, MPI_Comm comm) {
   auto length = static_cast<std::int64_t>(text.size());
   if (mpi.Bcast(&length, sizeof(length), MPI_BYTE, 0, comm) != MPI_SUCCESS) return false;
@@ -135,8 +139,6 @@ bool send_from_rank_0(std::string& text, MPI_Comm comm) {
   text.resize(static_cast<std::size_t>(length));
   return mpi.Bcast(text.data(), static_cast<int>(length), MPI_BYTE, 0, comm) == MPI_SUCCESS;
 }
-
-}  // namespace
 
 const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
   if (const Fabric* known = state.fabric()) return *known;
@@ -146,6 +148,22 @@ const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const 
   const bool arrived = send_from_rank_0(text, comm);
   const bool is_known = arrived && !text.empty();
   return state.set_fabric(is_known ? Fabric(text, FabricIdentity{}) : Fabric(FabricIdentity{}));
+}
+
+const std::optional<MeasuredNetwork>& measured_network(Communicator& state, const CallTraits& traits,
+                                                       const Spec& spec, MPI_Comm comm) {
+  if (const Fabric& known = known_fabric(state, traits, spec, comm); known.measured()) return known.measured();
+  const Topology& topology = state.topology();
+  if (!state.may_measure()) return state.fabric()->measured();
+  if (std::optional<Machine> machine = probe_network(state, traits, spec, comm)) {
+    MeasuredNetwork measured{.machine = *std::move(machine),
+                             .nodes = topology.nodes,
+                             .ppn = topology.max_ppn,
+                             .when = today()};
+    if (state.rank() == 0) note_measured(measured);
+    state.set_measured(std::move(measured));
+  }
+  return state.fabric()->measured();
 }
 
 CallKind kind_of(const CallTraits& traits, const Topology& topology, Face face) {
@@ -166,11 +184,19 @@ void note_decision(const Decision& decision) {
   now.own.keep(decision);
 }
 
+void note_measured(const MeasuredNetwork& measured) {
+  Memory& now = memory();
+  const std::lock_guard lock(now.mutex);
+  read_once(now);
+  now.fabric.keep(measured);
+  now.own.keep(measured);
+}
+
 std::string save_decisions() {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
-  if (now.own.decisions().empty() || now.path.empty()) return {};
-  const std::string error = add_to_fabric(now.path, now.fabric.identity(), now.own.decisions());
+  if (now.own.is_empty() || now.path.empty()) return {};
+  const std::string error = add_to_fabric(now.path, now.own);
   return error.empty() ? "" : now.path + ": " + error + "; what this job found out about the network is lost";
 }
 

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -14,15 +17,28 @@
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/learned.hpp"
+#include "learn/modelled.hpp"
 #include "learn/near_best.hpp"
 #include "select/library_name.hpp"
 #include "select/table_file.hpp"
 #include "text/json_reader.hpp"
+#include "text/size.hpp"
 
 namespace stretto {
 namespace {
 
 constexpr std::size_t most_candidates = 8;
+/// How many specs of the model are worth a duel.
+constexpr std::size_t most_modelled = 2;
+/// A call of so many bytes takes long enough for the network to be measured at once.
+constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
+constexpr int short_calls_before_probe = 8;
+
+/// The calls of a size class: all of `least.bytes` and more, up to twice as many.
+CallTraits longest_of(CallTraits least) {
+  least.bytes = 2 * least.bytes - 1;
+  return least;
+}
 
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
   if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
@@ -30,7 +46,7 @@ std::vector<Candidate> candidates_for(const Communicator& state, CallTraits trai
   std::vector<Candidate> all =
       near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
   // What is adopted must serve every call of the size class.
-  traits.bytes = 2 * traits.bytes - 1;
+  traits = longest_of(traits);
   std::erase_if(all, [&](const Candidate& candidate) {
     return !find_misfit(candidate.spec, traits, state.topology()).empty();
   });
@@ -66,9 +82,9 @@ const Decision* find_decision(Communicator& state, const CallTraits& traits, con
       known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Face::blocking));
   if (decision == nullptr) return nullptr;
   // It must serve every call of the size class.
-  CallTraits longest = traits;
-  longest.bytes = 2 * std::bit_floor(traits.bytes) - 1;
-  return find_misfit(decision->spec, longest, state.topology()).empty() ? decision : nullptr;
+  CallTraits least = traits;
+  least.bytes = std::bit_floor(traits.bytes);
+  return find_misfit(decision->spec, longest_of(least), state.topology()).empty() ? decision : nullptr;
 }
 
 /// Returns why nothing is saved, whatever is learned; empty if it is.
@@ -77,6 +93,33 @@ std::string reason_not_to_save() {
   if (!session.table) return {};
   const TableFit fit = find_fit(*session.table, session.library);
   return fit.remark.empty() ? "" : "since " + session.table_path + " " + fit.remark;
+}
+
+/// What the model of this network expects to be fastest for a kind of calls, the same on all ranks: rank 0
+/// tells the others. Empty if nothing is known of the network, and nothing can be.
+std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least, const Spec& spec,
+                                    MPI_Comm comm) {
+  const std::optional<MeasuredNetwork>& network = measured_network(state, least, spec, comm);
+  if (!network || !least.commutative) return {};
+  std::string text;
+  if (state.rank() == 0) {
+    const CallTraits longest = longest_of(least);
+    const std::vector<Modelled> fastest = find_fastest(
+        shape_of(least, state.topology(), Face::blocking), state.topology(), network->machine, most_modelled,
+        [&](const Spec& one) { return find_misfit(one, longest, state.topology()).empty(); });
+    for (const Modelled& one : fastest) {
+      text += std::to_string(one.seconds / fastest.front().seconds) + ' ' + to_string(one.spec) + '\n';
+    }
+  }
+  if (!send_from_rank_0(text, comm)) return {};
+  std::vector<Candidate> all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t space = line.find(' ');
+    all.push_back({.spec = parse_spec(least.collective, line.substr(space + 1)),
+                   .risk = std::stod(line.substr(0, space))});
+  }
+  return all;
 }
 
 /// What decides about a kind of calls, from its first call on this communicator.
@@ -89,8 +132,20 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
   const bool tuned = is_tuned(state, traits, Face::blocking);
   const Decision* decision = tuned ? nullptr : find_decision(state, traits, spec, comm);
   if (decision == nullptr) {
-    const auto known = tuned ? Learner::Standing::proven : Learner::Standing::presumed;
-    return {.learner = Learner(spec, known, candidates_for(state, least, spec), trials, seconds_now())};
+    std::vector<Candidate> modelled;
+    if (!tuned) modelled = modelled_for(state, least, spec, comm);
+    if (modelled.empty()) {
+      const auto known = tuned ? Learner::Standing::proven : Learner::Standing::presumed;
+      return {.learner = Learner(spec, known, candidates_for(state, least, spec), trials, seconds_now())};
+    }
+    const Spec best = modelled.front().spec;
+    std::vector<Candidate> others = candidates_for(state, least, best);
+    const auto is_new = [&](const Candidate& one) {
+      return std::ranges::find(others, one.spec, &Candidate::spec) == others.end();
+    };
+    std::copy_if(modelled.begin() + 1, modelled.end(), std::back_inserter(others), is_new);
+    return {.learner = Learner(best, Learner::Standing::modelled, others, trials, seconds_now()),
+            .known = best};
   }
   std::vector<Candidate> others = candidates_for(state, least, decision->spec);
   if (!spec.is_pass_through() && !(spec == decision->spec)) others.push_back({.spec = spec, .risk = 2});
@@ -103,25 +158,58 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
 
 }  // namespace
 
+namespace {
+
+/// Uses what earlier jobs have found.
+void use_what_is_known(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
+  if (is_tuned(state, traits, Face::blocking)) return;
+  const Decision* decision = find_decision(state, traits, spec, comm);
+  if (decision != nullptr) spec = decision->spec;
+}
+
+/// Whether the call is short, and one of the first: a program that makes only a few of these gains nothing
+/// from measurements.
+bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spec) {
+  return spec.is_pass_through() && traits.bytes < least_bytes_of_probe &&
+         state.learners().count_short_call() <= short_calls_before_probe;
+}
+
+}  // namespace
+
 Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  // Where table and rule leave a call to the library, only a job that tries other specs can do better.
-  if (spec.is_pass_through() && session.settings.online == Online::guard) return nullptr;
+  if (session.settings.online == Online::freeze) {
+    use_what_is_known(state, traits, comm, spec);
+    return nullptr;
+  }
   const Learners::Key key = Learners::key_of(traits);
-  KindLearner* const kind =
-      state.learners().find_or_make(key, [&] { return make_learner(state, traits, spec, comm); });
+  KindLearner* kind = state.learners().find(key);
+  if (kind == nullptr) {
+    if (is_too_early(state, traits, spec) && find_decision(state, traits, spec, comm) == nullptr) return nullptr;
+    kind = state.learners().add(key, [&] { return make_learner(state, traits, spec, comm); });
+  }
   if (kind == nullptr) {
     spec = state.learners().decided_for_another_root(key);
     return nullptr;
   }
+  if (kind->learner.wants_agreement()) {
+    agree(kind->learner, state, traits, spec, comm);
+    if (kind->learner.take_change() && session.settings.online == Online::guard) {
+      // On another network, other specs are worth trying.
+      state.forget_fabric();
+      KindLearner again = make_learner(state, traits, spec, comm);
+      again.learner.take_over_losses(kind->learner);
+      *kind = std::move(again);
+    }
+  }
   Learner& learner = kind->learner;
-  if (learner.wants_agreement()) {
-    agree(learner, state, traits, spec, comm);
+  if (!learner.is_settled()) {
     if (const auto news = learner.take_news(); news && traits.commutative && state.rank() == 0) {
       note_decision({.kind = kind_of(traits, state.topology(), Face::blocking),
                      .spec = news->spec,
                      .gain = news->gain,
                      .seconds = news->call_seconds,
-                     .bytes = news->call_bytes});
+                     .bytes = news->call_bytes,
+                     .when = today()});
     }
   }
   const Spec* other = learner.begin(traits.bytes);

@@ -28,11 +28,15 @@ constexpr std::size_t least_learned = 1024;
 }  // namespace
 
 std::size_t Session::choice_floor(Collective collective, Face face) const {
-  // The rule decides on communicators whose shape is not in the table.
-  std::size_t floor = stretto::native_floor(collective, face);
-  if (table) floor = std::min(floor, table->native_floor(collective, face));
-  const bool learns = settings.online == Online::explore && face == Face::blocking && topology.nodes > 1;
+  const bool learns = settings.online != Online::off && face == Face::blocking && topology.nodes > 1;
+  const std::size_t floor = floor_inside_node(collective, face);
   return learns ? std::min(floor, least_learned) : floor;
+}
+
+std::size_t Session::floor_inside_node(Collective collective, Face face) const {
+  // The rule decides on communicators whose shape is not in the table.
+  const std::size_t floor = stretto::native_floor(collective, face);
+  return table ? std::min(floor, table->native_floor(collective, face)) : floor;
 }
 
 void Session::force(Collective collective, Forced what) {

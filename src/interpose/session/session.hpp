@@ -74,6 +74,8 @@ struct Session {
 
   /// Returns the bytes below which table and rule only say `native`, and nothing is learned.
   [[nodiscard]] std::size_t choice_floor(Collective collective, Face face) const;
+  /// The same for communicators of one node.
+  [[nodiscard]] std::size_t floor_inside_node(Collective collective, Face face) const;
 
   [[nodiscard]] std::size_t online_floor(Collective collective) const {
     return online_floors[static_cast<std::size_t>(collective)];

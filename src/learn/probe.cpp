@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/probe.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "text/size.hpp"
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t tiny = 256;
+constexpr std::size_t few = 4 * kibibyte;
+constexpr std::size_t some = 32 * kibibyte;
+constexpr std::size_t many = 256 * kibibyte;
+constexpr int stream = probe_messages;
+
+/// Links on which a stream of `some` takes less time than this are fast: about 500 Mbit/s.
+constexpr double longest_fast_stream = 0.004;
+
+/// The ranks that pass messages on to each other, in their order, and the place of this one among them.
+struct Row {
+  std::vector<int> ranks;
+  std::size_t place = 0;
+};
+
+/// Between nodes: the ranks at the same place of each node that has such a place. Inside: a node's ranks.
+Row row_of(Level level, const Topology& topology, int rank) {
+  Row row;
+  if (level != Level::network) {
+    const std::span<const int> ranks = topology.on_node(topology.node(rank));
+    row.ranks.assign(ranks.begin(), ranks.end());
+    row.place = static_cast<std::size_t>(topology.place(rank));
+    return row;
+  }
+  for (int node = 0; node < topology.nodes; ++node) {
+    if (topology.place(rank) >= topology.ppn(node)) continue;
+    if (node == topology.node(rank)) row.place = row.ranks.size();
+    row.ranks.push_back(topology.rank_at(node, topology.place(rank)));
+  }
+  return row;
+}
+
+}  // namespace
+
+const std::array<ProbeStep, probe_step_count> probe_steps = {{
+    {Level::node, Flow::around, tiny, 1, 6, false},
+    {Level::node, Flow::around, tiny, stream, 4, false},
+    {Level::node, Flow::around, few, 1, 6, false},
+    {Level::node, Flow::around, some, 1, 6, false},
+    {Level::node, Flow::around, many, 1, 4, false},
+    {Level::node, Flow::around, some, stream, 4, false},
+    {Level::node, Flow::one_way, some, stream, 4, false},
+    {Level::network, Flow::around, tiny, 1, 8, false},
+    {Level::network, Flow::around, tiny, stream, 5, false},
+    {Level::network, Flow::around, few, 1, 5, false},
+    {Level::network, Flow::around, some, 1, 3, false},
+    {Level::network, Flow::around, some, stream, 2, false},
+    {Level::network, Flow::around, some, 1, 5, true},
+    {Level::network, Flow::around, some, stream, 5, true},
+    {Level::network, Flow::one_way, some, stream, 5, true},
+    {Level::network, Flow::around, many, 1, 4, true},
+    {Level::network, Flow::around, many, stream / 2, 3, true},
+    {Level::network, Flow::one_way, many, stream / 2, 3, true},
+}};
+
+bool is_measurable(const ProbeStep& step, const Topology& topology) {
+  return step.level == Level::network ? topology.nodes > 1 : topology.max_ppn > 1;
+}
+
+Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank) {
+  Schedule schedule(topology.ranks(), rank, 1);
+  const Row row = row_of(step.level, topology, rank);
+  const std::size_t ranks = row.ranks.size();
+  if (ranks < 2) return schedule;
+  const bool sends = step.flow == Flow::around || (row.place % 2 == 0 && row.place + 1 < ranks);
+  const bool receives = step.flow == Flow::around || row.place % 2 == 1;
+  if (receives) schedule.recv(output(0), row.ranks[(row.place + ranks - 1) % ranks]);
+  if (sends) schedule.send(input(0), row.ranks[(row.place + 1) % ranks]);
+  return schedule.end_round();
+}
+
+double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
+  // The last of a few long streams is the one that saved-up bytes no longer help.
+  if (seconds.size() <= 2) return seconds.empty() ? 0 : seconds.back();
+  seconds.erase(seconds.begin());
+  // The better half: a rank that another one keeps from its core says nothing about the network.
+  const auto quarter = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 4);
+  const auto half = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  const auto chosen = step.messages == 1 ? quarter : half;
+  std::nth_element(seconds.begin(), chosen, seconds.end());
+  return *chosen;
+}
+
+bool has_fast_links(const ProbeFigures& figures, const Topology& topology) {
+  if (topology.nodes < 2) return false;
+  for (std::size_t i = 0; i < probe_step_count; ++i) {
+    const ProbeStep& step = probe_steps.at(i);
+    if (step.level == Level::network && step.messages == stream && step.bytes == some &&
+        !step.is_for_fast_links) {
+      return figures.at(i) > 0 && figures.at(i) < longest_fast_stream;
+    }
+  }
+  return false;
+}
+
+}  // namespace stretto

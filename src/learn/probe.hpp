@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job measures of its network, in at most some 100 ms, to know which specs are worth trying there.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/machine.hpp"
+#include "schedule/schedule.hpp"
+#include "topology/topology.hpp"
+
+namespace stretto {
+
+/// Who sends to whom. All ranks take part at once.
+enum class Flow : std::uint8_t {
+  around,   // each node sends to the next one and receives from the one before; likewise ranks inside a node
+  one_way,  // every other one only sends, to the next one
+};
+
+/// A measurement: calls of a schedule of one round, in so many messages that are in flight at once.
+struct ProbeStep {
+  Level level = Level::network;
+  Flow flow = Flow::around;
+  std::size_t bytes = 0;  // of a message
+  int messages = 1;
+  int calls = 1;
+  /// Only on links that are fast enough for it.
+  bool is_for_fast_links = false;
+
+  [[nodiscard]] std::size_t call_bytes() const { return bytes * static_cast<std::size_t>(messages); }
+};
+
+inline constexpr std::size_t probe_messages = 8;
+inline constexpr std::size_t probe_step_count = 18;
+/// In the order in which they are measured. Links may have saved up some 256 KiB that pass at once (a token
+/// bucket); long streams come last, when that is used up.
+extern const std::array<ProbeStep, probe_step_count> probe_steps;
+
+/// [step] seconds of a call on the slowest rank; 0: not measured.
+using ProbeFigures = std::array<double, probe_step_count>;
+
+/// Whether communicators of this topology have such messages at all.
+[[nodiscard]] bool is_measurable(const ProbeStep& step, const Topology& topology);
+
+/// The actions of one rank: at most one send and one receive of the whole message.
+[[nodiscard]] Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank);
+
+/// One rank's figure of a step, from the seconds of all of its calls. The first one, which sets up
+/// connections, does not count.
+[[nodiscard]] double probe_figure(const ProbeStep& step, std::vector<double> seconds);
+
+/// Whether the steps for fast links are worth their time, by the figures of the others.
+[[nodiscard]] bool has_fast_links(const ProbeFigures& figures, const Topology& topology);
+
+/// The seconds in which one rank reduces a byte, measured beside the messages.
+struct ProbeReduction {
+  double short_seconds = 0;  // of a vector that fits into a cache
+  double long_seconds = 0;   // of one that does not
+};
+
+/// The machine on which the probe would take as long. `figures` and `reduction` are of the slowest rank.
+[[nodiscard]] Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction,
+                                const Topology& topology);
+
+}  // namespace stretto

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "learn/probe.hpp"
+#include "text/size.hpp"
+
+namespace stretto {
+namespace {
+
+/// What was measured at one level of the machine.
+class Measured {
+ public:
+  Measured(const ProbeFigures& figures, Level level) : figures_(figures), level_(level) {}
+
+  /// Seconds of a call, by the last step that was measured; 0 if there is none.
+  [[nodiscard]] double seconds(Flow flow, std::size_t bytes, bool of_stream) const {
+    double found = 0;
+    for (std::size_t i = 0; i < probe_step_count; ++i) {
+      const ProbeStep& step = probe_steps.at(i);
+      const bool is_same = step.level == level_ && step.flow == flow && step.bytes == bytes &&
+                           (step.messages > 1) == of_stream;
+      if (is_same && figures_.at(i) > 0) found = figures_.at(i);
+    }
+    return found;
+  }
+  [[nodiscard]] double single(std::size_t bytes) const { return seconds(Flow::around, bytes, false); }
+  /// The distance between two messages of a stream.
+  [[nodiscard]] double gap(Flow flow, std::size_t bytes) const {
+    const double all = seconds(flow, bytes, true);
+    const double messages = static_cast<double>(messages_of(bytes));
+    const double first = single(bytes);
+    // Each message of a stream leaves after the one before; the first takes the latency, too.
+    const double after_first = (all - first) / (messages - 1);
+    return std::max(after_first, all / messages / 2);
+  }
+
+ private:
+  [[nodiscard]] std::size_t messages_of(std::size_t bytes) const {
+    for (const ProbeStep& step : probe_steps) {
+      if (step.level == level_ && step.bytes == bytes && step.messages > 1)
+        return static_cast<std::size_t>(step.messages);
+    }
+    return 1;
+  }
+
+  const ProbeFigures& figures_;
+  Level level_;
+};
+
+constexpr std::size_t tiny = 256;
+constexpr std::size_t few = 4 * kibibyte;
+constexpr std::size_t some = 32 * kibibyte;
+constexpr std::size_t many = 256 * kibibyte;
+
+/// If sending and receiving at once takes so much longer than one of them, a core does both in turn.
+constexpr double in_turn = 1.25;
+/// Where cores are the limit, links are at least so many times faster.
+constexpr double spare = 4;
+constexpr double least_latency = 50e-9;
+
+struct Costs {
+  double message = 0;    // seconds of a core for a message at each end
+  double core = 0;       // bytes per second; 0: no limit
+  double bandwidth = 0;  // bytes per second of a rank
+};
+
+/// `longest` is the longest message of which streams were measured both ways.
+Costs costs_of(const Measured& measured, std::size_t longest, bool has_one_way) {
+  Costs costs;
+  costs.message = std::min(measured.gap(Flow::around, tiny) / 2, measured.single(tiny) / 4);
+  const auto bytes = static_cast<double>(longest);
+  const double both = measured.gap(Flow::around, longest);
+  const double one = has_one_way ? measured.gap(Flow::one_way, longest) : both;
+  if (has_one_way && both > in_turn * one) {
+    const double of_core = std::max(both / 2 - costs.message, 0.1 * both);
+    costs.core = bytes / of_core;
+    const bool link_waits_for_core = one < 1.1 * (costs.message + of_core);
+    costs.bandwidth = (link_waits_for_core ? spare : 1) * bytes / one;
+  } else {
+    costs.bandwidth = bytes / both;
+  }
+  return costs;
+}
+
+Protocol row_of(const Measured& measured, const Costs& costs, std::size_t from, std::size_t bytes,
+                double least) {
+  Protocol row{.from = from, .latency = 0, .bandwidth = costs.bandwidth, .synchronous = false};
+  row.core = costs.core;
+  const auto length = static_cast<double>(bytes);
+  const double accounted =
+      2 * (costs.message + row.core_seconds(length)) + length / costs.bandwidth;
+  row.latency = std::max(measured.single(bytes) - accounted, least);
+  return row;
+}
+
+/// Messages of the sizes in between behave like the nearest one that was measured (of their logarithms).
+std::vector<Protocol> rows_of(const Measured& measured, const Costs& costs) {
+  std::vector<Protocol> rows{row_of(measured, costs, 0, tiny, least_latency)};
+  const double least = rows.front().latency / 2;
+  rows.push_back(row_of(measured, costs, kibibyte, few, least));
+  if (measured.single(some) > 0) rows.push_back(row_of(measured, costs, 12 * kibibyte, some, least));
+  if (measured.single(many) > 0) rows.push_back(row_of(measured, costs, 96 * kibibyte, many, least));
+  return rows;
+}
+
+}  // namespace
+
+Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, const Topology& topology) {
+  Machine machine;
+  machine.name = "probed";
+  const auto at = [&](Level level) -> std::vector<Protocol>& {
+    return machine.levels.at(static_cast<std::size_t>(level));
+  };
+  if (topology.max_ppn > 1) {
+    const Measured inside(figures, Level::node);
+    const Costs costs = costs_of(inside, some, true);
+    machine.engine_message = costs.message;
+    at(Level::node) = rows_of(inside, costs);
+  }
+  if (topology.nodes > 1) {
+    const Measured between(figures, Level::network);
+    const bool is_fast = has_fast_links(figures, topology);
+    Costs costs = costs_of(between, is_fast ? many : some, is_fast);
+    if (!is_fast) {
+      // The first messages of the stream may have passed by what the link had saved up.
+      costs.bandwidth = static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
+    }
+    // All ranks of a node sent at once, so each had its share of the link.
+    if (costs.core == 0) {
+      machine.node.bandwidth = costs.bandwidth * topology.max_ppn;
+      costs.bandwidth = machine.node.bandwidth;
+    }
+    machine.engine_message = std::max(machine.engine_message, costs.message);
+    at(Level::network) = rows_of(between, costs);
+  } else {
+    at(Level::network) = at(Level::node);
+  }
+  if (at(Level::node).empty()) at(Level::node) = at(Level::network);
+  at(Level::socket) = at(Level::node);
+  if (reduction.short_seconds > 0 && reduction.long_seconds > 0) {
+    machine.reduction = {{.from = 0, .bandwidth = 1 / reduction.short_seconds},
+                         {.from = 2 * mebibyte, .bandwidth = 1 / reduction.long_seconds}};
+  }
+  return machine;
+}
+
+}  // namespace stretto

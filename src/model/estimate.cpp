@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "model/cut.hpp"
+
+namespace stretto {
+namespace {
+
+/// The seconds for which one segment keeps something busy.
+class Loads {
+ public:
+  Loads(const Plan& plan, const Machine& machine)
+      : machine_(machine),
+        cores_(static_cast<std::size_t>(plan.ranks())),
+        ports_out_(cores_.size()),
+        ports_in_(cores_.size()),
+        links_out_(static_cast<std::size_t>(plan.topology().nodes)),
+        links_in_(links_out_.size()),
+        memories_(links_out_.size()) {}
+
+  void add_message(const Topology& topology, int from, int to, double bytes) {
+    const int from_node = topology.node(from);
+    const int to_node = topology.node(to);
+    const bool by_network = from_node != to_node;
+    const Level level = by_network ? Level::network : Level::node;
+    const Protocol& protocol = machine_.protocol(level, static_cast<std::size_t>(bytes));
+    const double of_core = machine_.engine_message + protocol.core_seconds(bytes);
+    at(cores_, from) += of_core;
+    at(cores_, to) += of_core;
+    at(ports_out_, from) += bytes / protocol.bandwidth;
+    at(ports_in_, to) += bytes / protocol.bandwidth;
+    if (by_network) {
+      at(links_out_, from_node) += passage(machine_.node, bytes);
+      at(links_in_, to_node) += passage(machine_.node, bytes);
+      fabric_ += passage(machine_.fabric, bytes);
+    } else {
+      at(memories_, from_node) += passage(machine_.memory, bytes);
+    }
+  }
+  void add_work(int rank, double seconds) { at(cores_, rank) += seconds; }
+
+  [[nodiscard]] double most() const {
+    double most = fabric_;
+    for (const auto* all : {&cores_, &ports_out_, &ports_in_, &links_out_, &links_in_, &memories_}) {
+      for (const double one : *all) most = std::max(most, one);
+    }
+    return most;
+  }
+
+ private:
+  static double& at(std::vector<double>& loads, int index) { return loads[static_cast<std::size_t>(index)]; }
+  static double passage(const Limit& limit, double bytes) {
+    const double wire = limit.bandwidth > 0 ? bytes / limit.bandwidth : 0;
+    return std::max(wire, limit.message_rate > 0 ? 1 / limit.message_rate : 0);
+  }
+
+  const Machine& machine_;
+  std::vector<double> cores_;
+  std::vector<double> ports_out_;
+  std::vector<double> ports_in_;
+  std::vector<double> links_out_;
+  std::vector<double> links_in_;
+  std::vector<double> memories_;
+  double fabric_ = 0;
+};
+
+double busiest(const Plan& plan, const WalkedCall& call, const Machine& machine) {
+  const Cut cut(plan, call);
+  const double reduction = machine.reduction_seconds(call.bytes);
+  Loads loads(plan, machine);
+  for (std::size_t index = 0; index < plan.steps(); ++index) {
+    const Plan::Step& step = plan.step(index);
+    const double bytes = static_cast<double>(cut.elements(step.run, 0) * call.element_bytes);
+    if (bytes == 0) continue;
+    if (step.kind == Kind::send) loads.add_message(plan.topology(), step.rank, step.peer, bytes);
+    const bool computes = step.kind != Kind::send && step.kind != Kind::recv;
+    if (computes) loads.add_work(step.rank, bytes * reduction);
+  }
+  for (int rank = 0; rank < plan.ranks(); ++rank) {
+    loads.add_work(rank, machine.engine_round * (plan.end_round(rank) - plan.first_round(rank)));
+  }
+  return loads.most();
+}
+
+}  // namespace
+
+double estimate_seconds(const Plan& plan, const WalkedCall& call, const Machine& machine) {
+  const std::size_t segments = call.segments();
+  WalkedCall first = call;
+  if (segments > 1) {
+    first.bytes = std::max((call.elements() + segments - 1) / segments, std::size_t{1}) * call.element_bytes;
+    first.pipelining = {};
+  }
+  const double alone = walk(plan, first, machine).end().at();
+  if (segments == 1) return alone;
+  const auto further = static_cast<double>(segments - 1);
+  const auto windows = static_cast<double>(segments) / static_cast<double>(call.pipelining.in_flight());
+  return std::max(alone + further * busiest(plan, call, machine), windows * alone);
+}
+
+}  // namespace stretto
