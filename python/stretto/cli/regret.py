@@ -59,15 +59,15 @@ def regret(
     warmup: Annotated[
         int,
         typer.Option(
-            min=LEAST_WARMUP,
+            min=1,
             help="Calls of Stretto's default at each size before it is measured. "
             f"After 10 s, {LEAST_WARMUP} are enough.",
         ),
-    ] = 40,
+    ] = 80,
     max_seconds: Annotated[
         float,
         typer.Option(min=1, help="Maximum seconds for the sizes of one job; larger sizes are left out."),
-    ] = 600.0,
+    ] = 900.0,
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Continue from the file of --json, or start anew.")
     ] = True,

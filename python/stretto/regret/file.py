@@ -2,7 +2,7 @@
 """`regret.json`: what `stretto regret` measured so far. The same command continues from it.
 
     {"format": "stretto-regret", "version": 1, "date": …, "command": […], "where": …, "machine": {…},
-     "request": {"sizes": [1024, …], "repetitions": 9, "warmup": 40, "tables": […]},
+     "request": {"sizes": [1024, …], "repetitions": 9, "warmup": 80, "tables": […]},
      "summary": [{"network": "8x200mbit", "mean_regret": 0.02, …}, …],
      "jobs": [{"network": "8x200mbit", "mpi": "mpich5:ofi", "collective": "allreduce", "library": …,
                "ppn": […], "left_out": [], "error": "", "seconds": 71.3, "date": …, "load": {…},

@@ -2,7 +2,7 @@
 """Measures one collective of one MPI library on one network, in one job.
 
 Stretto's default is measured as a program has it: the guard is on, and nothing is remembered of earlier
-jobs. At each size it is called alone until its duel is over. Then the best of the candidates are found by a
+jobs. At each size it is called alone until its duels are over. Then the best of the candidates are found by a
 few samples of each. In the end the MPI default, Stretto's default and these are measured in turns. A sample
 is the mean of a row of calls, as in `stretto tune`.
 """
@@ -28,8 +28,8 @@ from stretto.support.units import format_bytes
 from stretto.tune.bench import request
 from stretto.tune.findings import CallKind
 
-LEAST_WARMUP = 16
-"""The calls of a warm-up of any length: a duel takes 12."""
+LEAST_WARMUP = 40
+"""Calls that a warm-up has, however long they take: a few duels of up to 12 calls each."""
 LEAST_REPETITIONS = 5
 """As in the measuring program, which ends a measurement that takes too long after so many."""
 # Longer warm-ups end after the least number of calls.
@@ -54,9 +54,9 @@ class Plan:
 
     sizes: Sequence[int]
     repetitions: int = 9
-    warmup: int = 40
+    warmup: int = 80
     """Calls of Stretto's default before it is measured."""
-    max_seconds: float = 600.0
+    max_seconds: float = 900.0
     """For all sizes of a job. Sizes that would take longer are left out."""
     tables: Tables = field(default_factory=lambda: Tables([]))
 
@@ -126,14 +126,15 @@ class _Measurement:
             return 0.0
         last = self.cells[-1]
         seconds = [last.median(spec) for spec in last.samples]
-        calls = LEAST_WARMUP * last.auto + LEAST_REPETITIONS * sum(seconds) + 2 * tried * min(seconds)
-        return calls * size / last.bytes
+        warmup = min(LEAST_WARMUP, self._plan.warmup) * last.auto
+        return (warmup + LEAST_REPETITIONS * sum(seconds) + 2 * tried * min(seconds)) * size / last.bytes
 
     def _warm_up(self, size: int) -> None:
-        """Call Stretto's default until its duel is over."""
+        """Call Stretto's default until its duels are over."""
         begin = time.monotonic()
-        run = self._ask(size, [STRETTO], LEAST_WARMUP)
-        done = LEAST_WARMUP * run.series[0].inner
+        least = min(LEAST_WARMUP, self._plan.warmup)
+        run = self._ask(size, [STRETTO], least)
+        done = least * run.series[0].inner
         each = (time.monotonic() - begin) / done
         more = min(self._plan.warmup - done, int((_WARMUP_SECONDS - each * done) / each))
         if more > 0:

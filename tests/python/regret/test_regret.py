@@ -102,11 +102,11 @@ def test_the_guard_is_on_and_its_duels_are_over(
     monkeypatch.setenv("STRETTO_ONLINE", "0")
     monkeypatch.setenv("STRETTO_FABRIC", "elsewhere")
     log = let_answer(program)
-    text = invoke("--json", str(tmp_path / "a.json"), "--warmup", "50")
+    text = invoke("--json", str(tmp_path / "a.json"), "--warmup", "90")
     assert places == [Place([], "openmpi", ranks=2)]
     started, first, second, trials, last = lines_of(log)
     assert started == "started STRETTO_FABRIC=none STRETTO_TABLE=none"
-    assert [first, second] == ["allreduce 65536 auto 16", "allreduce 65536 auto 34"]
+    assert [first, second] == ["allreduce 65536 auto 40", "allreduce 65536 auto 50"]
     assert trials.startswith("allreduce 65536 ring,")
     assert last.startswith("allreduce 65536 native,auto,ring,")
     assert last.count(",") == 4
@@ -121,7 +121,7 @@ def test_the_guard_is_on_and_its_duels_are_over(
 def test_calls_of_a_row_warm_up_too(program: MeasuringProgram, places: list[Place]) -> None:
     log = let_answer(program, inner=10)
     invoke()
-    assert [line for line in lines_of(log) if " auto " in line] == ["allreduce 65536 auto 16"]
+    assert [line for line in lines_of(log) if " auto " in line] == ["allreduce 65536 auto 40"]
     assert len(places) == 1
 
 
