@@ -9,7 +9,7 @@
 namespace stretto {
 namespace {
 
-constexpr std::size_t tiny = 256;
+constexpr std::size_t tiny = 16;
 constexpr std::size_t few = 4 * kibibyte;
 constexpr std::size_t some = 32 * kibibyte;
 constexpr std::size_t many = 256 * kibibyte;

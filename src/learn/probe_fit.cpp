@@ -49,7 +49,7 @@ class Measured {
   Level level_;
 };
 
-constexpr std::size_t tiny = 256;
+constexpr std::size_t tiny = 16;
 constexpr std::size_t few = 4 * kibibyte;
 constexpr std::size_t some = 32 * kibibyte;
 constexpr std::size_t many = 256 * kibibyte;
@@ -64,44 +64,69 @@ struct Costs {
   double message = 0;    // seconds of a core for a message at each end
   double core = 0;       // bytes per second; 0: no limit
   double bandwidth = 0;  // bytes per second of a rank
+  bool core_decides = false;  // the core, not the link, limits what a rank sends and receives at once
 };
+
+/// The time of a core for a tiny message, at each end. A stream of m messages takes m of it for sending. If
+/// that hides the latency, it takes m more for receiving; else, the latency and m more.
+double message_seconds(const Measured& measured) {
+  const auto messages = static_cast<double>(probe_messages);
+  const double all = measured.seconds(Flow::around, tiny, true);
+  const double after_first = (all - measured.single(tiny)) / (messages - 1);
+  return std::max(std::min(after_first, all / messages / 2), least_latency);
+}
 
 /// `longest` is the longest message of which streams were measured both ways.
 Costs costs_of(const Measured& measured, std::size_t longest, bool has_one_way) {
   Costs costs;
-  costs.message = std::min(measured.gap(Flow::around, tiny) / 2, measured.single(tiny) / 4);
+  costs.message = message_seconds(measured);
   const auto bytes = static_cast<double>(longest);
   const double both = measured.gap(Flow::around, longest);
   const double one = has_one_way ? measured.gap(Flow::one_way, longest) : both;
   if (has_one_way && both > in_turn * one) {
     const double of_core = std::max(both / 2 - costs.message, 0.1 * both);
     costs.core = bytes / of_core;
+    costs.core_decides = true;
     const bool link_waits_for_core = one < 1.1 * (costs.message + of_core);
     costs.bandwidth = (link_waits_for_core ? spare : 1) * bytes / one;
-  } else {
-    costs.bandwidth = bytes / both;
+    return costs;
+  }
+  costs.bandwidth = bytes / both;
+  // The link hides what the cores do in a stream, but a single message takes all of it. (Not where links have
+  // saved up bytes that pass at once.)
+  if (has_one_way) {
+    const auto length = static_cast<double>(some);
+    const double of_cores =
+        (measured.single(some) - measured.single(tiny) - length / costs.bandwidth) / 2 / length;
+    const double most = std::max(both / 2 - costs.message, 0.0) / bytes;
+    const double seconds = std::min(of_cores, most);
+    if (seconds > 0) costs.core = 1 / seconds;
   }
   return costs;
 }
 
-Protocol row_of(const Measured& measured, const Costs& costs, std::size_t from, std::size_t bytes,
-                double least) {
+/// `sharing` ranks passed the limit at once.
+Protocol row_of(const Measured& measured, const Costs& costs, int sharing, std::size_t from,
+                std::size_t bytes, double least) {
   Protocol row{.from = from, .latency = 0, .bandwidth = costs.bandwidth, .synchronous = false};
   row.core = costs.core;
   const auto length = static_cast<double>(bytes);
   const double accounted =
-      2 * (costs.message + row.core_seconds(length)) + length / costs.bandwidth;
+      2 * (costs.message + row.core_seconds(length)) + sharing * length / costs.bandwidth;
   row.latency = std::max(measured.single(bytes) - accounted, least);
   return row;
 }
 
 /// Messages of the sizes in between behave like the nearest one that was measured (of their logarithms).
-std::vector<Protocol> rows_of(const Measured& measured, const Costs& costs) {
-  std::vector<Protocol> rows{row_of(measured, costs, 0, tiny, least_latency)};
+std::vector<Protocol> rows_of(const Measured& measured, const Costs& costs, int sharing) {
+  std::vector<Protocol> rows{row_of(measured, costs, sharing, 0, tiny, least_latency)};
   const double least = rows.front().latency / 2;
-  rows.push_back(row_of(measured, costs, kibibyte, few, least));
-  if (measured.single(some) > 0) rows.push_back(row_of(measured, costs, 12 * kibibyte, some, least));
-  if (measured.single(many) > 0) rows.push_back(row_of(measured, costs, 96 * kibibyte, many, least));
+  const auto add = [&](std::size_t from, std::size_t bytes) {
+    if (measured.single(bytes) > 0) rows.push_back(row_of(measured, costs, sharing, from, bytes, least));
+  };
+  add(kibibyte, few);
+  add(12 * kibibyte, some);
+  add(96 * kibibyte, many);
   return rows;
 }
 
@@ -117,7 +142,7 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
     const Measured inside(figures, Level::node);
     const Costs costs = costs_of(inside, some, true);
     machine.engine_message = costs.message;
-    at(Level::node) = rows_of(inside, costs);
+    at(Level::node) = rows_of(inside, costs, 1);
   }
   if (topology.nodes > 1) {
     const Measured between(figures, Level::network);
@@ -128,12 +153,14 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
       costs.bandwidth = static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
     }
     // All ranks of a node sent at once, so each had its share of the link.
-    if (costs.core == 0) {
-      machine.node.bandwidth = costs.bandwidth * topology.max_ppn;
+    const int sharing = costs.core_decides ? 1 : topology.max_ppn;
+    if (!costs.core_decides) {
+      costs.message -= std::min(costs.message / 2, tiny / costs.bandwidth);
+      machine.node.bandwidth = costs.bandwidth * sharing;
       costs.bandwidth = machine.node.bandwidth;
     }
     machine.engine_message = std::max(machine.engine_message, costs.message);
-    at(Level::network) = rows_of(between, costs);
+    at(Level::network) = rows_of(between, costs, sharing);
   } else {
     at(Level::network) = at(Level::node);
   }

@@ -95,11 +95,20 @@ double estimate_seconds(const Plan& plan, const WalkedCall& call, const Machine&
     first.bytes = std::max((call.elements() + segments - 1) / segments, std::size_t{1}) * call.element_bytes;
     first.pipelining = {};
   }
-  const double alone = walk(plan, first, machine).end().at();
+  const Walk walked = walk(plan, first, machine);
+  const double alone = walked.end().at();
   if (segments == 1) return alone;
   const auto further = static_cast<double>(segments - 1);
+  // A rank that holds a segment for long can have only a window of them at once.
+  double held = 0;
+  for (std::size_t rank = 0; rank < walked.ends.size(); ++rank) {
+    if (walked.begins[rank] < walked.ends[rank].at()) {
+      held = std::max(held, walked.ends[rank].at() - walked.begins[rank]);
+    }
+  }
   const auto windows = static_cast<double>(segments) / static_cast<double>(call.pipelining.in_flight());
-  return std::max(alone + further * busiest(plan, call, machine), windows * alone);
+  const double by_window = alone + std::max(windows - 1, 0.0) * held;
+  return std::max(alone + further * busiest(plan, call, machine), by_window);
 }
 
 }  // namespace stretto

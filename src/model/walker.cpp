@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -53,6 +54,7 @@ class Walker {
         engine_round_(options.engine ? machine.engine_round : 0),
         reduction_(options.arithmetic ? machine.reduction_seconds(call.bytes) : 0),
         cores_(ranks()),
+        begins_(ranks(), std::numeric_limits<double>::infinity()),
         network_ports_(ranks()),
         node_ports_(ranks()),
         links_(static_cast<std::size_t>(plan.topology().nodes)),
@@ -75,6 +77,7 @@ class Walker {
       take(event);
     }
     walk_.ends = std::move(cores_);
+    walk_.begins = std::move(begins_);
     return std::move(walk_);
   }
 
@@ -107,6 +110,11 @@ class Walker {
   }
   [[nodiscard]] double bytes_of(const Plan::Step& step, std::size_t segment) const {
     return static_cast<double>(cut_.elements(step.run, segment)) * element_bytes_;
+  }
+
+  void begin_at(int rank, double at) {
+    double& begin = begins_[static_cast<std::size_t>(rank)];
+    begin = std::min(begin, at);
   }
 
   void schedule(double at, std::uint32_t message, Stage stage) {
@@ -207,6 +215,7 @@ class Walker {
     if (bytes == 0) return;
     ++walk_.messages;
     Instant& now = core(step.rank);
+    begin_at(step.rank, now.at());
     now = now.after(engine_message_ + protocol(step, bytes).core_seconds(bytes), Part::overhead);
     if (!is_synchronous(step, bytes)) {
       leave_at(new_message({index, flight.segment, bytes, {}, next_number_++}), now);
@@ -343,6 +352,7 @@ class Walker {
   void receive(const Message& message, const Plan::Step& send) {
     const Plan::Step& step = plan_.step(send.partner);
     Instant& now = core(step.rank);
+    begin_at(step.rank, message.passage.end.at());
     now = later(message.passage.end, now)
               .after(engine_message_ + protocol(send, message.bytes).core_seconds(message.bytes), Part::overhead);
     if (step.kind == Kind::recv_reduce) now = now.after(message.bytes * reduction_, Part::reduction);
@@ -360,6 +370,7 @@ class Walker {
   double reduction_;  // seconds of a byte
 
   std::vector<Instant> cores_;  // [rank] until when it is busy
+  std::vector<double> begins_;  // [rank]
   std::vector<Ports> network_ports_;
   std::vector<Ports> node_ports_;
   std::vector<Ports> links_;       // [node]

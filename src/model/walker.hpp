@@ -42,7 +42,8 @@ struct WalkedCall {
 };
 
 struct Walk {
-  std::vector<Instant> ends;  // [rank] when it has its result
+  std::vector<double> begins;  // [rank] when it first sends, or has received
+  std::vector<Instant> ends;   // [rank] when it has its result
   std::int64_t messages = 0;
 
   /// The time of the last rank.

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The probe is measured here on machines that are known: the walker takes its schedules through simulated time.
+// What is fitted to that must choose as well as the machine itself.
+#include "learn/probe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "algorithms/short_list.hpp"
+#include "learn/modelled.hpp"
+#include "model/estimate.hpp"
+#include "model/predictor.hpp"
+#include "model/walker.hpp"
+#include "text/size.hpp"
+
+namespace stretto {
+namespace {
+
+Topology topology_of(const std::vector<int>& ppns) {
+  std::vector<int> labels;
+  for (std::size_t node = 0; node < ppns.size(); ++node) {
+    labels.insert(labels.end(), static_cast<std::size_t>(ppns[node]), static_cast<int>(node));
+  }
+  return Topology::from_labels(labels);
+}
+
+Protocol protocol(double latency, double bandwidth, double core) {
+  Protocol one;
+  one.latency = latency;
+  one.bandwidth = bandwidth;
+  one.core = core;
+  return one;
+}
+
+/// A link of so many bytes per second between nodes, over TCP.
+Machine machine_of(double link, double latency, double core, double message) {
+  Machine machine;
+  machine.name = "known";
+  machine.levels[2] = {protocol(latency, link, core)};
+  machine.levels[0] = machine.levels[1] = {protocol(0.3e-6, 8e9, 16e9)};
+  machine.node.bandwidth = link;
+  machine.engine_message = message;
+  machine.reduction = {{.from = 0, .bandwidth = 1e10}, {.from = 4 * mebibyte, .bandwidth = 4e9}};
+  return machine;
+}
+
+const std::vector<Machine>& machines() {
+  static const std::vector<Machine> all{
+      machine_of(6.25e6 * 0.956, 20e-6, 4e9, 2e-6),   // 50 Mbit/s
+      machine_of(25e6 * 0.956, 20e-6, 4e9, 2e-6),     // 200 Mbit/s
+      machine_of(125e6 * 0.956, 15e-6, 4e9, 1.5e-6),  // 1 Gbit/s
+      machine_of(1.25e9, 10e-6, 3e9, 1e-6),           // 10 Gbit/s: a core does both directions in turn
+      machine_of(12.5e9, 10e-6, 4e9, 1e-6),           // 100 Gbit/s over TCP: cores decide
+      machine_of(12.5e9, 1.5e-6, 0, 0.2e-6),          // InfiniBand
+  };
+  return all;
+}
+
+/// What the ranks would agree on.
+ProbeFigures measure(const Machine& machine, const Topology& topology) {
+  ProbeFigures figures{};
+  const auto measure_some = [&](bool of_fast_links) {
+    for (std::size_t i = 0; i < probe_step_count; ++i) {
+      const ProbeStep& step = probe_steps.at(i);
+      if (step.is_for_fast_links != of_fast_links || !is_measurable(step, topology)) continue;
+      const Plan plan(topology, [&](int rank) { return probe_schedule(step, topology, rank); });
+      WalkedCall call{.bytes = step.call_bytes(), .pipelining = {}, .element_bytes = 1};
+      call.pipelining.segments = step.messages;
+      figures.at(i) = probe_figure(step, {walk(plan, call, machine).end().at()});
+    }
+  };
+  measure_some(false);
+  if (has_fast_links(figures, topology)) measure_some(true);
+  return figures;
+}
+
+Machine fit(const Machine& machine, const Topology& topology) {
+  return fit_probe(measure(machine, topology),
+                   {.short_seconds = machine.reduction_seconds(0),
+                    .long_seconds = machine.reduction_seconds(8 * mebibyte)},
+                   topology);
+}
+
+TEST(Probe, EveryMessageHasItsPartner) {
+  for (const std::vector<int>& ppns :
+       {std::vector{1}, {2}, {1, 1}, {3, 1}, {1, 1, 1}, {2, 2, 2}, {4, 1, 2, 3}, {1, 2, 3, 4, 5}}) {
+    const Topology topology = topology_of(ppns);
+    for (const ProbeStep& step : probe_steps) {
+      // Plan throws if one has none.
+      const Plan plan(topology, [&](int rank) { return probe_schedule(step, topology, rank); });
+      EXPECT_EQ(plan.steps() > 0, is_measurable(step, topology));
+    }
+  }
+}
+
+TEST(Probe, TheFirstCallDoesNotCount) {
+  const ProbeStep step{.calls = 6};
+  EXPECT_EQ(probe_figure(step, {9, 1, 1, 1, 1, 1}), 1);
+  EXPECT_EQ(probe_figure(step, {1, 2}), 2);
+  EXPECT_EQ(probe_figure(step, {}), 0);
+}
+
+TEST(Probe, SlowLinksAreNotMeasuredFurther) {
+  const Topology topology = topology_of({1, 1, 1});
+  EXPECT_FALSE(has_fast_links(measure(machines()[0], topology), topology));
+  EXPECT_TRUE(has_fast_links(measure(machines()[3], topology), topology));
+  EXPECT_FALSE(has_fast_links({}, topology));
+}
+
+TEST(Probe, FindsBandwidthAndLatency) {
+  const Topology topology = topology_of({1, 1});
+  const Machine slow = fit(machines()[1], topology);
+  EXPECT_NEAR(slow.protocol(Level::network, mebibyte).bandwidth / 25e6 / 0.956, 1, 0.05);
+  const Machine fast = fit(machines()[5], topology);
+  EXPECT_NEAR(fast.protocol(Level::network, 8).latency / 1.5e-6, 1, 0.2);
+  EXPECT_NEAR(fast.protocol(Level::network, mebibyte).bandwidth / 12.5e9, 1, 0.2);
+  EXPECT_NEAR(fast.engine_message / 0.2e-6, 1, 0.3);
+  const Machine cores = fit(machines()[4], topology);
+  EXPECT_NEAR(cores.protocol(Level::network, mebibyte).core / 4e9, 1, 0.2);
+}
+
+std::vector<Spec> candidates_of(Collective collective, const Topology& topology) {
+  std::vector<Spec> all;
+  for (const ShortListed& one : short_list(collective)) {
+    if (one.needs_shared_nodes && topology.max_ppn < 2) continue;
+    if (one.whole) all.push_back({.recipe = one.recipe, .pipelining = {}});
+    if (one.recipe.algorithm->stays_whole()) continue;
+    for (const std::size_t segment : {32 * kibibyte, 128 * kibibyte, 512 * kibibyte, 2 * mebibyte}) {
+      all.push_back({.recipe = one.recipe, .pipelining = {.segment_bytes = segment}});
+    }
+  }
+  return all;
+}
+
+/// The choice's time on the machine as it is, as a multiple of the best candidate's.
+double regret(const Machine& machine, const Topology& topology, Collective collective, std::size_t bytes) {
+  const auto seconds = [&](const Spec& spec) {
+    const WalkedCall call{.collective = collective, .bytes = bytes, .pipelining = spec.pipelining};
+    return Predictor(spec.recipe, topology).predict(call, machine).end.at();
+  };
+  const CallShape shape{.collective = collective,
+                        .bytes = bytes,
+                        .ranks = topology.ranks(),
+                        .nodes = topology.nodes,
+                        .min_ppn = topology.min_ppn,
+                        .max_ppn = topology.max_ppn};
+  const auto any = [](const Spec& /*spec*/) { return true; };
+  double chosen = 1e9;
+  for (const Modelled& one : find_fastest(shape, topology, fit(machine, topology), 2, any)) {
+    chosen = std::min(chosen, seconds(one.spec));
+  }
+  double best = chosen;
+  for (const Spec& spec : candidates_of(collective, topology)) best = std::min(best, seconds(spec));
+  return chosen / best;
+}
+
+TEST(Probe, WhatIsFittedChoosesAsTheMachineItself) {
+  double sum = 0;
+  int count = 0;
+  for (const std::vector<int>& ppns : {std::vector{1, 1}, {1, 1, 1}, std::vector<int>(8, 1), {2, 2, 2, 2}}) {
+    const Topology topology = topology_of(ppns);
+    for (const Machine& machine : machines()) {
+      for (const Collective collective : collectives) {
+        for (const std::size_t bytes : {kibibyte, 32 * kibibyte, 512 * kibibyte, 8 * mebibyte}) {
+          const double one = regret(machine, topology, collective, bytes);
+          EXPECT_LT(one, 1.35) << name_of(collective) << " of " << bytes << " bytes, "
+                               << topology.ranks() << " ranks on " << topology.nodes << " nodes, machine "
+                               << &machine - machines().data();
+          sum += one;
+          ++count;
+        }
+      }
+    }
+  }
+  EXPECT_LT(sum / count, 1.03);
+}
+
+TEST(Modelled, HoldsItselfToWhatFits) {
+  const Topology topology = topology_of({1, 1, 1});
+  const CallShape shape{.bytes = mebibyte, .ranks = 3, .nodes = 3};
+  const auto only_ring = [](const Spec& spec) { return spec.recipe.algorithm->name == "ring"; };
+  const auto found = find_fastest(shape, topology, machines()[1], 4, only_ring);
+  ASSERT_EQ(found.size(), 1);
+  EXPECT_EQ(found[0].spec.recipe.algorithm->name, "ring");
+  EXPECT_GT(found[0].seconds, 0);
+}
+
+TEST(Modelled, AnswersForLargeClusters) {
+  const Topology topology = topology_of(std::vector<int>(512, 1));
+  const CallShape shape{.bytes = 64 * mebibyte, .ranks = 512, .nodes = 512};
+  const auto any = [](const Spec& /*spec*/) { return true; };
+  const auto found = find_fastest(shape, topology, machines()[3], 2, any);
+  ASSERT_EQ(found.size(), 2);
+  // Only algorithms that send each byte about twice come near the link's bound.
+  EXPECT_LT(found[0].seconds, 3 * 64e6 * 1.05 / 1.25e9);
+}
+
+TEST(Estimate, IsNearThePrediction) {
+  for (const std::vector<int>& ppns : {std::vector<int>(8, 1), {2, 2, 2}}) {
+    const Topology topology = topology_of(ppns);
+    for (const Machine& machine : machines()) {
+      for (const Spec& spec : candidates_of(Collective::allreduce, topology)) {
+        for (const std::size_t bytes : {4 * kibibyte, 256 * kibibyte, 8 * mebibyte}) {
+          const WalkedCall call{.bytes = bytes, .pipelining = spec.pipelining};
+          const double predicted = Predictor(spec.recipe, topology).predict(call, machine).end.at();
+          const double estimated = estimate_seconds(Plan(spec.recipe, topology, 0), call, machine);
+          EXPECT_LT(std::max(estimated / predicted, predicted / estimated), 1.5)
+              << to_string(spec) << " of " << bytes << " bytes on " << topology.ranks() << " ranks";
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stretto
