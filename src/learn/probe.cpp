@@ -15,8 +15,9 @@ constexpr std::size_t some = 32 * kibibyte;
 constexpr std::size_t many = 256 * kibibyte;
 constexpr int stream = probe_messages;
 
-/// Links on which a stream of `some` takes less time than this are fast: about 500 Mbit/s.
-constexpr double longest_fast_stream = 0.004;
+/// Links on which a stream of `some` takes less time than this are fast: about 700 Mbit/s. On slower ones, the
+/// further steps would take more than 100 ms.
+constexpr double longest_fast_stream = 0.003;
 
 /// The ranks that pass messages on to each other, in their order, and the place of this one among them.
 struct Row {
@@ -51,14 +52,14 @@ const std::array<ProbeStep, probe_step_count> probe_steps = {{
     {Level::node, Flow::around, many, 1, 4, false},
     {Level::node, Flow::around, some, stream, 4, false},
     {Level::node, Flow::one_way, some, stream, 4, false},
-    {Level::network, Flow::around, tiny, 1, 8, false},
-    {Level::network, Flow::around, tiny, stream, 5, false},
-    {Level::network, Flow::around, few, 1, 5, false},
+    {Level::network, Flow::around, tiny, 1, 16, false},
+    {Level::network, Flow::around, tiny, stream, 8, false},
+    {Level::network, Flow::around, few, 1, 8, false},
     {Level::network, Flow::around, some, 1, 3, false},
     {Level::network, Flow::around, some, stream, 2, false},
-    {Level::network, Flow::around, some, 1, 5, true},
-    {Level::network, Flow::around, some, stream, 5, true},
-    {Level::network, Flow::one_way, some, stream, 5, true},
+    {Level::network, Flow::around, some, 1, 8, true},
+    {Level::network, Flow::around, some, stream, 4, true},
+    {Level::network, Flow::one_way, some, stream, 4, true},
     {Level::network, Flow::around, many, 1, 4, true},
     {Level::network, Flow::around, many, stream / 2, 3, true},
     {Level::network, Flow::one_way, many, stream / 2, 3, true},

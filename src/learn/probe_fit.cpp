@@ -59,6 +59,8 @@ constexpr double in_turn = 1.25;
 /// Where cores are the limit, links are at least so many times faster.
 constexpr double spare = 4;
 constexpr double least_latency = 50e-9;
+/// Shorter messages take as long.
+constexpr std::size_t least_row = 256;
 
 struct Costs {
   double message = 0;    // seconds of a core for a message at each end
@@ -105,28 +107,34 @@ Costs costs_of(const Measured& measured, std::size_t longest, bool has_one_way) 
   return costs;
 }
 
-/// `sharing` ranks passed the limit at once.
-Protocol row_of(const Measured& measured, const Costs& costs, int sharing, std::size_t from,
-                std::size_t bytes, double least) {
-  Protocol row{.from = from, .latency = 0, .bandwidth = costs.bandwidth, .synchronous = false};
-  row.core = costs.core;
-  const auto length = static_cast<double>(bytes);
-  const double accounted =
-      2 * (costs.message + row.core_seconds(length)) + sharing * length / costs.bandwidth;
-  row.latency = std::max(measured.single(bytes) - accounted, least);
-  return row;
+/// Seconds of a single message of any length, on straight lines between those that were measured.
+double interpolated(const Measured& measured, std::size_t bytes) {
+  std::size_t below = tiny;
+  for (const std::size_t above : {few, some, many}) {
+    if (!(measured.single(above) > 0)) break;
+    if (bytes <= above) {
+      const double share = static_cast<double>(bytes - std::min(below, bytes)) / static_cast<double>(above - below);
+      return measured.single(below) + share * (measured.single(above) - measured.single(below));
+    }
+    below = above;
+  }
+  return measured.single(below);
 }
 
-/// Messages of the sizes in between behave like the nearest one that was measured (of their logarithms).
+/// A row for each power of two, so that no length is a step. `sharing` ranks passed the limit at once.
 std::vector<Protocol> rows_of(const Measured& measured, const Costs& costs, int sharing) {
-  std::vector<Protocol> rows{row_of(measured, costs, sharing, 0, tiny, least_latency)};
-  const double least = rows.front().latency / 2;
-  const auto add = [&](std::size_t from, std::size_t bytes) {
-    if (measured.single(bytes) > 0) rows.push_back(row_of(measured, costs, sharing, from, bytes, least));
-  };
-  add(kibibyte, few);
-  add(12 * kibibyte, some);
-  add(96 * kibibyte, many);
+  std::vector<Protocol> rows;
+  const std::size_t longest = measured.single(many) > 0 ? many : some;
+  for (std::size_t bytes = least_row; bytes <= longest; bytes *= 2) {
+    Protocol row{.from = bytes == least_row ? 0 : bytes * 3 / 4, .bandwidth = costs.bandwidth};
+    row.core = costs.core;
+    const auto length = static_cast<double>(bytes);
+    const double accounted =
+        2 * (costs.message + row.core_seconds(length)) + sharing * length / costs.bandwidth;
+    const double least = rows.empty() ? least_latency : rows.front().latency / 2;
+    row.latency = std::max(interpolated(measured, bytes) - accounted, least);
+    rows.push_back(row);
+  }
   return rows;
 }
 

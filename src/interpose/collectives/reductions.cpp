@@ -24,10 +24,6 @@ bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
 
-bool is_small(const Form& form, Collective collective, std::size_t bytes) {
-  return !form.forced && bytes < session.native_floor(collective, form.face);
-}
-
 CallTraits traits_of(Collective collective, std::size_t elements, const std::optional<Element>& element,
                      std::size_t predefined, bool in_place, int root = 0) {
   return {.collective = collective,

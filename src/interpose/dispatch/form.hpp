@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "engine/mpi.hpp"
 #include "interpose/session/call_traits.hpp"
+#include "interpose/session/session.hpp"
 #include "select/face.hpp"
 #include "select/spec.hpp"
 
@@ -34,5 +37,11 @@ struct Form {
   /// Set if the library carries the call out and something is learned from it (STRETTO_ONLINE).
   std::shared_ptr<LearningCall> learning = nullptr;
 };
+
+/// Whether a call may go straight to the library, because nothing else is ever chosen for so few bytes.
+inline bool is_small(const Form& form, Collective collective, std::size_t bytes) {
+  if (form.forced || bytes >= session.native_floor(collective, form.face)) return false;
+  return form.face != Face::blocking || session.due_races.load(std::memory_order_relaxed) == 0;
+}
 
 }  // namespace stretto

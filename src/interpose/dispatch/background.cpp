@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/dispatch/background.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "interpose/dispatch/choice.hpp"
+#include "interpose/dispatch/fabric_memory.hpp"
+#include "interpose/operations/operation.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+namespace {
+
+/// The library's own call, as an operation of Stretto that is measured like the others.
+Spec measured_library() {
+  Spec spec;
+  spec.pipelining.segments = 1;
+  return spec;
+}
+
+/// Whether the call's choice is one that must show that it is faster. Equal on all ranks.
+bool is_guarded(const Communicator& state, const CallTraits& traits, const Form& form, const Spec& spec) {
+  const Online online = session.settings.online;
+  return online != Online::off && form.face == Face::non_blocking && !form.forced && !spec.is_native() &&
+         !session.settings.reproducible && !session.settings.check && traits.commutative &&
+         !traits.calls_program && !traits.is_own && !traits.blocks_in_segments &&
+         !session.forced_for(traits.collective, traits.bytes) && !is_tuned(state, traits, form.face);
+}
+
+/// What earlier jobs have found, if the ranks have asked for that in a blocking call before.
+const Decision* find_known(const Communicator& state, const CallTraits& traits) {
+  if (state.fabric() == nullptr) return nullptr;
+  const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Face::non_blocking));
+  if (known == nullptr) return nullptr;
+  CallTraits longest = traits;
+  longest.bytes = 2 * std::bit_floor(traits.bytes) - 1;
+  return find_misfit(known->spec, longest, state.topology()).empty() ? known : nullptr;
+}
+
+/// What a race keeps for later jobs: the library's own call is simply `native`.
+Spec kept(const Spec& spec) {
+  return spec == measured_library() ? Spec{} : spec;
+}
+
+}  // namespace
+
+RaceTurn take_turn(Communicator& state, const CallTraits& traits, const Form& form, Spec& spec) {
+  if (!is_guarded(state, traits, form, spec)) return {};
+  if (const Decision* known = find_known(state, traits)) {
+    spec = known->spec;
+    return {};
+  }
+  if (session.settings.online == Online::freeze) return {};
+  const std::shared_ptr<BackgroundRace> race = state.learners().find_or_add_race(
+      Learners::key_of(traits), [&] { return std::make_shared<BackgroundRace>(spec, measured_library()); });
+  if (race == nullptr) return {};
+  const bool was_due = race->wants_agreement();
+  const BackgroundRace::Turn turn = race->next();
+  if (!was_due && race->wants_agreement()) state.learners().note_due_race();
+  spec = *turn.spec;
+  if (!turn.slot) return {};
+  return {race, *turn.slot};
+}
+
+void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
+  if (!state.learners().wants_agreement_on_races()) return;
+  // Later jobs must know this before their first non-blocking call, too.
+  known_fabric(state, traits, spec, comm);
+  std::vector<std::pair<Learners::Key, std::shared_ptr<BackgroundRace>>> due;
+  std::vector<double> figures;
+  for (const auto& [key, race] : state.learners().races()) {
+    if (!race->wants_agreement()) continue;
+    due.emplace_back(key, race);
+    const BackgroundRace::Figures own = race->figures();
+    figures.insert(figures.end(), own.begin(), own.end());
+  }
+  const AwaitedCall awaited(state, traits, spec);
+  const BlockedScope elsewhere;
+  if (mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
+                    comm) != MPI_SUCCESS) {
+    return;
+  }
+  auto next = figures.begin();
+  for (const auto& [key, race] : due) {
+    BackgroundRace::Figures maxima{};
+    std::copy_n(next, maxima.size(), maxima.begin());
+    next += static_cast<std::ptrdiff_t>(maxima.size());
+    race->agree(maxima);
+    const auto outcome = race->outcome();
+    if (!outcome) continue;
+    state.learners().forget_due_race();
+    if (state.rank() != 0) continue;
+    const auto& [collective, bytes, commutative, in_place, root] = key;
+    CallTraits kind{.collective = collective, .bytes = bytes, .root = root};
+    kind.in_place = in_place;
+    note_decision({.kind = kind_of(kind, state.topology(), Face::non_blocking),
+                   .spec = kept(outcome->spec),
+                   .gain = outcome->gain,
+                   .seconds = 0,
+                   .bytes = 0,
+                   .when = today()});
+  }
+}
+
+}  // namespace stretto
