@@ -55,6 +55,8 @@ struct MeasuredNetwork {
   int nodes = 1;  // of the communicator that measured it
   int ppn = 1;
   std::string when;  // 2026-11-24, UTC; may be empty
+  /// [node] Bytes per second of each node's link, where links differ; else empty.
+  std::vector<double> rates;
 };
 
 /// What jobs have found out about a fabric: the network between hosts, as one MPI library uses it

@@ -110,6 +110,21 @@ TEST(Probe, SlowLinksAreNotMeasuredFurther) {
   EXPECT_FALSE(has_fast_links({}, topology));
 }
 
+TEST(Probe, FindsTheNodeWithTheSlowLink) {
+  const Topology topology = topology_of({1, 1, 1, 1});
+  const double forward = static_cast<double>(probe_steps.at(forward_stream()).call_bytes());
+  const double backward = static_cast<double>(probe_steps.at(backward_stream()).call_bytes());
+  // Node 2 has a link of 5 MB/s, the others of 25 MB/s. It receives slowly both ways, its neighbours one way.
+  const std::vector<double> rates =
+      find_rates({forward / 25e6, forward / 25e6, forward / 5e6, forward / 5e6},
+                 {backward / 25e6, backward / 5e6, backward / 5e6, backward / 25e6}, topology);
+  ASSERT_EQ(rates.size(), 4);
+  EXPECT_NEAR(rates[2], 5e6, 1);
+  for (const std::size_t node : {0, 1, 3}) EXPECT_NEAR(rates[node], 25e6, 1);
+  const std::vector<double> alike(4, forward / 25e6);
+  EXPECT_TRUE(find_rates(alike, std::vector<double>(4, backward / 25e6), topology).empty());
+}
+
 TEST(Probe, FindsBandwidthAndLatency) {
   const Topology topology = topology_of({1, 1});
   const Machine slow = fit(machines()[1], topology);

@@ -40,6 +40,12 @@ void Learners::forget_due_race() {
   --session.due_races;
 }
 
+void Learners::forget_races() {
+  session.due_races -= due_races_;
+  due_races_ = 0;
+  races_.clear();
+}
+
 bool Learners::wants_agreement_on_races() {
   if (due_races_ == 0) return false;
   if (++blocking_calls_ < next_agreement_) return false;

@@ -58,6 +58,8 @@ class Learners {
     return races_.size() == most_learners ? nullptr : races_.emplace(key, make()).first->second;
   }
   [[nodiscard]] const std::map<Key, std::shared_ptr<BackgroundRace>>& races() const { return races_; }
+  /// The network has changed: the next calls are compared anew.
+  void forget_races();
   /// Whether the ranks are to agree on a race at this blocking call. If calls have not ended on all ranks, they
   /// try again after twice as many blocking calls.
   bool wants_agreement_on_races();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,36 +23,54 @@ Spec measured_library() {
   return spec;
 }
 
+/// What a race keeps for later jobs: the library's own call is simply `native`.
+Spec kept(const Spec& spec) {
+  return spec == measured_library() ? Spec{} : spec;
+}
+
 /// Whether the call's choice is one that must show that it is faster. Equal on all ranks.
 bool is_guarded(const Communicator& state, const CallTraits& traits, const Form& form, const Spec& spec) {
   const Online online = session.settings.online;
-  return online != Online::off && form.face == Face::non_blocking && !form.forced && !spec.is_native() &&
+  return online != Online::off && form.face != Face::blocking && !form.forced && !spec.is_native() &&
          !session.settings.reproducible && !session.settings.check && traits.commutative &&
          !traits.calls_program && !traits.is_own && !traits.blocks_in_segments &&
          !session.forced_for(traits.collective, traits.bytes) && !is_tuned(state, traits, form.face);
 }
 
-/// What earlier jobs have found, if the ranks have asked for that in a blocking call before.
-const Decision* find_known(const Communicator& state, const CallTraits& traits) {
-  if (state.fabric() == nullptr) return nullptr;
-  const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Face::non_blocking));
-  if (known == nullptr) return nullptr;
-  CallTraits longest = traits;
-  longest.bytes = 2 * std::bit_floor(traits.bytes) - 1;
-  return find_misfit(known->spec, longest, state.topology()).empty() ? known : nullptr;
+/// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call before,
+/// or from this one.
+std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
+  if (state.fabric() != nullptr) {
+    const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Face::non_blocking));
+    CallTraits longest = traits;
+    longest.bytes = 2 * std::bit_floor(traits.bytes) - 1;
+    if (known != nullptr && find_misfit(known->spec, longest, state.topology()).empty()) return known->spec;
+  }
+  const auto race = state.learners().races().find(Learners::key_of(traits));
+  if (race == state.learners().races().end()) return std::nullopt;
+  const auto outcome = race->second->outcome();
+  return outcome ? std::optional(outcome->spec) : std::nullopt;
 }
 
-/// What a race keeps for later jobs: the library's own call is simply `native`.
-Spec kept(const Spec& spec) {
-  return spec == measured_library() ? Spec{} : spec;
+/// Libraries carry out persistent calls as they do non-blocking ones, so what was found of these holds for
+/// them. They are too few to be compared themselves.
+Spec choose_persistent(Communicator& state, const CallTraits& traits, const Spec& spec) {
+  const std::optional<Spec> known = find_known(state, traits);
+  if (!known) return spec;
+  const Spec found = kept(*known);
+  return found.is_native() && session.must_avoid_library(Face::persistent) ? spec : found;
 }
 
 }  // namespace
 
 RaceTurn take_turn(Communicator& state, const CallTraits& traits, const Form& form, Spec& spec) {
   if (!is_guarded(state, traits, form, spec)) return {};
-  if (const Decision* known = find_known(state, traits)) {
-    spec = known->spec;
+  if (form.face == Face::persistent) {
+    spec = choose_persistent(state, traits, spec);
+    return {};
+  }
+  if (const std::optional<Spec> known = find_known(state, traits)) {
+    spec = *known;
     return {};
   }
   if (session.settings.online == Online::freeze) return {};

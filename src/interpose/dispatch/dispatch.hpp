@@ -45,7 +45,7 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
   if (session.settings.check && !state->native_only()) after = compare(state, traits, *spec, form.face);
   std::shared_ptr<LearningCall> learning = try_learning(state, traits, form, comm, *spec);
   RaceTurn turn;
-  if (form.face == Face::non_blocking && !state->native_only()) turn = take_turn(*state, traits, form, *spec);
+  if (form.face != Face::blocking && !state->native_only()) turn = take_turn(*state, traits, form, *spec);
   if (!prepare(*state, traits, *spec, form.face)) spec = Spec{};
   if (spec->is_pass_through()) {
     form.learning = std::move(learning);

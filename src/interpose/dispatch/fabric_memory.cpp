@@ -153,15 +153,10 @@ const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const 
 const std::optional<MeasuredNetwork>& measured_network(Communicator& state, const CallTraits& traits,
                                                        const Spec& spec, MPI_Comm comm) {
   if (const Fabric& known = known_fabric(state, traits, spec, comm); known.measured()) return known.measured();
-  const Topology& topology = state.topology();
   if (!state.may_measure()) return state.fabric()->measured();
-  if (std::optional<Machine> machine = probe_network(state, traits, spec, comm)) {
-    MeasuredNetwork measured{.machine = *std::move(machine),
-                             .nodes = topology.nodes,
-                             .ppn = topology.max_ppn,
-                             .when = today()};
-    if (state.rank() == 0) note_measured(measured);
-    state.set_measured(std::move(measured));
+  if (std::optional<MeasuredNetwork> measured = probe_network(state, traits, spec, comm)) {
+    if (state.rank() == 0) note_measured(*measured);
+    state.set_measured(*std::move(measured));
   }
   return state.fabric()->measured();
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "engine/mpi.hpp"
+#include "interpose/communicators/last_node.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/session.hpp"
 #include "select/face.hpp"
@@ -39,9 +40,12 @@ struct Form {
 };
 
 /// Whether a call may go straight to the library, because nothing else is ever chosen for so few bytes.
-inline bool is_small(const Form& form, Collective collective, std::size_t bytes) {
-  if (form.forced || bytes >= session.native_floor(collective, form.face)) return false;
-  return form.face != Face::blocking || session.due_races.load(std::memory_order_relaxed) == 0;
+inline bool is_small(const Form& form, Collective collective, std::size_t bytes, MPI_Comm comm) {
+  if (form.forced) return false;
+  if (form.face != Face::blocking) return bytes < session.native_floor(collective, form.face);
+  if (session.due_races.load(std::memory_order_relaxed) != 0) return false;
+  return bytes < session.native_floor(collective, form.face) ||
+         bytes < floor_of_last_node(comm, collective);
 }
 
 }  // namespace stretto

@@ -196,6 +196,7 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
     if (kind->learner.take_change() && session.settings.online == Online::guard) {
       // On another network, other specs are worth trying.
       state.forget_fabric();
+      state.learners().forget_races();
       KindLearner again = make_learner(state, traits, spec, comm);
       again.learner.take_over_losses(kind->learner);
       *kind = std::move(again);
