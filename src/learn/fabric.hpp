@@ -57,6 +57,11 @@ struct MeasuredNetwork {
   std::string when;  // 2026-11-24, UTC; may be empty
   /// [node] Bytes per second of each node's link, where links differ; else empty.
   std::vector<double> rates;
+
+  /// Whether it says what messages cost between so many nodes and inside one of so many ranks.
+  [[nodiscard]] bool covers(int its_nodes, int its_ppn) const {
+    return (its_nodes == 1 || nodes > 1) && (its_ppn == 1 || ppn > 1);
+  }
 };
 
 /// What jobs have found out about a fabric: the network between hosts, as one MPI library uses it
