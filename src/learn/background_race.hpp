@@ -13,8 +13,8 @@ namespace stretto {
 
 /// Compares the choice for non-blocking calls of one kind with the MPI library's own call. A fixed number of
 /// calls is measured, by turns of each side. What counts is the time for which the program asked for a call:
-/// its start, and from the first test or wait until the call had ended. The program's computation in between does
-/// not count.
+/// its start, and from the first test or wait until the call had ended. The program's computation in between
+/// does not count.
 ///
 /// A non-blocking call may not wait for other ranks, so the ranks agree in a later blocking collective on the
 /// same communicator. Until then the choice is in force. As MPI makes the sequence of collectives the same on
@@ -35,7 +35,9 @@ class BackgroundRace {
   /// The spec of the next call.
   Turn next();
   /// To be called when a measured call has ended, in any thread.
-  void count(std::size_t slot, double seconds) { seconds_.at(slot).store(seconds, std::memory_order_relaxed); }
+  void count(std::size_t slot, double seconds) {
+    seconds_.at(slot).store(seconds, std::memory_order_relaxed);
+  }
 
   /// Whether all calls that are measured have been started, and nothing is decided: the same on all ranks.
   [[nodiscard]] bool wants_agreement() const { return started_ >= measured_calls && !winner_; }

@@ -154,13 +154,13 @@ std::string Fabric::text() const {
   Json list = Json::array();
   for (const Decision& decision : decisions_) list.push_back(json_of(decision));
   Json file{{"format", format},
-                  {"version", version},
-                  {"fabric",
-                   {{"mpi", identity_.mpi},
-                    {"network", identity_.network},
-                    {"processor", identity_.processor},
-                    {"hosts", identity_.hosts}}},
-                  {"decisions", std::move(list)}};
+            {"version", version},
+            {"fabric",
+             {{"mpi", identity_.mpi},
+              {"network", identity_.network},
+              {"processor", identity_.processor},
+              {"hosts", identity_.hosts}}},
+            {"decisions", std::move(list)}};
   if (measured_) file["measured"] = json_of(*measured_);
   return file.dump(1) + '\n';
 }
@@ -169,7 +169,8 @@ std::string today() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   std::array<char, 16> text{};
-  if (gmtime_r(&now, &utc) == nullptr || std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc) == 0) return {};
+  if (gmtime_r(&now, &utc) == nullptr || std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc) == 0)
+    return {};
   return text.data();
 }
 

@@ -165,8 +165,8 @@ void Learner::agree(const Figures& maxima, double seconds) {
   if (!duel_) plan();
 }
 
-void Learner::challenge(std::size_t arm, Duel::Side first, double margin) {
-  duel_.emplace(is_native(arm), first, margin);
+void Learner::challenge(std::size_t arm, Duel::Side first, double least_gain) {
+  duel_.emplace(is_native(arm), first, least_gain);
   challenger_ = arm;
   duel_bytes_ = 0;
   duel_called_ = calls_;

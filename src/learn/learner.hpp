@@ -26,9 +26,9 @@ struct Candidate {
 /// and on figures that all ranks have agreed on, so they are the same on all ranks.
 ///
 /// If the standing choice is not `native`, a duel comes first: in the first dozen calls it must show that it
-/// is faster than `native`, unless that is known. Without trials, each other candidate that may be faster then
-/// challenges the winner. A few calls may mislead, if another program disturbed them, so the duel is repeated: soon,
-/// and then more and more seldom.
+/// is faster than `native`, unless that is known. Without trials, each other candidate that may be faster
+/// then challenges the winner. A few calls may mislead, if another program disturbed them, so the duel is
+/// repeated: soon, and then more and more seldom.
 ///
 /// Then the other candidates get trials. A trial stands between two calls by the incumbent with as many
 /// bytes, and is compared with these: slow changes, and anything that disturbs all three calls, cancel out.
@@ -123,7 +123,7 @@ class Learner {
   [[nodiscard]] bool has_begun_pair() const { return last_ == Role::before || last_ == Role::trial; }
 
   void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
-                 double margin = Duel::usual_margin);
+                 double least_gain = Duel::usual_margin);
   void challenge_next(double ratio, bool challenger_won);
   void plan_rematch(double ratio, std::size_t loser);
   void end_duel(bool challenger_won);
@@ -160,12 +160,12 @@ class Learner {
 
   std::optional<Duel> duel_;
   std::size_t challenger_ = 0;
-  std::deque<std::size_t> challengers_;  // the next ones, where there are no trials
-  std::size_t rival_ = 0;           // in the next rematch
-  std::uint64_t rematch_at_ = 0;    // number of the call; 0: none
+  std::deque<std::size_t> challengers_;          // the next ones, where there are no trials
+  std::size_t rival_ = 0;                        // in the next rematch
+  std::uint64_t rematch_at_ = 0;                 // number of the call; 0: none
   std::uint64_t rematch_after_ = first_rematch;  // calls
-  std::size_t duel_bytes_ = 0;     // 0: those of the next call
-  std::uint64_t duel_called_ = 0;  // the last call that was part of it
+  std::size_t duel_bytes_ = 0;                   // 0: those of the next call
+  std::uint64_t duel_called_ = 0;                // the last call that was part of it
 
   std::uint64_t calls_ = 0;
   std::uint64_t next_agreement_;  // at this number of calls; 0: after the pair

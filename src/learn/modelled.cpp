@@ -48,8 +48,7 @@ class Estimator {
 
   /// Empty if it cannot be told.
   std::optional<double> seconds(const Pipelining& pipelining) {
-    const WalkedCall call{
-        .collective = shape_.collective, .bytes = shape_.bytes, .pipelining = pipelining};
+    const WalkedCall call{.collective = shape_.collective, .bytes = shape_.bytes, .pipelining = pipelining};
     if (plan_) return estimate_seconds(*plan_, call, machine_);
     if (topology_.min_ppn != topology_.max_ppn || !topology_.contiguous || topology_.nodes < 4 * fewest_nodes)
       return std::nullopt;

@@ -16,8 +16,8 @@ constexpr std::size_t some = 32 * kibibyte;
 constexpr std::size_t many = 256 * kibibyte;
 constexpr int stream = probe_messages;
 
-/// Links on which a stream of `some` takes less time than this are fast: about 700 Mbit/s. On slower ones, the
-/// further steps would take more than 100 ms.
+/// Links on which a stream of `some` takes less time than this are fast: about 700 Mbit/s. On slower ones,
+/// the further steps would take more than 100 ms.
 constexpr double longest_fast_stream = 0.003;
 
 /// The ranks that pass messages on to each other, in their order, and the place of this one among them.
@@ -126,7 +126,9 @@ bool has_fast_links(const ProbeFigures& figures, const Topology& topology) {
 
 std::vector<double> find_rates(const std::vector<double>& forward, const std::vector<double>& backward,
                                const Topology& topology) {
-  const auto bytes_of = [](std::size_t step) { return static_cast<double>(probe_steps.at(step).call_bytes()); };
+  const auto bytes_of = [](std::size_t step) {
+    return static_cast<double>(probe_steps.at(step).call_bytes());
+  };
   std::vector<double> rates(static_cast<std::size_t>(topology.nodes), 0);
   for (int rank = 0; rank < topology.ranks(); ++rank) {
     const auto i = static_cast<std::size_t>(rank);

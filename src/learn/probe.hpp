@@ -55,13 +55,14 @@ using ProbeFigures = std::array<double, probe_step_count>;
 /// Whether the steps for fast links are worth their time, by the figures of the others.
 [[nodiscard]] bool has_fast_links(const ProbeFigures& figures, const Topology& topology);
 
-/// The steps by which the rates of slow links differ: a rank receives by its own link and that of the rank that
-/// sends to it, so one of the two directions has the own rate if no neighbour's link is slower on both sides.
+/// The steps by which the rates of slow links differ: a rank receives by its own link and that of the rank
+/// that sends to it, so one of the two directions has the own rate if no neighbour's link is slower on both
+/// sides.
 [[nodiscard]] std::size_t forward_stream();
 [[nodiscard]] std::size_t backward_stream();
 
-/// Returns the bytes per second of each node's link, from each rank's own seconds of these two steps. Empty if
-/// the links are alike.
+/// Returns the bytes per second of each node's link, from each rank's own seconds of these two steps. Empty
+/// if the links are alike.
 [[nodiscard]] std::vector<double> find_rates(const std::vector<double>& forward,
                                              const std::vector<double>& backward, const Topology& topology);
 

@@ -29,7 +29,7 @@ class Measured {
   /// The distance between two messages of a stream.
   [[nodiscard]] double gap(Flow flow, std::size_t bytes) const {
     const double all = seconds(flow, bytes, true);
-    const double messages = static_cast<double>(messages_of(bytes));
+    const auto messages = static_cast<double>(messages_of(bytes));
     const double first = single(bytes);
     // Each message of a stream leaves after the one before; the first takes the latency, too.
     const double after_first = (all - first) / (messages - 1);
@@ -63,9 +63,9 @@ constexpr double least_latency = 50e-9;
 constexpr std::size_t least_row = 256;
 
 struct Costs {
-  double message = 0;    // seconds of a core for a message at each end
-  double core = 0;       // bytes per second; 0: no limit
-  double bandwidth = 0;  // bytes per second of a rank
+  double message = 0;         // seconds of a core for a message at each end
+  double core = 0;            // bytes per second; 0: no limit
+  double bandwidth = 0;       // bytes per second of a rank
   bool core_decides = false;  // the core, not the link, limits what a rank sends and receives at once
 };
 
@@ -113,7 +113,8 @@ double interpolated(const Measured& measured, std::size_t bytes) {
   for (const std::size_t above : {few, some, many}) {
     if (!(measured.single(above) > 0)) break;
     if (bytes <= above) {
-      const double share = static_cast<double>(bytes - std::min(below, bytes)) / static_cast<double>(above - below);
+      const double share =
+          static_cast<double>(bytes - std::min(below, bytes)) / static_cast<double>(above - below);
       return measured.single(below) + share * (measured.single(above) - measured.single(below));
     }
     below = above;
@@ -158,7 +159,8 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
     Costs costs = costs_of(between, is_fast ? many : some, is_fast);
     if (!is_fast) {
       // The first messages of the stream may have passed by what the link had saved up.
-      costs.bandwidth = static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
+      costs.bandwidth =
+          static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
     }
     // All ranks of a node sent at once, so each had its share of the link.
     const int sharing = costs.core_decides ? 1 : topology.max_ppn;

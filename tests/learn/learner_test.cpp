@@ -65,8 +65,8 @@ std::vector<Candidate> candidates(std::size_t count, double risk) {
 Result run(const Job& job) {
   std::mt19937 random(job.seed);
   std::normal_distribution<double> normal;
-  std::vector<Learner> learners(ranks,
-                                Learner(ways()[0], job.known, candidates(job.costs.size(), job.risk), job.trials, 0));
+  std::vector<Learner> learners(
+      ranks, Learner(ways()[0], job.known, candidates(job.costs.size(), job.risk), job.trials, 0));
   if (job.expected > 0) {
     for (Learner& learner : learners) learner.expect(job.expected, job.sizes[0]);
   }

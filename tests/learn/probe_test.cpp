@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probe is measured here on machines that are known: the walker takes its schedules through simulated time.
-// What is fitted to that must choose as well as the machine itself.
+// The probe is measured here on machines that are known: the walker takes its schedules through simulated
+// time. What is fitted to that must choose as well as the machine itself.
 #include "learn/probe.hpp"
 
 #include <gtest/gtest.h>
@@ -181,8 +181,8 @@ TEST(Probe, WhatIsFittedChoosesAsTheMachineItself) {
       for (const Collective collective : collectives) {
         for (const std::size_t bytes : {kibibyte, 32 * kibibyte, 512 * kibibyte, 8 * mebibyte}) {
           const double one = regret(machine, topology, collective, bytes);
-          EXPECT_LT(one, 1.35) << name_of(collective) << " of " << bytes << " bytes, "
-                               << topology.ranks() << " ranks on " << topology.nodes << " nodes, machine "
+          EXPECT_LT(one, 1.35) << name_of(collective) << " of " << bytes << " bytes, " << topology.ranks()
+                               << " ranks on " << topology.nodes << " nodes, machine "
                                << &machine - machines().data();
           sum += one;
           ++count;

@@ -88,7 +88,8 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   const std::size_t predefined = predefined_size(datatype);
   if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined, comm)) return std::nullopt;
+  if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined, comm))
+    return std::nullopt;
   std::shared_ptr<Communicator> state;
   // The handle is no longer a communicator, and the program's handler has been called.
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between nodes, calls of 1 KiB are looked at. Inside a node such a call takes less than a microsecond, in which
-// finding its communicator would be felt. So each thread keeps the last communicator of one node.
+// Between nodes, calls of 1 KiB are looked at. Inside a node such a call takes less than a microsecond, in
+// which finding its communicator would be felt. So each thread keeps the last communicator of one node.
 #pragma once
 
 #include <array>
@@ -39,7 +39,8 @@ inline void keep_as_last_node(MPI_Comm comm, std::uint64_t freed) {
 inline std::size_t floor_of_last_node(MPI_Comm comm, Collective collective) {
   const LastNode& last = last_node;
   if (last.comm != comm || last.freed != freed_communicators.load(std::memory_order_acquire)) return 0;
-  const bool is_learned = session.native_floor(collective, Face::blocking) == session.online_floor(collective);
+  const bool is_learned =
+      session.native_floor(collective, Face::blocking) == session.online_floor(collective);
   if (!is_learned || session.program_forced(collective) != nullptr) return 0;
   return last.floors[static_cast<std::size_t>(collective)];
 }

@@ -49,8 +49,8 @@ class Learners {
     return learners_.size() == most_learners ? nullptr : &learners_.emplace(key, make()).first->second;
   }
 
-  /// Returns the race of non-blocking calls of this key. If there is none, it takes what make() returns; if there
-  /// is no room for another one, the result is nullptr.
+  /// Returns the race of non-blocking calls of this key. If there is none, it takes what make() returns; if
+  /// there is no room for another one, the result is nullptr.
   template <typename Make>
   std::shared_ptr<BackgroundRace> find_or_add_race(const Key& key, const Make& make) {
     const auto found = races_.find(key);
@@ -60,8 +60,8 @@ class Learners {
   [[nodiscard]] const std::map<Key, std::shared_ptr<BackgroundRace>>& races() const { return races_; }
   /// The network has changed: the next calls are compared anew.
   void forget_races();
-  /// Whether the ranks are to agree on a race at this blocking call. If calls have not ended on all ranks, they
-  /// try again after twice as many blocking calls.
+  /// Whether the ranks are to agree on a race at this blocking call. If calls have not ended on all ranks,
+  /// they try again after twice as many blocking calls.
   bool wants_agreement_on_races();
   /// A race has been measured, or has been decided (Session::due_races).
   void note_due_race();

@@ -37,8 +37,8 @@ bool is_guarded(const Communicator& state, const CallTraits& traits, const Form&
          !session.forced_for(traits.collective, traits.bytes) && !is_tuned(state, traits, form.face);
 }
 
-/// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call before,
-/// or from this one.
+/// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call
+/// before, or from this one.
 std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
   if (state.fabric() != nullptr) {
     const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Face::non_blocking));

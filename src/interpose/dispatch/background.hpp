@@ -19,7 +19,8 @@ struct RaceTurn {
   std::size_t slot = 0;
 };
 
-/// To be called before a non-blocking or persistent call, in the order of calls. May replace the spec. Waits for nobody.
+/// To be called before a non-blocking or persistent call, in the order of calls. May replace the spec. Waits
+/// for nobody.
 RaceTurn take_turn(Communicator& state, const CallTraits& traits, const Form& form, Spec& spec);
 
 /// To be called in a blocking call, in the order of calls: the ranks agree on what was measured, if that is

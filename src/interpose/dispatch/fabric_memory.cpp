@@ -187,7 +187,8 @@ void note_measured(const MeasuredNetwork& measured) {
   read_once(now);
   // A communicator of one node says less than what is known.
   const std::optional<MeasuredNetwork>& known = now.fabric.measured();
-  if (known && !measured.covers(known->nodes, known->ppn) && known->covers(measured.nodes, measured.ppn)) return;
+  if (known && !measured.covers(known->nodes, known->ppn) && known->covers(measured.nodes, measured.ppn))
+    return;
   now.fabric.keep(measured);
   now.own.keep(measured);
 }

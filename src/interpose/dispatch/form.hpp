@@ -44,8 +44,7 @@ inline bool is_small(const Form& form, Collective collective, std::size_t bytes,
   if (form.forced) return false;
   if (form.face != Face::blocking) return bytes < session.native_floor(collective, form.face);
   if (session.due_races.load(std::memory_order_relaxed) != 0) return false;
-  return bytes < session.native_floor(collective, form.face) ||
-         bytes < floor_of_last_node(comm, collective);
+  return bytes < session.native_floor(collective, form.face) || bytes < floor_of_last_node(comm, collective);
 }
 
 }  // namespace stretto

@@ -184,7 +184,8 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
   const Learners::Key key = Learners::key_of(traits);
   KindLearner* kind = state.learners().find(key);
   if (kind == nullptr) {
-    if (is_too_early(state, traits, spec) && find_decision(state, traits, spec, comm) == nullptr) return nullptr;
+    if (is_too_early(state, traits, spec) && find_decision(state, traits, spec, comm) == nullptr)
+      return nullptr;
     kind = state.learners().add(key, [&] { return make_learner(state, traits, spec, comm); });
   }
   if (kind == nullptr) {
