@@ -236,6 +236,12 @@ class Protocol:
     @property
     def exchange(self) -> float:
         """The same for two ranks that send to each other."""
+    @property
+    def core(self) -> float | None:
+        """Bytes per second that a core passes when it sends or receives; it does nothing else meanwhile.
+
+        None: it takes no time.
+        """
 
 class Machine:
     """What the models know of a cluster."""

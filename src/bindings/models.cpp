@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python module: machines, the formulas of the papers, and the schedule walker.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -99,7 +100,9 @@ void bind_machine(nb::module_& module) {
       .def_ro("bandwidth", &Protocol::bandwidth)
       .def_ro("synchronous", &Protocol::synchronous)
       .def_ro("duplex", &Protocol::duplex)
-      .def_ro("exchange", &Protocol::exchange);
+      .def_ro("exchange", &Protocol::exchange)
+      .def_prop_ro("core",
+                   [](const Protocol& row) { return row.core > 0 ? std::optional(row.core) : std::nullopt; });
   nb::class_<Machine>(module, "Machine")
       .def(
           "__init__", [](Machine* self, const std::string& text) { new (self) Machine(parse_machine(text)); },
