@@ -121,12 +121,16 @@ std::string find_difference(const FabricIdentity& file, const FabricIdentity& jo
 }  // namespace
 
 Fabric::Fabric(std::string_view text, FabricIdentity identity) : identity_(std::move(identity)) {
+  read(text, true);
+}
+
+void Fabric::read(std::string_view text, bool is_of_this_fabric) {
   const JsonText json(text);
   JsonObject file = json.file(format, version);
   const JsonValue place = file.required("fabric");
-  if (const FabricIdentity its = read_identity(place); its != identity_) {
-    place.fail(find_difference(its, identity_));
-  }
+  FabricIdentity its = read_identity(place);
+  if (is_of_this_fabric && its != identity_) place.fail(find_difference(its, identity_));
+  identity_ = std::move(its);
   for (const JsonValue& value : file.required("decisions").items(most_decisions)) {
     keep(read_decision(value));
   }
@@ -149,13 +153,13 @@ std::string Fabric::text() const {
   Json list = Json::array();
   for (const Decision& decision : decisions_) list.push_back(json_of(decision));
   Json file{{"format", format},
-                  {"version", version},
-                  {"fabric",
-                   {{"mpi", identity_.mpi},
-                    {"network", identity_.network},
-                    {"processor", identity_.processor},
-                    {"hosts", identity_.hosts}}},
-                  {"decisions", std::move(list)}};
+            {"version", version},
+            {"fabric",
+             {{"mpi", identity_.mpi},
+              {"network", identity_.network},
+              {"processor", identity_.processor},
+              {"hosts", identity_.hosts}}},
+            {"decisions", std::move(list)}};
   if (measured_) file["measured"] = json_of(*measured_);
   return file.dump(1) + '\n';
 }
@@ -164,7 +168,8 @@ std::string today() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   std::array<char, 16> text{};
-  if (gmtime_r(&now, &utc) == nullptr || std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc) == 0) return {};
+  if (gmtime_r(&now, &utc) == nullptr || std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc) == 0)
+    return {};
   return text.data();
 }
 
