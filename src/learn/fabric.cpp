@@ -126,12 +126,16 @@ std::string find_difference(const FabricIdentity& file, const FabricIdentity& jo
 }  // namespace
 
 Fabric::Fabric(std::string_view text, FabricIdentity identity) : identity_(std::move(identity)) {
+  read(text, true);
+}
+
+void Fabric::read(std::string_view text, bool is_of_this_fabric) {
   const JsonText json(text);
   JsonObject file = json.file(format, version);
   const JsonValue place = file.required("fabric");
-  if (const FabricIdentity its = read_identity(place); its != identity_) {
-    place.fail(find_difference(its, identity_));
-  }
+  FabricIdentity its = read_identity(place);
+  if (is_of_this_fabric && its != identity_) place.fail(find_difference(its, identity_));
+  identity_ = std::move(its);
   for (const JsonValue& value : file.required("decisions").items(most_decisions)) {
     keep(read_decision(value));
   }

@@ -72,6 +72,8 @@ class Fabric {
 
   /// Reads the text of a file. Throws FormatError if it is none, or the file of another fabric.
   Fabric(std::string_view text, FabricIdentity identity);
+  /// The same for the file of any fabric.
+  explicit Fabric(std::string_view text) { read(text, false); }
 
   [[nodiscard]] const FabricIdentity& identity() const { return identity_; }
   /// nullptr if nothing is known.
@@ -90,6 +92,8 @@ class Fabric {
   static constexpr std::size_t most_decisions = 2048;
 
  private:
+  void read(std::string_view text, bool is_of_this_fabric);
+
   FabricIdentity identity_;
   std::vector<Decision> decisions_;
   std::optional<MeasuredNetwork> measured_;

@@ -98,6 +98,14 @@ TEST(Fabric, IsReadAsItWasWritten) {
   }
 }
 
+TEST(Fabric, OfAnyNetworkIsRead) {
+  Fabric fabric(identity);
+  fabric.keep(decision(1024, "ring"));
+  const Fabric again(fabric.text());
+  EXPECT_EQ(again.identity(), identity);
+  EXPECT_EQ(again.text(), fabric.text());
+}
+
 TEST(Fabric, ALaterDecisionReplacesAnEarlierOne) {
   Fabric fabric(identity);
   fabric.keep(decision(1024, "ring"));
