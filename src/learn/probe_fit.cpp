@@ -122,11 +122,14 @@ double interpolated(const Measured& measured, std::size_t bytes) {
   return measured.single(below);
 }
 
-/// A row for each power of two, so that no length is a step. `sharing` ranks passed the limit at once.
-std::vector<Protocol> rows_of(const Measured& measured, const Costs& costs, int sharing) {
+/// A row for each power of two, so that no length is a step. `longer` are the costs of messages that are more
+/// like `many` than like `some`. `sharing` ranks passed the limit at once.
+std::vector<Protocol> rows_of(const Measured& measured, const Costs& shorter, const Costs& longer,
+                              int sharing) {
   std::vector<Protocol> rows;
   const std::size_t longest = measured.single(many) > 0 ? many : some;
   for (std::size_t bytes = least_row; bytes <= longest; bytes *= 2) {
+    const Costs& costs = bytes > 2 * some ? longer : shorter;
     Protocol row{.from = bytes == least_row ? 0 : bytes * 3 / 4, .bandwidth = costs.bandwidth};
     row.core = costs.core;
     const auto length = static_cast<double>(bytes);
@@ -151,26 +154,29 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
     const Measured inside(figures, Level::node);
     const Costs costs = costs_of(inside, some, true);
     machine.engine_message = costs.message;
-    at(Level::node) = rows_of(inside, costs, 1);
+    at(Level::node) = rows_of(inside, costs, costs, 1);
   }
   if (topology.nodes > 1) {
     const Measured between(figures, Level::network);
     const bool is_fast = has_fast_links(figures, topology);
-    Costs costs = costs_of(between, is_fast ? many : some, is_fast);
+    Costs shorter = costs_of(between, some, is_fast);
     if (!is_fast) {
       // The first messages of the stream may have passed by what the link had saved up.
-      costs.bandwidth =
+      shorter.bandwidth =
           static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
     }
+    Costs longer = is_fast ? costs_of(between, many, true) : shorter;
     // All ranks of a node sent at once, so each had its share of the link.
-    const int sharing = costs.core_decides ? 1 : topology.max_ppn;
-    if (!costs.core_decides) {
-      costs.message -= std::min(costs.message / 2, tiny / costs.bandwidth);
-      machine.node.bandwidth = costs.bandwidth * sharing;
-      costs.bandwidth = machine.node.bandwidth;
+    const int sharing = longer.core_decides ? 1 : topology.max_ppn;
+    if (!longer.core_decides) {
+      shorter.message -= std::min(shorter.message / 2, tiny / longer.bandwidth);
+      machine.node.bandwidth = longer.bandwidth * sharing;
+      longer.bandwidth *= sharing;
+      shorter.bandwidth *= sharing;
     }
-    machine.engine_message = std::max(machine.engine_message, costs.message);
-    at(Level::network) = rows_of(between, costs, sharing);
+    longer.message = shorter.message;
+    machine.engine_message = std::max(machine.engine_message, shorter.message);
+    at(Level::network) = rows_of(between, shorter, longer, sharing);
   } else {
     at(Level::network) = at(Level::node);
   }
