@@ -38,6 +38,8 @@ constexpr double slower = 1.1;
 /// With five calls of each side, at most so many of the 25 pairs may have a slower challenger: one-sided
 /// error probability 5 % (Mann-Whitney).
 constexpr std::size_t most_lost_pairs = 4;
+/// If the challenger is plainly faster, one of its calls may be late.
+constexpr std::size_t most_lost_pairs_if_plain = 5;
 
 double median(std::vector<double> samples) {
   std::ranges::sort(samples);
@@ -108,7 +110,10 @@ Duel::Verdict Duel::judge() const {
     const double slowest = std::max(first_of_challenger_, of_challenger_[0]);
     const double fastest = std::min(first_of_defender_, of_defender_[0]);
     if (slowest < plainly_faster * fastest && fastest > least_plain_seconds) return Verdict::challenger;
-    return now > hopeless ? Verdict::defender : Verdict::open;
+    // A first call that is plainly faster, with all that it sets up, says that a rank was late in the second
+    // one.
+    const bool was_late = first_of_challenger_ < plainly_faster * fastest;
+    return now > hopeless && !was_late ? Verdict::defender : Verdict::open;
   }
   std::size_t lost = 0;
   for (const double one : of_challenger_) {
@@ -117,7 +122,8 @@ Duel::Verdict Duel::judge() const {
   }
   const bool is_last = stage_ + 1 == stages.size();
   const bool is_rematch = margin_ > usual_margin;
-  const std::size_t most_lost = !is_last ? 0 : is_rematch ? 1 : most_lost_pairs;
+  const std::size_t most_lost_by_first = now < plainly_faster ? most_lost_pairs_if_plain : most_lost_pairs;
+  const std::size_t most_lost = !is_last ? 0 : is_rematch ? 1 : most_lost_by_first;
   // There are many rematches, so one needs more evidence.
   const double enough = is_rematch && !is_last ? plainly_faster : 1 - margin_;
   if (lost <= most_lost && now < enough) return Verdict::challenger;

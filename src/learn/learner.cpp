@@ -58,6 +58,15 @@ std::size_t interval_order(std::size_t n, double error) {
   return k;
 }
 
+/// No call takes longer than this.
+constexpr double longest_call = 86400;
+
+/// A clock that jumps measures nothing: 0. NaN above all must not get to the other ranks, since each of them would
+/// find another maximum.
+double measured(double seconds) {
+  return seconds > 0 && seconds < longest_call ? seconds : 0;
+}
+
 double median(std::vector<double> samples) {
   const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   std::nth_element(samples.begin(), middle, samples.end());
@@ -112,8 +121,9 @@ Learner::Figures Learner::figures(double now) const {
   // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
   // would have waited in the next call as well. So the minimum counts.
   const Recent recent = recent_times();
-  Figures all{sum_,         pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
-              now - began_, recent.fast, recent.usual, recent.slow};
+  const double elapsed = std::isnan(now - began_) ? 0 : now - began_;
+  Figures all{sum_,    pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
+              elapsed, recent.fast, recent.usual, recent.slow};
   if (duel_) std::ranges::copy(duel_->times(), all.end() - Duel::most_times);
   return all;
 }
@@ -136,7 +146,7 @@ void Learner::agree(const Figures& maxima, double seconds) {
   agreement_ = agreements_lost_ / static_cast<double>(++agreements_);
   elapsed_ = elapsed;
   sum_ = 0;
-  own_agreement_ = seconds;
+  own_agreement_ = measured(seconds);
   if (duel_) {
     Duel::Times times{};
     std::copy(maxima.end() - Duel::most_times, maxima.end(), times.begin());
@@ -199,8 +209,12 @@ void Learner::end_duel(bool challenger_won) {
     arms_[loser].trials = enough_to_be_known;
     arms_[loser].lost = enough_to_be_known * std::max(ratio - 1, 0.0) * call_;
   }
+  // What the winner took on the network as it was before a rematch: it may have changed meanwhile.
+  const bool was_watched = reference_ > 0 && watched_bytes_ == duel_bytes_ && ratio > 0;
+  const double reference = was_watched ? reference_ / (challenger_won ? ratio : 1) : 0;
   duel_.reset();
   forget_recent();
+  if (was_watched) expect(reference, duel_bytes_);
   trials_end_ = elapsed_ + longest;
   next_watch_ = calls_ + least_watch;
   plan_rematch(ratio, loser);
@@ -416,6 +430,7 @@ std::size_t Learner::begin_trial_call(std::size_t bytes) {
 
 void Learner::end(double seconds) {
   if (is_settled_) return;
+  seconds = measured(seconds);
   sum_ += seconds;
   if (current_ == Role::duel) {
     duel_->count(seconds);
