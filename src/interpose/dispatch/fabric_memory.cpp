@@ -77,12 +77,14 @@ std::string network_settings() {
   return shown(all, 900);
 }
 
+/// Every text of a file is one line of valid letters.
 FabricIdentity find_identity() {
+  constexpr std::size_t most = 300;
   const auto library = parse_library_name(session.library);
   return {.mpi = library ? library->name : shown(session.library, 200),
           .network = network_settings(),
-          .processor = processor_name(),
-          .hosts = host_name()};
+          .processor = shown(processor_name(), most),
+          .hosts = shown(host_name(), most)};
 }
 
 /// What this process knows. Only a rank that is rank 0 of a communicator asks for it.
@@ -152,16 +154,15 @@ const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const 
 
 const std::optional<MeasuredNetwork>& measured_network(Communicator& state, const CallTraits& traits,
                                                        const Spec& spec, MPI_Comm comm) {
-  if (const Fabric& known = known_fabric(state, traits, spec, comm); known.measured()) return known.measured();
+  if (const Fabric& known = known_fabric(state, traits, spec, comm); known.measured())
+    return known.measured();
   const Topology& topology = state.topology();
   if (!state.may_measure()) return state.fabric()->measured();
   if (std::optional<Machine> machine = probe_network(state, traits, spec, comm)) {
-    MeasuredNetwork measured{.machine = *std::move(machine),
-                             .nodes = topology.nodes,
-                             .ppn = topology.max_ppn,
-                             .when = today()};
+    const MeasuredNetwork measured{
+        .machine = *std::move(machine), .nodes = topology.nodes, .ppn = topology.max_ppn, .when = today()};
     if (state.rank() == 0) note_measured(measured);
-    state.set_measured(std::move(measured));
+    state.set_measured(measured);
   }
   return state.fabric()->measured();
 }
