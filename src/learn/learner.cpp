@@ -61,8 +61,8 @@ std::size_t interval_order(std::size_t n, double error) {
 /// No call takes longer than this.
 constexpr double longest_call = 86400;
 
-/// A clock that jumps measures nothing: 0. NaN above all must not get to the other ranks, since each of them would
-/// find another maximum.
+/// A clock that jumps measures nothing: 0. NaN above all must not get to the other ranks, since each of them
+/// would find another maximum.
 double measured(double seconds) {
   return seconds > 0 && seconds < longest_call ? seconds : 0;
 }
