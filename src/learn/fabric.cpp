@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -71,6 +72,11 @@ Decision read_decision(const JsonValue& value) {
   return decision;
 }
 
+/// Whether a figure is known, and can be read again.
+bool is_known(double figure) {
+  return figure > 0 && std::isfinite(figure);
+}
+
 Json json_of(const Decision& decision) {
   const CallKind& kind = decision.kind;
   Json json{{"nodes", kind.nodes}, {"ppn", kind.max_ppn}};
@@ -79,8 +85,8 @@ Json json_of(const Decision& decision) {
   if (kind.in_place) json["in_place"] = true;
   json["from"] = size_text(kind.from);
   json["spec"] = to_string(decision.spec);
-  if (decision.gain > 0) json["gain"] = decision.gain;
-  if (decision.seconds > 0) {
+  if (is_known(decision.gain)) json["gain"] = decision.gain;
+  if (is_known(decision.seconds)) {
     json["seconds"] = decision.seconds;
     json["bytes"] = size_text(decision.bytes);
   }
@@ -139,7 +145,7 @@ void Fabric::read(std::string_view text, bool is_of_this_fabric) {
   for (const JsonValue& value : file.required("decisions").items(most_decisions)) {
     keep(read_decision(value));
   }
-  if (const auto measured = file.optional("measured")) keep(read_measured(*measured));
+  if (const auto measured = file.optional("measured")) measured_ = read_measured(*measured);
   file.finish();
 }
 
@@ -152,6 +158,15 @@ void Fabric::keep(const Decision& decision) {
   std::erase_if(decisions_, [&](const Decision& other) { return other.kind == decision.kind; });
   if (decisions_.size() == most_decisions) decisions_.erase(decisions_.begin());
   decisions_.push_back(decision);
+}
+
+void Fabric::keep(const MeasuredNetwork& measured) {
+  const std::string text = json_of(measured).dump();
+  try {
+    measured_ = read_measured(JsonText(text).root());
+  } catch (const FormatError&) {
+    return;
+  }
 }
 
 std::string Fabric::text() const {

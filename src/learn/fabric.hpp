@@ -84,7 +84,9 @@ class Fabric {
   void keep(const Decision& decision);
   /// Empty if no job has measured it.
   [[nodiscard]] const std::optional<MeasuredNetwork>& measured() const { return measured_; }
-  void keep(MeasuredNetwork measured) { measured_ = std::move(measured); }
+  /// Keeps what a file of it says. Does nothing if that could not be read: after a clock has jumped, a figure
+  /// may be none.
+  void keep(const MeasuredNetwork& measured);
   [[nodiscard]] bool is_empty() const { return decisions_.empty() && !measured_; }
   /// The text of a file.
   [[nodiscard]] std::string text() const;

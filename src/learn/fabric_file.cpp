@@ -100,8 +100,12 @@ Fabric read_fabric(const std::string& path, const FabricIdentity& identity, std:
 
 std::string add_to_fabric(const std::string& path, const Fabric& found) {
   std::error_code failed;
-  fs::create_directories(fs::path(path).parent_path(), failed);
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) fs::create_directories(folder, failed);
   if (failed) return failed.message();
+  // To open a pipe may take for ever.
+  const auto kind = fs::status(path, failed).type();
+  if (kind != fs::file_type::not_found && kind != fs::file_type::regular) return "is no file";
   const FileLock lock(path);
   std::string ignored;
   Fabric fabric = read_fabric(path, found.identity(), ignored);

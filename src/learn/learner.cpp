@@ -38,7 +38,7 @@ constexpr double share_before_duel = 0.015;
 /// Shorter calls are not watched: their own measurement would take too much of their time.
 constexpr double least_watched_seconds = 20e-6;
 /// The calls by the rival in a rematch.
-constexpr double rematch_calls = 2;
+constexpr double rematch_calls = 4;
 /// Of calls that are not watched, this is the last one.
 constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
 /// A candidate that should take this many times as long as the best one may still be faster.
@@ -56,6 +56,15 @@ std::size_t interval_order(std::size_t n, double error) {
     ++k;
   }
   return k;
+}
+
+/// No call takes longer than this.
+constexpr double longest_call = 86400;
+
+/// A clock that jumps measures nothing: 0. NaN above all must not get to the other ranks, since each of them
+/// would find another maximum.
+double measured(double seconds) {
+  return seconds > 0 && seconds < longest_call ? seconds : 0;
 }
 
 double median(std::vector<double> samples) {
@@ -112,8 +121,12 @@ Learner::Figures Learner::figures(double now) const {
   // The rank that comes last to an agreement measures its real time; the others wait for that rank, and
   // would have waited in the next call as well. So the minimum counts.
   const Recent recent = recent_times();
-  Figures all{sum_,         pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
-              now - began_, recent.fast, recent.usual, recent.slow};
+  const double elapsed = std::isnan(now - began_) ? 0 : now - began_;
+  // Those that were not timed took as long as the others.
+  const double all_calls =
+      timed_ > 0 ? sum_ * static_cast<double>(calls_ - timed_since_) / static_cast<double>(timed_) : 0;
+  Figures all{all_calls, pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
+              elapsed,   recent.fast, recent.usual, recent.slow};
   if (duel_) std::ranges::copy(duel_->times(), all.end() - Duel::most_times);
   return all;
 }
@@ -136,7 +149,9 @@ void Learner::agree(const Figures& maxima, double seconds) {
   agreement_ = agreements_lost_ / static_cast<double>(++agreements_);
   elapsed_ = elapsed;
   sum_ = 0;
-  own_agreement_ = seconds;
+  timed_ = 0;
+  timed_since_ = calls_;
+  own_agreement_ = measured(seconds);
   if (duel_) {
     Duel::Times times{};
     std::copy(maxima.end() - Duel::most_times, maxima.end(), times.begin());
@@ -199,8 +214,12 @@ void Learner::end_duel(bool challenger_won) {
     arms_[loser].trials = enough_to_be_known;
     arms_[loser].lost = enough_to_be_known * std::max(ratio - 1, 0.0) * call_;
   }
+  // What the winner took on the network as it was before a rematch: it may have changed meanwhile.
+  const bool was_watched = reference_ > 0 && watched_bytes_ == duel_bytes_ && ratio > 0;
+  const double reference = was_watched ? reference_ / (challenger_won ? ratio : 1) : 0;
   duel_.reset();
   forget_recent();
+  if (was_watched) expect(reference, duel_bytes_);
   trials_end_ = elapsed_ + longest;
   next_watch_ = calls_ + least_watch;
   plan_rematch(ratio, loser);
@@ -414,21 +433,30 @@ std::size_t Learner::begin_trial_call(std::size_t bytes) {
   return current_ == Role::trial ? waiting_.front() : incumbent_;
 }
 
+bool Learner::wants_time() const {
+  if (is_settled_) return false;
+  // Without trials, only the calls before the ranks compare notes.
+  return duel_ || has_trials_ || next_watch_ == 0 || calls_ + 2 * watched_calls >= next_watch_;
+}
+
 void Learner::end(double seconds) {
   if (is_settled_) return;
+  seconds = measured(seconds);
   sum_ += seconds;
+  ++timed_;
+  ++all_timed_;
   if (current_ == Role::duel) {
     duel_->count(seconds);
     return;
   }
   if (current_ != Role::none) pair_[static_cast<std::size_t>(current_) - 1] = seconds;
   if (current_ == Role::trial) return;
-  if (watched_bytes_ == 0 || calls_ > watched_last_ + most_calls_for_pair) {
+  if (watched_bytes_ == 0 || all_timed_ > watched_last_ + most_calls_for_pair) {
     forget_recent();
     watched_bytes_ = current_bytes_;
   }
   if (current_bytes_ != watched_bytes_) return;
-  watched_last_ = calls_;
+  watched_last_ = all_timed_;
   watched_[watched_count_++ % watched_calls] = seconds;
 }
 

@@ -80,6 +80,8 @@ class Learner {
   /// The spec of the next call; nullptr for the standing choice. Call end() afterwards, with the call's time
   /// on this rank.
   const Spec* begin(std::size_t bytes);
+  /// Whether the time of the call that has begun is needed. If not, end() need not be called.
+  [[nodiscard]] bool wants_time() const;
   void end(double seconds);
 
   /// Whether nothing is left to find out or to watch, so that no figures are needed any more.
@@ -194,6 +196,8 @@ class Learner {
   // Of this rank, since the last agreement.
   double began_;
   double sum_ = 0;
+  std::uint64_t timed_ = 0;        // calls
+  std::uint64_t timed_since_ = 0;  // calls_ at the last agreement
   std::array<double, 3> pair_{};
   double own_agreement_ = 0;
 
@@ -201,8 +205,9 @@ class Learner {
   static constexpr std::size_t watched_calls = 8;
   std::array<double, watched_calls> watched_{};
   std::size_t watched_count_ = 0;
-  std::size_t watched_bytes_ = 0;  // 0: those of the next call
-  std::uint64_t watched_last_ = 0;
+  std::size_t watched_bytes_ = 0;   // 0: those of the next call
+  std::uint64_t watched_last_ = 0;  // by the number of timed calls
+  std::uint64_t all_timed_ = 0;
   std::size_t current_bytes_ = 0;
 };
 

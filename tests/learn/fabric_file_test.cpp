@@ -2,6 +2,7 @@
 #include "learn/fabric_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -117,6 +118,28 @@ TEST_F(FabricFile, WhatIsNoFileIsAnError) {
   EXPECT_EQ(count(), 0);
   EXPECT_EQ(error_, "is no file");
   EXPECT_NE(add_to_fabric(path_, found({decision(2)})), "");
+}
+
+TEST_F(FabricFile, APipeIsNotWaitedFor) {
+  fs::create_directories(fs::path(path_).parent_path());
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(count(), 0);
+  EXPECT_EQ(error_, "is no file");
+  EXPECT_EQ(add_to_fabric(path_, found({decision(2)})), "is no file");
+}
+
+TEST_F(FabricFile, WhatCannotBeReadIsAnError) {
+  // Nothing is mapped at its beginning.
+  EXPECT_EQ(read_fabric("/proc/self/mem", identity, error_).decisions().size(), 0);
+  EXPECT_EQ(error_, "cannot be read");
+}
+
+TEST_F(FabricFile, AFileWithoutItsFolderIsInThisOne) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  EXPECT_EQ(add_to_fabric("fabric.json", found({decision(2)})), "");
+  EXPECT_EQ(read_fabric("fabric.json", identity, error_).decisions().size(), 1);
+  fs::current_path(before);
 }
 
 TEST_F(FabricFile, AFolderThatCannotBeMadeIsAnError) {

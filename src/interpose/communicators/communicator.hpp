@@ -57,7 +57,7 @@ class Communicator {
   /// Whether its ranks may measure the network once more: where it changes all the time, they do not go on.
   bool may_measure() { return measurements_++ < most_measurements; }
   /// Adds what its ranks have measured.
-  void set_measured(MeasuredNetwork measured) { fabric_->keep(std::move(measured)); }
+  void set_measured(const MeasuredNetwork& measured) { fabric_->keep(measured); }
 
   /// Returns the channel of its calls. Its ranks agree on the tags from the first call that needs them.
   /// To be called in the order of calls.

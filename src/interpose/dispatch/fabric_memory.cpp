@@ -77,12 +77,14 @@ std::string network_settings() {
   return shown(all, 900);
 }
 
+/// Every text of a file is one line of valid letters.
 FabricIdentity find_identity() {
+  constexpr std::size_t most = 300;
   const auto library = parse_library_name(session.library);
   return {.mpi = library ? library->name : shown(session.library, 200),
           .network = network_settings(),
-          .processor = processor_name(),
-          .hosts = host_name()};
+          .processor = shown(processor_name(), most),
+          .hosts = shown(host_name(), most)};
 }
 
 /// What this process knows. Only a rank that is rank 0 of a communicator asks for it.

@@ -37,7 +37,7 @@ std::size_t longest_call() {
   return most;
 }
 
-/// The buffers of all calls. Without memory, a rank still takes part, with empty messages.
+/// The buffers of all calls.
 class Buffers {
  public:
   Buffers() {
@@ -70,14 +70,10 @@ bool measure(const ProbeStep& step, Communicator& state, const Buffers& buffers,
                               {.segments = step.messages, .segment_bytes = 0, .window = step.messages});
   const Call call = Call::whole(buffers.input(), buffers.output(), step.call_bytes(), byte_element());
   std::vector<double> seconds;
-  bool is_right = buffers.has_memory();
+  bool is_right = true;
   for (int i = 0; i < step.calls; ++i) {
     const double began = seconds_now();
-    if (is_right) {
-      execution.start(call, channel->tag(ticket));
-    } else {
-      execution.start_failed(call, channel->tag(ticket), MPI_ERR_NO_MEM);
-    }
+    execution.start(call, channel->tag(ticket));
     wait_until([&] { return execution.ended(); },
                [&] {
                  const bool any = execution.progress();
@@ -94,7 +90,7 @@ bool measure(const ProbeStep& step, Communicator& state, const Buffers& buffers,
 /// Returns the seconds for each byte of a sum of floats.
 double reduction_seconds(const Buffers& buffers, std::size_t bytes) {
   const kernels::Function add = kernels::find(kernels::Type::f32, kernels::Op::sum);
-  if (!buffers.has_memory() || add == nullptr) return 0;
+  if (add == nullptr) return 0;
   double least = 1;
   for (int i = 0; i < 4; ++i) {
     const double began = seconds_now();
@@ -137,6 +133,13 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   const Buffers buffers;
   Figures figures;
   ProbeFigures own{};  // of this rank
+  const auto agree_now = [&] {
+    const BlockedScope elsewhere;
+    return agree(figures, comm);
+  };
+  // If a rank has no memory, none may send it anything: an error of a message could end the job.
+  figures.failed = buffers.has_memory() ? 0 : 1;
+  if (!agree_now()) return std::nullopt;
   const auto measure_all = [&](bool of_fast_links) {
     for (std::size_t i = 0; i < probe_step_count; ++i) {
       const ProbeStep& step = probe_steps.at(i);
@@ -144,8 +147,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
       if (!measure(step, state, buffers, figures.steps.at(i))) figures.failed = 1;
     }
     own = figures.steps;
-    const BlockedScope elsewhere;
-    return agree(figures, comm);
+    return agree_now();
   };
   figures.reduction = {.short_seconds = reduction_seconds(buffers, 32 * kibibyte),
                        .long_seconds = reduction_seconds(buffers, mebibyte)};

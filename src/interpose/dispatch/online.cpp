@@ -217,7 +217,7 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
   const Spec* other = learner.begin(traits.bytes);
   if (other == nullptr && kind->known) other = &*kind->known;
   if (other != nullptr) spec = *other;
-  return learner.is_settled() ? nullptr : &learner;
+  return learner.wants_time() ? &learner : nullptr;
 }
 
 LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)

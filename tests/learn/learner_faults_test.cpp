@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The guard's learners where something goes wrong: the network changes, a rank is late, a clock jumps.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "learn/learner.hpp"
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t ranks = 3;
+constexpr std::size_t bytes = 1 << 20;
+
+const std::vector<Spec>& ways() {
+  static const std::vector<Spec> all{parse_spec(Collective::allreduce, "native"),
+                                     parse_spec(Collective::allreduce, "ring:segment_bytes=64KiB"),
+                                     parse_spec(Collective::allreduce, "rabenseifner"),
+                                     parse_spec(Collective::allreduce, "recursive_doubling")};
+  return all;
+}
+
+std::size_t way_of(const Spec& spec) {
+  return static_cast<std::size_t>(std::ranges::find(ways(), spec) - ways().begin());
+}
+
+/// Seconds of a call, by way. A model of the network knows them but those of `native`.
+using Costs = std::vector<double>;
+
+/// As the guard makes it: the two specs that the model expects to be fastest, and `native`.
+Learner learner_for(const Costs& costs) {
+  std::vector<std::size_t> order{1, 2, 3};
+  std::ranges::sort(order, {}, [&](std::size_t way) { return costs[way]; });
+  const double risk = costs[order[1]] / costs[order[0]];
+  const std::vector<Candidate> others{{.spec = ways()[0], .risk = 0},
+                                      {.spec = ways()[order[1]], .risk = risk}};
+  return {ways()[order[0]], Learner::Standing::modelled, others, Learner::Trials::none, 0};
+}
+
+/// What a rank measures of a call that takes `cost`.
+using Clock = std::function<double(int call, std::size_t rank, double cost)>;
+
+/// A job of several ranks that calls the same collective again and again.
+class Job {
+ public:
+  explicit Job(Costs costs) : costs_(std::move(costs)) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      learners_.push_back(learner_for(costs_));
+      known_.push_back(best_modelled());
+    }
+  }
+
+  void change(const Costs& costs) { costs_ = costs; }
+
+  /// Returns the ways of so many calls. All ranks must agree on each of them, and in the same calls.
+  std::vector<std::size_t> call(int count, const Clock& clock) {
+    std::vector<std::size_t> used;
+    for (int i = 0; i < count; ++i, ++call_) {
+      agree(clock);
+      std::vector<std::size_t> chosen;
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const Spec* spec = learners_[rank].begin(bytes);
+        chosen.push_back(spec == nullptr ? known_[rank] : way_of(*spec));
+      }
+      EXPECT_EQ(chosen, std::vector(ranks, chosen[0])) << "call " << call_;
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        learners_[rank].end(clock(call_, rank, costs_[chosen[0]]));
+      }
+      now_ += costs_[chosen[0]];
+      used.push_back(chosen[0]);
+    }
+    return used;
+  }
+
+  [[nodiscard]] int changes() const { return changes_; }
+  [[nodiscard]] int agreements() const { return agreements_; }
+  [[nodiscard]] std::optional<Learner::Outcome> outcome() const { return learners_[0].outcome(); }
+
+ private:
+  [[nodiscard]] std::size_t best_modelled() const {
+    return static_cast<std::size_t>(std::min_element(costs_.begin() + 1, costs_.end()) - costs_.begin());
+  }
+
+  /// The maximum as ranks get it that add up in different orders: it differs if there is a NaN.
+  static Learner::Figures maxima_on(std::size_t rank, const std::vector<Learner::Figures>& all) {
+    Learner::Figures maxima = all[rank];
+    for (std::size_t i = 1; i < ranks; ++i) {
+      const Learner::Figures& other = all[(rank + i) % ranks];
+      for (std::size_t k = 0; k < maxima.size(); ++k) maxima[k] = maxima[k] > other[k] ? maxima[k] : other[k];
+    }
+    return maxima;
+  }
+
+  void agree(const Clock& clock) {
+    const bool wants = learners_[0].wants_agreement();
+    for (const Learner& learner : learners_) EXPECT_EQ(learner.wants_agreement(), wants) << "call " << call_;
+    if (!wants) return;
+    ++agreements_;
+    std::vector<Learner::Figures> figures;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      figures.push_back(learners_[rank].figures(clock(call_, rank, now_)));
+    }
+    std::vector<bool> changed;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      learners_[rank].agree(maxima_on(rank, figures), clock(call_, rank, 20e-6));
+      changed.push_back(learners_[rank].take_change());
+    }
+    EXPECT_EQ(changed, std::vector(ranks, bool{changed[0]})) << "call " << call_;
+    if (!changed[0]) return;
+    // The ranks measure the network anew.
+    ++changes_;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      Learner again = learner_for(costs_);
+      again.take_over_losses(learners_[rank]);
+      learners_[rank] = again;
+      known_[rank] = best_modelled();
+    }
+  }
+
+  Costs costs_;
+  std::vector<Learner> learners_;
+  std::vector<std::size_t> known_;
+  double now_ = 0;
+  int call_ = 0;
+  int changes_ = 0;
+  int agreements_ = 0;
+};
+
+Clock noisy_clock(unsigned seed, double noise) {
+  return [random = std::mt19937(seed), normal = std::normal_distribution<double>(), noise](
+             int /*call*/, std::size_t /*rank*/, double cost) mutable {
+    return cost * std::exp(noise * normal(random));
+  };
+}
+
+double exact(int /*call*/, std::size_t /*rank*/, double cost) {
+  return cost;
+}
+
+int count(const std::vector<std::size_t>& used, std::size_t way) {
+  return static_cast<int>(std::ranges::count(used, way));
+}
+
+/// Another spec is best before and after the network has become four times slower: native, the model's first,
+/// or one that was not tried before.
+TEST(LearnerFaults, AfterAChangeOfTheNetworkTheChoiceIsRightWithinFiftyCalls) {
+  const std::vector<std::pair<Costs, Costs>> changes{
+      {{0.010, 0.020, 0.025, 0.040}, {0.080, 0.040, 0.050, 0.160}},  // native, then the ring
+      {{0.020, 0.010, 0.018, 0.040}, {0.040, 0.080, 0.090, 0.160}},  // the ring, then native
+      {{0.020, 0.010, 0.018, 0.040}, {0.090, 0.080, 0.100, 0.040}},  // the ring, then one that was not tried
+      {{0.040, 0.080, 0.090, 0.160}, {0.020, 0.010, 0.018, 0.040}},  // it becomes faster
+  };
+  for (const auto& [before, after] : changes) {
+    const auto best = static_cast<std::size_t>(std::ranges::min_element(after) - after.begin());
+    for (int first = 1000; first < 1032; ++first) {  // anywhere between two agreements
+      const Clock clock = noisy_clock(static_cast<unsigned>(first), 0.03);
+      Job job(before);
+      job.call(first, clock);
+      job.change(after);
+      job.call(50, clock);
+      EXPECT_EQ(job.changes(), 1) << first;
+      // A rematch may take a few more calls.
+      EXPECT_GE(count(job.call(100, clock), best), 90) << "to " << best << " after " << first;
+    }
+  }
+}
+
+/// The same network, where all ways become slower alike, needs no other choice.
+TEST(LearnerFaults, WhereAllBecomesSlowerAlikeTheChoiceStays) {
+  const Clock clock = noisy_clock(1, 0.03);
+  Job job({0.020, 0.010, 0.018, 0.040});
+  job.call(1000, clock);
+  job.change({0.080, 0.040, 0.072, 0.160});
+  job.call(50, clock);
+  EXPECT_GE(count(job.call(200, clock), 1), 190);
+}
+
+/// A rank sleeps a second in every tenth call; the others wait for it.
+TEST(LearnerFaults, ARankThatSleepsInEveryTenthCallDecidesNothing) {
+  for (int phase = 0; phase < 10; ++phase) {
+    for (const Costs& costs : {Costs{0.020, 0.010, 0.018, 0.040}, Costs{0.010, 0.020, 0.018, 0.040}}) {
+      const auto best = static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
+      Clock noisy = noisy_clock(static_cast<unsigned>(phase), 0.03);
+      Job job(costs);
+      const auto used = job.call(2000, [&](int call, std::size_t rank, double cost) {
+        return noisy(call, rank, cost) + (call % 10 == phase && rank != 0 ? 1 : 0);
+      });
+      EXPECT_GE(count(used, best), 1900) << phase;
+      EXPECT_EQ(used.back(), best) << phase;
+      EXPECT_EQ(job.changes(), 0) << phase;
+    }
+  }
+}
+
+/// Some clocks are wrong in some calls. All ranks decide alike, and what they keep is a time.
+TEST(LearnerFaults, ClocksThatJumpDoNotDivideTheRanks) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  for (const double wrong : {0.0, -0.01, -1e9, nan, -nan, infinite, -infinite, 1e300}) {
+    for (const int each : {1, 2, 3, 7}) {
+      for (std::size_t wrong_ranks = 1; wrong_ranks <= ranks; ++wrong_ranks) {
+        Job job({0.020, 0.010, 0.018, 0.040});
+        job.call(500, [&](int call, std::size_t rank, double cost) {
+          return rank < wrong_ranks && call % each == 0 ? wrong : cost;
+        });
+        EXPECT_GT(job.agreements(), 0);
+        if (const auto outcome = job.outcome()) {
+          EXPECT_TRUE(std::isfinite(outcome->call_seconds) && outcome->call_seconds >= 0) << wrong;
+          EXPECT_LT(outcome->call_seconds, 100) << wrong;
+          EXPECT_TRUE(std::isfinite(outcome->gain) && outcome->gain >= 0) << wrong;
+          EXPECT_TRUE(std::isfinite(outcome->seconds)) << wrong;
+        }
+        if (each < 3) continue;
+        // Where most times are right, another network is noticed.
+        job.change({0.080, 0.160, 0.072, 0.040});
+        job.call(200, exact);
+        EXPECT_GE(count(job.call(200, exact), 3), 190) << wrong << " in each " << each;
+      }
+    }
+  }
+}
+
+/// The time of the job itself jumps, too: its only use is to end the trials.
+TEST(LearnerFaults, TheTimeOfDayDoesNotMatter) {
+  for (const double now : {-1e18, 0.0, 1e18, std::numeric_limits<double>::quiet_NaN()}) {
+    Learner learner = learner_for({0.020, 0.010, 0.018, 0.040});
+    for (int call = 0; call < 200; ++call) {
+      if (learner.wants_agreement()) learner.agree(learner.figures(now), 1e-6);
+      const Spec* spec = learner.begin(bytes);
+      learner.end(spec != nullptr && spec->is_pass_through() ? 0.02 : 0.01);
+    }
+    ASSERT_TRUE(learner.outcome().has_value());
+    EXPECT_EQ(learner.outcome()->spec, ways()[1]);
+  }
+}
+
+/// Each next call may have another size, and none comes back: nothing can be compared, and nothing hangs.
+TEST(LearnerFaults, ADuelThatNeverEndsIsNoLoss) {
+  Learner learner = learner_for({0.020, 0.010, 0.018, 0.040});
+  int challenged = 0;
+  for (int call = 0; call < 2000; ++call) {
+    if (learner.wants_agreement()) learner.agree(learner.figures(call), 1e-6);
+    const Spec* spec = learner.begin(bytes + static_cast<std::size_t>(call));
+    challenged += spec == nullptr ? 1 : 0;
+    learner.end(0.01);
+  }
+  EXPECT_FALSE(learner.outcome().has_value());
+  EXPECT_LT(challenged, 2000 / 32);
+}
+
+}  // namespace
+}  // namespace stretto
