@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t most_candidates = 8;
 /// How many specs of the model are worth a duel.
-constexpr std::size_t most_modelled = 2;
+constexpr std::size_t most_modelled = 3;
 /// A call of so many bytes takes long enough for the network to be measured at once.
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr int short_calls_before_probe = 8;
