@@ -363,6 +363,9 @@ class MeasuredNetwork:
     @property
     def when(self) -> str:
         """The date, such as 2026-11-24; empty: not known."""
+    @property
+    def rates(self) -> list[float]:
+        """Bytes per second of each node's link; empty if links are alike."""
 
 class Fabric:
     """What jobs have found out about the network between hosts (docs/formats.md)."""

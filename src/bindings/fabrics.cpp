@@ -53,7 +53,8 @@ void bind_fabrics(nb::module_& module) {
       .def_ro("machine", &MeasuredNetwork::machine)
       .def_ro("nodes", &MeasuredNetwork::nodes)
       .def_ro("ppn", &MeasuredNetwork::ppn)
-      .def_ro("when", &MeasuredNetwork::when);
+      .def_ro("when", &MeasuredNetwork::when)
+      .def_ro("rates", &MeasuredNetwork::rates);
   nb::class_<Fabric>(module, "Fabric")
       .def(
           "__init__", [](Fabric* self, const std::string& text) { new (self) Fabric(text); }, nb::arg("text"))

@@ -80,6 +80,14 @@ class FabricFile:
         return f"{self.measured_text}: latency {format_seconds(link.latency)}, bandwidth {bandwidth}"
 
     @property
+    def slow_links_text(self) -> str:
+        """Which nodes have links of at most half the rate of the fastest; empty if there are none."""
+        rates = self.fabric.measured.rates if self.fabric.measured else []
+        slow = [(node, rate) for node, rate in enumerate(rates) if rate <= max(rates) / 2]
+        links = ", ".join(f"that of node {node} {format_bandwidth(rate)} MB/s" for node, rate in slow)
+        return f"links differ: the fastest has {format_bandwidth(max(rates))} MB/s, {links}" if slow else ""
+
+    @property
     def dates(self) -> tuple[str, str] | None:
         """The first and the last date of a decision; None if there is no date."""
         dates = sorted(one.when for one in self.fabric.decisions if one.when)
