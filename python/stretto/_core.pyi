@@ -236,6 +236,12 @@ class Protocol:
     @property
     def exchange(self) -> float:
         """The same for two ranks that send to each other."""
+    @property
+    def core(self) -> float | None:
+        """Bytes per second that a core passes when it sends or receives; it does nothing else meanwhile.
+
+        None: it takes no time.
+        """
 
 class Machine:
     """What the models know of a cluster."""
@@ -307,6 +313,82 @@ class Predictor:
         """What a call by `spec`, of this recipe, takes. model: postal, node_aware or max_rate; overlap of
         sends and receives: measured, full or none."""
 
+def find_fastest(
+    collective: str, begin: int, topology: Topology, machine: Machine, most: int = 2
+) -> list[tuple[str, float]]:
+    """The specs that a job expects to be fastest for calls of `begin` bytes, a power of two, and up to twice
+    as many: the fastest first, each by another algorithm, with the seconds of a call of `begin` bytes."""
+
+class Decision:
+    """What jobs have decided for calls of `begin` bytes, a power of two, and up to twice as many."""
+
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def ppn(self) -> int:
+        """Ranks on the fullest node."""
+    @property
+    def min_ppn(self) -> int:
+        """Ranks on the emptiest node."""
+    @property
+    def call(self) -> str: ...
+    @property
+    def in_place(self) -> bool: ...
+    @property
+    def begin(self) -> int: ...
+    @property
+    def spec(self) -> str: ...
+    @property
+    def gain(self) -> float | None:
+        """Times faster than the MPI default, where that was measured."""
+    @property
+    def seconds(self) -> float | None:
+        """What a call of `bytes` took, if that is known."""
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def when(self) -> str:
+        """The date, such as 2026-11-24; empty: not known."""
+
+class MeasuredNetwork:
+    """What a job has measured of its network."""
+
+    @property
+    def machine(self) -> Machine: ...
+    @property
+    def nodes(self) -> int:
+        """Nodes of the communicator that measured it, with `ppn` ranks each."""
+    @property
+    def ppn(self) -> int: ...
+    @property
+    def when(self) -> str:
+        """The date, such as 2026-11-24; empty: not known."""
+
+class Fabric:
+    """What jobs have found out about the network between hosts (docs/formats.md)."""
+
+    def __init__(self, text: str) -> None:
+        """From the text of a file."""
+    @property
+    def mpi(self) -> str: ...
+    @property
+    def network(self) -> str:
+        """The settings by which the library chooses its network."""
+    @property
+    def processor(self) -> str: ...
+    @property
+    def hosts(self) -> str:
+        """Their names without numbers: `node#`."""
+    @property
+    def decisions(self) -> list[Decision]:
+        """The latest last."""
+    @property
+    def measured(self) -> MeasuredNetwork | None: ...
+    def find(
+        self, collective: str, nbytes: int, topology: Topology, in_place: bool = False
+    ) -> Decision | None:
+        """What was decided for blocking calls of so many bytes on communicators of this shape."""
+
 class TableRow:
     """What a tuning table says from a size on."""
 
@@ -361,12 +443,20 @@ class Table:
         """The shape that speaks for these nodes, exactly or as the nearest; without min_ppn all are full."""
     def fit(self, library: str) -> tuple[bool, str]:
         """Whether it is used on the library that calls itself so (MPI_Get_library_version), and a remark."""
+    def native_floor(self, call: str) -> int:
+        """For fewer bytes every shape says `native`."""
+
+def native_floor(call: str) -> int:
+    """For fewer bytes the built-in rule says `native` for any shape."""
 
 def read_table(text: str) -> Table:
     """The table that a file holds."""
 
 def choose(call: str, nbytes: int, topology: Topology, rule: Mapping[str, int] = ...) -> str:
     """What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some."""
+
+def choose_reproducible(call: str, nbytes: int, topology: Topology) -> str:
+    """What the built-in rule says under STRETTO_REPRODUCIBLE. For reductions."""
 
 def rule_constants() -> dict[str, int]:
     """The sizes at which the built-in rule turns, in bytes."""

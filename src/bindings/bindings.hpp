@@ -17,6 +17,7 @@ Recipe recipe_spelled(const std::string& collective, const std::string& text);
 void check_rank(const std::string& what, int rank, const Topology& topology);
 
 void bind_models(nanobind::module_& module);
+void bind_fabrics(nanobind::module_& module);
 void bind_tables(nanobind::module_& module);
 
 }  // namespace stretto

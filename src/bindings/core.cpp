@@ -330,6 +330,7 @@ NB_MODULE(_core, module) {
   bind_schedules(module);
   bind_proof(module);
   bind_models(module);
+  bind_fabrics(module);
   bind_settings(module);
   bind_tables(module);
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python module: machines, the formulas of the papers, and the schedule walker.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <bit>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -14,6 +17,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
+#include "learn/modelled.hpp"
 #include "model/closed_forms.hpp"
 #include "model/machine_text.hpp"
 #include "model/predictor.hpp"
@@ -92,6 +96,29 @@ double formula_seconds(const ClosedForm& form, double bytes, int nodes, int ppn,
   return seconds(form.cost(call), bytes, machine);
 }
 
+/// As a job asks (interpose/dispatch/online.cpp): a spec must serve every call of the size class.
+std::vector<std::pair<std::string, double>> fastest(const std::string& name, std::size_t from,
+                                                    const Topology& topology, const Machine& machine,
+                                                    std::size_t most) {
+  if (!std::has_single_bit(from)) throw std::invalid_argument("begin must be a power of two");
+  const CallShape shape{.collective = collective_named(name),
+                        .bytes = from,
+                        .ranks = topology.ranks(),
+                        .nodes = topology.nodes,
+                        .min_ppn = topology.min_ppn,
+                        .max_ppn = topology.max_ppn};
+  const auto fits = [&](const Spec& spec) {
+    const Algorithm& algorithm = *spec.recipe.algorithm;
+    const bool is_too_long = algorithm.stays_whole() && 2 * from - 1 > Pipelining::most_segment_bytes;
+    return !is_too_long && algorithm.misfit(task_of(spec.recipe, topology, 0)).empty();
+  };
+  std::vector<std::pair<std::string, double>> specs;
+  for (const Modelled& one : find_fastest(shape, topology, machine, most, fits)) {
+    specs.emplace_back(to_string(one.spec), one.seconds);
+  }
+  return specs;
+}
+
 void bind_machine(nb::module_& module) {
   nb::class_<Protocol>(module, "Protocol")
       .def_ro("begin", &Protocol::from)
@@ -99,7 +126,9 @@ void bind_machine(nb::module_& module) {
       .def_ro("bandwidth", &Protocol::bandwidth)
       .def_ro("synchronous", &Protocol::synchronous)
       .def_ro("duplex", &Protocol::duplex)
-      .def_ro("exchange", &Protocol::exchange);
+      .def_ro("exchange", &Protocol::exchange)
+      .def_prop_ro("core",
+                   [](const Protocol& row) { return row.core > 0 ? std::optional(row.core) : std::nullopt; });
   nb::class_<Machine>(module, "Machine")
       .def(
           "__init__", [](Machine* self, const std::string& text) { new (self) Machine(parse_machine(text)); },
@@ -149,6 +178,8 @@ void bind_models(nb::module_& module) {
       .def("predict", &BoundPredictor::predict, nb::arg("spec"), nb::arg("message_bytes"), nb::arg("machine"),
            nb::arg("model") = "max_rate", nb::arg("overlap") = "measured", nb::arg("arithmetic") = true,
            nb::arg("engine") = true);
+  module.def("find_fastest", &fastest, nb::arg("collective"), nb::arg("begin"), nb::arg("topology"),
+             nb::arg("machine"), nb::arg("most") = 2);
 }
 
 }  // namespace stretto

@@ -47,6 +47,17 @@ std::vector<std::string> calls_of(const Table::Shape& shape) {
   return calls;
 }
 
+CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& topology) {
+  const NamedCall named = call_named(call);
+  return {.collective = named.collective,
+          .bytes = bytes,
+          .ranks = topology.ranks(),
+          .nodes = topology.nodes,
+          .min_ppn = topology.min_ppn,
+          .max_ppn = topology.max_ppn,
+          .face = named.face};
+}
+
 using Figures = std::map<std::string, std::size_t>;
 
 RuleConstants with(const Figures& changed) {
@@ -105,7 +116,21 @@ void bind_tables(nb::module_& module) {
             const TableFit fit = find_fit(table, library);
             return std::pair(!fit.is_refused, fit.remark);
           },
-          nb::arg("library"));
+          nb::arg("library"))
+      .def(
+          "native_floor",
+          [](const Table& table, const std::string& call) {
+            const NamedCall named = call_named(call);
+            return table.native_floor(named.collective, named.face);
+          },
+          nb::arg("call"));
+  module.def(
+      "native_floor",
+      [](const std::string& call) {
+        const NamedCall named = call_named(call);
+        return native_floor(named.collective, named.face);
+      },
+      nb::arg("call"));
   module.def(
       "read_table", [](const std::string& text) { return parse_table(text); }, nb::arg("text"));
   module.def(
@@ -121,17 +146,15 @@ void bind_tables(nb::module_& module) {
   module.def(
       "choose",
       [](const std::string& call, std::size_t bytes, const Topology& topology, const Figures& changed) {
-        const NamedCall named = call_named(call);
-        return to_string(choose({.collective = named.collective,
-                                 .bytes = bytes,
-                                 .ranks = topology.ranks(),
-                                 .nodes = topology.nodes,
-                                 .min_ppn = topology.min_ppn,
-                                 .max_ppn = topology.max_ppn,
-                                 .face = named.face},
-                                with(changed)));
+        return to_string(choose(shape_of(call, bytes, topology), with(changed)));
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = Figures{});
+  module.def(
+      "choose_reproducible",
+      [](const std::string& call, std::size_t bytes, const Topology& topology) {
+        return to_string(choose_reproducible(shape_of(call, bytes, topology)));
+      },
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"));
   module.def("rule_constants", [] {
     Figures figures;
     for (const auto& [name, member] : rule_figures) figures[std::string(name)] = rule_constants.*member;

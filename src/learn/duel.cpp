@@ -15,7 +15,7 @@ struct Step {
 };
 struct Stage {
   std::array<Step, Duel::most_times> steps;
-  std::size_t calls;
+  std::size_t turns;
 };
 
 /// The first call by a side does not count: it makes the schedule, the buffers and the connections.
@@ -29,6 +29,9 @@ constexpr std::array<Stage, 3> stages = {{
 
 /// After its first call that counts, a challenger that takes so much longer is dropped.
 constexpr double hopeless = 1.6;
+constexpr double hopeless_if_short = 2.5;
+/// Shorter calls vary much, and a few more of them cost little.
+constexpr double short_seconds = 0.0005;
 /// A challenger of which both calls, with all that they set up, take less than this share of either of the
 /// defender's needs no more calls.
 constexpr double plainly_faster = 0.8;
@@ -49,39 +52,44 @@ double median(std::vector<double> samples) {
 
 }  // namespace
 
-Duel::Side Duel::side_of(std::size_t call) const {
-  const Side side = stages.at(stage_).steps.at(call).side;
+Duel::Side Duel::side_of(std::size_t turn) const {
+  const Side side = stages.at(stage_).steps.at(turn).side;
   // In the first stage the sides take turns.
   if (stage_ != 0 || first_ == Side::defender) return side;
   return side == Side::defender ? Side::challenger : Side::defender;
 }
 
 Duel::Side Duel::next() const {
-  return side_of(call_);
+  return side_of(turn_);
 }
 
 void Duel::count(double seconds) {
-  times_.at(call_++) = seconds;
+  turn_times_.at(call_++) = seconds;
+  if (call_ < calls_of_turn_) return;
+  times_.at(turn_++) =
+      median({turn_times_.begin(), turn_times_.begin() + static_cast<std::ptrdiff_t>(call_)});
+  call_ = 0;
 }
 
 bool Duel::wants_agreement() const {
-  return call_ == stages.at(stage_).calls;
+  return turn_ == stages.at(stage_).turns;
 }
 
 Duel::Verdict Duel::agree(const Times& maxima) {
   const Stage& stage = stages.at(stage_);
-  for (std::size_t call = 0; call < stage.calls; ++call) {
-    const Step& step = stage.steps.at(call);
-    const bool is_defender = side_of(call) == Side::defender;
+  for (std::size_t turn = 0; turn < stage.turns; ++turn) {
+    const Step& step = stage.steps.at(turn);
+    const bool is_defender = side_of(turn) == Side::defender;
     if (step.counts) {
-      (is_defender ? of_defender_ : of_challenger_).push_back(maxima.at(call));
+      (is_defender ? of_defender_ : of_challenger_).push_back(maxima.at(turn));
     } else {
-      (is_defender ? first_of_defender_ : first_of_challenger_) = maxima.at(call);
+      (is_defender ? first_of_defender_ : first_of_challenger_) = maxima.at(turn);
     }
   }
   const Verdict verdict = judge();
   if (verdict == Verdict::open) ++stage_;
-  call_ = 0;
+  if (are_short()) calls_of_turn_ = turn_times_.size();
+  turn_ = 0;
   times_ = {};
   return verdict;
 }
@@ -99,8 +107,16 @@ double Duel::ratio() const {
 double Duel::lost() const {
   const double defender = time_of(Side::defender);
   double sum = first_of_challenger_ - defender;
-  for (const double one : of_challenger_) sum += one - defender;
+  for (std::size_t turn = 0; turn < of_challenger_.size(); ++turn) {
+    const double calls = turn == 0 ? 1 : static_cast<double>(calls_of_turn_);
+    sum += calls * (of_challenger_[turn] - defender);
+  }
   return std::max(sum, 0.0);
+}
+
+bool Duel::are_short() const {
+  const double defender = time_of(Side::defender);
+  return defender > 0 && defender < short_seconds;
 }
 
 Duel::Verdict Duel::judge() const {
@@ -113,6 +129,11 @@ Duel::Verdict Duel::judge() const {
     // A first call that is plainly faster, with all that it sets up, says that a rank was late in the second
     // one.
     const bool was_late = first_of_challenger_ < plainly_faster * fastest;
+    if (are_short()) {
+      // One short call says little.
+      const double best = std::min(first_of_challenger_, of_challenger_[0]);
+      return best > hopeless_if_short * fastest ? Verdict::defender : Verdict::open;
+    }
     return now > hopeless && !was_late ? Verdict::defender : Verdict::open;
   }
   std::size_t lost = 0;

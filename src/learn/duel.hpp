@@ -14,9 +14,10 @@ namespace stretto {
 /// defender stays only if it seems as fast. Its decisions depend only on the sequence of calls and on times
 /// that all ranks have agreed on.
 ///
-/// Each stage is a fixed sequence of calls, after which the ranks agree on their times. A challenger that is
-/// plainly slower, or plainly faster even when it is called for the first time, is known after the first
-/// stage, in which each side is called twice.
+/// Each stage is a fixed sequence of turns, after which the ranks agree on their times. A turn is one call,
+/// or a few in a row if they are short: their median counts. A challenger that is plainly slower, or plainly
+/// faster even when it is called for the first time, is known after the first stage, in which each side is
+/// called twice.
 class Duel {
  public:
   enum class Side : std::uint8_t { defender, challenger };
@@ -40,7 +41,7 @@ class Duel {
   void count(double seconds);
   /// Whether the ranks must agree before the next call: the calls of a stage have ended.
   [[nodiscard]] bool wants_agreement() const;
-  /// This rank's times of the stage.
+  /// This rank's times of the stage, by turn.
   [[nodiscard]] const Times& times() const { return times_; }
   Verdict agree(const Times& maxima);
   /// The median time of the challenger, as a multiple of the defender's; 0 if there are no times.
@@ -52,13 +53,17 @@ class Duel {
 
  private:
   Verdict judge() const;
-  [[nodiscard]] Side side_of(std::size_t call) const;
+  [[nodiscard]] bool are_short() const;
+  [[nodiscard]] Side side_of(std::size_t turn) const;
 
   bool is_challenger_favoured_;
   Side first_;
   double margin_;
   std::size_t stage_ = 0;
-  std::size_t call_ = 0;  // of the stage
+  std::size_t turn_ = 0;  // of the stage
+  std::size_t call_ = 0;  // of the turn
+  std::size_t calls_of_turn_ = 1;
+  std::array<double, 3> turn_times_{};
   Times times_{};
   std::vector<double> of_defender_;
   std::vector<double> of_challenger_;

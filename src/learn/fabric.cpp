@@ -25,6 +25,7 @@ constexpr std::int64_t most_nodes = 1 << 20;
 constexpr std::int64_t most_ppn = 1 << 16;
 constexpr std::size_t most_text = 1000;
 constexpr std::size_t most_date = 40;
+constexpr std::size_t most_rates = 256;
 
 FabricIdentity read_identity(const JsonValue& value) {
   JsonObject object = value.object();
@@ -99,6 +100,9 @@ MeasuredNetwork read_measured(const JsonValue& value) {
   measured.nodes = static_cast<int>(object.required("nodes").whole(1, most_nodes));
   measured.ppn = static_cast<int>(object.required("ppn").whole(1, most_ppn));
   if (const auto when = object.optional("when")) measured.when = when->text(most_date);
+  if (const auto rates = object.optional("rates")) {
+    for (const JsonValue& rate : rates->items(most_rates)) measured.rates.push_back(rate.positive());
+  }
   JsonObject machine = object.required("machine").object();
   measured.machine = read_machine(machine);
   machine.finish();
@@ -109,6 +113,7 @@ MeasuredNetwork read_measured(const JsonValue& value) {
 Json json_of(const MeasuredNetwork& measured) {
   Json json{{"nodes", measured.nodes}, {"ppn", measured.ppn}};
   if (!measured.when.empty()) json["when"] = measured.when;
+  if (!measured.rates.empty() && measured.rates.size() <= most_rates) json["rates"] = measured.rates;
   json["machine"] = json_of(measured.machine);
   return json;
 }
@@ -127,12 +132,16 @@ std::string find_difference(const FabricIdentity& file, const FabricIdentity& jo
 }  // namespace
 
 Fabric::Fabric(std::string_view text, FabricIdentity identity) : identity_(std::move(identity)) {
+  read(text, true);
+}
+
+void Fabric::read(std::string_view text, bool is_of_this_fabric) {
   const JsonText json(text);
   JsonObject file = json.file(format, version);
   const JsonValue place = file.required("fabric");
-  if (const FabricIdentity its = read_identity(place); its != identity_) {
-    place.fail(find_difference(its, identity_));
-  }
+  FabricIdentity its = read_identity(place);
+  if (is_of_this_fabric && its != identity_) place.fail(find_difference(its, identity_));
+  identity_ = std::move(its);
   for (const JsonValue& value : file.required("decisions").items(most_decisions)) {
     keep(read_decision(value));
   }
@@ -164,13 +173,13 @@ std::string Fabric::text() const {
   Json list = Json::array();
   for (const Decision& decision : decisions_) list.push_back(json_of(decision));
   Json file{{"format", format},
-                  {"version", version},
-                  {"fabric",
-                   {{"mpi", identity_.mpi},
-                    {"network", identity_.network},
-                    {"processor", identity_.processor},
-                    {"hosts", identity_.hosts}}},
-                  {"decisions", std::move(list)}};
+            {"version", version},
+            {"fabric",
+             {{"mpi", identity_.mpi},
+              {"network", identity_.network},
+              {"processor", identity_.processor},
+              {"hosts", identity_.hosts}}},
+            {"decisions", std::move(list)}};
   if (measured_) file["measured"] = json_of(*measured_);
   return file.dump(1) + '\n';
 }
@@ -179,7 +188,8 @@ std::string today() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   std::array<char, 16> text{};
-  if (gmtime_r(&now, &utc) == nullptr || std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc) == 0) return {};
+  if (gmtime_r(&now, &utc) == nullptr || std::strftime(text.data(), text.size(), "%Y-%m-%d", &utc) == 0)
+    return {};
   return text.data();
 }
 

@@ -55,6 +55,13 @@ struct MeasuredNetwork {
   int nodes = 1;  // of the communicator that measured it
   int ppn = 1;
   std::string when;  // 2026-11-24, UTC; may be empty
+  /// [node] Bytes per second of each node's link, where links differ; else empty.
+  std::vector<double> rates;
+
+  /// Whether it says what messages cost between so many nodes and inside one of so many ranks.
+  [[nodiscard]] bool covers(int its_nodes, int its_ppn) const {
+    return (its_nodes == 1 || nodes > 1) && (its_ppn == 1 || ppn > 1);
+  }
 };
 
 /// What jobs have found out about a fabric: the network between hosts, as one MPI library uses it
@@ -65,6 +72,8 @@ class Fabric {
 
   /// Reads the text of a file. Throws FormatError if it is none, or the file of another fabric.
   Fabric(std::string_view text, FabricIdentity identity);
+  /// The same for the file of any fabric.
+  explicit Fabric(std::string_view text) { read(text, false); }
 
   [[nodiscard]] const FabricIdentity& identity() const { return identity_; }
   /// nullptr if nothing is known.
@@ -85,6 +94,8 @@ class Fabric {
   static constexpr std::size_t most_decisions = 2048;
 
  private:
+  void read(std::string_view text, bool is_of_this_fabric);
+
   FabricIdentity identity_;
   std::vector<Decision> decisions_;
   std::optional<MeasuredNetwork> measured_;

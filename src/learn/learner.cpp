@@ -38,11 +38,11 @@ constexpr double share_before_duel = 0.015;
 /// Shorter calls are not watched: their own measurement would take too much of their time.
 constexpr double least_watched_seconds = 20e-6;
 /// The calls by the rival in a rematch.
-constexpr double rematch_calls = 2;
+constexpr double rematch_calls = 4;
 /// Of calls that are not watched, this is the last one.
 constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
 /// A candidate that should take this many times as long as the best one may still be faster.
-constexpr double worth_a_duel = 1.25;
+constexpr double worth_a_duel = 1.6;
 
 /// The interval of the median of n samples begins and ends this many order statistics from either end: the
 /// largest k with P(Binomial(n, 1/2) < k) not above `error`, on one side; 0 if there is none.
@@ -122,8 +122,11 @@ Learner::Figures Learner::figures(double now) const {
   // would have waited in the next call as well. So the minimum counts.
   const Recent recent = recent_times();
   const double elapsed = std::isnan(now - began_) ? 0 : now - began_;
-  Figures all{sum_,    pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
-              elapsed, recent.fast, recent.usual, recent.slow};
+  // Those that were not timed took as long as the others.
+  const double all_calls =
+      timed_ > 0 ? sum_ * static_cast<double>(calls_ - timed_since_) / static_cast<double>(timed_) : 0;
+  Figures all{all_calls, pair_[0],    pair_[1],     pair_[2],   -own_agreement_,
+              elapsed,   recent.fast, recent.usual, recent.slow};
   if (duel_) std::ranges::copy(duel_->times(), all.end() - Duel::most_times);
   return all;
 }
@@ -146,6 +149,8 @@ void Learner::agree(const Figures& maxima, double seconds) {
   agreement_ = agreements_lost_ / static_cast<double>(++agreements_);
   elapsed_ = elapsed;
   sum_ = 0;
+  timed_ = 0;
+  timed_since_ = calls_;
   own_agreement_ = measured(seconds);
   if (duel_) {
     Duel::Times times{};
@@ -176,8 +181,8 @@ void Learner::agree(const Figures& maxima, double seconds) {
   if (!duel_) plan();
 }
 
-void Learner::challenge(std::size_t arm, Duel::Side first, double margin) {
-  duel_.emplace(is_native(arm), first, margin);
+void Learner::challenge(std::size_t arm, Duel::Side first, double least_gain) {
+  duel_.emplace(is_native(arm), first, least_gain);
   challenger_ = arm;
   duel_bytes_ = 0;
   duel_called_ = calls_;
@@ -432,22 +437,30 @@ std::size_t Learner::begin_trial_call(std::size_t bytes) {
   return current_ == Role::trial ? waiting_.front() : incumbent_;
 }
 
+bool Learner::wants_time() const {
+  if (is_settled_) return false;
+  // Without trials, only the calls before the ranks compare notes.
+  return duel_ || has_trials_ || next_watch_ == 0 || calls_ + 2 * watched_calls >= next_watch_;
+}
+
 void Learner::end(double seconds) {
   if (is_settled_) return;
   seconds = measured(seconds);
   sum_ += seconds;
+  ++timed_;
+  ++all_timed_;
   if (current_ == Role::duel) {
     duel_->count(seconds);
     return;
   }
   if (current_ != Role::none) pair_[static_cast<std::size_t>(current_) - 1] = seconds;
   if (current_ == Role::trial) return;
-  if (watched_bytes_ == 0 || calls_ > watched_last_ + most_calls_for_pair) {
+  if (watched_bytes_ == 0 || all_timed_ > watched_last_ + most_calls_for_pair) {
     forget_recent();
     watched_bytes_ = current_bytes_;
   }
   if (current_bytes_ != watched_bytes_) return;
-  watched_last_ = calls_;
+  watched_last_ = all_timed_;
   watched_[watched_count_++ % watched_calls] = seconds;
 }
 

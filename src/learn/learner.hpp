@@ -26,9 +26,9 @@ struct Candidate {
 /// and on figures that all ranks have agreed on, so they are the same on all ranks.
 ///
 /// If the standing choice is not `native`, a duel comes first: in the first dozen calls it must show that it
-/// is faster than `native`, unless that is known. Without trials, each other candidate that may be faster then
-/// challenges the winner. A few calls may mislead, if another program disturbed them, so the duel is repeated: soon,
-/// and then more and more seldom.
+/// is faster than `native`, unless that is known. Without trials, each other candidate that may be faster
+/// then challenges the winner. A few calls may mislead, if another program disturbed them, so the duel is
+/// repeated: soon, and then more and more seldom.
 ///
 /// Then the other candidates get trials. A trial stands between two calls by the incumbent with as many
 /// bytes, and is compared with these: slow changes, and anything that disturbs all three calls, cancel out.
@@ -80,6 +80,8 @@ class Learner {
   /// The spec of the next call; nullptr for the standing choice. Call end() afterwards, with the call's time
   /// on this rank.
   const Spec* begin(std::size_t bytes);
+  /// Whether the time of the call that has begun is needed. If not, end() need not be called.
+  [[nodiscard]] bool wants_time() const;
   void end(double seconds);
 
   /// Whether nothing is left to find out or to watch, so that no figures are needed any more.
@@ -123,7 +125,7 @@ class Learner {
   [[nodiscard]] bool has_begun_pair() const { return last_ == Role::before || last_ == Role::trial; }
 
   void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
-                 double margin = Duel::usual_margin);
+                 double least_gain = Duel::usual_margin);
   void challenge_next(double ratio, bool challenger_won);
   void plan_rematch(double ratio, std::size_t loser);
   void end_duel(bool challenger_won);
@@ -160,12 +162,12 @@ class Learner {
 
   std::optional<Duel> duel_;
   std::size_t challenger_ = 0;
-  std::deque<std::size_t> challengers_;  // the next ones, where there are no trials
-  std::size_t rival_ = 0;           // in the next rematch
-  std::uint64_t rematch_at_ = 0;    // number of the call; 0: none
+  std::deque<std::size_t> challengers_;          // the next ones, where there are no trials
+  std::size_t rival_ = 0;                        // in the next rematch
+  std::uint64_t rematch_at_ = 0;                 // number of the call; 0: none
   std::uint64_t rematch_after_ = first_rematch;  // calls
-  std::size_t duel_bytes_ = 0;     // 0: those of the next call
-  std::uint64_t duel_called_ = 0;  // the last call that was part of it
+  std::size_t duel_bytes_ = 0;                   // 0: those of the next call
+  std::uint64_t duel_called_ = 0;                // the last call that was part of it
 
   std::uint64_t calls_ = 0;
   std::uint64_t next_agreement_;  // at this number of calls; 0: after the pair
@@ -194,6 +196,8 @@ class Learner {
   // Of this rank, since the last agreement.
   double began_;
   double sum_ = 0;
+  std::uint64_t timed_ = 0;        // calls
+  std::uint64_t timed_since_ = 0;  // calls_ at the last agreement
   std::array<double, 3> pair_{};
   double own_agreement_ = 0;
 
@@ -201,8 +205,9 @@ class Learner {
   static constexpr std::size_t watched_calls = 8;
   std::array<double, watched_calls> watched_{};
   std::size_t watched_count_ = 0;
-  std::size_t watched_bytes_ = 0;  // 0: those of the next call
-  std::uint64_t watched_last_ = 0;
+  std::size_t watched_bytes_ = 0;   // 0: those of the next call
+  std::uint64_t watched_last_ = 0;  // by the number of timed calls
+  std::uint64_t all_timed_ = 0;
   std::size_t current_bytes_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -48,8 +49,7 @@ class Estimator {
 
   /// Empty if it cannot be told.
   std::optional<double> seconds(const Pipelining& pipelining) {
-    const WalkedCall call{
-        .collective = shape_.collective, .bytes = shape_.bytes, .pipelining = pipelining};
+    const WalkedCall call{.collective = shape_.collective, .bytes = shape_.bytes, .pipelining = pipelining};
     if (plan_) return estimate_seconds(*plan_, call, machine_);
     if (topology_.min_ppn != topology_.max_ppn || !topology_.contiguous || topology_.nodes < 4 * fewest_nodes)
       return std::nullopt;
@@ -96,24 +96,40 @@ class Estimator {
   std::unique_ptr<Smaller> larger_;
 };
 
-/// The best way to cut a message for one recipe; empty if it cannot serve these calls.
-std::optional<Modelled> find_best_cut(const ShortListed& listed, const Topology& topology,
-                                      const CallShape& shape, const Machine& machine,
-                                      const std::function<bool(const Spec&)>& fits) {
+/// Every library sends messages of this length eagerly. Longer ones wait for an answer of the receiver, whose
+/// cost the model knows least: where ranks are late, it is high.
+constexpr std::size_t eager = 32 * kibibyte;
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// The best ways to cut a message for one recipe; `never` if it cannot serve these calls.
+struct BestCuts {
+  Modelled any{.spec = {}, .seconds = never};
+  Modelled by_eager_messages{.spec = {}, .seconds = never};
+};
+
+BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, const CallShape& shape,
+                        const Machine& machine, const std::function<bool(const Spec&)>& fits) {
   Estimator estimator(listed.recipe, topology, shape, machine);
-  std::optional<Modelled> best;
-  const auto consider = [&](const Pipelining& pipelining) {
+  BestCuts best;
+  const auto consider = [&](const Pipelining& pipelining, std::size_t message) {
     const Spec spec{.recipe = listed.recipe, .pipelining = pipelining};
     if (!fits(spec)) return;
     const std::optional<double> seconds = estimator.seconds(pipelining);
-    if (seconds && (!best || *seconds < best->seconds)) best = Modelled{spec, *seconds};
+    if (!seconds) return;
+    const auto keep_better = [&](Modelled& kept) {
+      if (*seconds < kept.seconds) kept = {.spec = spec, .seconds = *seconds};
+    };
+    keep_better(best.any);
+    if (message <= eager) keep_better(best.by_eager_messages);
   };
-  if (listed.whole || shape.bytes <= message_sizes.front()) consider({});
+  const std::size_t block = (shape.bytes + estimator.blocks() - 1) / estimator.blocks();
+  if (listed.whole || shape.bytes <= message_sizes.front()) consider({}, block);
   if (listed.recipe.algorithm->stays_whole()) return best;
   for (const std::size_t message : message_sizes) {
     const std::size_t segment = std::min(message * estimator.blocks(), Pipelining::most_segment_bytes);
     if (segment < shape.bytes && shape.bytes / segment < most_segments) {
-      consider({.segments = 0, .segment_bytes = segment, .window = 0});
+      consider({.segments = 0, .segment_bytes = segment, .window = 0}, message);
     }
   }
   return best;
@@ -123,15 +139,24 @@ std::optional<Modelled> find_best_cut(const ShortListed& listed, const Topology&
 
 std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
                                    std::size_t most, const std::function<bool(const Spec&)>& fits) {
-  std::vector<Modelled> all;
+  std::vector<BestCuts> all;
   for (const ShortListed& listed : short_list(shape.collective)) {
     if (listed.needs_shared_nodes && topology.max_ppn < 2) continue;
     if (!fits({.recipe = listed.recipe, .pipelining = {}})) continue;
-    if (const auto best = find_best_cut(listed, topology, shape, machine, fits)) all.push_back(*best);
+    BestCuts best = find_best_cuts(listed, topology, shape, machine, fits);
+    if (best.any.seconds < never) all.push_back(std::move(best));
   }
-  std::ranges::stable_sort(all, {}, &Modelled::seconds);
-  if (all.size() > most) all.resize(most);
-  return all;
+  std::ranges::stable_sort(all, {}, [](const BestCuts& one) { return one.any.seconds; });
+  std::vector<Modelled> fastest;
+  for (const BestCuts& one : all) {
+    fastest.push_back(one.any);
+    const bool has_eager = one.by_eager_messages.seconds < never;
+    if (fastest.size() == 1 && has_eager && !(one.by_eager_messages.spec == one.any.spec)) {
+      fastest.push_back(one.by_eager_messages);
+    }
+  }
+  if (fastest.size() > most) fastest.resize(most);
+  return fastest;
 }
 
 }  // namespace stretto

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "text/size.hpp"
 
@@ -15,8 +16,9 @@ constexpr std::size_t some = 32 * kibibyte;
 constexpr std::size_t many = 256 * kibibyte;
 constexpr int stream = probe_messages;
 
-/// Links on which a stream of `some` takes less time than this are fast: about 500 Mbit/s.
-constexpr double longest_fast_stream = 0.004;
+/// Links on which a stream of `some` takes less time than this are fast: about 700 Mbit/s. On slower ones,
+/// the further steps would take more than 100 ms.
+constexpr double longest_fast_stream = 0.003;
 
 /// The ranks that pass messages on to each other, in their order, and the place of this one among them.
 struct Row {
@@ -41,6 +43,18 @@ Row row_of(Level level, const Topology& topology, int rank) {
   return row;
 }
 
+/// Rates are different if they differ by this factor: a link may have saved up some bytes.
+constexpr double other_rate = 2;
+
+/// The stream on slow links between nodes.
+std::size_t find_stream(Flow flow) {
+  const auto is_it = [flow](const ProbeStep& step) {
+    return step.level == Level::network && step.flow == flow && step.messages > 1 && step.bytes == some &&
+           !step.is_for_fast_links;
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(probe_steps, is_it) - probe_steps.begin());
+}
+
 }  // namespace
 
 const std::array<ProbeStep, probe_step_count> probe_steps = {{
@@ -51,14 +65,15 @@ const std::array<ProbeStep, probe_step_count> probe_steps = {{
     {Level::node, Flow::around, many, 1, 4, false},
     {Level::node, Flow::around, some, stream, 4, false},
     {Level::node, Flow::one_way, some, stream, 4, false},
-    {Level::network, Flow::around, tiny, 1, 8, false},
-    {Level::network, Flow::around, tiny, stream, 5, false},
-    {Level::network, Flow::around, few, 1, 5, false},
+    {Level::network, Flow::around, tiny, 1, 16, false},
+    {Level::network, Flow::around, tiny, stream, 8, false},
+    {Level::network, Flow::around, few, 1, 8, false},
     {Level::network, Flow::around, some, 1, 3, false},
     {Level::network, Flow::around, some, stream, 2, false},
-    {Level::network, Flow::around, some, 1, 5, true},
-    {Level::network, Flow::around, some, stream, 5, true},
-    {Level::network, Flow::one_way, some, stream, 5, true},
+    {Level::network, Flow::back, some, stream / 2, 1, false},
+    {Level::network, Flow::around, some, 1, 8, true},
+    {Level::network, Flow::around, some, stream, 4, true},
+    {Level::network, Flow::one_way, some, stream, 4, true},
     {Level::network, Flow::around, many, 1, 4, true},
     {Level::network, Flow::around, many, stream / 2, 3, true},
     {Level::network, Flow::one_way, many, stream / 2, 3, true},
@@ -73,10 +88,14 @@ Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int ran
   const Row row = row_of(step.level, topology, rank);
   const std::size_t ranks = row.ranks.size();
   if (ranks < 2) return schedule;
-  const bool sends = step.flow == Flow::around || (row.place % 2 == 0 && row.place + 1 < ranks);
-  const bool receives = step.flow == Flow::around || row.place % 2 == 1;
-  if (receives) schedule.recv(output(0), row.ranks[(row.place + ranks - 1) % ranks]);
-  if (sends) schedule.send(input(0), row.ranks[(row.place + 1) % ranks]);
+  const bool is_one_way = step.flow == Flow::one_way;
+  const bool sends = !is_one_way || (row.place % 2 == 0 && row.place + 1 < ranks);
+  const bool receives = !is_one_way || row.place % 2 == 1;
+  int before = row.ranks[(row.place + ranks - 1) % ranks];
+  int after = row.ranks[(row.place + 1) % ranks];
+  if (step.flow == Flow::back) std::swap(before, after);
+  if (receives) schedule.recv(output(0), before);
+  if (sends) schedule.send(input(0), after);
   return schedule.end_round();
 }
 
@@ -92,16 +111,37 @@ double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
   return *chosen;
 }
 
+std::size_t forward_stream() {
+  return find_stream(Flow::around);
+}
+
+std::size_t backward_stream() {
+  return find_stream(Flow::back);
+}
+
 bool has_fast_links(const ProbeFigures& figures, const Topology& topology) {
-  if (topology.nodes < 2) return false;
-  for (std::size_t i = 0; i < probe_step_count; ++i) {
-    const ProbeStep& step = probe_steps.at(i);
-    if (step.level == Level::network && step.messages == stream && step.bytes == some &&
-        !step.is_for_fast_links) {
-      return figures.at(i) > 0 && figures.at(i) < longest_fast_stream;
-    }
+  const double seconds = figures.at(forward_stream());
+  return topology.nodes > 1 && seconds > 0 && seconds < longest_fast_stream;
+}
+
+std::vector<double> find_rates(const std::vector<double>& forward, const std::vector<double>& backward,
+                               const Topology& topology) {
+  const auto bytes_of = [](std::size_t step) {
+    return static_cast<double>(probe_steps.at(step).call_bytes());
+  };
+  std::vector<double> rates(static_cast<std::size_t>(topology.nodes), 0);
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    if (!(forward[i] > 0) || !(backward[i] > 0)) continue;
+    const int node = topology.node(rank);
+    // All ranks of the node share its link.
+    const double faster = topology.ppn(node) * std::max(bytes_of(forward_stream()) / forward[i],
+                                                        bytes_of(backward_stream()) / backward[i]);
+    double& rate = rates[static_cast<std::size_t>(node)];
+    rate = std::max(rate, faster);
   }
-  return false;
+  const auto [least, most] = std::ranges::minmax(rates);
+  return least > 0 && most > other_rate * least ? rates : std::vector<double>{};
 }
 
 }  // namespace stretto

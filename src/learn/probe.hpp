@@ -17,6 +17,7 @@ namespace stretto {
 enum class Flow : std::uint8_t {
   around,   // each node sends to the next one and receives from the one before; likewise ranks inside a node
   one_way,  // every other one only sends, to the next one
+  back,     // as `around`, but each sends to the one before
 };
 
 /// A measurement: calls of a schedule of one round, in so many messages that are in flight at once.
@@ -33,7 +34,7 @@ struct ProbeStep {
 };
 
 inline constexpr std::size_t probe_messages = 8;
-inline constexpr std::size_t probe_step_count = 18;
+inline constexpr std::size_t probe_step_count = 19;
 /// In the order in which they are measured. Links may have saved up some 256 KiB that pass at once (a token
 /// bucket); long streams come last, when that is used up.
 extern const std::array<ProbeStep, probe_step_count> probe_steps;
@@ -53,6 +54,17 @@ using ProbeFigures = std::array<double, probe_step_count>;
 
 /// Whether the steps for fast links are worth their time, by the figures of the others.
 [[nodiscard]] bool has_fast_links(const ProbeFigures& figures, const Topology& topology);
+
+/// The steps by which the rates of slow links differ: a rank receives by its own link and that of the rank
+/// that sends to it, so one of the two directions has the own rate if no neighbour's link is slower on both
+/// sides.
+[[nodiscard]] std::size_t forward_stream();
+[[nodiscard]] std::size_t backward_stream();
+
+/// Returns the bytes per second of each node's link, from each rank's own seconds of these two steps. Empty
+/// if the links are alike.
+[[nodiscard]] std::vector<double> find_rates(const std::vector<double>& forward,
+                                             const std::vector<double>& backward, const Topology& topology);
 
 /// The seconds in which one rank reduces a byte, measured beside the messages.
 struct ProbeReduction {

@@ -29,7 +29,7 @@ class Measured {
   /// The distance between two messages of a stream.
   [[nodiscard]] double gap(Flow flow, std::size_t bytes) const {
     const double all = seconds(flow, bytes, true);
-    const double messages = static_cast<double>(messages_of(bytes));
+    const auto messages = static_cast<double>(messages_of(bytes));
     const double first = single(bytes);
     // Each message of a stream leaves after the one before; the first takes the latency, too.
     const double after_first = (all - first) / (messages - 1);
@@ -59,11 +59,13 @@ constexpr double in_turn = 1.25;
 /// Where cores are the limit, links are at least so many times faster.
 constexpr double spare = 4;
 constexpr double least_latency = 50e-9;
+/// Shorter messages take as long.
+constexpr std::size_t least_row = 256;
 
 struct Costs {
-  double message = 0;    // seconds of a core for a message at each end
-  double core = 0;       // bytes per second; 0: no limit
-  double bandwidth = 0;  // bytes per second of a rank
+  double message = 0;         // seconds of a core for a message at each end
+  double core = 0;            // bytes per second; 0: no limit
+  double bandwidth = 0;       // bytes per second of a rank
   bool core_decides = false;  // the core, not the link, limits what a rank sends and receives at once
 };
 
@@ -105,28 +107,38 @@ Costs costs_of(const Measured& measured, std::size_t longest, bool has_one_way) 
   return costs;
 }
 
-/// `sharing` ranks passed the limit at once.
-Protocol row_of(const Measured& measured, const Costs& costs, int sharing, std::size_t from,
-                std::size_t bytes, double least) {
-  Protocol row{.from = from, .latency = 0, .bandwidth = costs.bandwidth, .synchronous = false};
-  row.core = costs.core;
-  const auto length = static_cast<double>(bytes);
-  const double accounted =
-      2 * (costs.message + row.core_seconds(length)) + sharing * length / costs.bandwidth;
-  row.latency = std::max(measured.single(bytes) - accounted, least);
-  return row;
+/// Seconds of a single message of any length, on straight lines between those that were measured.
+double interpolated(const Measured& measured, std::size_t bytes) {
+  std::size_t below = tiny;
+  for (const std::size_t above : {few, some, many}) {
+    if (!(measured.single(above) > 0)) break;
+    if (bytes <= above) {
+      const double share =
+          static_cast<double>(bytes - std::min(below, bytes)) / static_cast<double>(above - below);
+      return measured.single(below) + share * (measured.single(above) - measured.single(below));
+    }
+    below = above;
+  }
+  return measured.single(below);
 }
 
-/// Messages of the sizes in between behave like the nearest one that was measured (of their logarithms).
-std::vector<Protocol> rows_of(const Measured& measured, const Costs& costs, int sharing) {
-  std::vector<Protocol> rows{row_of(measured, costs, sharing, 0, tiny, least_latency)};
-  const double least = rows.front().latency / 2;
-  const auto add = [&](std::size_t from, std::size_t bytes) {
-    if (measured.single(bytes) > 0) rows.push_back(row_of(measured, costs, sharing, from, bytes, least));
-  };
-  add(kibibyte, few);
-  add(12 * kibibyte, some);
-  add(96 * kibibyte, many);
+/// A row for each power of two, so that no length is a step. `longer` are the costs of messages that are more
+/// like `many` than like `some`. `sharing` ranks passed the limit at once.
+std::vector<Protocol> rows_of(const Measured& measured, const Costs& shorter, const Costs& longer,
+                              int sharing) {
+  std::vector<Protocol> rows;
+  const std::size_t longest = measured.single(many) > 0 ? many : some;
+  for (std::size_t bytes = least_row; bytes <= longest; bytes *= 2) {
+    const Costs& costs = bytes > 2 * some ? longer : shorter;
+    Protocol row{.from = bytes == least_row ? 0 : bytes * 3 / 4, .bandwidth = costs.bandwidth};
+    row.core = costs.core;
+    const auto length = static_cast<double>(bytes);
+    const double accounted =
+        2 * (costs.message + row.core_seconds(length)) + sharing * length / costs.bandwidth;
+    const double least = rows.empty() ? least_latency : rows.front().latency / 2;
+    row.latency = std::max(interpolated(measured, bytes) - accounted, least);
+    rows.push_back(row);
+  }
   return rows;
 }
 
@@ -142,25 +154,29 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
     const Measured inside(figures, Level::node);
     const Costs costs = costs_of(inside, some, true);
     machine.engine_message = costs.message;
-    at(Level::node) = rows_of(inside, costs, 1);
+    at(Level::node) = rows_of(inside, costs, costs, 1);
   }
   if (topology.nodes > 1) {
     const Measured between(figures, Level::network);
     const bool is_fast = has_fast_links(figures, topology);
-    Costs costs = costs_of(between, is_fast ? many : some, is_fast);
+    Costs shorter = costs_of(between, some, is_fast);
     if (!is_fast) {
       // The first messages of the stream may have passed by what the link had saved up.
-      costs.bandwidth = static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
+      shorter.bandwidth =
+          static_cast<double>(some * probe_messages) / between.seconds(Flow::around, some, true);
     }
+    Costs longer = is_fast ? costs_of(between, many, true) : shorter;
     // All ranks of a node sent at once, so each had its share of the link.
-    const int sharing = costs.core_decides ? 1 : topology.max_ppn;
-    if (!costs.core_decides) {
-      costs.message -= std::min(costs.message / 2, tiny / costs.bandwidth);
-      machine.node.bandwidth = costs.bandwidth * sharing;
-      costs.bandwidth = machine.node.bandwidth;
+    const int sharing = longer.core_decides ? 1 : topology.max_ppn;
+    if (!longer.core_decides) {
+      shorter.message -= std::min(shorter.message / 2, tiny / longer.bandwidth);
+      machine.node.bandwidth = longer.bandwidth * sharing;
+      longer.bandwidth *= sharing;
+      shorter.bandwidth *= sharing;
     }
-    machine.engine_message = std::max(machine.engine_message, costs.message);
-    at(Level::network) = rows_of(between, costs, sharing);
+    longer.message = shorter.message;
+    machine.engine_message = std::max(machine.engine_message, shorter.message);
+    at(Level::network) = rows_of(between, shorter, longer, sharing);
   } else {
     at(Level::network) = at(Level::node);
   }

@@ -74,7 +74,7 @@ double busiest(const Plan& plan, const WalkedCall& call, const Machine& machine)
   Loads loads(plan, machine);
   for (std::size_t index = 0; index < plan.steps(); ++index) {
     const Plan::Step& step = plan.step(index);
-    const double bytes = static_cast<double>(cut.elements(step.run, 0) * call.element_bytes);
+    const auto bytes = static_cast<double>(cut.elements(step.run, 0) * call.element_bytes);
     if (bytes == 0) continue;
     if (step.kind == Kind::send) loads.add_message(plan.topology(), step.rank, step.peer, bytes);
     const bool computes = step.kind != Kind::send && step.kind != Kind::recv;

@@ -354,7 +354,8 @@ class Walker {
     Instant& now = core(step.rank);
     begin_at(step.rank, message.passage.end.at());
     now = later(message.passage.end, now)
-              .after(engine_message_ + protocol(send, message.bytes).core_seconds(message.bytes), Part::overhead);
+              .after(engine_message_ + protocol(send, message.bytes).core_seconds(message.bytes),
+                     Part::overhead);
     if (step.kind == Kind::recv_reduce) now = now.after(message.bytes * reduction_, Part::reduction);
     finish(step.rank, message.segment);
   }

@@ -43,6 +43,29 @@ bool equal(const Decision& one, const Decision& other) {
          one.seconds == other.seconds && one.bytes == other.bytes && one.when == other.when;
 }
 
+TEST(Fabric, AMeasuredNetworkIsReadAsItWasWritten) {
+  Fabric fabric(identity);
+  MeasuredNetwork measured{.machine = {}, .nodes = 4, .ppn = 2, .when = "2026-11-24", .rates = {2.5e7, 6e6}};
+  Protocol row;
+  row.latency = 1e-5;
+  row.bandwidth = 1.2e9;
+  row.core = 3e9;
+  measured.machine.name = "probed";
+  measured.machine.levels = {std::vector{row}, std::vector{row}, std::vector{row, row}};
+  measured.machine.levels[2][1].from = 4096;
+  measured.machine.node.bandwidth = 1.2e9;
+  measured.machine.reduction = {{.from = 0, .bandwidth = 1e10}};
+  measured.machine.engine_message = 1e-6;
+  fabric.keep(measured);
+  const Fabric again(fabric.text(), identity);
+  ASSERT_TRUE(again.measured().has_value());
+  EXPECT_EQ(again.text(), fabric.text());
+  EXPECT_EQ(again.measured()->rates, measured.rates);
+  EXPECT_EQ(again.measured()->machine.protocol(Level::network, 5000).core, 3e9);
+  EXPECT_TRUE(again.measured()->covers(8, 4));
+  EXPECT_FALSE((MeasuredNetwork{.machine = {}, .nodes = 8, .ppn = 1, .when = "", .rates = {}}).covers(8, 2));
+}
+
 TEST(Fabric, IsReadAsItWasWritten) {
   std::mt19937 random(1);
   const auto below = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
@@ -73,6 +96,14 @@ TEST(Fabric, IsReadAsItWasWritten) {
     }
     EXPECT_EQ(again.text(), fabric.text());
   }
+}
+
+TEST(Fabric, OfAnyNetworkIsRead) {
+  Fabric fabric(identity);
+  fabric.keep(decision(1024, "ring"));
+  const Fabric again(fabric.text());
+  EXPECT_EQ(again.identity(), identity);
+  EXPECT_EQ(again.text(), fabric.text());
 }
 
 TEST(Fabric, ALaterDecisionReplacesAnEarlierOne) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probe is measured here on machines that are known: the walker takes its schedules through simulated time.
-// What is fitted to that must choose as well as the machine itself.
+// The probe is measured here on machines that are known: the walker takes its schedules through simulated
+// time. What is fitted to that must choose as well as the machine itself.
 #include "learn/probe.hpp"
 
 #include <gtest/gtest.h>
@@ -110,6 +110,21 @@ TEST(Probe, SlowLinksAreNotMeasuredFurther) {
   EXPECT_FALSE(has_fast_links({}, topology));
 }
 
+TEST(Probe, FindsTheNodeWithTheSlowLink) {
+  const Topology topology = topology_of({1, 1, 1, 1});
+  const double forward = static_cast<double>(probe_steps.at(forward_stream()).call_bytes());
+  const double backward = static_cast<double>(probe_steps.at(backward_stream()).call_bytes());
+  // Node 2 has a link of 5 MB/s, the others of 25 MB/s. It receives slowly both ways, its neighbours one way.
+  const std::vector<double> rates =
+      find_rates({forward / 25e6, forward / 25e6, forward / 5e6, forward / 5e6},
+                 {backward / 25e6, backward / 5e6, backward / 5e6, backward / 25e6}, topology);
+  ASSERT_EQ(rates.size(), 4);
+  EXPECT_NEAR(rates[2], 5e6, 1);
+  for (const std::size_t node : {0, 1, 3}) EXPECT_NEAR(rates[node], 25e6, 1);
+  const std::vector<double> alike(4, forward / 25e6);
+  EXPECT_TRUE(find_rates(alike, std::vector<double>(4, backward / 25e6), topology).empty());
+}
+
 TEST(Probe, FindsBandwidthAndLatency) {
   const Topology topology = topology_of({1, 1});
   const Machine slow = fit(machines()[1], topology);
@@ -166,8 +181,8 @@ TEST(Probe, WhatIsFittedChoosesAsTheMachineItself) {
       for (const Collective collective : collectives) {
         for (const std::size_t bytes : {kibibyte, 32 * kibibyte, 512 * kibibyte, 8 * mebibyte}) {
           const double one = regret(machine, topology, collective, bytes);
-          EXPECT_LT(one, 1.35) << name_of(collective) << " of " << bytes << " bytes, "
-                               << topology.ranks() << " ranks on " << topology.nodes << " nodes, machine "
+          EXPECT_LT(one, 1.35) << name_of(collective) << " of " << bytes << " bytes, " << topology.ranks()
+                               << " ranks on " << topology.nodes << " nodes, machine "
                                << &machine - machines().data();
           sum += one;
           ++count;

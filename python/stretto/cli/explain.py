@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
+from stretto.model.fabric_file import find_fabric
 from stretto.model.walker import Call, Model, load_machine
 from stretto.predict.explanation import explain_call, explanation_json
 from stretto.predict.explanation_output import print_explanation
@@ -28,8 +30,19 @@ def explain(
     ppn: ModelPpn = None,
     topology: Topology = None,
     machine: Annotated[
-        str, typer.Option(help="File of stretto calibrate, or a built-in machine.")
-    ] = "machine.json",
+        str | None,
+        typer.Option(
+            help="File of stretto calibrate, or a built-in machine. Default: that of --fabric, "
+            "or machine.json."
+        ),
+    ] = None,
+    fabric: Annotated[
+        str | None,
+        typer.Option(
+            help="What jobs know of a network: a file, or latest. Shows whose choice the call is.",
+            metavar="FILE|latest",
+        ),
+    ] = None,
     table: Annotated[
         Path | None,
         typer.Option(
@@ -37,8 +50,12 @@ def explain(
         ),
     ] = None,
     mpi: Annotated[
-        str, typer.Option(help="Library of the table at the default place: openmpi, mpich or intelmpi.")
-    ] = "openmpi",
+        str | None,
+        typer.Option(
+            help="Library of the table at the default place: openmpi, mpich or intelmpi. "
+            "Default: that of --fabric, or openmpi."
+        ),
+    ] = None,
     measured: Annotated[
         list[Path] | None,
         typer.Option(help="JSON files of stretto bench or study, to compare with.", metavar="FILE"),
@@ -51,7 +68,10 @@ def explain(
     """Show which spec a call uses and why, with predicted and measured times and the bound by the links."""
     check_collective(collective)
     call = Call(collective, parse_bytes(size), topology_text(topology, None, nodes, ppn, 8))
-    explanation = explain_call(call, Model(load_machine(machine)), read_measured(measured or []), table, mpi)
+    known = find_fabric(fabric, os.environ) if fabric else None
+    model = Model(known.machine if known and machine is None else load_machine(machine or "machine.json"))
+    family = mpi or (known.family if known else "openmpi")
+    explanation = explain_call(call, model, read_measured(measured or []), table, family, known)
     if as_json:
         print(explanation_json(explanation, sys.argv), end="")
     else:

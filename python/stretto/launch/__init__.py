@@ -2,6 +2,7 @@
 """Starts programs with Stretto under them: MPI libraries and their settings, launchers, jobs."""
 
 __all__ = [
+    "choices",
     "environment",
     "jobs",
     "mpi",

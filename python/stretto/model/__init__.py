@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost model: machine files, and the schedule walker that predicts a call's time."""
+"""The cost model: machine files, what jobs know of networks, and the walker that predicts times."""
 
 __all__ = [
+    "fabric_file",
     "machine_file",
     "rule_regret",
     "walker",

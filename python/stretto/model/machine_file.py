@@ -41,6 +41,8 @@ class Protocol:
     """Overlap if a rank sends to one rank and receives from another: 1 is full, 0 is none."""
     exchange: float = 1.0
     """Overlap if two ranks send to each other."""
+    core: float | None = None
+    """Bytes per second that a core passes when it sends or receives; it does nothing else meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,8 @@ def _protocol_json(protocol: Protocol) -> dict[str, Any]:
     for name, value in (("duplex", protocol.duplex), ("exchange", protocol.exchange)):
         if value < 1:
             row[name] = round(value, 3)
+    if protocol.core is not None:
+        row["core"] = _rounded(protocol.core)
     return row
 
 
@@ -236,6 +240,7 @@ def _read_protocol(row: dict[str, Any]) -> Protocol:
         row.get("synchronous", False),
         row.get("duplex", 1.0),
         row.get("exchange", 1.0),
+        row.get("core"),
     )
 
 

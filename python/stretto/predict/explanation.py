@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from stretto import _core
+from stretto.model.fabric_file import FabricFile
 from stretto.model.walker import Call, Model, candidates, link_seconds
+from stretto.predict.choices import Claim, Source, Tuned, find_claims, look_up
 from stretto.predict.measured import Measured
 from stretto.spec.native import NATIVE, library_name
 from stretto.spec.topologies import parse_topology
-from stretto.support.errors import StrettoError
 from stretto.support.json_files import file_text
-from stretto.support.units import format_bytes, three_digits
+from stretto.support.units import three_digits
 
 FORMAT = "stretto-explanation"
 
@@ -27,6 +28,7 @@ class InForce:
 
     spec: str
     reason: str
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,9 @@ class Explanation:
     model: Model
     in_force: InForce
     candidates: list[Candidate]
+    fabric: FabricFile | None = None
+    claims: list[Claim] = field(default_factory=list)
+    """Whose choice it could be, in the order in which they count; empty without a fabric."""
 
     @property
     def bound(self) -> float | None:
@@ -69,11 +74,22 @@ class Explanation:
 
 
 def explain_call(
-    call: Call, model: Model, measured: Measured, table: Path | None, family: str
+    call: Call,
+    model: Model,
+    measured: Measured,
+    table: Path | None,
+    family: str,
+    fabric: FabricFile | None = None,
 ) -> Explanation:
-    """Explain a call. `family`: whose table is at the default place, if no file is given."""
-    in_force = _find_in_force(call, table, family)
-    return Explanation(call, model, in_force, _rank(call, model, in_force.spec, measured))
+    """Explain a call, by what jobs have found out about a fabric if one is given.
+
+    `family`: whose table is at the default place, if no file is given.
+    """
+    tuned = look_up(call, table, family)
+    claims = find_claims(call, fabric, tuned, os.environ) if fabric else []
+    in_force = _find_in_force(call, tuned, claims)
+    specs = [in_force.spec, *(one.spec for one in claims if one.spec is not None)]
+    return Explanation(call, model, in_force, _rank(call, model, specs, measured), fabric, claims)
 
 
 def explanation_json(explanation: Explanation, command: Sequence[str]) -> str:
@@ -88,59 +104,39 @@ def explanation_json(explanation: Explanation, command: Sequence[str]) -> str:
         "bound": explanation.bound or None,
         "candidates": [asdict(one) for one in explanation.candidates],
         "verdict": explanation.verdict,
+        **_fabric_json(explanation),
     }
     return file_text(FORMAT, command, call.topology, content)
 
 
-def _find_in_force(call: Call, table: Path | None, family: str) -> InForce:
-    topology = parse_topology(call.topology)
-    file = _core.read_table_file(str(table) if table else os.environ.get("STRETTO_TABLE", ""), family)
-    path = file.path
-    if file.error:
-        raise StrettoError(f"{path}: {file.error}")
-    if path:
-        try:
-            shape = _core.read_table(file.text).find_shape(topology.nodes, topology.max_ppn, topology.min_ppn)
-        except ValueError as error:
-            raise StrettoError(f"{path}: {error}") from None
-        row = shape.find(call.collective, call.bytes) if shape else None
-        if shape and row:
-            how = "predicted" if shape.modelled else _how_measured(file.text, shape, call.collective)
-            gain = f", {row.gain:.2f} times as fast as native" if row.gain else ""
-            exact = (shape.nodes, shape.ppn) == (topology.nodes, topology.max_ppn)
-            nearest = "" if exact else ", the nearest to this one"
-            return InForce(
-                row.spec,
-                f"{path}: {shape.nodes} nodes with {shape.ppn} ranks{nearest}, "
-                f"from {format_bytes(row.begin)} {_until(row.last)}, {how}{gain}",
-            )
-    spec = _core.choose(call.collective, call.bytes, topology)
-    return InForce(
-        spec, "the built-in rule" + (f"; {path} does not cover this call" if path else "; no table")
-    )
+def _fabric_json(explanation: Explanation) -> dict[str, Any]:
+    if explanation.fabric is None:
+        return {}
+    known = explanation.fabric.fabric
+    measured = known.measured
+    fabric = {
+        "path": str(explanation.fabric.path),
+        "mpi": known.mpi,
+        "hosts": known.hosts,
+        "measured": measured
+        and {"nodes": measured.nodes, "ppn": measured.ppn, "when": measured.when or None},
+    }
+    return {"fabric": fabric, "choices": [asdict(one) for one in explanation.claims]}
 
 
-def _until(last: int | None) -> str:
-    return "on" if last is None else f"to {format_bytes(last)}"
+def _find_in_force(call: Call, tuned: Tuned, claims: Sequence[Claim]) -> InForce:
+    for claim in claims:
+        if claim.decides and claim.spec is not None:
+            return InForce(claim.spec, claim.reason, claim.source)
+    if tuned.spec is not None:
+        return InForce(tuned.spec, tuned.reason, "table")
+    spec = _core.choose(call.collective, call.bytes, parse_topology(call.topology))
+    return InForce(spec, f"the built-in rule; {tuned.reason}", "rule")
 
 
-def _how_measured(text: str, shape: _core.TableShape, call: str) -> str:
-    """Whether the machine was busy during the tuning, by the table's notes."""
-    notes = json.loads(text).get("notes")
-    tunings = notes.get("tuning") if isinstance(notes, dict) else None
-    for one in tunings if isinstance(tunings, list) else []:
-        if not isinstance(one, dict) or one.get("call") != call:
-            continue
-        load = one.get("load")
-        same = (one.get("nodes"), one.get("ppn")) == (shape.nodes, shape.ppn)
-        if same and isinstance(load, dict) and load.get("busy"):
-            return "measured on a busy machine: tune again on an idle one"
-    return "measured"
-
-
-def _rank(call: Call, model: Model, in_force: str, measured: Measured) -> list[Candidate]:
+def _rank(call: Call, model: Model, in_question: Sequence[str], measured: Measured) -> list[Candidate]:
     times = measured.times(call)
-    specs = dict.fromkeys([*candidates(call.collective, call.topology), in_force, *times])
+    specs = dict.fromkeys([*candidates(call.collective, call.topology), *in_question, *times])
     ranked = []
     for spec in specs:
         # The library's own algorithms, native(NAME), have no schedule to predict.

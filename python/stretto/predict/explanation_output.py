@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.table import Table
 
+from stretto.model.fabric_file import FabricFile
+from stretto.predict.choices import Claim
 from stretto.predict.explanation import Explanation
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
@@ -39,12 +43,37 @@ def print_explanation(explanation: Explanation, top: int) -> None:
         table.add_row(*cells, style="bold" if one.spec == in_force.spec else "")
     console = console_for(table)
     console.print(table)
+    if explanation.fabric:
+        claims = _table_of_claims(explanation.claims)
+        console = console_for(claims)
+        console.print(claims)
     lines = [f"in force (bold): {in_force.spec}, by {in_force.reason}"]
+    if any(one.is_compared for one in explanation.claims):
+        lines.append("a job's first calls compare it with the MPI default, and the fastest stays")
+    if explanation.fabric:
+        lines.append(_network(explanation.fabric))
+    else:
+        lines.append("jobs also use what they have found out about their network: add --fabric latest")
     if bound:
         lines.append(f"bound: the busiest node's link needs {format_seconds(bound)}, whatever the algorithm")
     lines.append(explanation.verdict)
     lines.append("parts: what the predicted critical path consists of; native: the best textbook algorithm")
     print_lines(console, lines, style="")
+
+
+def _network(fabric: FabricFile) -> str:
+    known = fabric.fabric
+    return f"network: {known.mpi}, hosts {known.hosts}, {fabric.speed_text} ({fabric.path})"
+
+
+def _table_of_claims(claims: Sequence[Claim]) -> Table:
+    """Whose choice the call is; the first line with a spec decides."""
+    table = Table(title="whose choice it is in a job", title_justify="left")
+    for header in ("choice", "spec", "why"):
+        table.add_column(header)
+    for one in claims:
+        table.add_row(one.source, one.spec or "", one.reason, style="bold" if one.decides else "")
+    return table
 
 
 def _share(part: float, whole: float) -> str:

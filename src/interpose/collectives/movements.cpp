@@ -80,10 +80,7 @@ std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_D
   const std::size_t predefined = predefined_size(datatype);
   if (count < 0 || (count > 0 && buffer == nullptr && predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (!form.forced && predefined != 0 &&
-      elements * predefined < session.native_floor(Collective::bcast, form.face)) {
-    return std::nullopt;
-  }
+  if (predefined != 0 && is_small(form, Collective::bcast, elements * predefined, comm)) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || root < 0 || root >= state->topology().ranks()) return std::nullopt;

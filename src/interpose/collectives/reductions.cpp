@@ -24,10 +24,6 @@ bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
 
-bool is_small(const Form& form, Collective collective, std::size_t bytes) {
-  return !form.forced && bytes < session.native_floor(collective, form.face);
-}
-
 CallTraits traits_of(Collective collective, std::size_t elements, const std::optional<Element>& element,
                      std::size_t predefined, bool in_place, int root = 0) {
   return {.collective = collective,
@@ -62,7 +58,7 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
                                  const std::shared_ptr<Communicator>& state,
                                  const MakeBorders& make_borders) {
   const std::size_t predefined = predefined_size(datatype);
-  if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined))
+  if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined, comm))
     return std::nullopt;
   const auto count = static_cast<std::int64_t>(mine.count);
   const bool in_place = sendbuf == MPI_IN_PLACE;
@@ -92,7 +88,8 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   const std::size_t predefined = predefined_size(datatype);
   if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined)) return std::nullopt;
+  if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined, comm))
+    return std::nullopt;
   std::shared_ptr<Communicator> state;
   // The handle is no longer a communicator, and the program's handler has been called.
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
@@ -113,7 +110,7 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
   const std::size_t predefined = predefined_size(datatype);
   if (count < 0) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (predefined != 0 && is_small(form, Collective::reduce, elements * predefined)) return std::nullopt;
+  if (predefined != 0 && is_small(form, Collective::reduce, elements * predefined, comm)) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || root < 0 || root >= state->topology().ranks()) return std::nullopt;
@@ -172,7 +169,7 @@ std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, voi
   // No communicator that Stretto handles has more ranks than MPI_COMM_WORLD.
   const std::size_t at_most = block * static_cast<std::size_t>(session.topology.ranks());
   const std::size_t predefined = predefined_size(datatype);
-  if (predefined != 0 && is_small(form, Collective::reduce_scatter, at_most * predefined))
+  if (predefined != 0 && is_small(form, Collective::reduce_scatter, at_most * predefined, comm))
     return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/native_execution.hpp"
+#include "interpose/communicators/last_node.hpp"
 #include "interpose/communicators/returned_errors.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
@@ -58,6 +59,7 @@ int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
     const std::lock_guard lock(registry_mutex);
     if (registry().erase(attachment) == 0) return MPI_SUCCESS;
   }
+  freed_communicators.fetch_add(1, std::memory_order_release);
   attachment->state->forget_handle();
   delete attachment;
   return MPI_SUCCESS;
@@ -261,6 +263,10 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   if (error != MPI_SUCCESS) return error;
   if (found != 0) {
     state = static_cast<Attachment*>(value)->state;
+    const bool is_one_node = !state->native_only() && state->topology().nodes == 1;
+    if (is_one_node && session.topology.nodes > 1) {
+      keep_as_last_node(comm, freed_communicators.load(std::memory_order_acquire));
+    }
     return MPI_SUCCESS;
   }
   // Another thread may be making it, and a communicator has one state.

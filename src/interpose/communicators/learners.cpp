@@ -24,6 +24,35 @@ Learners::Key Learners::key_of(const CallTraits& traits) {
           has_root(traits.collective) ? traits.root : 0};
 }
 
+Learners::~Learners() {
+  session.due_races -= due_races_;
+}
+
+void Learners::note_due_race() {
+  ++due_races_;
+  ++session.due_races;
+  blocking_calls_ = 0;
+  next_agreement_ = 1;
+}
+
+void Learners::forget_due_race() {
+  --due_races_;
+  --session.due_races;
+}
+
+void Learners::forget_races() {
+  session.due_races -= due_races_;
+  due_races_ = 0;
+  races_.clear();
+}
+
+bool Learners::wants_agreement_on_races() {
+  if (due_races_ == 0) return false;
+  if (++blocking_calls_ < next_agreement_) return false;
+  next_agreement_ = 2 * blocking_calls_;
+  return true;
+}
+
 Spec Learners::decided_for_another_root(const Key& key) const {
   Key first = key;
   std::get<int>(first) = 0;

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "interpose/session/call_traits.hpp"
+#include "learn/background_race.hpp"
 #include "learn/learned.hpp"
 #include "learn/learner.hpp"
 #include "topology/topology.hpp"
@@ -28,6 +31,7 @@ class Learners {
   Learners() = default;
   Learners(const Learners&) = delete;
   Learners& operator=(const Learners&) = delete;
+  ~Learners();
 
   /// Collective, bytes rounded down to a power of two, whether the operation commutes, whether in place,
   /// root.
@@ -45,6 +49,24 @@ class Learners {
     return learners_.size() == most_learners ? nullptr : &learners_.emplace(key, make()).first->second;
   }
 
+  /// Returns the race of non-blocking calls of this key. If there is none, it takes what make() returns; if
+  /// there is no room for another one, the result is nullptr.
+  template <typename Make>
+  std::shared_ptr<BackgroundRace> find_or_add_race(const Key& key, const Make& make) {
+    const auto found = races_.find(key);
+    if (found != races_.end()) return found->second;
+    return races_.size() == most_learners ? nullptr : races_.emplace(key, make()).first->second;
+  }
+  [[nodiscard]] const std::map<Key, std::shared_ptr<BackgroundRace>>& races() const { return races_; }
+  /// The network has changed: the next calls are compared anew.
+  void forget_races();
+  /// Whether the ranks are to agree on a race at this blocking call. If calls have not ended on all ranks,
+  /// they try again after twice as many blocking calls.
+  bool wants_agreement_on_races();
+  /// A race has been measured, or has been decided (Session::due_races).
+  void note_due_race();
+  void forget_due_race();
+
   /// Counts a call that is too short to be learned from at once. Returns how many there were.
   int count_short_call() { return ++short_calls_; }
 
@@ -61,6 +83,10 @@ class Learners {
   static constexpr std::size_t most_learners = 256;
 
   std::map<Key, KindLearner> learners_;
+  std::map<Key, std::shared_ptr<BackgroundRace>> races_;
+  int due_races_ = 0;
+  std::uint64_t blocking_calls_ = 0;  // since a race became due
+  std::uint64_t next_agreement_ = 1;
   int short_calls_ = 0;
 };
 

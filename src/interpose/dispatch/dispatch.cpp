@@ -6,11 +6,13 @@ namespace stretto {
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
                                            const CallTraits& traits, const Form& form, MPI_Comm comm,
                                            Spec& spec) {
+  if (form.face != Face::blocking || !traits.understood || traits.is_own || state->native_only())
+    return nullptr;
+  if (!form.forced) agree_on_races(*state, traits, spec, comm);
   // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight
   // on.
-  if (traits.bytes < session.online_floor(traits.collective) || form.face != Face::blocking || form.forced ||
-      session.program_forced(traits.collective) != nullptr || !traits.understood || traits.is_own ||
-      state->native_only()) {
+  if (traits.bytes < session.online_floor(traits.collective) || form.forced ||
+      session.program_forced(traits.collective) != nullptr) {
     return nullptr;
   }
   // Inside a node a short call takes less time than finding out who is faster.

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "interpose/dispatch/background.hpp"
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/comparison.hpp"
 #include "interpose/dispatch/form.hpp"
@@ -43,6 +44,8 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
   std::shared_ptr<Operation> after;
   if (session.settings.check && !state->native_only()) after = compare(state, traits, *spec, form.face);
   std::shared_ptr<LearningCall> learning = try_learning(state, traits, form, comm, *spec);
+  RaceTurn turn;
+  if (form.face != Face::blocking && !state->native_only()) turn = take_turn(*state, traits, form, *spec);
   if (!prepare(*state, traits, *spec, form.face)) spec = Spec{};
   if (spec->is_pass_through()) {
     form.learning = std::move(learning);
@@ -62,6 +65,7 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
     auto own =
         std::make_shared<Own>(make_message, handles, std::move(state), traits, *std::move(spec), form.face);
     own->operation.begin_after(std::move(after));
+    if (turn.race) own->operation.measure_for(std::move(turn.race), turn.slot);
     hand_over({own, &own->operation}, form.face, form.request);
     return MPI_SUCCESS;
   } catch (const std::bad_alloc&) {

@@ -154,15 +154,13 @@ const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const 
 
 const std::optional<MeasuredNetwork>& measured_network(Communicator& state, const CallTraits& traits,
                                                        const Spec& spec, MPI_Comm comm) {
-  if (const Fabric& known = known_fabric(state, traits, spec, comm); known.measured())
-    return known.measured();
   const Topology& topology = state.topology();
+  const std::optional<MeasuredNetwork>& known = known_fabric(state, traits, spec, comm).measured();
+  if (known && known->covers(topology.nodes, topology.max_ppn)) return known;
   if (!state.may_measure()) return state.fabric()->measured();
-  if (std::optional<Machine> machine = probe_network(state, traits, spec, comm)) {
-    const MeasuredNetwork measured{
-        .machine = *std::move(machine), .nodes = topology.nodes, .ppn = topology.max_ppn, .when = today()};
-    if (state.rank() == 0) note_measured(measured);
-    state.set_measured(measured);
+  if (std::optional<MeasuredNetwork> measured = probe_network(state, traits, spec, comm)) {
+    if (state.rank() == 0) note_measured(*measured);
+    state.set_measured(*std::move(measured));
   }
   return state.fabric()->measured();
 }
@@ -189,6 +187,10 @@ void note_measured(const MeasuredNetwork& measured) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
   read_once(now);
+  // A communicator of one node says less than what is known.
+  const std::optional<MeasuredNetwork>& known = now.fabric.measured();
+  if (known && !measured.covers(known->nodes, known->ppn) && known->covers(measured.nodes, measured.ppn))
+    return;
   now.fabric.keep(measured);
   now.own.keep(measured);
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "engine/mpi.hpp"
+#include "interpose/communicators/last_node.hpp"
 #include "interpose/session/call_traits.hpp"
+#include "interpose/session/session.hpp"
 #include "select/face.hpp"
 #include "select/spec.hpp"
 
@@ -34,5 +38,13 @@ struct Form {
   /// Set if the library carries the call out and something is learned from it (STRETTO_ONLINE).
   std::shared_ptr<LearningCall> learning = nullptr;
 };
+
+/// Whether a call may go straight to the library, because nothing else is ever chosen for so few bytes.
+inline bool is_small(const Form& form, Collective collective, std::size_t bytes, MPI_Comm comm) {
+  if (form.forced) return false;
+  if (form.face != Face::blocking) return bytes < session.native_floor(collective, form.face);
+  if (session.due_races.load(std::memory_order_relaxed) != 0) return false;
+  return bytes < session.native_floor(collective, form.face) || bytes < floor_of_last_node(comm, collective);
+}
 
 }  // namespace stretto

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "engine/buffer_pool.hpp"
@@ -109,14 +110,29 @@ bool agree(Figures& figures, MPI_Comm comm) {
   return figures.failed == 0;
 }
 
+/// Returns the rate of each node's link if they differ, from what each rank has measured itself.
+std::vector<double> compare_rates(const ProbeFigures& own, const Topology& topology, MPI_Comm comm) {
+  const std::array<double, 2> mine{own.at(forward_stream()), own.at(backward_stream())};
+  std::vector<double> all(2 * static_cast<std::size_t>(topology.ranks()));
+  if (mpi.Allgather(mine.data(), 2, MPI_DOUBLE, all.data(), 2, MPI_DOUBLE, comm) != MPI_SUCCESS) return {};
+  std::vector<double> forward;
+  std::vector<double> backward;
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    forward.push_back(all[i]);
+    backward.push_back(all[i + 1]);
+  }
+  return find_rates(forward, backward, topology);
+}
+
 }  // namespace
 
-std::optional<Machine> probe_network(Communicator& state, const CallTraits& traits, const Spec& spec,
-                                     MPI_Comm comm) {
+std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTraits& traits, const Spec& spec,
+                                             MPI_Comm comm) {
   if (!wait_for_channel(state, state.channel(), traits, spec)) return std::nullopt;
   const AwaitedCall awaited(state, traits, spec);
   const Buffers buffers;
   Figures figures;
+  ProbeFigures own{};  // of this rank
   const auto agree_now = [&] {
     const BlockedScope elsewhere;
     return agree(figures, comm);
@@ -130,13 +146,24 @@ std::optional<Machine> probe_network(Communicator& state, const CallTraits& trai
       if (step.is_for_fast_links != of_fast_links || !is_measurable(step, state.topology())) continue;
       if (!measure(step, state, buffers, figures.steps.at(i))) figures.failed = 1;
     }
+    own = figures.steps;
     return agree_now();
   };
   figures.reduction = {.short_seconds = reduction_seconds(buffers, 32 * kibibyte),
                        .long_seconds = reduction_seconds(buffers, mebibyte)};
   if (!measure_all(false)) return std::nullopt;
-  if (has_fast_links(figures.steps, state.topology()) && !measure_all(true)) return std::nullopt;
-  return fit_probe(figures.steps, figures.reduction, state.topology());
+  const Topology& topology = state.topology();
+  std::vector<double> rates;
+  if (!has_fast_links(figures.steps, topology)) {
+    if (topology.nodes > 2) rates = compare_rates(own, topology, comm);
+  } else if (!measure_all(true)) {
+    return std::nullopt;
+  }
+  return MeasuredNetwork{.machine = fit_probe(figures.steps, figures.reduction, topology),
+                         .nodes = topology.nodes,
+                         .ppn = topology.max_ppn,
+                         .when = today(),
+                         .rates = std::move(rates)};
 }
 
 }  // namespace stretto

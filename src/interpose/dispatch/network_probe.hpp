@@ -6,14 +6,14 @@
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/session/call_traits.hpp"
-#include "model/machine.hpp"
+#include "learn/fabric.hpp"
 
 namespace stretto {
 
-/// Returns the machine that the ranks have measured, with the engine itself and on Stretto's own communicator.
+/// Returns what the ranks have measured, with the engine itself and on Stretto's own communicator.
 /// Empty, on all ranks alike, if a rank could not. Collective; to be called in a blocking call, `traits` and
 /// `spec` say which. Takes up to some 100 ms.
-std::optional<Machine> probe_network(Communicator& state, const CallTraits& traits, const Spec& spec,
-                                     MPI_Comm comm);
+std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTraits& traits, const Spec& spec,
+                                             MPI_Comm comm);
 
 }  // namespace stretto

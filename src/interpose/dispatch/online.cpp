@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t most_candidates = 8;
 /// How many specs of the model are worth a duel.
-constexpr std::size_t most_modelled = 2;
+constexpr std::size_t most_modelled = 3;
 /// A call of so many bytes takes long enough for the network to be measured at once.
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr int short_calls_before_probe = 8;
@@ -184,7 +184,8 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
   const Learners::Key key = Learners::key_of(traits);
   KindLearner* kind = state.learners().find(key);
   if (kind == nullptr) {
-    if (is_too_early(state, traits, spec) && find_decision(state, traits, spec, comm) == nullptr) return nullptr;
+    if (is_too_early(state, traits, spec) && find_decision(state, traits, spec, comm) == nullptr)
+      return nullptr;
     kind = state.learners().add(key, [&] { return make_learner(state, traits, spec, comm); });
   }
   if (kind == nullptr) {
@@ -196,6 +197,7 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
     if (kind->learner.take_change() && session.settings.online == Online::guard) {
       // On another network, other specs are worth trying.
       state.forget_fabric();
+      state.learners().forget_races();
       KindLearner again = make_learner(state, traits, spec, comm);
       again.learner.take_over_losses(kind->learner);
       *kind = std::move(again);
@@ -215,7 +217,7 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
   const Spec* other = learner.begin(traits.bytes);
   if (other == nullptr && kind->known) other = &*kind->known;
   if (other != nullptr) spec = *other;
-  return learner.is_settled() ? nullptr : &learner;
+  return learner.wants_time() ? &learner : nullptr;
 }
 
 LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)

@@ -38,7 +38,7 @@ Operation::~Operation() {
 
 void Operation::start() {
   const std::lock_guard guard(lock_);
-  if (session.observes_all_calls() || session.counts_calls()) began_ = seconds_now();
+  if (race_ || session.observes_all_calls() || session.counts_calls()) began_ = seconds_now();
   control_ = FloatControl::current();
   has_begun_ = false;
   note_start();
@@ -47,6 +47,13 @@ void Operation::start() {
     watch(*this);
   }
   if (may_begin()) begin();
+  if (race_) start_seconds_ = seconds_now() - began_;
+}
+
+void Operation::note_asked() {
+  if (race_ && asked_at_.load(std::memory_order_relaxed) == 0) {
+    asked_at_.store(seconds_now(), std::memory_order_relaxed);
+  }
 }
 
 /// Returns whether it has its tags for itself. The library's own calls need none, and must be made in the
@@ -156,6 +163,12 @@ void Operation::end(int error) {
     staging_.abandon();
   }
   execution_->observe(nullptr);
+  if (race_) {
+    const double now = seconds_now();
+    const double asked_at = asked_at_.load(std::memory_order_relaxed);
+    const double started = start_seconds_ > 0 ? start_seconds_ : now - began_;
+    race_->count(slot_, started + (asked_at > 0 ? now - asked_at : 0));
+  }
   if (face_ != Face::persistent) {
     if (!execution_->gave_up()) state_->give_back(traits_, spec_, std::move(execution_));
     if (channel_) channel_->end(ticket_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,6 +18,7 @@
 #include "interpose/operations/message.hpp"
 #include "interpose/progress/outstanding.hpp"
 #include "interpose/session/call_traits.hpp"
+#include "learn/background_race.hpp"
 #include "threads/float_control.hpp"
 #include "threads/spin_lock.hpp"
 
@@ -33,6 +36,14 @@ class Operation final : public Outstanding, public Watched {
 
   /// Delays its start until `other` has ended.
   void begin_after(std::shared_ptr<Operation> other) { after_ = std::move(other); }
+
+  /// Measures for how long the program asks for it: its start, and from the first test or wait to the end.
+  void measure_for(std::shared_ptr<BackgroundRace> race, std::size_t slot) {
+    race_ = std::move(race);
+    slot_ = slot;
+  }
+  /// To be called when the program tests or waits for it.
+  void note_asked();
 
   /// To be called in the order of calls; persistent ones in any order. Does not wait.
   void start();
@@ -76,6 +87,10 @@ class Operation final : public Outstanding, public Watched {
   std::unique_ptr<Execution> execution_;
   std::shared_ptr<Operation> after_;
   std::unique_ptr<TracedCall> trace_;
+  std::shared_ptr<BackgroundRace> race_;
+  std::size_t slot_ = 0;
+  double start_seconds_ = 0;
+  std::atomic<double> asked_at_{0};  // 0: not yet
   DeviceStaging staging_;
   FloatControl control_;  // of the thread that started it
   bool has_begun_ = false;

@@ -64,7 +64,9 @@ Pending* find_pending(MPI_Request request) {
   if (!has_requests() || request == mpi.request_null) return nullptr;
   const std::lock_guard guard(lock);
   const auto found = pending().find(request);
-  return found == pending().end() || !found->second.operation ? nullptr : &found->second;
+  if (found == pending().end() || !found->second.operation) return nullptr;
+  found->second.operation->note_asked();
+  return &found->second;
 }
 
 void forget_request(Pending& pending) {

@@ -50,6 +50,9 @@ struct Session {
 
   /// Nothing is learned from blocking calls of fewer bytes (STRETTO_ONLINE).
   std::array<std::size_t, collectives.size()> online_floors{};
+  /// Races of non-blocking calls (STRETTO_ONLINE) that are measured and not decided, on all communicators.
+  /// While there are any, no blocking call is too small to be looked at: the ranks may have to agree in it.
+  std::atomic<int> due_races{0};
 
   /// Whether something observes all calls, including those that would go straight to the library.
   [[nodiscard]] bool observes_all_calls() const {

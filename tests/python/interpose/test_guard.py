@@ -138,3 +138,52 @@ def test_a_place_that_cannot_be_written_is_one_line(mpi: Runner, mpi_name: str, 
             break
     assert len(ran.lines) == 1
     assert "what this job found out about the network is lost" in ran.lines[0]
+
+
+def decided_in_background(file: Path) -> list[Any]:
+    decisions = json.loads(file.read_text())["decisions"] if file.exists() else []
+    return [one["spec"] for one in decisions if one["call"] == "iallreduce" and one["nodes"] == 3]
+
+
+def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    file = tmp_path / "fabric.json"
+    program = [str(mpi.compiled("online.cpp", "-pthread")), "400"]
+    more = {"STRETTO_TOPOLOGY": "nodes=3,ppn=1", "STRETTO_TABLE": "none", "STRETTO_FABRIC": str(file)}
+    ran = mpi.run(program, ranks=3, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
+    assert ran.right, ran.output
+    assert ran.lines == []
+    # Each of the two sides had its calls, and the ranks agreed in a later blocking call. Who won is the
+    # machine's business.
+    assert used(tmp_path / "stats.json").get("native:segments=1", 0) >= 8
+    assert len(decided_in_background(file)) == 1
+
+    content = json.loads(file.read_text())
+    for one in content["decisions"]:
+        if one["call"] == "iallreduce":
+            one["spec"] = "ring:segments=3"
+    file.write_text(json.dumps(content))
+    ran = mpi.run(program, ranks=3, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
+    assert ran.right, ran.output
+    assert used(tmp_path / "stats.json")["ring:segments=3"] >= 24
+    assert decided_in_background(file) == ["ring:segments=3"]
+
+
+def test_what_is_measured_of_the_network_is_kept(mpi: Runner, tmp_path: Path) -> None:
+    file = tmp_path / "fabric.json"
+    ran = job(mpi, tmp_path, STRETTO_TABLE="none", STRETTO_FABRIC=str(file))
+    assert ran.right, ran.output
+    assert ran.lines == []
+    measured = json.loads(file.read_text())["measured"]
+    assert (measured["nodes"], measured["ppn"]) in [(3, 1), (2, 1)]  # one communicator has two ranks only
+    assert measured["machine"]["levels"]["network"][0]["latency"] > 0
+
+
+def test_frozen_knowledge_is_used_and_nothing_is_learned(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+    file = memory_of(mpi, tmp_path, mpi_name)
+    rewrite(file, spec="rabenseifner", seconds=1e-9, bytes="64KiB")
+    before = file.read_bytes()
+    ran = job(mpi, tmp_path, STRETTO_FABRIC=str(file), STRETTO_ONLINE="freeze")
+    assert ran.right, ran.output
+    assert ran.lines == []
+    assert calls_by(tmp_path, "rabenseifner") >= CALLS
+    assert file.read_bytes() == before

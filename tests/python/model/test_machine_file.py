@@ -40,7 +40,15 @@ def ascending(count: int) -> st.SearchStrategy[list[int]]:
 def machines(draw: st.DrawFn) -> MachineFile:
     def protocols() -> list[Protocol]:
         return [
-            Protocol(begin, draw(seconds), draw(figures), draw(st.booleans()), draw(parts), draw(parts))
+            Protocol(
+                begin,
+                draw(seconds),
+                draw(figures),
+                draw(st.booleans()),
+                draw(parts),
+                draw(parts),
+                draw(st.none() | figures),
+            )
             for begin in draw(ascending(4))
         ]
 
@@ -88,7 +96,8 @@ def test_what_is_written_is_read_back(machine: MachineFile) -> None:
     again = _core.Machine(text)
     assert again.name == machine.name
     highest = [name for name in LEVELS if name in machine.levels][-1]
-    assert [row.begin for row in again.protocols(highest)] == [row.begin for row in machine.levels[highest]]
+    rows = [(row.begin, row.core) for row in again.protocols(highest)]
+    assert rows == [(row.begin, row.core) for row in machine.levels[highest]]
 
 
 nested = st.recursive(
@@ -118,13 +127,18 @@ def same(one: Any, other: Any) -> bool:
 def test_a_row_of_figures_is_a_line_of_the_file() -> None:
     machine = MachineFile(
         "lab",
-        {"network": [Protocol(0, 2e-6, 1.177e10), Protocol(1 << 16, 5e-6, 1e9, True, 1.0, 0.25)]},
+        {
+            "network": [
+                Protocol(0, 2e-6, 1.177e10, core=3.1e9),
+                Protocol(1 << 16, 5e-6, 1e9, True, 1.0, 0.25),
+            ]
+        },
         limits={"node": Limit(2.39e7, 1.5e5, 250_000)},
         reduction=[ReductionRate(0, 3.2e10)],
         engine_message=1.23456e-7,
     )
     written = [line.strip() for line in file_text(machine).splitlines()]
-    assert '{"from": 0, "latency": 2e-6, "bandwidth": 1.177e10},' in written
+    assert '{"from": 0, "latency": 2e-6, "bandwidth": 1.177e10, "core": 3.1e9},' in written
     row = '{"from": "64KiB", "latency": 5e-6, "bandwidth": 1e9, "synchronous": true, "exchange": 0.25}'
     assert row in written
     assert '"node": {"bandwidth": 2.39e7, "message_rate": 150000.0, "burst": 250000}' in written
@@ -153,12 +167,21 @@ def test_the_machines_that_are_built_in(name: str) -> None:
     assert machine.level("network")[0].latency > 0
 
 
+def with_core(core: str) -> str:
+    """A machine with a row of this `core`."""
+    row = f'{{"from": 0, "latency": 1e-6, "bandwidth": 1e9, "core": {core}}}'
+    return f'{{"format": "stretto-machine", "version": 1, "name": "a", "levels": {{"node": [{row}]}}}}'
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "line 1"),
         ('{"format": "stretto-table", "version": 1}', "stretto-machine"),
         ('{"format": "stretto-machine", "version": 1, "name": "a", "levels": {}}', "at least one of socket"),
+        (with_core("0"), r"levels.node\[0\].core: expected a number from 1 to 1e"),
+        (with_core("true"), r"levels.node\[0\].core: expected a number"),
+        (with_core('1, "cores": 2'), "there is no such key; there are"),
     ],
 )
 def test_no_machine_file(text: str, message: str) -> None:

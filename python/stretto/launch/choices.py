@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What environment variables say about the choice of specs, as jobs read them (docs/choice.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+
+class Online(Enum):
+    """What a job does with what is known of its network, and with the times of its calls."""
+
+    GUARD = ""
+    EXPLORE = "1"
+    FREEZE = "freeze"
+    OFF = "0"
+
+    @property
+    def setting(self) -> str:
+        """The variable with its value."""
+        return f"STRETTO_ONLINE={self.value}" if self.value else "STRETTO_ONLINE is not set"
+
+    @property
+    def meaning(self) -> str:
+        """What the job does, in words."""
+        return _MEANINGS[self]
+
+    @property
+    def uses_decisions(self) -> bool:
+        """Whether the job uses what earlier jobs have decided."""
+        return self is not Online.OFF
+
+    @property
+    def measures(self) -> bool:
+        """Whether the job measures its network and compares specs by its own calls."""
+        return self in (Online.GUARD, Online.EXPLORE)
+
+
+_GUARD = (
+    "what was decided on the network; else the best by its model, if the first calls show that it is faster "
+    "than the MPI default"
+)
+_MEANINGS = {
+    Online.GUARD: _GUARD,
+    Online.EXPLORE: f"{_GUARD}; other specs are tried, too, and the table is improved",
+    Online.FREEZE: "what was decided on the network; nothing is measured",
+    Online.OFF: "nothing that jobs found out counts, and nothing is measured",
+}
+
+
+def online(environment: Mapping[str, str]) -> Online:
+    """What STRETTO_ONLINE says. Jobs report any other value, and ignore it."""
+    value = environment.get("STRETTO_ONLINE", "")
+    return next((one for one in Online if one.value == value), Online.GUARD)
+
+
+def why_nothing_is_learnt(environment: Mapping[str, str]) -> str:
+    """The variable that keeps jobs from using what they find out about networks; empty if none does."""
+    for name in ("STRETTO_REPRODUCIBLE", "STRETTO_CHECK"):
+        if environment.get(name) == "1":
+            return f"{name}=1"
+    return ""
+
+
+def variable_of(collective: str) -> str:
+    """The variable that forces a spec."""
+    return f"STRETTO_{collective.upper()}"
+
+
+def forced_spec(collective: str, environment: Mapping[str, str]) -> str:
+    """The spec that a variable forces; empty if none does."""
+    value = environment.get(variable_of(collective), "")
+    return "" if value == "auto" else value

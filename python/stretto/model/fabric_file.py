@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fabric files (docs/formats.md): what jobs have found out about a network. Finds and reads them.
+
+The library reads them in C++; so does this module, by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from stretto import _core
+from stretto.support.errors import StrettoError
+from stretto.support.units import format_bandwidth, format_seconds
+
+LATEST = "latest"
+"""In place of a file: the one that a job wrote last."""
+NOTHING_KNOWN = "the first job with larger calls between nodes finds out by itself"
+_SETTING = "STRETTO_FABRIC"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What two ranks on different nodes have between them."""
+
+    latency: float
+    """Seconds that a tiny message takes, with the work of both cores."""
+    bandwidth: float
+    """Bytes of a long message in a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class FabricFile:
+    """What jobs have found out about a network, and the file that says so."""
+
+    path: Path
+    fabric: _core.Fabric
+
+    @property
+    def family(self) -> str:
+        """The MPI family: openmpi, mpich or intelmpi."""
+        name = _core.parse_library_name(self.fabric.mpi)
+        return name[0] if name else "openmpi"
+
+    @property
+    def machine(self) -> _core.Machine:
+        """The machine that was measured. Raises StrettoError if no job has measured it."""
+        if self.fabric.measured is None:
+            raise StrettoError(f"{self.path}: no job has measured this network; give --machine, too")
+        return self.fabric.measured.machine
+
+    @property
+    def link(self) -> Link | None:
+        """The link between nodes; None if no job has measured it."""
+        measured = self.fabric.measured
+        if measured is None or measured.nodes < 2:
+            return None
+        machine = measured.machine
+        rows = machine.protocols("network")
+        limits = [rows[-1].bandwidth, rows[-1].core, machine.node_bandwidth]
+        return Link(rows[0].latency + 2 * machine.engine_message, min(limit for limit in limits if limit))
+
+    @property
+    def measured_text(self) -> str:
+        """When it was measured, and between how many nodes, in words; if it was not, that it was not."""
+        measured = self.fabric.measured
+        if measured is None:
+            return "not measured yet"
+        where = "inside one node" if measured.nodes < 2 else f"between {measured.nodes} nodes"
+        return " ".join(["measured", *([measured.when] if measured.when else []), where])
+
+    @property
+    def speed_text(self) -> str:
+        """The same with what was measured between nodes, in plain units."""
+        link = self.link
+        if link is None:
+            return self.measured_text
+        bandwidth = f"{format_bandwidth(link.bandwidth)} MB/s"
+        return f"{self.measured_text}: latency {format_seconds(link.latency)}, bandwidth {bandwidth}"
+
+    @property
+    def dates(self) -> tuple[str, str] | None:
+        """The first and the last date of a decision; None if there is no date."""
+        dates = sorted(one.when for one in self.fabric.decisions if one.when)
+        return (dates[0], dates[-1]) if dates else None
+
+
+def fabric_folder(environment: Mapping[str, str]) -> Path | None:
+    """The folder in which the library keeps fabric files (src/learn/fabric_file.cpp); None: nowhere."""
+    places = (("STRETTO_CACHE", ""), ("XDG_CACHE_HOME", "stretto"), ("HOME", ".cache/stretto"))
+    for variable, below in places:
+        value = environment.get(variable, "")
+        if value.startswith("/"):
+            return Path(value) / below / "fabrics"
+    return None
+
+
+def fabric_paths(environment: Mapping[str, str]) -> list[Path]:
+    """The fabric files that jobs in this environment may use, the one that was written last at the end."""
+    setting = environment.get(_SETTING, "")
+    if setting == "none":
+        return []
+    if setting:
+        return [Path(setting)] if Path(setting).exists() else []
+    folder = fabric_folder(environment)
+    try:
+        files = [(path.stat().st_mtime_ns, path) for path in folder.glob("*.json")] if folder else []
+    except OSError:  # gone meanwhile, or not for us
+        return []
+    return [path for _, path in sorted(files)]
+
+
+def read_fabric(path: Path) -> FabricFile:
+    """Read a fabric file. Raises StrettoError of one line, which names the file."""
+    if not path.is_file():  # a pipe might never end
+        raise StrettoError(f"{path}: there is no such file")
+    try:
+        return FabricFile(path, _core.Fabric(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise StrettoError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise StrettoError(f"{path}: this is not JSON: it is no text in UTF-8") from None
+    except ValueError as error:
+        raise StrettoError(f"{path}: {error}") from None
+
+
+def find_fabric(name: str, environment: Mapping[str, str]) -> FabricFile:
+    """The fabric of a file, or the one that a job wrote last (`latest`)."""
+    if name != LATEST:
+        return read_fabric(Path(name))
+    paths = fabric_paths(environment)
+    if not paths:
+        where = environment.get(_SETTING) or fabric_folder(environment) or "HOME, which is not set"
+        raise StrettoError(f"nothing is known of any network in {where}: {NOTHING_KNOWN}")
+    return read_fabric(paths[-1])

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose choice a blocking, out-of-place call is in a job (docs/choice.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from stretto import _core
+from stretto.launch.choices import forced_spec, online, variable_of, why_nothing_is_learnt
+from stretto.model.fabric_file import FabricFile
+from stretto.model.walker import Call
+from stretto.spec.native import NATIVE
+from stretto.spec.topologies import parse_topology
+from stretto.support.errors import StrettoError
+from stretto.support.units import format_bytes, format_nodes, format_seconds
+
+Source = Literal["forced", "table", "learnt", "modelled", "rule"]
+
+_LEAST_LEARNED = 1024
+"""As in src/interpose/session/session.cpp."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one of the sources of choices says of a call. The first one with a spec decides."""
+
+    source: Source
+    spec: str | None
+    reason: str
+    decides: bool = False
+    is_compared: bool = False
+    """It decides, but a job's first calls compare it with the MPI default, and the fastest stays."""
+    seconds: float | None = None
+    """What the network's model expects of a call of the size class' least bytes."""
+    gain: float | None = None
+    """Times faster than the MPI default, by a duel."""
+    when: str | None = None
+    """The date of a duel, or of the measurement of the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What the tuning table says of a call."""
+
+    path: str
+    """Empty: there is no table."""
+    table: _core.Table | None
+    spec: str | None
+    """None: it does not cover the call."""
+    reason: str
+
+
+def look_up(call: Call, table: Path | None, family: str) -> Tuned:
+    """Look a call up in a table: in `table`, or in the one that jobs of an MPI family find."""
+    topology = parse_topology(call.topology)
+    file = _core.read_table_file(str(table) if table else os.environ.get("STRETTO_TABLE", ""), family)
+    path = file.path
+    if file.error:
+        raise StrettoError(f"{path}: {file.error}")
+    if not path:
+        return Tuned("", None, None, "no table")
+    try:
+        content = _core.read_table(file.text)
+    except ValueError as error:
+        raise StrettoError(f"{path}: {error}") from None
+    shape = content.find_shape(topology.nodes, topology.max_ppn, topology.min_ppn)
+    row = shape.find(call.collective, call.bytes) if shape else None
+    if not shape or not row:
+        return Tuned(path, content, None, f"{path} does not cover this call")
+    how = "predicted" if shape.modelled else _how_measured(file.text, shape, call.collective)
+    gain = f", {row.gain:.2f} times as fast as native" if row.gain else ""
+    exact = (shape.nodes, shape.ppn) == (topology.nodes, topology.max_ppn)
+    nearest = "" if exact else ", the nearest to this one"
+    reason = (
+        f"{path}: {shape.nodes} nodes with {shape.ppn} ranks{nearest}, "
+        f"from {format_bytes(row.begin)} {_until(row.last)}, {how}{gain}"
+    )
+    return Tuned(path, content, row.spec, reason)
+
+
+def _until(last: int | None) -> str:
+    return "on" if last is None else f"to {format_bytes(last)}"
+
+
+def _how_measured(text: str, shape: _core.TableShape, call: str) -> str:
+    """Whether the machine was busy during the tuning, by the table's notes."""
+    notes = json.loads(text).get("notes")
+    tunings = notes.get("tuning") if isinstance(notes, dict) else None
+    for one in tunings if isinstance(tunings, list) else []:
+        if not isinstance(one, dict) or one.get("call") != call:
+            continue
+        load = one.get("load")
+        same = (one.get("nodes"), one.get("ppn")) == (shape.nodes, shape.ppn)
+        if same and isinstance(load, dict) and load.get("busy"):
+            return "measured on a busy machine: tune again on an idle one"
+    return "measured"
+
+
+def find_claims(call: Call, known: FabricFile, tuned: Tuned, environment: Mapping[str, str]) -> list[Claim]:
+    """All claims on the call, in the order in which they count, by what is known of a fabric."""
+    asked = _Asked(call, known, tuned, environment)
+    claims = [asked.forced(), asked.tuned(), asked.learnt(), *asked.modelled(), asked.rule()]
+    deciding = next(number for number, one in enumerate(claims) if one.spec is not None)
+    found = claims[deciding]
+    is_compared = found.source in ("table", "modelled", "rule") and found.spec != NATIVE
+    is_compared = is_compared and not asked.why_not_measured()
+    claims[deciding] = replace(found, decides=True, is_compared=is_compared)
+    return claims
+
+
+class _Asked:
+    """A call on a fabric, in a job with this environment."""
+
+    def __init__(self, call: Call, known: FabricFile, tuned: Tuned, environment: Mapping[str, str]) -> None:
+        self._call = call
+        self._fabric = known.fabric
+        self._tuned = tuned
+        self._environment = environment
+        self._topology = parse_topology(call.topology)
+        self._online = online(environment)
+        # A table of another MPI library is refused.
+        self._table, self._remark = tuned.table, ""
+        if tuned.table is not None:
+            is_used, self._remark = tuned.table.fit(self._fabric.mpi)
+            self._table = tuned.table if is_used else None
+        is_reduction = _core.is_reduction(call.collective)
+        self._is_reproducible = environment.get("STRETTO_REPRODUCIBLE") == "1" and is_reduction
+
+    @property
+    def _begin(self) -> int:
+        """The least bytes of the size class."""
+        return 1 << (self._call.bytes.bit_length() - 1)
+
+    @property
+    def _class_text(self) -> str:
+        return f"from {format_bytes(self._begin)}, below {format_bytes(2 * self._begin)}"
+
+    def _misfit(self, spec: str) -> str:
+        """Why the call cannot be by this spec; empty if it can."""
+        name, topology = self._call.collective, self._topology
+        recipe = _core.parse_spec(spec, name).recipe
+        if self._is_reproducible and (recipe == NATIVE or not _core.has_fixed_tree(name, recipe, topology)):
+            return "does not reduce by the fixed tree, which STRETTO_REPRODUCIBLE requires"
+        wrong = "" if recipe == NATIVE else _core.misfit(name, recipe, topology)
+        return f"does not fit: {wrong}" if wrong else ""
+
+    def _by_rule(self) -> str:
+        choose = _core.choose_reproducible if self._is_reproducible else _core.choose
+        return choose(self._call.collective, self._call.bytes, self._topology)
+
+    def forced(self) -> Claim:
+        variable = variable_of(self._call.collective)
+        spec = forced_spec(self._call.collective, self._environment)
+        if self._environment.get("STRETTO_DISABLE") == "1":
+            return Claim("forced", NATIVE, "STRETTO_DISABLE=1")
+        if not spec:
+            return Claim("forced", None, f"{variable} forces none")
+        try:
+            wrong = self._misfit(spec)
+        except ValueError as error:
+            raise StrettoError(f"{variable}={spec}: {error}") from None
+        if wrong:
+            instead = self._by_rule() if self._is_reproducible else NATIVE
+            return Claim("forced", instead, f"{variable}={spec}, which {wrong}")
+        return Claim("forced", spec, variable)
+
+    def tuned(self) -> Claim:
+        tuned = self._tuned
+        if tuned.table is not None and self._table is None:
+            return Claim("table", None, f"{tuned.path} {self._remark}")
+        wrong = self._misfit(tuned.spec) if tuned.spec else ""
+        if wrong:
+            return Claim("table", None, f"{tuned.path}: {tuned.spec} {wrong}")
+        return Claim("table", tuned.spec, tuned.reason)
+
+    def learnt(self) -> Claim:
+        why_not = self._why_not_at_all() or ("" if self._online.uses_decisions else self._online.setting)
+        if why_not:
+            return Claim("learnt", None, f"not used: {why_not}")
+        name, size, topology = self._call.collective, self._call.bytes, self._topology
+        decision = self._fabric.find(name, size, topology)
+        if decision is None or self._misfit(decision.spec):
+            other = self._fabric.find(name, size, topology, in_place=True)
+            more = f"; with MPI_IN_PLACE: {other.spec}" if other else ""
+            ranks = "1 rank" if topology.max_ppn == 1 else f"{topology.max_ppn} ranks"
+            where = f"{format_nodes(topology.nodes)} with {ranks}, {self._class_text}"
+            return Claim("learnt", None, f"no duel was decided for {where}{more}")
+        when = f" of {decision.when}" if decision.when else ""
+        gain = f", {decision.gain:.2f} times as fast as the MPI default" if decision.gain else ""
+        reason = f"a duel{when}, {self._class_text}{gain}"
+        return Claim("learnt", decision.spec, reason, gain=decision.gain, when=decision.when or None)
+
+    def modelled(self) -> Iterator[Claim]:
+        measured = self._fabric.measured
+        why_not = self.why_not_measured()
+        if why_not:
+            yield Claim("modelled", None, f"not used: {why_not}")
+        elif measured is None:
+            yield Claim("modelled", None, "no job has measured this network; larger calls do")
+        else:
+            fastest = _core.find_fastest(self._call.collective, self._begin, self._topology, measured.machine)
+            for spec, seconds in fastest:
+                reason = f"the network's model: {format_seconds(seconds)} for {format_bytes(self._begin)}"
+                yield Claim("modelled", spec, reason, seconds=seconds, when=measured.when or None)
+
+    def rule(self) -> Claim:
+        return Claim("rule", self._by_rule(), "the built-in rule")
+
+    def why_not_measured(self) -> str:
+        """Why such calls are neither measured nor compared; empty if they are."""
+        return self._why_not_at_all() or ("" if self._online.measures else self._online.setting)
+
+    def _why_not_at_all(self) -> str:
+        """Why nothing that was found out about the network counts for this call; empty if it does."""
+        variable = why_nothing_is_learnt(self._environment)
+        least = self._least_learned()
+        if variable or self._call.bytes >= least:
+            return variable
+        return f"calls below {format_bytes(least)} go to the MPI library at once"
+
+    def _least_learned(self) -> int:
+        """As Session::choice_floor."""
+        name = self._call.collective
+        floors = [_core.native_floor(name)]
+        if self._table is not None:
+            floors.append(self._table.native_floor(name))
+        if self._topology.nodes > 1:
+            floors.append(_LEAST_LEARNED)
+        return max(min(floors), 1)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python module: what jobs have found out about a fabric.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <bit>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "bindings/bindings.hpp"
+#include "learn/fabric.hpp"
+#include "select/face.hpp"
+
+namespace nb = nanobind;
+
+namespace stretto {
+namespace {
+
+std::optional<double> if_known(double figure) {
+  return figure > 0 ? std::optional(figure) : std::nullopt;
+}
+
+std::optional<Decision> find(const Fabric& fabric, const std::string& collective, std::size_t bytes,
+                             const Topology& topology, bool in_place) {
+  const Decision* decision = fabric.find({.nodes = topology.nodes,
+                                          .min_ppn = topology.min_ppn,
+                                          .max_ppn = topology.max_ppn,
+                                          .collective = collective_named(collective),
+                                          .face = Face::blocking,
+                                          .in_place = in_place,
+                                          .from = std::bit_floor(bytes)});
+  return decision == nullptr ? std::nullopt : std::optional(*decision);
+}
+
+}  // namespace
+
+void bind_fabrics(nb::module_& module) {
+  nb::class_<Decision>(module, "Decision")
+      .def_prop_ro("nodes", [](const Decision& d) { return d.kind.nodes; })
+      .def_prop_ro("ppn", [](const Decision& d) { return d.kind.max_ppn; })
+      .def_prop_ro("min_ppn", [](const Decision& d) { return d.kind.min_ppn; })
+      .def_prop_ro("call", [](const Decision& d) { return name_of(d.kind.collective, d.kind.face); })
+      .def_prop_ro("in_place", [](const Decision& d) { return d.kind.in_place; })
+      .def_prop_ro("begin", [](const Decision& d) { return d.kind.from; })
+      .def_prop_ro("spec", [](const Decision& d) { return to_string(d.spec); })
+      .def_prop_ro("gain", [](const Decision& d) { return if_known(d.gain); })
+      .def_prop_ro("seconds", [](const Decision& d) { return if_known(d.seconds); })
+      .def_ro("bytes", &Decision::bytes)
+      .def_ro("when", &Decision::when);
+  nb::class_<MeasuredNetwork>(module, "MeasuredNetwork")
+      .def_ro("machine", &MeasuredNetwork::machine)
+      .def_ro("nodes", &MeasuredNetwork::nodes)
+      .def_ro("ppn", &MeasuredNetwork::ppn)
+      .def_ro("when", &MeasuredNetwork::when);
+  nb::class_<Fabric>(module, "Fabric")
+      .def(
+          "__init__", [](Fabric* self, const std::string& text) { new (self) Fabric(text); }, nb::arg("text"))
+      .def_prop_ro("mpi", [](const Fabric& f) { return f.identity().mpi; })
+      .def_prop_ro("network", [](const Fabric& f) { return f.identity().network; })
+      .def_prop_ro("processor", [](const Fabric& f) { return f.identity().processor; })
+      .def_prop_ro("hosts", [](const Fabric& f) { return f.identity().hosts; })
+      .def_prop_ro("decisions", &Fabric::decisions)
+      .def_prop_ro("measured", &Fabric::measured)
+      .def("find", &find, nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"),
+           nb::arg("in_place") = false);
+}
+
+}  // namespace stretto

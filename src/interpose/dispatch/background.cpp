@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/dispatch/background.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "interpose/dispatch/choice.hpp"
+#include "interpose/dispatch/fabric_memory.hpp"
+#include "interpose/operations/operation.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+namespace {
+
+/// The library's own call, as an operation of Stretto that is measured like the others.
+Spec measured_library() {
+  Spec spec;
+  spec.pipelining.segments = 1;
+  return spec;
+}
+
+/// What a race keeps for later jobs: the library's own call is simply `native`.
+Spec kept(const Spec& spec) {
+  return spec == measured_library() ? Spec{} : spec;
+}
+
+/// Whether the call's choice is one that must show that it is faster. Equal on all ranks.
+bool is_guarded(const Communicator& state, const CallTraits& traits, const Form& form, const Spec& spec) {
+  const Online online = session.settings.online;
+  return online != Online::off && form.face != Face::blocking && !form.forced && !spec.is_native() &&
+         !session.settings.reproducible && !session.settings.check && traits.commutative &&
+         !traits.calls_program && !traits.is_own && !traits.blocks_in_segments &&
+         !session.forced_for(traits.collective, traits.bytes) && !is_tuned(state, traits, form.face);
+}
+
+/// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call
+/// before, or from this one.
+std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
+  if (state.fabric() != nullptr) {
+    const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Face::non_blocking));
+    CallTraits longest = traits;
+    longest.bytes = 2 * std::bit_floor(traits.bytes) - 1;
+    if (known != nullptr && find_misfit(known->spec, longest, state.topology()).empty()) return known->spec;
+  }
+  const auto race = state.learners().races().find(Learners::key_of(traits));
+  if (race == state.learners().races().end()) return std::nullopt;
+  const auto outcome = race->second->outcome();
+  return outcome ? std::optional(outcome->spec) : std::nullopt;
+}
+
+/// Libraries carry out persistent calls as they do non-blocking ones, so what was found of these holds for
+/// them. They are too few to be compared themselves.
+Spec choose_persistent(Communicator& state, const CallTraits& traits, const Spec& spec) {
+  const std::optional<Spec> known = find_known(state, traits);
+  if (!known) return spec;
+  const Spec found = kept(*known);
+  return found.is_native() && session.must_avoid_library(Face::persistent) ? spec : found;
+}
+
+}  // namespace
+
+RaceTurn take_turn(Communicator& state, const CallTraits& traits, const Form& form, Spec& spec) {
+  if (!is_guarded(state, traits, form, spec)) return {};
+  if (form.face == Face::persistent) {
+    spec = choose_persistent(state, traits, spec);
+    return {};
+  }
+  if (const std::optional<Spec> known = find_known(state, traits)) {
+    spec = *known;
+    return {};
+  }
+  if (session.settings.online == Online::freeze) return {};
+  const std::shared_ptr<BackgroundRace> race = state.learners().find_or_add_race(
+      Learners::key_of(traits), [&] { return std::make_shared<BackgroundRace>(spec, measured_library()); });
+  if (race == nullptr) return {};
+  const bool was_due = race->wants_agreement();
+  const BackgroundRace::Turn turn = race->next();
+  if (!was_due && race->wants_agreement()) state.learners().note_due_race();
+  spec = *turn.spec;
+  if (!turn.slot) return {};
+  return {race, *turn.slot};
+}
+
+void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
+  if (!state.learners().wants_agreement_on_races()) return;
+  // Later jobs must know this before their first non-blocking call, too.
+  known_fabric(state, traits, spec, comm);
+  std::vector<std::pair<Learners::Key, std::shared_ptr<BackgroundRace>>> due;
+  std::vector<double> figures;
+  for (const auto& [key, race] : state.learners().races()) {
+    if (!race->wants_agreement()) continue;
+    due.emplace_back(key, race);
+    const BackgroundRace::Figures own = race->figures();
+    figures.insert(figures.end(), own.begin(), own.end());
+  }
+  const AwaitedCall awaited(state, traits, spec);
+  const BlockedScope elsewhere;
+  if (mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
+                    comm) != MPI_SUCCESS) {
+    return;
+  }
+  auto next = figures.begin();
+  for (const auto& [key, race] : due) {
+    BackgroundRace::Figures maxima{};
+    std::copy_n(next, maxima.size(), maxima.begin());
+    next += static_cast<std::ptrdiff_t>(maxima.size());
+    race->agree(maxima);
+    const auto outcome = race->outcome();
+    if (!outcome) continue;
+    state.learners().forget_due_race();
+    if (state.rank() != 0) continue;
+    const auto& [collective, bytes, commutative, in_place, root] = key;
+    CallTraits kind{.collective = collective, .bytes = bytes, .root = root};
+    kind.in_place = in_place;
+    note_decision({.kind = kind_of(kind, state.topology(), Face::non_blocking),
+                   .spec = kept(outcome->spec),
+                   .gain = outcome->gain,
+                   .seconds = 0,
+                   .bytes = 0,
+                   .when = today()});
+  }
+}
+
+}  // namespace stretto

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "select/spec.hpp"
+
+namespace stretto {
+
+/// Compares the choice for non-blocking calls of one kind with the MPI library's own call. A fixed number of
+/// calls is measured, by turns of each side. What counts is the time for which the program asked for a call:
+/// its start, and from the first test or wait until the call had ended. The program's computation in between
+/// does not count.
+///
+/// A non-blocking call may not wait for other ranks, so the ranks agree in a later blocking collective on the
+/// same communicator. Until then the choice is in force. As MPI makes the sequence of collectives the same on
+/// all ranks, all ranks change together.
+class BackgroundRace {
+ public:
+  static constexpr std::size_t measured_calls = 16;
+  /// [call] of the slowest rank; `unfinished` if it has not ended on a rank.
+  using Figures = std::array<double, measured_calls>;
+  static constexpr double unfinished = 1e300;
+
+  BackgroundRace(Spec choice, Spec library);
+
+  struct Turn {
+    const Spec* spec = nullptr;
+    std::optional<std::size_t> slot;  // of the measurement, for count()
+  };
+  /// The spec of the next call.
+  Turn next();
+  /// To be called when a measured call has ended, in any thread.
+  void count(std::size_t slot, double seconds) {
+    seconds_.at(slot).store(seconds, std::memory_order_relaxed);
+  }
+
+  /// Whether all calls that are measured have been started, and nothing is decided: the same on all ranks.
+  [[nodiscard]] bool wants_agreement() const { return started_ >= measured_calls && !winner_; }
+  [[nodiscard]] Figures figures() const;
+  void agree(const Figures& maxima);
+
+  struct Outcome {
+    Spec spec;
+    double gain = 0;     // times faster than the library's own call; 0: it is that
+    double seconds = 0;  // for which a call was asked for
+  };
+  [[nodiscard]] std::optional<Outcome> outcome() const { return winner_; }
+
+ private:
+  Spec choice_;
+  Spec library_;
+  std::size_t started_ = 0;
+  std::array<std::atomic<double>, measured_calls> seconds_;
+  std::optional<Outcome> winner_;
+};
+
+}  // namespace stretto
