@@ -174,7 +174,8 @@ void Learner::agree(const Figures& maxima, double seconds) {
   }
   pair_ = {};
   if (next_watch_ != 0 && calls_ >= next_watch_) watch(recent);
-  if (!duel_ && rematch_at_ != 0 && calls_ >= rematch_at_) {
+  // If the network seems to have changed, that is found out first.
+  if (!duel_ && strikes_ == 0 && rematch_at_ != 0 && calls_ >= rematch_at_) {
     challenge(rival_, Duel::Side::defender, Duel::rematch_margin);
   }
   if (!duel_) plan();
@@ -205,7 +206,8 @@ void Learner::end_duel(bool challenger_won) {
     decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
     decided_bytes_ = duel_bytes_;
   }
-  lost_ += duel_->lost();
+  // Calls by `native` take no longer than without Stretto.
+  if (!is_native(challenger_)) lost_ += duel_->lost();
   std::erase(waiting_, incumbent_);
   std::erase(waiting_, loser);
   // One that was not plainly slower may be tried again, when there is time to spare.
@@ -367,6 +369,8 @@ void Learner::watch(const Recent& recent) {
     next_watch_ = calls_ + watched_calls;
     return;
   }
+  // Without trials, it waits until another duel may be lost.
+  if (!has_trials_ && lost_ > share_before_duel * agreed_) return;
   start_over();
 }
 
