@@ -30,17 +30,20 @@ constexpr std::array<Stage, 3> stages = {{
 /// After its first call that counts, a challenger that takes so much longer is dropped.
 constexpr double hopeless = 1.6;
 constexpr double hopeless_if_short = 2.5;
-/// Shorter calls vary much, and a few more of them cost little.
-constexpr double short_seconds = 0.0005;
+/// In shorter calls, it matters how late the call before has left each rank. So the first stage decides
+/// little, and then a turn is more than one call.
+constexpr double short_seconds = 0.005;
+/// Still shorter ones vary much, so one of them says little.
+constexpr double very_short_seconds = 0.0005;
 /// A challenger of which both calls, with all that they set up, take less than this share of either of the
 /// defender's needs no more calls.
 constexpr double plainly_faster = 0.8;
-/// Four shorter calls may all fall into the time slice of another program.
-constexpr double least_plain_seconds = 0.002;
 constexpr double slower = 1.1;
 /// With five calls of each side, at most so many of the 25 pairs may have a slower challenger: one-sided
 /// error probability 5 % (Mann-Whitney).
 constexpr std::size_t most_lost_pairs = 4;
+/// The same with four turns of each.
+constexpr std::size_t most_lost_pairs_of_turns = 1;
 /// If the challenger is plainly faster, one of its calls may be late.
 constexpr std::size_t most_lost_pairs_if_plain = 5;
 
@@ -66,8 +69,11 @@ Duel::Side Duel::next() const {
 void Duel::count(double seconds) {
   turn_times_.at(call_++) = seconds;
   if (call_ < calls_of_turn_) return;
-  times_.at(turn_++) =
-      median({turn_times_.begin(), turn_times_.begin() + static_cast<std::ptrdiff_t>(call_)});
+  // The first call of a turn also waits for ranks that the other side has left late, and any call may meet
+  // another program. So the best one counts.
+  const double least =
+      *std::min_element(turn_times_.begin(), turn_times_.begin() + static_cast<std::ptrdiff_t>(call_));
+  times_.at(turn_++) = least;
   call_ = 0;
 }
 
@@ -87,8 +93,12 @@ Duel::Verdict Duel::agree(const Times& maxima) {
     }
   }
   const Verdict verdict = judge();
+  if (verdict == Verdict::open && stage_ == 0 && are_short()) {
+    calls_of_turn_ = turn_times_.size();
+    of_defender_.clear();
+    of_challenger_.clear();
+  }
   if (verdict == Verdict::open) ++stage_;
-  if (are_short()) calls_of_turn_ = turn_times_.size();
   turn_ = 0;
   times_ = {};
   return verdict;
@@ -107,10 +117,7 @@ double Duel::ratio() const {
 double Duel::lost() const {
   const double defender = time_of(Side::defender);
   double sum = first_of_challenger_ - defender;
-  for (std::size_t turn = 0; turn < of_challenger_.size(); ++turn) {
-    const double calls = turn == 0 ? 1 : static_cast<double>(calls_of_turn_);
-    sum += calls * (of_challenger_[turn] - defender);
-  }
+  for (const double one : of_challenger_) sum += static_cast<double>(calls_of_turn_) * (one - defender);
   return std::max(sum, 0.0);
 }
 
@@ -125,12 +132,11 @@ Duel::Verdict Duel::judge() const {
   if (stage_ == 0) {
     const double slowest = std::max(first_of_challenger_, of_challenger_[0]);
     const double fastest = std::min(first_of_defender_, of_defender_[0]);
-    if (slowest < plainly_faster * fastest && fastest > least_plain_seconds) return Verdict::challenger;
+    if (slowest < plainly_faster * fastest && !are_short()) return Verdict::challenger;
     // A first call that is plainly faster, with all that it sets up, says that a rank was late in the second
     // one.
     const bool was_late = first_of_challenger_ < plainly_faster * fastest;
-    if (are_short()) {
-      // One short call says little.
+    if (time_of(Side::defender) < very_short_seconds) {
       const double best = std::min(first_of_challenger_, of_challenger_[0]);
       return best > hopeless_if_short * fastest ? Verdict::defender : Verdict::open;
     }
@@ -143,13 +149,17 @@ Duel::Verdict Duel::judge() const {
   }
   const bool is_last = stage_ + 1 == stages.size();
   const bool is_rematch = margin_ > usual_margin;
-  const std::size_t most_lost_by_first = now < plainly_faster ? most_lost_pairs_if_plain : most_lost_pairs;
+  const bool is_by_turns = calls_of_turn_ > 1;
+  const std::size_t usual = is_by_turns ? most_lost_pairs_of_turns : most_lost_pairs;
+  const std::size_t most_lost_by_first = now < plainly_faster ? most_lost_pairs_if_plain : usual;
   const std::size_t most_lost = !is_last ? 0 : is_rematch ? 1 : most_lost_by_first;
-  // There are many rematches, so one needs more evidence.
-  const double enough = is_rematch && !is_last ? plainly_faster : 1 - margin_;
+  // There are many rematches, so one needs more evidence; so does a decision by two turns of each.
+  const double enough = (is_rematch || is_by_turns) && !is_last ? plainly_faster : 1 - margin_;
   if (lost <= most_lost && now < enough) return Verdict::challenger;
   if (is_last && is_challenger_favoured_ && now < 1 - margin_) return Verdict::challenger;
-  return is_last || now > slower ? Verdict::defender : Verdict::open;
+  // One late call does not make a challenger slower.
+  const double best = std::ranges::min(of_challenger_) / std::ranges::min(of_defender_);
+  return is_last || (now > slower && best > slower) ? Verdict::defender : Verdict::open;
 }
 
 }  // namespace stretto

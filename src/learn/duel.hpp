@@ -63,7 +63,7 @@ class Duel {
   std::size_t turn_ = 0;  // of the stage
   std::size_t call_ = 0;  // of the turn
   std::size_t calls_of_turn_ = 1;
-  std::array<double, 3> turn_times_{};
+  std::array<double, 2> turn_times_{};
   Times times_{};
   std::vector<double> of_defender_;
   std::vector<double> of_challenger_;

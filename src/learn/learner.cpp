@@ -42,7 +42,7 @@ constexpr double rematch_calls = 4;
 /// Of calls that are not watched, this is the last one.
 constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
 /// A candidate that should take this many times as long as the best one may still be faster.
-constexpr double worth_a_duel = 1.6;
+constexpr double worth_a_duel = 1.4;
 
 /// The interval of the median of n samples begins and ends this many order statistics from either end: the
 /// largest k with P(Binomial(n, 1/2) < k) not above `error`, on one side; 0 if there is none.

@@ -308,6 +308,23 @@ TEST(Learner, ShortCallsAreComparedInSpiteOfTheirNoise) {
   EXPECT_GE(right, 45);
 }
 
+TEST(Learner, TwoSlowCandidatesOfShortCallsCostAFewCalls) {
+  for (const double scale : {1.0, 50.0}) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+      const Result result = run({.costs = {30e-6 * scale, 20e-6 * scale, 28e-6 * scale},
+                                 .risk = 1.05,
+                                 .noise = 0.1,
+                                 .agreement = 10e-6,
+                                 .calls = 400,
+                                 .seed = seed,
+                                 .known = modelled,
+                                 .trials = none});
+      EXPECT_LT(result.worst_loss, 0.05);
+      EXPECT_GE(times_used(result, 1, 300, 400), 80);
+    }
+  }
+}
+
 TEST(Learner, ARematchCorrectsADuelThatWasDisturbed) {
   // The first calls by `native` meet another program; then it is the faster one.
   Job job{.costs = {0.01, 0.03}, .calls = 400, .known = presumed, .trials = none};

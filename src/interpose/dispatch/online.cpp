@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -108,7 +109,9 @@ std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least
         shape_of(least, state.topology(), Face::blocking), state.topology(), network->machine, most_modelled,
         [&](const Spec& one) { return find_misfit(one, longest, state.topology()).empty(); });
     for (const Modelled& one : fastest) {
-      text += std::to_string(one.seconds / fastest.front().seconds) + ' ' + to_string(one.spec) + '\n';
+      // A whole number: programs set locales, which write fractions in different ways.
+      const long per_mille = std::lround(1000 * std::min(one.seconds / fastest.front().seconds, 1000.0));
+      text += std::to_string(per_mille) + ' ' + to_string(one.spec) + '\n';
     }
   }
   if (!send_from_rank_0(text, comm)) return {};
@@ -117,7 +120,7 @@ std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least
   for (std::string line; std::getline(lines, line);) {
     const std::size_t space = line.find(' ');
     all.push_back({.spec = parse_spec(least.collective, line.substr(space + 1)),
-                   .risk = std::stod(line.substr(0, space))});
+                   .risk = static_cast<double>(std::stol(line.substr(0, space))) / 1000});
   }
   return all;
 }
@@ -133,7 +136,8 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
   const Decision* decision = tuned ? nullptr : find_decision(state, traits, spec, comm);
   if (decision == nullptr) {
     std::vector<Candidate> modelled;
-    if (!tuned) modelled = modelled_for(state, least, spec, comm);
+    // A job that explores compares everything with the choice of table and rule, into which it writes.
+    if (!tuned && trials == Learner::Trials::none) modelled = modelled_for(state, least, spec, comm);
     if (modelled.empty()) {
       const auto known = tuned ? Learner::Standing::proven : Learner::Standing::presumed;
       return {.learner = Learner(spec, known, candidates_for(state, least, spec), trials, seconds_now())};
@@ -170,7 +174,8 @@ void use_what_is_known(Communicator& state, const CallTraits& traits, MPI_Comm c
 /// Whether the call is short, and one of the first: a program that makes only a few of these gains nothing
 /// from measurements.
 bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spec) {
-  return spec.is_pass_through() && traits.bytes < least_bytes_of_probe &&
+  return session.settings.online == Online::guard && spec.is_pass_through() &&
+         traits.bytes < least_bytes_of_probe &&
          state.learners().count_short_call() <= short_calls_before_probe;
 }
 

@@ -145,7 +145,7 @@ def decided_in_background(file: Path) -> list[Any]:
     return [one["spec"] for one in decisions if one["call"] == "iallreduce" and one["nodes"] == 3]
 
 
-def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, mpi_name: str, tmp_path: Path) -> None:
+def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, tmp_path: Path) -> None:
     file = tmp_path / "fabric.json"
     program = [str(mpi.compiled("online.cpp", "-pthread")), "400"]
     more = {"STRETTO_TOPOLOGY": "nodes=3,ppn=1", "STRETTO_TABLE": "none", "STRETTO_FABRIC": str(file)}
