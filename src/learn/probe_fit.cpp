@@ -142,6 +142,24 @@ std::vector<Protocol> rows_of(const Measured& measured, const Costs& shorter, co
   return rows;
 }
 
+/// Inside a node, nothing but the cores at both ends moves bytes: what a message takes longer than a tiny one
+/// keeps them busy.
+std::vector<Protocol> rows_inside(const Measured& measured) {
+  std::vector<Protocol> rows;
+  const double tiny_seconds = measured.single(tiny);
+  const double message = message_seconds(measured);
+  for (std::size_t bytes = least_row; bytes <= many; bytes *= 2) {
+    const auto length = static_cast<double>(bytes);
+    const double of_core = std::max((interpolated(measured, bytes) - tiny_seconds) / 2, least_latency);
+    Protocol row{.from = bytes == least_row ? 0 : bytes * 3 / 4,
+                 .latency = std::max(tiny_seconds - 2 * message, least_latency),
+                 .bandwidth = spare * length / of_core};
+    row.core = length / of_core;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 }  // namespace
 
 Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, const Topology& topology) {
@@ -152,9 +170,8 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
   };
   if (topology.max_ppn > 1) {
     const Measured inside(figures, Level::node);
-    const Costs costs = costs_of(inside, some, true);
-    machine.engine_message = costs.message;
-    at(Level::node) = rows_of(inside, costs, costs, 1);
+    machine.engine_message = message_seconds(inside);
+    at(Level::node) = rows_inside(inside);
   }
   if (topology.nodes > 1) {
     const Measured between(figures, Level::network);
