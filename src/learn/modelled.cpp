@@ -17,8 +17,16 @@ namespace {
 
 /// The lengths of messages, in bytes, into which a pipelined spec may cut: what libraries send eagerly, and
 /// what fast links need.
-constexpr std::array<std::size_t, 4> message_sizes{8 * kibibyte, 32 * kibibyte, 128 * kibibyte,
+constexpr std::array<std::size_t, 5> message_sizes{8 * kibibyte, 16 * kibibyte, 32 * kibibyte, 128 * kibibyte,
                                                    512 * kibibyte};
+
+/// Shorter messages are not worth trying. Inside a node each has a price that streams of tiny ones do not
+/// show. Between nodes a chain needs short ones, because they fill it sooner.
+std::size_t least_message(const CallShape& shape) {
+  if (shape.nodes == 1) return 32 * kibibyte;
+  return has_root(shape.collective) ? 8 * kibibyte : 16 * kibibyte;
+}
+
 /// More than this many segments cost more time to estimate than they gain.
 constexpr std::size_t most_segments = 4096;
 
@@ -127,6 +135,7 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
   if (listed.whole || shape.bytes <= message_sizes.front()) consider({}, block);
   if (listed.recipe.algorithm->stays_whole()) return best;
   for (const std::size_t message : message_sizes) {
+    if (message < least_message(shape)) continue;
     const std::size_t segment = std::min(message * estimator.blocks(), Pipelining::most_segment_bytes);
     if (segment < shape.bytes && shape.bytes / segment < most_segments) {
       consider({.segments = 0, .segment_bytes = segment, .window = 0}, message);
