@@ -314,7 +314,7 @@ class Predictor:
         sends and receives: measured, full or none."""
 
 def find_fastest(
-    collective: str, begin: int, topology: Topology, machine: Machine, most: int = 2
+    collective: str, begin: int, topology: Topology, machine: Machine, most: int = 3
 ) -> list[tuple[str, float]]:
     """The specs that a job expects to be fastest for calls of `begin` bytes, a power of two, and up to twice
     as many: the fastest first, each by another algorithm, with the seconds of a call of `begin` bytes."""

@@ -179,7 +179,7 @@ void bind_models(nb::module_& module) {
            nb::arg("model") = "max_rate", nb::arg("overlap") = "measured", nb::arg("arithmetic") = true,
            nb::arg("engine") = true);
   module.def("find_fastest", &fastest, nb::arg("collective"), nb::arg("begin"), nb::arg("topology"),
-             nb::arg("machine"), nb::arg("most") = 2);
+             nb::arg("machine"), nb::arg("most") = 3);
 }
 
 }  // namespace stretto

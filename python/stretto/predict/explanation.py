@@ -59,6 +59,16 @@ class Explanation:
         return link_seconds(self.call, self.model.machine)
 
     @property
+    def modelled(self) -> list[str]:
+        """The specs that a job compares with the MPI default, once it has measured such a network."""
+        if self.call.bytes == 0:
+            return []
+        topology = parse_topology(self.call.topology)
+        begin = 1 << (self.call.bytes.bit_length() - 1)
+        fastest = _core.find_fastest(self.call.collective, begin, topology, self.model.machine)
+        return [spec for spec, _ in fastest]
+
+    @property
     def verdict(self) -> str:
         """How the spec in force compares with the best candidate."""
         spec = self.in_force.spec

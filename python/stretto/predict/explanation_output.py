@@ -53,6 +53,9 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     if explanation.fabric:
         lines.append(_network(explanation.fabric))
     else:
+        if explanation.modelled:
+            specs = ", ".join(explanation.modelled)
+            lines.append(f"a job that measures such a network compares these with the MPI default: {specs}")
         lines.append("jobs also use what they have found out about their network: add --fabric latest")
     if bound:
         lines.append(f"bound: the busiest node's link needs {format_seconds(bound)}, whatever the algorithm")

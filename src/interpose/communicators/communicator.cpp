@@ -220,7 +220,11 @@ void Communicator::call_error_handler(int error) const {
 
 MPI_Errhandler Communicator::error_handler() const {
   MPI_Errhandler handler{};
-  mpi.Comm_get_errhandler(is_freed_ ? mpi.comm_world : users_, &handler);
+  {
+    // Another thread may be freeing the communicator: its handle is valid until forget_handle() has returned.
+    const std::lock_guard guard(handle_lock_);
+    mpi.Comm_get_errhandler(is_freed_ ? mpi.comm_world : users_, &handler);
+  }
   MPI_Errhandler reference = handler;
   mpi.Errhandler_free(&reference);
   return handler;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -90,7 +91,10 @@ class Communicator {
   static constexpr int error_if_revoked = 77;  // MPI_ERR_REVOKED, which Open MPI 4 does not declare
   [[nodiscard]] bool wants_returned_errors() const;
   /// To be called when the program has freed it.
-  void forget_handle() { is_freed_ = true; }
+  void forget_handle() {
+    const std::lock_guard guard(handle_lock_);
+    is_freed_ = true;
+  }
 
  private:
   /// What a schedule is built from, in addition to the communicator.
@@ -129,6 +133,7 @@ class Communicator {
   std::uint64_t sequence_ = 0;
   std::shared_ptr<Channel> channel_;
   std::shared_ptr<Channel> persistent_channel_;
+  mutable SpinLock handle_lock_;   // held while a function gets the program's handle
   SpinLock lock_;                  // of idle_
   std::list<IdleExecution> idle_;  // most recently used first
 };

@@ -124,7 +124,7 @@ def test_what_is_known_in_part(tmp_path: Path) -> None:
 def test_a_slow_link_is_named(tmp_path: Path) -> None:
     write_fabric(tmp_path, "openmpi-1.json", measured=MEASURED | {"rates": [2.4e7, 2.3e7, 6e6]})
     (finding,) = list_fabrics({"STRETTO_CACHE": str(tmp_path)})
-    assert "; links differ: the fastest has 24.0 MB/s, that of node 2 6.0 MB/s; " in finding.detail
+    assert "; links differ: the fastest has 24.0 MB/s, that of node 2 6.00 MB/s; " in finding.detail
 
 
 def test_a_damaged_file_harms_nobody(tmp_path: Path) -> None:
