@@ -7,14 +7,13 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from stretto.regret.figures import Job, Spot, Summary, summarize
-from stretto.regret.measure import Report
 from stretto.regret.session import failures
 from stretto.spec.labels import label_of
-from stretto.support.console import Bar, console_for, print_lines
+from stretto.support.console import Bar, JobsBar, console_for, print_lines
 from stretto.support.units import format_bytes, three_digits
 
 _COLUMNS = (
@@ -24,28 +23,12 @@ _COLUMNS = (
 _TEXTS = ("network", "where")
 
 
-class ProgressDisplay:
-    """A bar on standard error, so that standard output has the table only."""
-
-    def __init__(self, bar: Progress, jobs: int) -> None:
-        self._bar = bar
-        self._task = bar.add_task("starting", total=jobs)
-        self._done = -1
-
-    def next_job(self, name: str) -> Report:
-        """Show that a job begins; its steps are reported as how many are done, of how many."""
-        self._done += 1
-        done = self._done
-        self._bar.update(self._task, description=name, completed=done)
-        return lambda part, total: self._bar.update(self._task, completed=done + part / max(total, 1e-9))
-
-
 @contextlib.contextmanager
-def display(jobs: int) -> Iterator[ProgressDisplay]:
+def display(jobs: int) -> Iterator[JobsBar]:
     """A bar of so many jobs, while the block runs."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Bar(*columns) as bar:
-        yield ProgressDisplay(bar, jobs)
+        yield JobsBar(bar, jobs)
 
 
 def print_regret(jobs: Sequence[Job]) -> None:

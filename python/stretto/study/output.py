@@ -6,15 +6,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, ProgressColumn, Task, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from stretto.study import guidelines_table, table
 from stretto.study.file import Study
 from stretto.study.guidelines_file import Guidelines
-from stretto.study.runs import Clock, Report
-from stretto.support.console import Bar, console_for, print_lines
+from stretto.study.runs import Clock
+from stretto.support.console import Bar, JobsBar, console_for, print_lines
 
 
 class _TimeLeft(ProgressColumn):
@@ -31,28 +31,12 @@ class _TimeLeft(ProgressColumn):
         return Text(f"at most {minutes}:{seconds:02d} left")
 
 
-class ProgressDisplay:
-    """A bar on standard error, so that standard output has the tables only."""
-
-    def __init__(self, bar: Progress, jobs: int) -> None:
-        self._bar = bar
-        self._task = bar.add_task("starting", total=jobs)
-        self._done = -1
-
-    def next_job(self, name: str) -> Report:
-        """Show that a job begins; its steps are reported as how many are done, of how many."""
-        self._done += 1
-        done = self._done
-        self._bar.update(self._task, description=name, completed=done)
-        return lambda part, total: self._bar.update(self._task, completed=done + part / max(total, 1e-9))
-
-
 @contextlib.contextmanager
-def display(clock: Clock, jobs: int) -> Iterator[ProgressDisplay]:
+def display(clock: Clock, jobs: int) -> Iterator[JobsBar]:
     """A bar with the time left, while the block runs."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), _TimeLeft(clock))
     with Bar(*columns) as bar:
-        yield ProgressDisplay(bar, jobs)
+        yield JobsBar(bar, jobs)
 
 
 def print_study(found: Study) -> None:

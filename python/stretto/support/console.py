@@ -68,6 +68,22 @@ class Bar(Progress):
         return "; ".join(parts)
 
 
+class JobsBar:
+    """Shows on a bar which of several jobs runs, and how much of them is done."""
+
+    def __init__(self, bar: Progress, jobs: int) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=jobs)
+        self._done = -1
+
+    def next_job(self, name: str) -> Callable[[float, float], None]:
+        """Show that a job begins; its steps are reported as how many are done, of how many."""
+        self._done += 1
+        done = self._done
+        self._bar.update(self._task, description=name, completed=done)
+        return lambda part, total: self._bar.update(self._task, completed=done + part / max(total, 1e-9))
+
+
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[float, float], None]]:
     """Show a bar while the block runs. The block gets a function of what is done and the total."""
