@@ -10,6 +10,7 @@
 
 #include "algorithms/short_list.hpp"
 #include "model/estimate.hpp"
+#include "model/predictor.hpp"
 #include "text/size.hpp"
 
 namespace stretto {
@@ -33,14 +34,6 @@ constexpr std::size_t most_segments = 4096;
 /// Larger plans take too long in a running job. Their time is drawn out from two smaller numbers of nodes.
 constexpr std::size_t most_steps = 20'000;
 constexpr int fewest_nodes = 8;
-
-Topology uniform(int nodes, int ppn) {
-  std::vector<int> labels;
-  for (int node = 0; node < nodes; ++node) {
-    labels.insert(labels.end(), static_cast<std::size_t>(ppn), node);
-  }
-  return Topology::from_labels(labels);
-}
 
 /// Estimates calls by one recipe on one topology.
 class Estimator {

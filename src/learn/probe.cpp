@@ -5,15 +5,14 @@
 #include <span>
 #include <utility>
 
-#include "text/size.hpp"
+#include "learn/probe_sizes.hpp"
 
 namespace stretto {
+
+using namespace probe_sizes;
+
 namespace {
 
-constexpr std::size_t tiny = 16;
-constexpr std::size_t few = 4 * kibibyte;
-constexpr std::size_t some = 32 * kibibyte;
-constexpr std::size_t many = 256 * kibibyte;
 constexpr int stream = probe_messages;
 
 /// Links on which a stream of `some` takes less time than this are fast: about 700 Mbit/s. On slower ones,

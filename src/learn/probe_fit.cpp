@@ -4,9 +4,13 @@
 #include <string>
 
 #include "learn/probe.hpp"
+#include "learn/probe_sizes.hpp"
 #include "text/size.hpp"
 
 namespace stretto {
+
+using namespace probe_sizes;
+
 namespace {
 
 /// What was measured at one level of the machine.
@@ -48,11 +52,6 @@ class Measured {
   const ProbeFigures& figures_;
   Level level_;
 };
-
-constexpr std::size_t tiny = 16;
-constexpr std::size_t few = 4 * kibibyte;
-constexpr std::size_t some = 32 * kibibyte;
-constexpr std::size_t many = 256 * kibibyte;
 
 /// If sending and receiving at once takes so much longer than one of them, a core does both in turn.
 constexpr double in_turn = 1.25;

@@ -14,15 +14,6 @@ namespace {
 /// takes.
 constexpr std::size_t walked_windows = 3;
 
-/// Equal nodes with consecutive ranks.
-Topology uniform(int nodes, int ppn) {
-  std::vector<int> labels;
-  for (int node = 0; node < nodes; ++node) {
-    labels.insert(labels.end(), static_cast<std::size_t>(ppn), node);
-  }
-  return Topology::from_labels(labels);
-}
-
 /// The value at `x` on the straight line through two points.
 Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, double x) {
   const double factor = (x - x1) / (x2 - x1);
@@ -34,6 +25,14 @@ Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, dou
 }
 
 }  // namespace
+
+Topology uniform(int nodes, int ppn) {
+  std::vector<int> labels;
+  for (int node = 0; node < nodes; ++node) {
+    labels.insert(labels.end(), static_cast<std::size_t>(ppn), node);
+  }
+  return Topology::from_labels(labels);
+}
 
 Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t most_steps)
     : recipe_(std::move(recipe)), topology_(std::move(topology)), root_(root), most_steps_(most_steps) {

@@ -8,6 +8,9 @@
 
 namespace stretto {
 
+/// Equal nodes with consecutive ranks: a smaller cluster, from which larger ones are extrapolated.
+[[nodiscard]] Topology uniform(int nodes, int ppn);
+
 struct Prediction {
   Instant end;  // of the last rank
   /// Whether it was walked on a smaller cluster, or with fewer segments, and extrapolated in a straight line.

@@ -2,7 +2,6 @@
 #include "interpose/dispatch/background.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -42,9 +41,8 @@ bool is_guarded(const Communicator& state, const CallTraits& traits, const Form&
 std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
   if (state.fabric() != nullptr) {
     const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Face::non_blocking));
-    CallTraits longest = traits;
-    longest.bytes = 2 * std::bit_floor(traits.bytes) - 1;
-    if (known != nullptr && find_misfit(known->spec, longest, state.topology()).empty()) return known->spec;
+    if (known != nullptr && find_misfit(known->spec, longest_of(traits), state.topology()).empty())
+      return known->spec;
   }
   const auto race = state.learners().races().find(Learners::key_of(traits));
   if (race == state.learners().races().end()) return std::nullopt;

@@ -35,12 +35,6 @@ constexpr std::size_t most_modelled = 3;
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr int short_calls_before_probe = 8;
 
-/// The calls of a size class: all of `least.bytes` and more, up to twice as many.
-CallTraits longest_of(CallTraits least) {
-  least.bytes = 2 * least.bytes - 1;
-  return least;
-}
-
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
   if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
   const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
@@ -83,9 +77,7 @@ const Decision* find_decision(Communicator& state, const CallTraits& traits, con
       known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Face::blocking));
   if (decision == nullptr) return nullptr;
   // It must serve every call of the size class.
-  CallTraits least = traits;
-  least.bytes = std::bit_floor(traits.bytes);
-  return find_misfit(decision->spec, longest_of(least), state.topology()).empty() ? decision : nullptr;
+  return find_misfit(decision->spec, longest_of(traits), state.topology()).empty() ? decision : nullptr;
 }
 
 /// Returns why nothing is saved, whatever is learned; empty if it is.

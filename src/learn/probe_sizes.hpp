@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "text/size.hpp"
+
+/// The lengths of the probe's messages, in bytes.
+namespace stretto::probe_sizes {
+
+inline constexpr std::size_t tiny = 16;
+inline constexpr std::size_t few = 4 * kibibyte;
+inline constexpr std::size_t some = 32 * kibibyte;
+inline constexpr std::size_t many = 256 * kibibyte;
+
+}  // namespace stretto::probe_sizes
