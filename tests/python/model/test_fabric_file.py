@@ -170,7 +170,7 @@ def test_the_fastest_specs_by_the_model(tmp_path: Path) -> None:
     assert seconds == sorted(seconds)
     algorithms = {_core.parse_spec(spec).algorithm for spec, _ in fastest}
     assert len(algorithms) == 3
-    assert _core.find_fastest("allreduce", 1 << 20, where, machine) == fastest[:2]
+    assert _core.find_fastest("allreduce", 1 << 20, where, machine, 2) == fastest[:2]
     # Twice the bytes over slow links take about twice as long.
     longer = _core.find_fastest("allreduce", 1 << 21, where, machine)[0][1]
     assert longer == pytest.approx(2 * seconds[0], rel=0.1)
