@@ -84,10 +84,10 @@ int stretto_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype send
 int stretto_parse_spec(const char* collective, const char* spec, char* text, int length);
 
 /* Writes the spec of a call of `collective` with a commutative operation on `comm` whose whole message has
- * `bytes` bytes (the blocks of all ranks together). Other forms of a call have their own names:
- * "iallreduce", "allreduce_init". If a tuning table names one of the MPI library's own algorithms, the text
- * is "native(NAME)". That holds if the library was configured for it when the job was started, as `stretto
- * run` does. */
+ * `bytes` bytes (the blocks of all ranks together): what earlier calls of the job have decided, or else what
+ * table and rule choose. Other forms of a call have their own names: "iallreduce", "allreduce_init". If a
+ * tuning table names one of the MPI library's own algorithms, the text is "native(NAME)". That holds if the
+ * library was configured for it when the job was started, as `stretto run` does. */
 int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec, int length);
 
 /* From now on, MPI's function of that name uses this spec for messages of `least_bytes` bytes and more;

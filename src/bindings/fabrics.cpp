@@ -54,7 +54,7 @@ void bind_fabrics(nb::module_& module) {
       .def_ro("nodes", &MeasuredNetwork::nodes)
       .def_ro("ppn", &MeasuredNetwork::ppn)
       .def_ro("when", &MeasuredNetwork::when)
-      .def_ro("rates", &MeasuredNetwork::rates);
+      .def_prop_ro("rates", [](const MeasuredNetwork& m) { return m.machine.node_rates; });
   nb::class_<Fabric>(module, "Fabric")
       .def(
           "__init__", [](Fabric* self, const std::string& text) { new (self) Fabric(text); }, nb::arg("text"))

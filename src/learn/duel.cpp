@@ -2,6 +2,7 @@
 #include "learn/duel.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace stretto {
 namespace {
@@ -21,29 +22,30 @@ struct Stage {
 /// The first call by a side does not count: it makes the schedule, the buffers and the connections.
 /// Two calls by one side in a row are as in a program that makes them all by that side, where a rank may run
 /// ahead of others.
-constexpr std::array<Stage, 3> stages = {{
+constexpr std::array<Stage, 4> stages = {{
     {{{{d, false}, {c, false}, {d, true}, {c, true}}}, 4},
-    {{{{d, true}, {d, true}, {c, true}, {c, true}}}, 4},
-    {{{{c, true}, {d, true}, {d, true}, {c, true}}}, 4},
+    {{{{d, true}, {c, true}}}, 2},
+    {{{{c, true}, {d, true}}}, 2},
+    {{{{d, true}, {c, true}, {c, true}, {d, true}}}, 4},
 }};
 
-/// After its first call that counts, a challenger that takes so much longer is dropped.
-constexpr double hopeless = 1.6;
+constexpr double longest = std::numeric_limits<double>::infinity();
+
+/// After the first stage, a challenger that takes so much longer is dropped.
+constexpr double hopeless = 1.5;
 constexpr double hopeless_if_short = 2.5;
-/// In shorter calls, it matters how late the call before has left each rank. So the first stage decides
-/// little, and then a turn is more than one call.
-constexpr double short_seconds = 0.005;
+/// In shorter calls, what the call before has left behind weighs too much for a decision by the first stage.
+constexpr double long_seconds = 0.005;
 /// Still shorter ones vary much, so one of them says little.
 constexpr double very_short_seconds = 0.0005;
 /// A challenger of which both calls, with all that they set up, take less than this share of either of the
 /// defender's needs no more calls.
 constexpr double plainly_faster = 0.8;
 constexpr double slower = 1.1;
-/// With five calls of each side, at most so many of the 25 pairs may have a slower challenger: one-sided
+constexpr double slower_in_one_turn = 1.25;
+/// With four turns of each side, at most so many of the 16 pairs may have a slower challenger: one-sided
 /// error probability 5 % (Mann-Whitney).
-constexpr std::size_t most_lost_pairs = 4;
-/// The same with four turns of each.
-constexpr std::size_t most_lost_pairs_of_turns = 1;
+constexpr std::size_t most_lost_pairs = 1;
 /// If the challenger is plainly faster, one of its calls may be late.
 constexpr std::size_t most_lost_pairs_if_plain = 5;
 
@@ -83,6 +85,12 @@ bool Duel::wants_agreement() const {
 
 Duel::Verdict Duel::agree(const Times& maxima) {
   const Stage& stage = stages.at(stage_);
+  if (calls_of_times_ != calls_of_turn_) {
+    lost_before_ = lost();
+    of_defender_.clear();
+    of_challenger_.clear();
+    calls_of_times_ = calls_of_turn_;
+  }
   for (std::size_t turn = 0; turn < stage.turns; ++turn) {
     const Step& step = stage.steps.at(turn);
     const bool is_defender = side_of(turn) == Side::defender;
@@ -92,12 +100,12 @@ Duel::Verdict Duel::agree(const Times& maxima) {
       (is_defender ? first_of_defender_ : first_of_challenger_) = maxima.at(turn);
     }
   }
-  const Verdict verdict = judge();
-  if (verdict == Verdict::open && stage_ == 0 && are_short()) {
-    calls_of_turn_ = turn_times_.size();
-    of_defender_.clear();
-    of_challenger_.clear();
+  if (stage_ == 0) {
+    const double usual = std::min(first_of_challenger_, time_of(Side::challenger));
+    lost_before_ = std::max(usual - time_of(Side::defender), 0.0);
   }
+  const Verdict verdict = judge();
+  if (verdict == Verdict::open) calls_of_turn_ = turn_times_.size();
   if (verdict == Verdict::open) ++stage_;
   turn_ = 0;
   times_ = {};
@@ -115,15 +123,19 @@ double Duel::ratio() const {
 }
 
 double Duel::lost() const {
-  const double defender = time_of(Side::defender);
-  double sum = first_of_challenger_ - defender;
-  for (const double one : of_challenger_) sum += static_cast<double>(calls_of_turn_) * (one - defender);
-  return std::max(sum, 0.0);
+  const bool is_single = of_challenger_.size() == 1;
+  const double usual = std::min(time_of(Side::challenger), is_single ? first_of_challenger_ : longest);
+  const auto calls = static_cast<double>(calls_of_times_ * of_challenger_.size());
+  return lost_before_ + calls * std::max(usual - time_of(Side::defender), 0.0);
 }
 
-bool Duel::are_short() const {
-  const double defender = time_of(Side::defender);
-  return defender > 0 && defender < short_seconds;
+double Duel::lost_after_next_stage() const {
+  if (of_challenger_.empty() || of_defender_.empty()) return 0;
+  const double best = std::min(first_of_challenger_, std::ranges::min(of_challenger_));
+  const double excess = best - std::min(first_of_defender_, std::ranges::min(of_defender_));
+  // stage_ is already the next one. Half of its turns are the challenger's.
+  const auto calls = static_cast<double>(calls_of_turn_ * stages.at(stage_).turns) / 2;
+  return lost() + calls * std::max(excess, 0.0);
 }
 
 Duel::Verdict Duel::judge() const {
@@ -131,16 +143,12 @@ Duel::Verdict Duel::judge() const {
   if (!(now > 0)) return stage_ + 1 < stages.size() ? Verdict::open : Verdict::defender;
   if (stage_ == 0) {
     const double slowest = std::max(first_of_challenger_, of_challenger_[0]);
+    const double best = std::min(first_of_challenger_, of_challenger_[0]);
     const double fastest = std::min(first_of_defender_, of_defender_[0]);
-    if (slowest < plainly_faster * fastest && !are_short()) return Verdict::challenger;
-    // A first call that is plainly faster, with all that it sets up, says that a rank was late in the second
-    // one.
-    const bool was_late = first_of_challenger_ < plainly_faster * fastest;
-    if (time_of(Side::defender) < very_short_seconds) {
-      const double best = std::min(first_of_challenger_, of_challenger_[0]);
-      return best > hopeless_if_short * fastest ? Verdict::defender : Verdict::open;
-    }
-    return now > hopeless && !was_late ? Verdict::defender : Verdict::open;
+    const double usual = time_of(Side::defender);
+    if (slowest < plainly_faster * fastest && usual >= long_seconds) return Verdict::challenger;
+    const double most = usual < very_short_seconds ? hopeless_if_short : hopeless;
+    return best > most * fastest ? Verdict::defender : Verdict::open;
   }
   std::size_t lost = 0;
   for (const double one : of_challenger_) {
@@ -149,17 +157,16 @@ Duel::Verdict Duel::judge() const {
   }
   const bool is_last = stage_ + 1 == stages.size();
   const bool is_rematch = margin_ > usual_margin;
-  const bool is_by_turns = calls_of_turn_ > 1;
-  const std::size_t usual = is_by_turns ? most_lost_pairs_of_turns : most_lost_pairs;
-  const std::size_t most_lost_by_first = now < plainly_faster ? most_lost_pairs_if_plain : usual;
+  const std::size_t most_lost_by_first = now < plainly_faster ? most_lost_pairs_if_plain : most_lost_pairs;
   const std::size_t most_lost = !is_last ? 0 : is_rematch ? 1 : most_lost_by_first;
-  // There are many rematches, so one needs more evidence; so does a decision by two turns of each.
-  const double enough = (is_rematch || is_by_turns) && !is_last ? plainly_faster : 1 - margin_;
-  if (lost <= most_lost && now < enough) return Verdict::challenger;
+  // Two turns of each are less evidence.
+  const double enough = is_last || is_challenger_favoured_ ? 1 - margin_ : plainly_faster;
+  if (of_challenger_.size() > 1 && lost <= most_lost && now < enough) return Verdict::challenger;
   if (is_last && is_challenger_favoured_ && now < 1 - margin_) return Verdict::challenger;
   // One late call does not make a challenger slower.
   const double best = std::ranges::min(of_challenger_) / std::ranges::min(of_defender_);
-  return is_last || (now > slower && best > slower) ? Verdict::defender : Verdict::open;
+  const double plainly_slower = of_challenger_.size() == 1 ? slower_in_one_turn : slower;
+  return is_last || (now > plainly_slower && best > plainly_slower) ? Verdict::defender : Verdict::open;
 }
 
 }  // namespace stretto

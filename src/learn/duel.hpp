@@ -14,10 +14,10 @@ namespace stretto {
 /// defender stays only if it seems as fast. Its decisions depend only on the sequence of calls and on times
 /// that all ranks have agreed on.
 ///
-/// Each stage is a fixed sequence of turns, after which the ranks agree on their times. A turn is one call,
-/// or a few in a row if they are short: their median counts. A challenger that is plainly slower, or plainly
-/// faster even when it is called for the first time, is known after the first stage, in which each side is
-/// called twice.
+/// Each stage is a fixed sequence of turns, after which the ranks agree on their times. A turn is one call in
+/// the first stage, and then two in a row, of which the faster one counts. A challenger that is plainly
+/// slower, or plainly faster even when it is called for the first time, is known after the first stage, in
+/// which each side is called twice.
 class Duel {
  public:
   enum class Side : std::uint8_t { defender, challenger };
@@ -48,12 +48,14 @@ class Duel {
   [[nodiscard]] double ratio() const;
   /// The median time of a side; 0 if it has none.
   [[nodiscard]] double time_of(Side side) const;
-  /// The seconds by which the challenger's calls so far were slower than as many of the defender's.
+  /// The seconds by which the challenger's calls so far were slower than as many of the defender's, by their
+  /// medians: what its first call sets up is not counted, nor are ranks that come late.
   [[nodiscard]] double lost() const;
+  /// The same after another stage, if the challenger goes on like its best call.
+  [[nodiscard]] double lost_after_next_stage() const;
 
  private:
   Verdict judge() const;
-  [[nodiscard]] bool are_short() const;
   [[nodiscard]] Side side_of(std::size_t turn) const;
 
   bool is_challenger_favoured_;
@@ -63,6 +65,7 @@ class Duel {
   std::size_t turn_ = 0;  // of the stage
   std::size_t call_ = 0;  // of the turn
   std::size_t calls_of_turn_ = 1;
+  std::size_t calls_of_times_ = 1;  // the turns in of_defender_ and of_challenger_ were of so many
   std::array<double, 2> turn_times_{};
   Times times_{};
   std::vector<double> of_defender_;
@@ -70,6 +73,7 @@ class Duel {
   // The first call of each, which does not count.
   double first_of_defender_ = 0;
   double first_of_challenger_ = 0;
+  double lost_before_ = 0;  // by the first call, and in turns that are no longer kept
 };
 
 }  // namespace stretto

@@ -25,7 +25,6 @@ constexpr std::int64_t most_nodes = 1 << 20;
 constexpr std::int64_t most_ppn = 1 << 16;
 constexpr std::size_t most_text = 1000;
 constexpr std::size_t most_date = 40;
-constexpr std::size_t most_rates = 256;
 
 FabricIdentity read_identity(const JsonValue& value) {
   JsonObject object = value.object();
@@ -100,9 +99,6 @@ MeasuredNetwork read_measured(const JsonValue& value) {
   measured.nodes = static_cast<int>(object.required("nodes").whole(1, most_nodes));
   measured.ppn = static_cast<int>(object.required("ppn").whole(1, most_ppn));
   if (const auto when = object.optional("when")) measured.when = when->text(most_date);
-  if (const auto rates = object.optional("rates")) {
-    for (const JsonValue& rate : rates->items(most_rates)) measured.rates.push_back(rate.positive());
-  }
   JsonObject machine = object.required("machine").object();
   measured.machine = read_machine(machine);
   machine.finish();
@@ -113,7 +109,6 @@ MeasuredNetwork read_measured(const JsonValue& value) {
 Json json_of(const MeasuredNetwork& measured) {
   Json json{{"nodes", measured.nodes}, {"ppn", measured.ppn}};
   if (!measured.when.empty()) json["when"] = measured.when;
-  if (!measured.rates.empty() && measured.rates.size() <= most_rates) json["rates"] = measured.rates;
   json["machine"] = json_of(measured.machine);
   return json;
 }

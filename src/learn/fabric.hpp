@@ -55,8 +55,6 @@ struct MeasuredNetwork {
   int nodes = 1;  // of the communicator that measured it
   int ppn = 1;
   std::string when;  // 2026-11-24, UTC; may be empty
-  /// [node] Bytes per second of each node's link, where links differ; else empty.
-  std::vector<double> rates;
 
   /// Whether it says what messages cost between so many nodes and inside one of so many ranks.
   [[nodiscard]] bool covers(int its_nodes, int its_ppn) const {

@@ -35,6 +35,15 @@ constexpr int strikes_of_regime = 2;
 constexpr double share_of_watch = 0.002;
 /// The share that may be lost before another duel begins.
 constexpr double share_before_duel = 0.015;
+/// Without trials, duels may lose this share of the time of all calls, or of so many at first.
+constexpr double share_of_duels = 0.009;
+constexpr double first_calls = 200;
+/// The share of what was won that may be spent on more duels.
+constexpr double share_of_won = 0.25;
+/// Calls by a slower challenger in a duel, and how much slower it is thought to be at least.
+constexpr double calls_of_slow_challenger = 6;
+constexpr double least_excess = 0.25;
+constexpr double most_agreements = 3;
 /// Shorter calls are not watched: their own measurement would take too much of their time.
 constexpr double least_watched_seconds = 20e-6;
 /// The calls by the rival in a rematch.
@@ -156,7 +165,11 @@ void Learner::agree(const Figures& maxima, double seconds) {
     Duel::Times times{};
     std::copy(maxima.end() - Duel::most_times, maxima.end(), times.begin());
     const Duel::Verdict verdict = duel_->agree(times);
-    if (verdict == Duel::Verdict::open) return;
+    const bool is_too_dear =
+        !is_native(challenger_) &&
+        duel_->lost_after_next_stage() >
+            left_to_lose(std::max(native_seconds(), duel_->time_of(Duel::Side::defender)));
+    if (verdict == Duel::Verdict::open && !is_too_dear) return;
     end_duel(verdict == Duel::Verdict::challenger);
   } else if (last_ == Role::after) {
     const std::size_t arm = waiting_.front();
@@ -174,10 +187,6 @@ void Learner::agree(const Figures& maxima, double seconds) {
   }
   pair_ = {};
   if (next_watch_ != 0 && calls_ >= next_watch_) watch(recent);
-  // If the network seems to have changed, that is found out first.
-  if (!duel_ && strikes_ == 0 && rematch_at_ != 0 && calls_ >= rematch_at_) {
-    challenge(rival_, Duel::Side::defender, Duel::rematch_margin);
-  }
   if (!duel_) plan();
 }
 
@@ -190,6 +199,7 @@ void Learner::challenge(std::size_t arm, Duel::Side first, double least_gain) {
 }
 
 void Learner::end_duel(bool challenger_won) {
+  count_won();
   const double ratio = challenger_won && duel_->ratio() > 0 ? 1 / duel_->ratio() : duel_->ratio();
   const std::size_t loser = challenger_won ? incumbent_ : challenger_;
   if (challenger_won) incumbent_ = challenger_;
@@ -205,6 +215,9 @@ void Learner::end_duel(bool challenger_won) {
     }
     decided_seconds_ = duel_->time_of(challenger_won ? Duel::Side::challenger : Duel::Side::defender);
     decided_bytes_ = duel_bytes_;
+    arms_[loser].slower = ratio * decided_seconds_ / native_seconds();
+    model_scale_ = is_native(incumbent_) ? ratio * decided_seconds_ / modelled(loser)
+                                         : decided_seconds_ / modelled(incumbent_);
   }
   // Calls by `native` take no longer than without Stretto.
   if (!is_native(challenger_)) lost_ += duel_->lost();
@@ -223,33 +236,86 @@ void Learner::end_duel(bool challenger_won) {
   forget_recent();
   if (was_watched) expect(reference, duel_bytes_);
   trials_end_ = elapsed_ + longest;
-  next_watch_ = calls_ + least_watch;
+  next_watch_ = calls_ + calls_between_watches();
   plan_rematch(ratio, loser);
-  challenge_next(ratio, challenger_won);
+  plan_challenge();
 }
 
 /// `ratio`: the time of the loser, as a multiple of the winner's.
 void Learner::plan_rematch(double ratio, std::size_t loser) {
   if (has_trials_) return;
-  const std::size_t native = find_native();
-  rival_ = native != arms_.size() && native != incumbent_ ? native : loser;
+  rival_ = find_rival(loser);
   // A rival that is slower than `native` costs time; `native` itself costs no more than without Stretto.
   const double loss = is_native(rival_) ? 0 : rematch_calls * std::max(ratio - 1, 0.0);
   const auto paid_after = static_cast<std::uint64_t>(std::min(loss / share, 1e9));
   rematch_at_ = calls_ + std::max(rematch_after_, paid_after);
+}
+
+/// Who challenges the incumbent in a rematch: `native`, or else the best of those that lost to it.
+std::size_t Learner::find_rival(std::size_t loser) const {
+  const std::size_t native = find_native();
+  if (native == arms_.size()) return loser;
+  if (native != incumbent_) return native;
+  std::size_t best = loser;
+  for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+    if (arm != native && arms_[arm].slower > 0 && arms_[arm].slower < arms_[best].slower) best = arm;
+  }
+  return best;
+}
+
+/// The time of a call by `native`, as far as it is known.
+double Learner::native_seconds() const {
+  return decided_seconds_ * (is_native(incumbent_) ? 1 : std::max(gain_, 1.0));
+}
+
+void Learner::count_won() {
+  const double each = native_seconds() - decided_seconds_;
+  won_ += each * static_cast<double>(calls_ - won_until_);
+  won_until_ = calls_;
+}
+
+/// What duels may still lose, in seconds.
+double Learner::left_to_lose(double native_seconds) const {
+  const double at_first = first_calls * native_seconds;
+  return share_of_duels * std::max(agreed_, at_first) + share_of_won * won_ - lost_;
+}
+
+void Learner::begin_due_duel() {
+  if (challenge_at_ != 0 && calls_ >= challenge_at_) plan_challenge();
+  // If the network seems to have changed, that is found out first.
+  if (duel_ || strikes_ > 0 || rematch_at_ == 0 || calls_ < rematch_at_) return;
+  count_won();
+  const double loss = is_native(rival_) ? 0 : least_excess * calls_of_slow_challenger * decided_seconds_;
+  if (loss + most_agreements * agreement_ > left_to_lose(native_seconds())) {
+    rematch_at_ += Learner::first_rematch;
+    return;
+  }
+  challenge(rival_, Duel::Side::defender, Duel::rematch_margin);
   rematch_after_ *= 2;
 }
 
-/// `ratio`: the time of the loser, as a multiple of the winner's.
-void Learner::challenge_next(double ratio, bool challenger_won) {
-  if (challengers_.empty()) return;
+/// Begins the duel with the next challenger, or plans when to think of it again.
+void Learner::plan_challenge() {
+  challenge_at_ = 0;
+  if (challengers_.empty() || !(decided_seconds_ > 0)) return;
   const std::size_t next = challengers_.front();
-  challengers_.pop_front();
-  // The model compares candidates with each other. One that it expects to be slower than `native`, now that
-  // this is measured against another one, is not called.
-  const double expected = challenger_won ? arms_[next].risk : ratio * arms_[next].risk;
-  if (!(ratio > 0) || expected > worth_a_duel) return challengers_.clear();
-  challenge(next);
+  // The model compares candidates with each other, and one of them was measured. What it expects to be much
+  // slower than the incumbent is not called.
+  const double expected = model_scale_ * arms_[next].risk;
+  if (expected > worth_a_duel * decided_seconds_) return;
+  count_won();
+  const double excess = std::max(expected - decided_seconds_, least_excess * decided_seconds_);
+  const double missing =
+      calls_of_slow_challenger * excess + most_agreements * agreement_ - left_to_lose(native_seconds());
+  if (missing <= 0) {
+    challengers_.pop_front();
+    challenge(next);
+    return;
+  }
+  const double each_call =
+      share_of_duels * native_seconds() + share_of_won * (native_seconds() - decided_seconds_);
+  const double wait = std::clamp(missing / each_call, static_cast<double>(least_watch), 1e6);
+  challenge_at_ = calls_ + static_cast<std::uint64_t>(wait);
 }
 
 Learner::Verdict Learner::judge(double reference, double trial) {
@@ -351,11 +417,15 @@ void Learner::forget_recent() {
   strikes_ = 0;
 }
 
+std::uint64_t Learner::calls_between_watches() const {
+  const double most = call_ > 0 ? agreement_ / (share_of_watch * call_) : 0;
+  return std::max(least_watch, static_cast<std::uint64_t>(std::min(most, 1e6)));
+}
+
 /// Compares the recent calls with those after the last decision. Nearly all of them must take longer, or
 /// shorter, than is usual: the median alone may move in noise. `recent`: of the slowest rank.
 void Learner::watch(const Recent& recent) {
-  const double most = call_ > 0 ? agreement_ / (share_of_watch * call_) : 0;
-  next_watch_ = calls_ + std::max(least_watch, static_cast<std::uint64_t>(std::min(most, 1e6)));
+  next_watch_ = calls_ + calls_between_watches();
   if (!(recent.usual > 0)) return;
   if (!(reference_ > 0)) {
     reference_ = recent.usual;
@@ -406,6 +476,7 @@ const Spec* Learner::begin(std::size_t bytes) {
   ++calls_;
   current_ = Role::none;
   current_bytes_ = bytes;
+  if (!duel_ && !is_settled_) begin_due_duel();
   const std::size_t arm = duel_ ? begin_duel_call(bytes) : begin_trial_call(bytes);
   return arm == 0 ? nullptr : &arms_[arm].spec;
 }

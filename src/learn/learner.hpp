@@ -18,7 +18,8 @@ namespace stretto {
 struct Candidate {
   Spec spec;
   /// The most that a first trial is expected to lose, as a multiple of a call's time. Even a trial that
-  /// loses twice as much stays within the promised limit.
+  /// loses twice as much stays within the promised limit. Beside a standing choice of the model: the time
+  /// that the model expects, as a multiple of that choice's.
   double risk = 5;
 };
 
@@ -27,8 +28,12 @@ struct Candidate {
 ///
 /// If the standing choice is not `native`, a duel comes first: in the first dozen calls it must show that it
 /// is faster than `native`, unless that is known. Without trials, each other candidate that may be faster
-/// then challenges the winner. A few calls may mislead, if another program disturbed them, so the duel is
-/// repeated: soon, and then more and more seldom.
+/// then challenges the winner, as soon as the ration below allows it. A few calls may mislead, if another
+/// program disturbed them, so the duel is repeated: soon, and then more and more seldom.
+///
+/// Duels are rationed, too: losses and agreements of all but the first stay below 1 % of the time of all
+/// calls, or of the first 200; a part of what was won may be spent on them as well. With the first duel, and
+/// with what seems cheaper than it is, that is 2 %.
 ///
 /// Then the other candidates get trials. A trial stands between two calls by the incumbent with as many
 /// bytes, and is compared with these: slow changes, and anything that disturbs all three calls, cancel out.
@@ -86,6 +91,8 @@ class Learner {
 
   /// Whether nothing is left to find out or to watch, so that no figures are needed any more.
   [[nodiscard]] bool is_settled() const { return is_settled_; }
+  /// The spec of calls that try nothing.
+  [[nodiscard]] const Spec& in_force() const { return arms_[incumbent_].spec; }
   /// What is in force, once that was measured: nothing before.
   [[nodiscard]] std::optional<Outcome> outcome() const;
   /// The same, once after each decision.
@@ -116,6 +123,7 @@ class Learner {
     double lost = 0;
     std::vector<double> ratios;  // of a trial's time to that of the calls around it; without the first trial
     bool was_incumbent = false;
+    double slower = 0;  // than `native` in its last duel, as a multiple; 0: not known
   };
 
   enum class Verdict : std::uint8_t { open, better, no_better };
@@ -126,8 +134,15 @@ class Learner {
 
   void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
                  double least_gain = Duel::usual_margin);
-  void challenge_next(double ratio, bool challenger_won);
+  void begin_due_duel();
+  void plan_challenge();
+  [[nodiscard]] double native_seconds() const;
+  [[nodiscard]] double left_to_lose(double native_seconds) const;
+  void count_won();
   void plan_rematch(double ratio, std::size_t loser);
+  [[nodiscard]] std::size_t find_rival(std::size_t loser) const;
+  /// A call's time by the model, as a multiple of what the standing choice takes.
+  [[nodiscard]] double modelled(std::size_t arm) const { return arm == 0 ? 1 : arms_[arm].risk; }
   void end_duel(bool challenger_won);
   std::size_t begin_duel_call(std::size_t bytes);
   std::size_t begin_trial_call(std::size_t bytes);
@@ -145,6 +160,7 @@ class Learner {
   };
   [[nodiscard]] Recent recent_times() const;
   void forget_recent();
+  [[nodiscard]] std::uint64_t calls_between_watches() const;
   void watch(const Recent& recent);
   void start_over();
 
@@ -162,9 +178,11 @@ class Learner {
 
   std::optional<Duel> duel_;
   std::size_t challenger_ = 0;
-  std::deque<std::size_t> challengers_;          // the next ones, where there are no trials
-  std::size_t rival_ = 0;                        // in the next rematch
-  std::uint64_t rematch_at_ = 0;                 // number of the call; 0: none
+  std::deque<std::size_t> challengers_;  // the next ones, where there are no trials
+  std::uint64_t challenge_at_ = 0;       // number of the call from which on it may be allowed; 0: none
+  double model_scale_ = 0;               // what a call takes here that takes 1 by the model
+  std::size_t rival_ = 0;                // in the next rematch
+  std::uint64_t rematch_at_ = 0;         // number of the call; 0: none
   std::uint64_t rematch_after_ = first_rematch;  // calls
   std::size_t duel_bytes_ = 0;                   // 0: those of the next call
   std::uint64_t duel_called_ = 0;                // the last call that was part of it
@@ -177,8 +195,10 @@ class Learner {
   Role last_ = Role::none;     // the last call of the pair
   Role current_ = Role::none;  // of the current call
 
-  double agreed_ = 0;          // seconds of all calls
-  double lost_ = 0;            // by duels, trials and agreements
+  double agreed_ = 0;  // seconds of all calls
+  double lost_ = 0;    // by duels, trials and agreements
+  double won_ = 0;     // by calls that were faster than `native`, up to `won_until_`
+  std::uint64_t won_until_ = 0;
   double call_ = 0;            // seconds of a recent call
   double recent_seconds_ = 0;  // seconds of the calls since then
   std::uint64_t recent_since_ = 0;

@@ -125,7 +125,7 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
     if (message <= eager) keep_better(best.by_eager_messages);
   };
   const std::size_t block = (shape.bytes + estimator.blocks() - 1) / estimator.blocks();
-  if (listed.whole || shape.bytes <= message_sizes.front()) consider({}, block);
+  if (listed.whole || block <= message_sizes.back()) consider({}, block);
   if (listed.recipe.algorithm->stays_whole()) return best;
   for (const std::size_t message : message_sizes) {
     if (message < least_message(shape)) continue;

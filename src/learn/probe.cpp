@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "learn/probe_sizes.hpp"
 
@@ -42,17 +41,8 @@ Row row_of(Level level, const Topology& topology, int rank) {
   return row;
 }
 
-/// Rates are different if they differ by this factor: a link may have saved up some bytes.
-constexpr double other_rate = 2;
-
-/// The stream on slow links between nodes.
-std::size_t find_stream(Flow flow) {
-  const auto is_it = [flow](const ProbeStep& step) {
-    return step.level == Level::network && step.flow == flow && step.messages > 1 && step.bytes == some &&
-           !step.is_for_fast_links;
-  };
-  return static_cast<std::size_t>(std::ranges::find_if(probe_steps, is_it) - probe_steps.begin());
-}
+/// Rates are different if they differ by more than this factor.
+constexpr double other_rate = 1.7;
 
 }  // namespace
 
@@ -68,8 +58,7 @@ const std::array<ProbeStep, probe_step_count> probe_steps = {{
     {Level::network, Flow::around, tiny, stream, 8, false},
     {Level::network, Flow::around, few, 1, 8, false},
     {Level::network, Flow::around, some, 1, 3, false},
-    {Level::network, Flow::around, some, stream, 2, false},
-    {Level::network, Flow::back, some, stream / 2, 1, false},
+    {Level::network, Flow::around, some, stream, 1, false},
     {Level::network, Flow::around, some, 1, 8, true},
     {Level::network, Flow::around, some, stream, 4, true},
     {Level::network, Flow::one_way, some, stream, 4, true},
@@ -82,7 +71,10 @@ bool is_measurable(const ProbeStep& step, const Topology& topology) {
   return step.level == Level::network ? topology.nodes > 1 : topology.max_ppn > 1;
 }
 
-Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank) {
+namespace {
+
+Schedule make_schedule(const ProbeStep& step, const Topology& topology, int rank, bool with_sends,
+                       bool with_receives) {
   Schedule schedule(topology.ranks(), rank, 1);
   const Row row = row_of(step.level, topology, rank);
   const std::size_t ranks = row.ranks.size();
@@ -90,17 +82,24 @@ Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int ran
   const bool is_one_way = step.flow == Flow::one_way;
   const bool sends = !is_one_way || (row.place % 2 == 0 && row.place + 1 < ranks);
   const bool receives = !is_one_way || row.place % 2 == 1;
-  int before = row.ranks[(row.place + ranks - 1) % ranks];
-  int after = row.ranks[(row.place + 1) % ranks];
-  if (step.flow == Flow::back) std::swap(before, after);
-  if (receives) schedule.recv(output(0), before);
-  if (sends) schedule.send(input(0), after);
+  if (receives && with_receives) schedule.recv(output(0), row.ranks[(row.place + ranks - 1) % ranks]);
+  if (sends && with_sends) schedule.send(input(0), row.ranks[(row.place + 1) % ranks]);
   return schedule.end_round();
 }
 
+}  // namespace
+
+Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank) {
+  return make_schedule(step, topology, rank, true, true);
+}
+
+Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank, Half half) {
+  return make_schedule(step, topology, rank, half == Half::sends, half == Half::receives);
+}
+
 double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
-  // The last of a few long streams is the one that saved-up bytes no longer help.
-  if (seconds.size() <= 2) return seconds.empty() ? 0 : seconds.back();
+  if (seconds.empty()) return 0;
+  if (seconds.size() == 1) return seconds.front();
   seconds.erase(seconds.begin());
   // The better half: a rank that another one keeps from its core says nothing about the network.
   const auto quarter = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 4);
@@ -110,37 +109,69 @@ double probe_figure(const ProbeStep& step, std::vector<double> seconds) {
   return *chosen;
 }
 
-std::size_t forward_stream() {
-  return find_stream(Flow::around);
-}
-
-std::size_t backward_stream() {
-  return find_stream(Flow::back);
+std::size_t long_stream() {
+  const auto is_it = [](const ProbeStep& step) {
+    return step.level == Level::network && step.calls == 1 && step.messages > 1;
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(probe_steps, is_it) - probe_steps.begin());
 }
 
 bool has_fast_links(const ProbeFigures& figures, const Topology& topology) {
-  const double seconds = figures.at(forward_stream());
+  const double seconds = figures.at(long_stream());
   return topology.nodes > 1 && seconds > 0 && seconds < longest_fast_stream;
 }
 
-std::vector<double> find_rates(const std::vector<double>& forward, const std::vector<double>& backward,
-                               const Topology& topology) {
-  const auto bytes_of = [](std::size_t step) {
-    return static_cast<double>(probe_steps.at(step).call_bytes());
-  };
-  std::vector<double> rates(static_cast<std::size_t>(topology.nodes), 0);
+std::vector<double> find_rates(const std::vector<double>& received, const Topology& topology) {
+  const auto bytes = static_cast<double>(probe_steps.at(long_stream()).call_bytes());
+  const auto nodes = static_cast<std::size_t>(topology.nodes);
+  std::vector<double> in(nodes, 0);
   for (int rank = 0; rank < topology.ranks(); ++rank) {
-    const auto i = static_cast<std::size_t>(rank);
-    if (!(forward[i] > 0) || !(backward[i] > 0)) continue;
+    const double seconds = received[static_cast<std::size_t>(rank)];
+    if (!(seconds > 0)) continue;
     const int node = topology.node(rank);
     // All ranks of the node share its link.
-    const double faster = topology.ppn(node) * std::max(bytes_of(forward_stream()) / forward[i],
-                                                        bytes_of(backward_stream()) / backward[i]);
-    double& rate = rates[static_cast<std::size_t>(node)];
-    rate = std::max(rate, faster);
+    double& rate = in[static_cast<std::size_t>(node)];
+    rate = std::max(rate, topology.ppn(node) * bytes / seconds);
   }
-  const auto [least, most] = std::ranges::minmax(rates);
-  return least > 0 && most > other_rate * least ? rates : std::vector<double>{};
+  std::vector<double> rates;
+  for (std::size_t node = 0; node < nodes; ++node)
+    rates.push_back(std::max(in[node], in[(node + 1) % nodes]));
+  // A stream varies: some bytes were saved up, others were lost and sent again. So there are two kinds of
+  // links, apart by the widest gap, and the fast ones are alike.
+  std::vector<double> sorted = rates;
+  std::ranges::sort(sorted);
+  std::size_t slow = 0;
+  double widest = other_rate;
+  for (std::size_t i = 1; i < nodes && sorted[0] > 0; ++i) {
+    if (sorted[i] > widest * sorted[i - 1]) {
+      widest = sorted[i] / sorted[i - 1];
+      slow = i;
+    }
+  }
+  if (slow == 0) return {};
+  const double fast = sorted[slow + (nodes - slow) * 3 / 4];
+  for (double& rate : rates) {
+    if (rate >= sorted[slow]) rate = fast;
+  }
+  return rates;
+}
+
+SharedCores find_shared_cores(const std::vector<Host>& hosts, const Topology& topology) {
+  // All hosts must be like the first one: as many nodes in a row, with as many ranks.
+  const auto kernel_of = [&](int rank) { return hosts[static_cast<std::size_t>(rank)].kernel; };
+  int nodes = 0;
+  while (nodes < topology.nodes && kernel_of(topology.rank_at(nodes, 0)) == hosts[0].kernel) ++nodes;
+  std::bitset<512> used;
+  int ranks = 0;
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    const int first = topology.node(rank) / nodes * nodes;
+    if (kernel_of(rank) != kernel_of(topology.rank_at(first, 0))) return {};
+    if (first != 0) continue;
+    used |= hosts[static_cast<std::size_t>(rank)].processors;
+    ++ranks;
+  }
+  const auto cores = static_cast<int>(used.count());
+  return cores > 0 && cores < ranks ? SharedCores{.nodes = nodes, .cores = cores} : SharedCores{};
 }
 
 }  // namespace stretto

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,7 +18,6 @@ namespace stretto {
 enum class Flow : std::uint8_t {
   around,   // each node sends to the next one and receives from the one before; likewise ranks inside a node
   one_way,  // every other one only sends, to the next one
-  back,     // as `around`, but each sends to the one before
 };
 
 /// A measurement: calls of a schedule of one round, in so many messages that are in flight at once.
@@ -34,9 +34,9 @@ struct ProbeStep {
 };
 
 inline constexpr std::size_t probe_messages = 8;
-inline constexpr std::size_t probe_step_count = 19;
+inline constexpr std::size_t probe_step_count = 18;
 /// In the order in which they are measured. Links may have saved up some 256 KiB that pass at once (a token
-/// bucket); long streams come last, when that is used up.
+/// bucket). So the first long stream is sent twice in a row, and the second one counts.
 extern const std::array<ProbeStep, probe_step_count> probe_steps;
 
 /// [step] seconds of a call on the slowest rank; 0: not measured.
@@ -47,6 +47,9 @@ using ProbeFigures = std::array<double, probe_step_count>;
 
 /// The actions of one rank: at most one send and one receive of the whole message.
 [[nodiscard]] Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank);
+/// One of the two.
+enum class Half : std::uint8_t { sends, receives };
+[[nodiscard]] Schedule probe_schedule(const ProbeStep& step, const Topology& topology, int rank, Half half);
 
 /// One rank's figure of a step, from the seconds of all of its calls. The first one, which sets up
 /// connections, does not count.
@@ -55,16 +58,14 @@ using ProbeFigures = std::array<double, probe_step_count>;
 /// Whether the steps for fast links are worth their time, by the figures of the others.
 [[nodiscard]] bool has_fast_links(const ProbeFigures& figures, const Topology& topology);
 
-/// The steps by which the rates of slow links differ: a rank receives by its own link and that of the rank
-/// that sends to it, so one of the two directions has the own rate if no neighbour's link is slower on both
-/// sides.
-[[nodiscard]] std::size_t forward_stream();
-[[nodiscard]] std::size_t backward_stream();
+/// The step that tells the rate of links, slow ones above all: a stream that is sent twice in a row. Its
+/// figure is the time between the ends of both on the rank that receives them.
+[[nodiscard]] std::size_t long_stream();
 
-/// Returns the bytes per second of each node's link, from each rank's own seconds of these two steps. Empty
-/// if the links are alike.
-[[nodiscard]] std::vector<double> find_rates(const std::vector<double>& forward,
-                                             const std::vector<double>& backward, const Topology& topology);
+/// Returns the bytes per second of each node's link, from what each rank has measured in that step. A node
+/// receives from the one before it by the slower of their links, so the faster one of its two neighbours
+/// tells its own rate, if that is not faster still. Empty if the links are alike.
+[[nodiscard]] std::vector<double> find_rates(const std::vector<double>& received, const Topology& topology);
 
 /// The seconds in which one rank reduces a byte, measured beside the messages.
 struct ProbeReduction {
@@ -72,8 +73,20 @@ struct ProbeReduction {
   double long_seconds = 0;   // of one that does not
 };
 
-/// The machine on which the probe would take as long. `figures` and `reduction` are of the slowest rank.
+/// What a rank knows of the machine that it runs on.
+struct Host {
+  std::uint64_t kernel = 0;  // the same for all that run under one kernel, whatever their host names
+  /// The processors that it may use, from 0 on; later ones count as used by nobody.
+  std::bitset<512> processors;
+};
+
+/// Returns how ranks share cores, from each rank's host. Nothing if each rank has one, or if hosts differ.
+[[nodiscard]] SharedCores find_shared_cores(const std::vector<Host>& hosts, const Topology& topology);
+
+/// The machine on which the probe would take as long. `figures` and `reduction` are of the slowest rank;
+/// `rates` is what find_rates() returned.
 [[nodiscard]] Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction,
-                                const Topology& topology);
+                                const Topology& topology, const SharedCores& shared = {},
+                                const std::vector<double>& rates = {});
 
 }  // namespace stretto

@@ -122,9 +122,10 @@ double interpolated(const Measured& measured, std::size_t bytes) {
 }
 
 /// A row for each power of two, so that no length is a step. `longer` are the costs of messages that are more
-/// like `many` than like `some`. `sharing` ranks passed the limit at once.
+/// like `many` than like `some`. `sharing` ranks passed the limit at once, and as many as `crowd` were at
+/// work on each core.
 std::vector<Protocol> rows_of(const Measured& measured, const Costs& shorter, const Costs& longer,
-                              int sharing) {
+                              int sharing, double crowd) {
   std::vector<Protocol> rows;
   const std::size_t longest = measured.single(many) > 0 ? many : some;
   for (std::size_t bytes = least_row; bytes <= longest; bytes *= 2) {
@@ -133,7 +134,7 @@ std::vector<Protocol> rows_of(const Measured& measured, const Costs& shorter, co
     row.core = costs.core;
     const auto length = static_cast<double>(bytes);
     const double accounted =
-        2 * (costs.message + row.core_seconds(length)) + sharing * length / costs.bandwidth;
+        2 * crowd * (costs.message + row.core_seconds(length)) + sharing * length / costs.bandwidth;
     const double least = rows.empty() ? least_latency : rows.front().latency / 2;
     row.latency = std::max(interpolated(measured, bytes) - accounted, least);
     rows.push_back(row);
@@ -143,7 +144,7 @@ std::vector<Protocol> rows_of(const Measured& measured, const Costs& shorter, co
 
 /// Inside a node, nothing but the cores at both ends moves bytes: what a message takes longer than a tiny one
 /// keeps them busy.
-std::vector<Protocol> rows_inside(const Measured& measured) {
+std::vector<Protocol> rows_inside(const Measured& measured, double crowd) {
   std::vector<Protocol> rows;
   const double tiny_seconds = measured.single(tiny);
   const double message = message_seconds(measured);
@@ -153,24 +154,59 @@ std::vector<Protocol> rows_inside(const Measured& measured) {
     Protocol row{.from = bytes == least_row ? 0 : bytes * 3 / 4,
                  .latency = std::max(tiny_seconds - 2 * message, least_latency),
                  .bandwidth = spare * length / of_core};
-    row.core = length / of_core;
+    row.core = crowd * length / of_core;
     rows.push_back(row);
   }
   return rows;
 }
 
+/// All ranks were at work at once: `crowd` times as long as one of them that has a core.
+void relieve(Costs& costs, double crowd) {
+  costs.message /= crowd;
+  costs.core *= crowd;
+}
+
+/// How many ranks share a core, at least 1.
+double crowd_of(const SharedCores& shared, const Topology& topology) {
+  if (shared.cores == 0) return 1;
+  const double nodes = std::min(shared.nodes, topology.nodes);
+  return std::max(nodes / topology.nodes * topology.ranks() / shared.cores, 1.0);
+}
+
+/// What a link saves up is not measured. Clouds and emulated links have some hundred kilobytes.
+constexpr double bucket = 256 * kibibyte;
+
+/// Whether a single message passes much faster than the messages of a long stream, of `bandwidth` bytes per
+/// second: the link has saved up its bytes.
+bool saves_up(const Measured& measured, double bandwidth) {
+  return measured.single(some) < some / bandwidth / 2;
+}
+
+/// The slowest link was measured; the other nodes have faster ones.
+void add_rates(const std::vector<double>& rates, Machine& machine) {
+  if (rates.empty() || !(machine.node.bandwidth > 0)) return;
+  const auto [least, most] = std::ranges::minmax(rates);
+  for (const double rate : rates) machine.node_rates.push_back(rate / least * machine.node.bandwidth);
+  for (Protocol& row : machine.levels.at(static_cast<std::size_t>(Level::network))) {
+    row.bandwidth *= most / least;
+  }
+}
+
 }  // namespace
 
-Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, const Topology& topology) {
+Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, const Topology& topology,
+                  const SharedCores& shared, const std::vector<double>& rates) {
   Machine machine;
+  const double crowd = crowd_of(shared, topology);
+  if (crowd > 1) machine.shared_cores = shared;
   machine.name = "probed";
   const auto at = [&](Level level) -> std::vector<Protocol>& {
     return machine.levels.at(static_cast<std::size_t>(level));
   };
   if (topology.max_ppn > 1) {
     const Measured inside(figures, Level::node);
-    machine.engine_message = message_seconds(inside);
-    at(Level::node) = rows_inside(inside);
+    machine.engine_message = message_seconds(inside) / crowd;
+    at(Level::node) = rows_inside(inside, crowd);
   }
   if (topology.nodes > 1) {
     const Measured between(figures, Level::network);
@@ -190,17 +226,25 @@ Machine fit_probe(const ProbeFigures& figures, const ProbeReduction& reduction, 
       longer.bandwidth *= sharing;
       shorter.bandwidth *= sharing;
     }
+    if (!is_fast && saves_up(between, shorter.bandwidth / sharing)) {
+      machine.node.burst = bucket;
+      shorter.bandwidth = some / std::max(between.single(some) - between.single(tiny), least_latency);
+      longer = shorter;
+    }
     longer.message = shorter.message;
+    relieve(shorter, crowd);
+    relieve(longer, crowd);
     machine.engine_message = std::max(machine.engine_message, shorter.message);
-    at(Level::network) = rows_of(between, shorter, longer, sharing);
+    at(Level::network) = rows_of(between, shorter, longer, machine.node.burst > 0 ? 1 : sharing, crowd);
   } else {
     at(Level::network) = at(Level::node);
   }
+  add_rates(rates, machine);
   if (at(Level::node).empty()) at(Level::node) = at(Level::network);
   at(Level::socket) = at(Level::node);
   if (reduction.short_seconds > 0 && reduction.long_seconds > 0) {
-    machine.reduction = {{.from = 0, .bandwidth = 1 / reduction.short_seconds},
-                         {.from = 2 * mebibyte, .bandwidth = 1 / reduction.long_seconds}};
+    machine.reduction = {{.from = 0, .bandwidth = crowd / reduction.short_seconds},
+                         {.from = 2 * mebibyte, .bandwidth = crowd / reduction.long_seconds}};
   }
   return machine;
 }

@@ -20,32 +20,42 @@ class Loads {
         ports_in_(cores_.size()),
         links_out_(static_cast<std::size_t>(plan.topology().nodes)),
         links_in_(links_out_.size()),
-        memories_(links_out_.size()) {}
+        memories_(links_out_.size()),
+        topology_(plan.topology()) {
+    if (const int nodes = machine.shared_cores.nodes; nodes > 0) {
+      hosts_.resize((links_out_.size() + static_cast<std::size_t>(nodes) - 1) /
+                    static_cast<std::size_t>(nodes));
+    }
+  }
 
-  void add_message(const Topology& topology, int from, int to, double bytes) {
-    const int from_node = topology.node(from);
-    const int to_node = topology.node(to);
+  void add_message(int from, int to, double bytes) {
+    const int from_node = topology_.node(from);
+    const int to_node = topology_.node(to);
     const bool by_network = from_node != to_node;
     const Level level = by_network ? Level::network : Level::node;
     const Protocol& protocol = machine_.protocol(level, static_cast<std::size_t>(bytes));
     const double of_core = machine_.engine_message + protocol.core_seconds(bytes);
-    at(cores_, from) += of_core;
-    at(cores_, to) += of_core;
+    add_work(from, of_core);
+    add_work(to, of_core);
     at(ports_out_, from) += bytes / protocol.bandwidth;
     at(ports_in_, to) += bytes / protocol.bandwidth;
     if (by_network) {
-      at(links_out_, from_node) += passage(machine_.node, bytes);
-      at(links_in_, to_node) += passage(machine_.node, bytes);
+      at(links_out_, from_node) += passage(machine_.limit_of(from_node, topology_.nodes), bytes);
+      at(links_in_, to_node) += passage(machine_.limit_of(to_node, topology_.nodes), bytes);
       fabric_ += passage(machine_.fabric, bytes);
     } else {
       at(memories_, from_node) += passage(machine_.memory, bytes);
     }
   }
-  void add_work(int rank, double seconds) { at(cores_, rank) += seconds; }
+  void add_work(int rank, double seconds) {
+    at(cores_, rank) += seconds;
+    if (hosts_.empty()) return;
+    at(hosts_, topology_.node(rank) / machine_.shared_cores.nodes) += seconds / machine_.shared_cores.cores;
+  }
 
   [[nodiscard]] double most() const {
     double most = fabric_;
-    for (const auto* all : {&cores_, &ports_out_, &ports_in_, &links_out_, &links_in_, &memories_}) {
+    for (const auto* all : {&cores_, &ports_out_, &ports_in_, &links_out_, &links_in_, &memories_, &hosts_}) {
       for (const double one : *all) most = std::max(most, one);
     }
     return most;
@@ -65,7 +75,9 @@ class Loads {
   std::vector<double> links_out_;
   std::vector<double> links_in_;
   std::vector<double> memories_;
+  std::vector<double> hosts_;  // of a core, on average
   double fabric_ = 0;
+  const Topology& topology_;
 };
 
 double busiest(const Plan& plan, const WalkedCall& call, const Machine& machine) {
@@ -76,7 +88,7 @@ double busiest(const Plan& plan, const WalkedCall& call, const Machine& machine)
     const Plan::Step& step = plan.step(index);
     const auto bytes = static_cast<double>(cut.elements(step.run, 0) * call.element_bytes);
     if (bytes == 0) continue;
-    if (step.kind == Kind::send) loads.add_message(plan.topology(), step.rank, step.peer, bytes);
+    if (step.kind == Kind::send) loads.add_message(step.rank, step.peer, bytes);
     const bool computes = step.kind != Kind::send && step.kind != Kind::recv;
     if (computes) loads.add_work(step.rank, bytes * reduction);
   }
@@ -97,7 +109,8 @@ double estimate_seconds(const Plan& plan, const WalkedCall& call, const Machine&
   }
   const Walk walked = walk(plan, first, machine);
   const double alone = walked.end().at();
-  if (segments == 1) return alone;
+  // In a row of calls, a link passes on average no more than its rate, even if it has saved up some bytes.
+  if (segments == 1) return machine.node.burst > 0 ? std::max(alone, busiest(plan, call, machine)) : alone;
   const auto further = static_cast<double>(segments - 1);
   // A rank that holds a segment for long can have only a window of them at once.
   double held = 0;

@@ -21,6 +21,14 @@ const Protocol& Machine::protocol(Level level, std::size_t bytes) const {
   return row_for(levels[static_cast<std::size_t>(level)], bytes);
 }
 
+Limit Machine::limit_of(int which, int nodes) const {
+  Limit limit = node;
+  if (node_rates.size() == static_cast<std::size_t>(nodes)) {
+    limit.bandwidth = node_rates[static_cast<std::size_t>(which)];
+  }
+  return limit;
+}
+
 double Machine::reduction_seconds(std::size_t vector_bytes) const {
   return reduction.empty() ? 0 : 1 / row_for(reduction, vector_bytes).bandwidth;
 }

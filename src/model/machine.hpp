@@ -47,21 +47,33 @@ struct ReductionRate {
   double bandwidth = 0;
 };
 
+/// The ranks of so many nodes in a row share so many cores: nodes that are containers on one host, or more
+/// ranks than cores. 0: each rank has a core of its own.
+struct SharedCores {
+  int nodes = 0;
+  int cores = 0;
+};
+
 /// A cluster as the models know it. docs/formats.md says how it is written and measured.
 struct Machine {
   std::string name;
   std::string description;
   /// [level] Ascending by `from`, the first from 0; none is empty.
   std::array<std::vector<Protocol>, level_count> levels;
-  Limit node;                            // messages into one node over the network, and out of it
+  Limit node;  // messages into one node over the network, and out of it
+  /// [node] The bandwidth of each node's link if they differ, on a cluster of as many nodes; else empty.
+  std::vector<double> node_rates;
   Limit memory;                          // messages inside one node
   Limit fabric;                          // all messages between nodes
   std::vector<ReductionRate> reduction;  // ascending; empty: reductions take no time
   // The overhead of Stretto's engine, in seconds of a core:
   double engine_message = 0;  // for a message at each of its ends
   double engine_round = 0;
+  SharedCores shared_cores;
 
   [[nodiscard]] const Protocol& protocol(Level level, std::size_t bytes) const;
+  /// The limit of one node, on a cluster of so many.
+  [[nodiscard]] Limit limit_of(int which, int nodes) const;
   /// Seconds to reduce one byte of a vector of this many bytes.
   [[nodiscard]] double reduction_seconds(std::size_t vector_bytes) const;
 };

@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::array<const char*, level_count> level_names{"socket", "node", "network"};
 constexpr std::size_t most_rows = 64;
+/// Of clusters of more nodes, the rates are not kept.
+constexpr std::size_t most_rates = 256;
+constexpr int most_nodes = 1 << 20;
+constexpr int most_cores = 1 << 16;
 constexpr std::size_t most_letters = 1000;
 // Far beyond any network, and small enough for sums not to overflow.
 constexpr double most_seconds = 1000;
@@ -56,12 +60,18 @@ std::vector<Protocol> read_protocols(const JsonValue& list) {
   });
 }
 
-Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst) {
+Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst,
+                 std::vector<double>* rates = nullptr) {
   Limit limit;
   JsonObject object = value.object();
   if (const auto bandwidth = object.optional("bandwidth")) limit.bandwidth = bandwidth_of(*bandwidth);
   if (has_rate) {
     if (const auto rate = object.optional("message_rate")) limit.message_rate = rate->number(1e-3, most_rate);
+  }
+  if (rates != nullptr) {
+    if (const auto list = object.optional("rates")) {
+      for (const JsonValue& rate : list->items(most_rates)) rates->push_back(bandwidth_of(rate));
+    }
   }
   if (has_burst) {
     if (const auto burst = object.optional("burst")) limit.burst = static_cast<double>(burst->bytes());
@@ -109,7 +119,9 @@ Machine read_machine(JsonObject& object) {
   fill_levels(place, machine);
   if (const auto value = object.optional("limits")) {
     JsonObject limits = value->object();
-    if (const auto node = limits.optional("node")) machine.node = read_limit(*node, true, true);
+    if (const auto node = limits.optional("node")) {
+      machine.node = read_limit(*node, true, true, &machine.node_rates);
+    }
     if (const auto memory = limits.optional("memory")) machine.memory = read_limit(*memory, false, false);
     if (const auto fabric = limits.optional("fabric")) machine.fabric = read_limit(*fabric, true, false);
     limits.finish();
@@ -126,6 +138,12 @@ Machine read_machine(JsonObject& object) {
     }
     if (const auto round = engine.optional("round")) machine.engine_round = round->number(0, most_seconds);
     engine.finish();
+  }
+  if (const auto value = object.optional("shared_cores")) {
+    JsonObject shared = value->object();
+    machine.shared_cores.nodes = static_cast<int>(shared.required("nodes").whole(1, most_nodes));
+    machine.shared_cores.cores = static_cast<int>(shared.required("cores").whole(1, most_cores));
+    shared.finish();
   }
   return machine;
 }
@@ -168,6 +186,9 @@ nlohmann::ordered_json json_of(const Machine& machine) {
     if (Json one = json_of(limit); !one.empty()) limits[name] = std::move(one);
   };
   add_limit("node", machine.node);
+  if (!machine.node_rates.empty() && machine.node_rates.size() <= most_rates) {
+    limits["node"]["rates"] = machine.node_rates;
+  }
   add_limit("memory", machine.memory);
   add_limit("fabric", machine.fabric);
   if (!limits.empty()) json["limits"] = std::move(limits);
@@ -179,6 +200,8 @@ nlohmann::ordered_json json_of(const Machine& machine) {
     json["reduction"] = std::move(rows);
   }
   json["engine"] = {{"message", machine.engine_message}, {"round", machine.engine_round}};
+  const SharedCores& shared = machine.shared_cores;
+  if (shared.cores > 0) json["shared_cores"] = {{"nodes", shared.nodes}, {"cores", shared.cores}};
   return json;
 }
 

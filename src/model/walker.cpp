@@ -62,7 +62,13 @@ class Walker {
         pairs_(plan.pairs()),
         node_pairs_(plan.node_pairs()),
         flights_(ranks() * in_flight_),
-        meetings_(plan.steps() * cut_.segments(), nobody) {}
+        meetings_(plan.steps() * cut_.segments(), nobody) {
+    if (const SharedCores& shared = machine.shared_cores; shared.cores > 0) {
+      const auto nodes = static_cast<std::size_t>(shared.nodes);
+      hosts_.assign((links_.size() + nodes - 1) / nodes,
+                    std::vector<double>(static_cast<std::size_t>(shared.cores)));
+    }
+  }
 
   Walk run() {
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
@@ -139,6 +145,18 @@ class Walker {
 
   // Actions of a rank. Its core does one thing after another.
 
+  void work(int rank, double seconds, Part part) {
+    Instant& now = core(rank);
+    if (!hosts_.empty() && seconds > 0) {
+      std::vector<double>& host = hosts_[static_cast<std::size_t>(plan_.topology().node(rank)) /
+                                         static_cast<std::size_t>(machine_.shared_cores.nodes)];
+      double& free = *std::ranges::min_element(host);
+      if (free > now.at()) now = now.after(free - now.at(), Part::waiting);
+      free = now.at() + seconds;
+    }
+    now = now.after(seconds, part);
+  }
+
   void begin_segment(int rank, std::size_t flight) {
     Flight& its = flights_[static_cast<std::size_t>(rank) * in_flight_ + flight];
     its.round = plan_.first_round(rank);
@@ -161,7 +179,7 @@ class Walker {
   }
 
   void end_round(int rank, Flight& flight) {
-    core(rank) = core(rank).after(engine_round_, Part::overhead);
+    work(rank, engine_round_, Part::overhead);
     ++flight.round;
   }
 
@@ -178,7 +196,7 @@ class Walker {
       if (step.kind == Kind::send) post_send(index, flight);
       if (step.kind == Kind::reduce || step.kind == Kind::copy) {
         // A copy reads and writes less than a reduction; nobody has measured how much faster it is.
-        core(rank) = core(rank).after(bytes_of(step, flight.segment) * reduction_, Part::reduction);
+        work(rank, bytes_of(step, flight.segment) * reduction_, Part::reduction);
       }
     }
   }
@@ -214,9 +232,9 @@ class Walker {
     const double bytes = bytes_of(step, flight.segment);
     if (bytes == 0) return;
     ++walk_.messages;
-    Instant& now = core(step.rank);
+    const Instant& now = core(step.rank);
     begin_at(step.rank, now.at());
-    now = now.after(engine_message_ + protocol(step, bytes).core_seconds(bytes), Part::overhead);
+    work(step.rank, engine_message_ + protocol(step, bytes).core_seconds(bytes), Part::overhead);
     if (!is_synchronous(step, bytes)) {
       leave_at(new_message({index, flight.segment, bytes, {}, next_number_++}), now);
       return;
@@ -277,6 +295,10 @@ class Walker {
   }
   static Limit speed_of(double bandwidth) { return {.bandwidth = bandwidth, .message_rate = 0, .burst = 0}; }
 
+  [[nodiscard]] Limit limit_of(std::size_t node) const {
+    return machine_.limit_of(static_cast<int>(node), plan_.topology().nodes);
+  }
+
   Ports& ports(int rank, bool by_network) {
     return (by_network ? network_ports_ : node_ports_)[static_cast<std::size_t>(rank)];
   }
@@ -318,7 +340,7 @@ class Walker {
     if (cost.exchange < 1) passage = exchange(send, message, cost, by_network, passage);
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {
-      passage = through(links_[node], true, passage, message.bytes, machine_.node, cost.duplex, send.rank);
+      passage = through(links_[node], true, passage, message.bytes, limit_of(node), cost.duplex, send.rank);
     } else if (is_limited()) {
       passage = memories_[node].pass(passage, message.bytes, machine_.memory, send.rank);
     }
@@ -336,8 +358,8 @@ class Walker {
     if (is_limited() && by_network) {
       const auto node = static_cast<std::size_t>(plan_.topology().node(send.peer));
       message.passage = fabric_.pass(message.passage, message.bytes, machine_.fabric, send.rank);
-      message.passage =
-          through(links_[node], false, message.passage, message.bytes, machine_.node, cost.duplex, send.rank);
+      message.passage = through(links_[node], false, message.passage, message.bytes, limit_of(node),
+                                cost.duplex, send.rank);
     }
     message.passage = through(ports(send.peer, by_network), false, message.passage, message.bytes,
                               speed_of(cost.bandwidth), cost.duplex, send.peer);
@@ -353,10 +375,10 @@ class Walker {
     const Plan::Step& step = plan_.step(send.partner);
     Instant& now = core(step.rank);
     begin_at(step.rank, message.passage.end.at());
-    now = later(message.passage.end, now)
-              .after(engine_message_ + protocol(send, message.bytes).core_seconds(message.bytes),
-                     Part::overhead);
-    if (step.kind == Kind::recv_reduce) now = now.after(message.bytes * reduction_, Part::reduction);
+    now = later(message.passage.end, now);
+    work(step.rank, engine_message_ + protocol(send, message.bytes).core_seconds(message.bytes),
+         Part::overhead);
+    if (step.kind == Kind::recv_reduce) work(step.rank, message.bytes * reduction_, Part::reduction);
     finish(step.rank, message.segment);
   }
 
@@ -370,8 +392,9 @@ class Walker {
   double engine_round_;
   double reduction_;  // seconds of a byte
 
-  std::vector<Instant> cores_;  // [rank] until when it is busy
-  std::vector<double> begins_;  // [rank]
+  std::vector<Instant> cores_;              // [rank] until when it is busy
+  std::vector<double> begins_;              // [rank]
+  std::vector<std::vector<double>> hosts_;  // [host][core] until when it is busy, if ranks share cores
   std::vector<Ports> network_ports_;
   std::vector<Ports> node_ports_;
   std::vector<Ports> links_;       // [node]

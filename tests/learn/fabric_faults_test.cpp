@@ -23,7 +23,7 @@ const FabricIdentity identity{
     .mpi = "Open MPI 4.1.4", .network = "", .processor = "Some CPU", .hosts = "node#"};
 
 MeasuredNetwork network() {
-  MeasuredNetwork measured{.machine = {}, .nodes = 3, .ppn = 2, .when = "2026-11-24", .rates = {}};
+  MeasuredNetwork measured{.machine = {}, .nodes = 3, .ppn = 2, .when = "2026-11-24"};
   measured.machine.name = "probed";
   Protocol row;
   row.latency = 1e-5;
@@ -183,8 +183,7 @@ TEST(FabricFaults, TheProbeOfAClockThatJumpsLeavesAFileThatCanBeRead) {
             .machine = fit_probe(figures, {.short_seconds = wrong, .long_seconds = 1e-10}, topology),
             .nodes = topology.nodes,
             .ppn = topology.max_ppn,
-            .when = "",
-            .rates = {}};
+            .when = ""};
         EXPECT_EQ(error_of(text_of(measured)), "") << wrong << " in step " << step;
       }
     }

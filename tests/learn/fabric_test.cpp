@@ -45,7 +45,9 @@ bool equal(const Decision& one, const Decision& other) {
 
 TEST(Fabric, AMeasuredNetworkIsReadAsItWasWritten) {
   Fabric fabric(identity);
-  MeasuredNetwork measured{.machine = {}, .nodes = 4, .ppn = 2, .when = "2026-11-24", .rates = {2.5e7, 6e6}};
+  MeasuredNetwork measured{.machine = {}, .nodes = 4, .ppn = 2, .when = "2026-11-24"};
+  measured.machine.node_rates = {2.5e7, 6e6};
+  measured.machine.shared_cores = {.nodes = 2, .cores = 4};
   Protocol row;
   row.latency = 1e-5;
   row.bandwidth = 1.2e9;
@@ -60,10 +62,11 @@ TEST(Fabric, AMeasuredNetworkIsReadAsItWasWritten) {
   const Fabric again(fabric.text(), identity);
   ASSERT_TRUE(again.measured().has_value());
   EXPECT_EQ(again.text(), fabric.text());
-  EXPECT_EQ(again.measured()->rates, measured.rates);
+  EXPECT_EQ(again.measured()->machine.node_rates, measured.machine.node_rates);
+  EXPECT_EQ(again.measured()->machine.shared_cores.cores, 4);
   EXPECT_EQ(again.measured()->machine.protocol(Level::network, 5000).core, 3e9);
   EXPECT_TRUE(again.measured()->covers(8, 4));
-  EXPECT_FALSE((MeasuredNetwork{.machine = {}, .nodes = 8, .ppn = 1, .when = "", .rates = {}}).covers(8, 2));
+  EXPECT_FALSE((MeasuredNetwork{.machine = {}, .nodes = 8, .ppn = 1, .when = ""}).covers(8, 2));
 }
 
 TEST(Fabric, IsReadAsItWasWritten) {

@@ -245,7 +245,8 @@ TEST(Learner, KeepsTheStandingChoiceWhereNothingIsFaster) {
 
 /// With any costs: the loss against `native` is bounded from the 200th call on, and the final choice is close
 /// to the best.
-void check_random_jobs(double noise, double drift, double near, double slowest, unsigned first_seed) {
+void check_random_jobs(double noise, double drift, double near, double slowest, unsigned first_seed,
+                       double most_lost = 0.02) {
   std::mt19937 random(first_seed);
   std::uniform_real_distribution<double> exponent(-0.7, std::log(slowest));
   std::uniform_real_distribution<double> of_standing(-0.7, std::log(2.4));
@@ -260,7 +261,7 @@ void check_random_jobs(double noise, double drift, double near, double slowest, 
                                .drift = drift,
                                .seed = first_seed + static_cast<unsigned>(job),
                                .known = presumed});
-    EXPECT_LT(result.worst_loss, 0.02) << "job " << job;
+    EXPECT_LT(result.worst_loss, most_lost) << "job " << job;
     EXPECT_LT(result.final_cost, near * std::min(costs[0], costs[1])) << "job " << job;
     if (result.final_cost > near * *std::ranges::min_element(costs)) ++far_from_best;
   }
@@ -276,7 +277,8 @@ TEST(Learner, BoundsItsLossWhereCandidatesAreTenTimesSlower) {
 }
 
 TEST(Learner, BoundsItsLossInNoise) {
-  check_random_jobs(0.3, 0, 1.35, 4, 300);
+  // What a duel seems to lose may be less than it does.
+  check_random_jobs(0.3, 0, 1.35, 4, 300, 0.025);
 }
 
 TEST(Learner, BoundsItsLossWhereTimesDrift) {
@@ -288,8 +290,8 @@ TEST(Learner, WithoutTrialsThereAreDuelsOnly) {
     const Result result = run({.costs = {cost, 0.01}, .calls = 20000, .known = presumed, .trials = none});
     const int last = result.used.back();
     EXPECT_EQ(last, cost < 0.01 ? 0 : 1) << cost;
-    // Each rematch takes two to six calls of the other one, and there are ten.
-    EXPECT_GE(times_used(result, last, 20, 20000), 20000 - 20 - 60);
+    // Each rematch takes two to ten calls of the other one, and there are ten.
+    EXPECT_GE(times_used(result, last, 20, 20000), 20000 - 20 - 100);
   }
 }
 
@@ -308,7 +310,8 @@ TEST(Learner, ShortCallsAreComparedInSpiteOfTheirNoise) {
   EXPECT_GE(right, 45);
 }
 
-TEST(Learner, TwoSlowCandidatesOfShortCallsCostAFewCalls) {
+TEST(Learner, TwoSlowCandidatesOfShortCallsCostLittle) {
+  double sum = 0;
   for (const double scale : {1.0, 50.0}) {
     for (unsigned seed = 1; seed <= 20; ++seed) {
       const Result result = run({.costs = {30e-6 * scale, 20e-6 * scale, 28e-6 * scale},
@@ -319,10 +322,13 @@ TEST(Learner, TwoSlowCandidatesOfShortCallsCostAFewCalls) {
                                  .seed = seed,
                                  .known = modelled,
                                  .trials = none});
-      EXPECT_LT(result.worst_loss, 0.05);
+      // An agreement takes half a call's time here.
+      EXPECT_LT(result.worst_loss, 0.03);
+      sum += result.worst_loss;
       EXPECT_GE(times_used(result, 1, 300, 400), 80);
     }
   }
+  EXPECT_LT(sum / 40, 0.015);
 }
 
 TEST(Learner, ARematchCorrectsADuelThatWasDisturbed) {

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/network_probe.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <new>
-#include <utility>
+#include <span>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine/buffer_pool.hpp"
@@ -60,32 +66,80 @@ class Buffers {
   PooledBuffer output_;
 };
 
-/// Measures one step. Returns false if a call failed.
-bool measure(const ProbeStep& step, Communicator& state, const Buffers& buffers, double& figure) {
-  const std::shared_ptr<Channel>& channel = state.channel();
-  Channel::Ticket ticket = channel->take(probe_messages);
-  wait_until([&] { return channel->may_begin(ticket); });
-  ScheduleExecution execution(channel_pool().comm(), state.peers(),
-                              probe_schedule(step, state.topology(), state.rank()),
-                              {.segments = step.messages, .segment_bytes = 0, .window = step.messages});
-  const Call call = Call::whole(buffers.input(), buffers.output(), step.call_bytes(), byte_element());
-  std::vector<double> seconds;
-  bool is_right = true;
-  for (int i = 0; i < step.calls; ++i) {
-    const double began = seconds_now();
-    execution.start(call, channel->tag(ticket));
-    wait_until([&] { return execution.ended(); },
+/// Measures steps on one communicator.
+class Measurement {
+ public:
+  Measurement(Communicator& state, const Buffers& buffers) : state_(state), buffers_(buffers) {
+    wait_until([&] { return channel_->may_begin(ticket_); });
+  }
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
+  ~Measurement() { channel_->end(ticket_); }
+
+  /// Returns this rank's figure.
+  double measure(const ProbeStep& step) {
+    ScheduleExecution execution = make(step, probe_schedule(step, state_.topology(), state_.rank()));
+    std::vector<double> seconds;
+    for (int i = 0; i < step.calls; ++i) {
+      const double began = seconds_now();
+      start(execution, step);
+      finish({&execution, 1});
+      seconds.push_back(seconds_now() - began);
+    }
+    return probe_figure(step, std::move(seconds));
+  }
+
+  /// The same for a stream that is sent twice in a row.
+  double measure_second(const ProbeStep& step) {
+    // What is sent is apart from what is received: that a neighbour is slow to receive does not count.
+    const auto half = [&](Half which) {
+      return make(step, probe_schedule(step, state_.topology(), state_.rank(), which));
+    };
+    std::array<ScheduleExecution, 4> all{half(Half::receives), half(Half::receives), half(Half::sends),
+                                         half(Half::sends)};
+    for (ScheduleExecution& one : all) start(one, step);
+    const std::span<ScheduleExecution> both(all);
+    finish(both.first(1));
+    const double first = seconds_now();
+    finish(both.subspan(1, 1));
+    const double second = seconds_now();
+    finish(both);
+    return second - first;
+  }
+
+  [[nodiscard]] bool is_right() const { return is_right_; }
+
+ private:
+  ScheduleExecution make(const ProbeStep& step, Schedule schedule) const {
+    return {channel_pool().comm(),
+            state_.peers(),
+            std::move(schedule),
+            {.segments = step.messages, .segment_bytes = 0, .window = step.messages}};
+  }
+  void start(ScheduleExecution& execution, const ProbeStep& step) {
+    const Call call = Call::whole(buffers_.input(), buffers_.output(), step.call_bytes(), byte_element());
+    execution.start(call, channel_->tag(ticket_));
+    started_.push_back(&execution);
+  }
+  /// Waits for these, and drives all that was started.
+  void finish(std::span<ScheduleExecution> awaited) {
+    wait_until([&] { return std::ranges::all_of(awaited, &ScheduleExecution::ended); },
                [&] {
-                 const bool any = execution.progress();
+                 bool any = false;
+                 for (ScheduleExecution* one : started_) any = one->progress() || any;
                  return make_progress() || any;
                });
-    seconds.push_back(seconds_now() - began);
-    is_right = is_right && execution.error() == MPI_SUCCESS;
+    for (const ScheduleExecution& one : awaited) is_right_ = is_right_ && one.error() == MPI_SUCCESS;
+    std::erase_if(started_, [](const ScheduleExecution* one) { return one->ended(); });
   }
-  channel->end(ticket);
-  figure = probe_figure(step, std::move(seconds));
-  return is_right;
-}
+
+  Communicator& state_;
+  const Buffers& buffers_;
+  std::shared_ptr<Channel> channel_ = state_.channel();
+  Channel::Ticket ticket_ = channel_->take(probe_messages);
+  std::vector<ScheduleExecution*> started_;
+  bool is_right_ = true;
+};
 
 /// Returns the seconds for each byte of a sum of floats.
 double reduction_seconds(const Buffers& buffers, std::size_t bytes) {
@@ -110,18 +164,38 @@ bool agree(Figures& figures, MPI_Comm comm) {
   return figures.failed == 0;
 }
 
-/// Returns the rate of each node's link if they differ, from what each rank has measured itself.
-std::vector<double> compare_rates(const ProbeFigures& own, const Topology& topology, MPI_Comm comm) {
-  const std::array<double, 2> mine{own.at(forward_stream()), own.at(backward_stream())};
-  std::vector<double> all(2 * static_cast<std::size_t>(topology.ranks()));
-  if (mpi.Allgather(mine.data(), 2, MPI_DOUBLE, all.data(), 2, MPI_DOUBLE, comm) != MPI_SUCCESS) return {};
-  std::vector<double> forward;
-  std::vector<double> backward;
-  for (std::size_t i = 0; i < all.size(); i += 2) {
-    forward.push_back(all[i]);
-    backward.push_back(all[i + 1]);
+/// In larger jobs, ranks have cores of their own.
+constexpr int most_ranks_on_shared_cores = 512;
+
+Host own_host() {
+  Host host;
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  if (file >> id) host.kernel = std::hash<std::string>()(id);
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return host;
+  for (std::size_t i = 0; i < host.processors.size(); ++i) {
+    if (CPU_ISSET(i, &allowed)) host.processors.set(i);
   }
-  return find_rates(forward, backward, topology);
+  return host;
+}
+
+SharedCores compare_hosts(const Topology& topology, MPI_Comm comm) {
+  if (topology.ranks() > most_ranks_on_shared_cores) return {};
+  static_assert(std::is_trivially_copyable_v<Host>);
+  const Host own = own_host();
+  std::vector<Host> all(static_cast<std::size_t>(topology.ranks()));
+  if (mpi.Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, comm) != MPI_SUCCESS) {
+    return {};
+  }
+  return find_shared_cores(all, topology);
+}
+
+/// Returns the rate of each node's link if they differ, from what each rank has measured itself.
+std::vector<double> compare_rates(double own, const Topology& topology, MPI_Comm comm) {
+  std::vector<double> all(static_cast<std::size_t>(topology.ranks()));
+  if (mpi.Allgather(&own, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, comm) != MPI_SUCCESS) return {};
+  return find_rates(all, topology);
 }
 
 }  // namespace
@@ -132,7 +206,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   const AwaitedCall awaited(state, traits, spec);
   const Buffers buffers;
   Figures figures;
-  ProbeFigures own{};  // of this rank
+  double own = 0;  // this rank's seconds of the long stream
   const auto agree_now = [&] {
     const BlockedScope elsewhere;
     return agree(figures, comm);
@@ -141,12 +215,14 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   figures.failed = buffers.has_memory() ? 0 : 1;
   if (!agree_now()) return std::nullopt;
   const auto measure_all = [&](bool of_fast_links) {
+    Measurement measurement(state, buffers);
     for (std::size_t i = 0; i < probe_step_count; ++i) {
       const ProbeStep& step = probe_steps.at(i);
       if (step.is_for_fast_links != of_fast_links || !is_measurable(step, state.topology())) continue;
-      if (!measure(step, state, buffers, figures.steps.at(i))) figures.failed = 1;
+      figures.steps.at(i) = i == long_stream() ? measurement.measure_second(step) : measurement.measure(step);
+      if (i == long_stream()) own = figures.steps.at(i);
     }
-    own = figures.steps;
+    if (!measurement.is_right()) figures.failed = 1;
     return agree_now();
   };
   figures.reduction = {.short_seconds = reduction_seconds(buffers, 32 * kibibyte),
@@ -159,11 +235,11 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   } else if (!measure_all(true)) {
     return std::nullopt;
   }
-  return MeasuredNetwork{.machine = fit_probe(figures.steps, figures.reduction, topology),
+  const SharedCores shared = compare_hosts(topology, comm);
+  return MeasuredNetwork{.machine = fit_probe(figures.steps, figures.reduction, topology, shared, rates),
                          .nodes = topology.nodes,
                          .ppn = topology.max_ppn,
-                         .when = today(),
-                         .rates = std::move(rates)};
+                         .when = today()};
 }
 
 }  // namespace stretto

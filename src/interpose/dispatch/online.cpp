@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t most_candidates = 8;
 /// How many specs of the model are worth a duel.
-constexpr std::size_t most_modelled = 3;
+constexpr std::size_t most_modelled = 6;
 /// A call of so many bytes takes long enough for the network to be measured at once.
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
 constexpr int short_calls_before_probe = 8;
@@ -215,6 +215,11 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
   if (other == nullptr && kind->known) other = &*kind->known;
   if (other != nullptr) spec = *other;
   return learner.wants_time() ? &learner : nullptr;
+}
+
+std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits) {
+  const KindLearner* kind = state.learners().find(Learners::key_of(traits));
+  return kind == nullptr ? std::nullopt : std::optional(kind->learner.in_force());
 }
 
 LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "interpose/communicators/communicator.hpp"
@@ -14,6 +15,9 @@ namespace stretto {
 /// To be called before a blocking call, in the order of calls. Agrees with the other ranks where that is due,
 /// and may replace the spec by one to try. Returns nullptr if nothing is learned from this call.
 Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec);
+
+/// Returns what is in force for blocking calls of this kind, as far as the calls before have decided it.
+std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits);
 
 /// Lives while a call is carried out from which something is learned.
 class LearningCall {

@@ -5,6 +5,7 @@
 
 #include "interpose/collectives/collective_forms.hpp"
 #include "interpose/dispatch/choice.hpp"
+#include "interpose/dispatch/online.hpp"
 #include "interpose/handles/known_operation.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "stretto/stretto.h"
@@ -96,6 +97,12 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t
       !state->native_only()) {
     const CallTraits traits{.collective = known->collective, .bytes = bytes};
     chosen = choice_text(*state, traits, known->face);
+    if (known->face == Face::blocking) {
+      const std::optional<Spec> learnt = find_in_force(*state, traits);
+      if (learnt && learnt != choose_spec(*state, traits, known->face, std::nullopt)) {
+        chosen = to_string(*learnt);
+      }
+    }
   }
   write_text(chosen, spec, static_cast<std::size_t>(length));
   return MPI_SUCCESS;

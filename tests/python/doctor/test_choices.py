@@ -122,7 +122,8 @@ def test_what_is_known_in_part(tmp_path: Path) -> None:
 
 
 def test_a_slow_link_is_named(tmp_path: Path) -> None:
-    write_fabric(tmp_path, "openmpi-1.json", measured=MEASURED | {"rates": [2.4e7, 2.3e7, 6e6]})
+    machine = MEASURED["machine"] | {"limits": {"node": {"bandwidth": 6e6, "rates": [2.4e7, 2.3e7, 6e6]}}}
+    write_fabric(tmp_path, "openmpi-1.json", measured=MEASURED | {"machine": machine})
     (finding,) = list_fabrics({"STRETTO_CACHE": str(tmp_path)})
     assert "; links differ: the fastest has 24.0 MB/s, that of node 2 6.00 MB/s; " in finding.detail
 
