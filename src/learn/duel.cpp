@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <span>
 
 namespace stretto {
 namespace {
@@ -38,6 +40,10 @@ constexpr double hopeless_if_short = 2.5;
 constexpr double long_seconds = 0.005;
 /// Still shorter ones vary much, so one of them says little.
 constexpr double very_short_seconds = 0.0005;
+/// A challenger that takes this much less time than the defender may win. There are many rematches, so one
+/// needs more evidence.
+constexpr double usual_margin = 0.03;
+constexpr double rematch_margin = 0.06;
 /// A challenger of which both calls, with all that they set up, take less than this share of either of the
 /// defender's needs no more calls.
 constexpr double plainly_faster = 0.8;
@@ -71,11 +77,15 @@ Duel::Side Duel::next() const {
 void Duel::count(double seconds) {
   turn_times_.at(call_++) = seconds;
   if (call_ < calls_of_turn_) return;
-  // The first call of a turn also waits for ranks that the other side has left late, and any call may meet
-  // another program. So the best one counts.
-  const double least =
-      *std::min_element(turn_times_.begin(), turn_times_.begin() + static_cast<std::ptrdiff_t>(call_));
-  times_.at(turn_++) = least;
+  // The first call of a turn also waits for ranks that the other side has left late.
+  const std::span<const double> all(turn_times_.data(), call_);
+  if (kind_ == Kind::first || call_ == 1) {
+    times_.at(turn_++) = std::ranges::min(all);
+  } else {
+    const auto others = all.subspan(1);
+    const double sum = std::accumulate(others.begin(), others.end(), 0.0);
+    times_.at(turn_++) = sum / static_cast<double>(others.size());
+  }
   call_ = 0;
 }
 
@@ -105,7 +115,7 @@ Duel::Verdict Duel::agree(const Times& maxima) {
     lost_before_ = std::max(usual - time_of(Side::defender), 0.0);
   }
   const Verdict verdict = judge();
-  if (verdict == Verdict::open) calls_of_turn_ = turn_times_.size();
+  if (verdict == Verdict::open) calls_of_turn_ = kind_ == Kind::first ? 2 : turn_times_.size();
   if (verdict == Verdict::open) ++stage_;
   turn_ = 0;
   times_ = {};
@@ -156,16 +166,19 @@ Duel::Verdict Duel::judge() const {
         std::ranges::count_if(of_defender_, [one](double other) { return one >= other; }));
   }
   const bool is_last = stage_ + 1 == stages.size();
-  const bool is_rematch = margin_ > usual_margin;
+  const bool is_rematch = kind_ == Kind::rematch;
+  const double margin = is_rematch ? rematch_margin : usual_margin;
   const std::size_t most_lost_by_first = now < plainly_faster ? most_lost_pairs_if_plain : most_lost_pairs;
   const std::size_t most_lost = !is_last ? 0 : is_rematch ? 1 : most_lost_by_first;
   // Two turns of each are less evidence.
-  const double enough = is_last || is_challenger_favoured_ ? 1 - margin_ : plainly_faster;
+  const double enough = is_last || is_challenger_favoured_ ? 1 - margin : plainly_faster;
   if (of_challenger_.size() > 1 && lost <= most_lost && now < enough) return Verdict::challenger;
-  if (is_last && is_challenger_favoured_ && now < 1 - margin_) return Verdict::challenger;
+  if (is_last && is_challenger_favoured_ && now < 1 - margin) return Verdict::challenger;
   // One late call does not make a challenger slower.
   const double best = std::ranges::min(of_challenger_) / std::ranges::min(of_defender_);
   const double plainly_slower = of_challenger_.size() == 1 ? slower_in_one_turn : slower;
+  // What was decided stays, unless a few rows of calls speak against it.
+  if (is_rematch && of_challenger_.size() > 1 && lost > most_lost_pairs) return Verdict::defender;
   return is_last || (now > plainly_slower && best > plainly_slower) ? Verdict::defender : Verdict::open;
 }
 

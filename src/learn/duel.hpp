@@ -15,7 +15,8 @@ namespace stretto {
 /// that all ranks have agreed on.
 ///
 /// Each stage is a fixed sequence of turns, after which the ranks agree on their times. A turn is one call in
-/// the first stage, and then two in a row, of which the faster one counts. A challenger that is plainly
+/// the first stage, and then two in a row, of which the faster one counts. In a rematch it is four, and the
+/// mean of the last three counts: some algorithms are slow in every third call. A challenger that is plainly
 /// slower, or plainly faster even when it is called for the first time, is known after the first stage, in
 /// which each side is called twice.
 class Duel {
@@ -27,14 +28,12 @@ class Duel {
   static constexpr std::size_t most_times = 4;
   using Times = std::array<double, most_times>;
 
-  /// A challenger that takes this much less time than the defender may win; in a rematch, by which what was
-  /// decided is checked, it must be faster by more.
-  static constexpr double usual_margin = 0.03;
-  static constexpr double rematch_margin = 0.06;
+  /// A rematch checks what was decided.
+  enum class Kind : std::uint8_t { first, rematch };
 
   /// `first` makes the first call.
-  explicit Duel(bool is_challenger_favoured, Side first = Side::defender, double margin = usual_margin)
-      : is_challenger_favoured_(is_challenger_favoured), first_(first), margin_(margin) {}
+  explicit Duel(bool is_challenger_favoured, Side first = Side::defender, Kind kind = Kind::first)
+      : is_challenger_favoured_(is_challenger_favoured), first_(first), kind_(kind) {}
 
   /// The side of the next call. Call count() afterwards.
   [[nodiscard]] Side next() const;
@@ -60,13 +59,13 @@ class Duel {
 
   bool is_challenger_favoured_;
   Side first_;
-  double margin_;
+  Kind kind_;
   std::size_t stage_ = 0;
   std::size_t turn_ = 0;  // of the stage
   std::size_t call_ = 0;  // of the turn
   std::size_t calls_of_turn_ = 1;
   std::size_t calls_of_times_ = 1;  // the turns in of_defender_ and of_challenger_ were of so many
-  std::array<double, 2> turn_times_{};
+  std::array<double, 4> turn_times_{};
   Times times_{};
   std::vector<double> of_defender_;
   std::vector<double> of_challenger_;

@@ -43,6 +43,9 @@ constexpr double share_of_won = 0.25;
 /// Calls by a slower challenger in a duel, and how much slower it is thought to be at least.
 constexpr double calls_of_slow_challenger = 6;
 constexpr double least_excess = 0.25;
+/// The same of one that is dropped at once.
+constexpr double calls_of_hopeless_challenger = 2;
+constexpr double least_hopeless_excess = 0.5;
 constexpr double most_agreements = 3;
 /// Shorter calls are not watched: their own measurement would take too much of their time.
 constexpr double least_watched_seconds = 20e-6;
@@ -50,8 +53,8 @@ constexpr double least_watched_seconds = 20e-6;
 constexpr double rematch_calls = 4;
 /// Of calls that are not watched, this is the last one.
 constexpr std::uint64_t last_rematch = 4 * Learner::first_rematch;
-/// A candidate that should take this many times as long as the best one may still be faster.
-constexpr double worth_a_duel = 1.4;
+/// What should take so many times as long as the incumbent is not called.
+constexpr double worth_a_duel = 3;
 
 /// The interval of the median of n samples begins and ends this many order statistics from either end: the
 /// largest k with P(Binomial(n, 1/2) < k) not above `error`, on one side; 0 if there is none.
@@ -169,6 +172,13 @@ void Learner::agree(const Figures& maxima, double seconds) {
         !is_native(challenger_) &&
         duel_->lost_after_next_stage() >
             left_to_lose(std::max(native_seconds(), duel_->time_of(Duel::Side::defender)));
+    if (shows_change(duel_->time_of(Duel::Side::defender))) {
+      // The rematch waits until that is clear.
+      duel_.reset();
+      strikes_ = 1;
+      next_watch_ = calls_ + watched_calls;
+      return;
+    }
     if (verdict == Duel::Verdict::open && !is_too_dear) return;
     end_duel(verdict == Duel::Verdict::challenger);
   } else if (last_ == Role::after) {
@@ -190,8 +200,8 @@ void Learner::agree(const Figures& maxima, double seconds) {
   if (!duel_) plan();
 }
 
-void Learner::challenge(std::size_t arm, Duel::Side first, double least_gain) {
-  duel_.emplace(is_native(arm), first, least_gain);
+void Learner::challenge(std::size_t arm, Duel::Side first, Duel::Kind kind) {
+  duel_.emplace(is_native(arm), first, kind);
   challenger_ = arm;
   duel_bytes_ = 0;
   duel_called_ = calls_;
@@ -290,7 +300,7 @@ void Learner::begin_due_duel() {
     rematch_at_ += Learner::first_rematch;
     return;
   }
-  challenge(rival_, Duel::Side::defender, Duel::rematch_margin);
+  challenge(rival_, Duel::Side::defender, Duel::Kind::rematch);
   rematch_after_ *= 2;
 }
 
@@ -299,14 +309,14 @@ void Learner::plan_challenge() {
   challenge_at_ = 0;
   if (challengers_.empty() || !(decided_seconds_ > 0)) return;
   const std::size_t next = challengers_.front();
-  // The model compares candidates with each other, and one of them was measured. What it expects to be much
-  // slower than the incumbent is not called.
+  // The model compares candidates with each other, and one of them was measured.
   const double expected = model_scale_ * arms_[next].risk;
   if (expected > worth_a_duel * decided_seconds_) return;
   count_won();
   const double excess = std::max(expected - decided_seconds_, least_excess * decided_seconds_);
-  const double missing =
-      calls_of_slow_challenger * excess + most_agreements * agreement_ - left_to_lose(native_seconds());
+  const bool is_hopeless = excess > least_hopeless_excess * decided_seconds_;
+  const double loss = excess * (is_hopeless ? calls_of_hopeless_challenger : calls_of_slow_challenger);
+  const double missing = loss + most_agreements * agreement_ - left_to_lose(native_seconds());
   if (missing <= 0) {
     challengers_.pop_front();
     challenge(next);
@@ -415,6 +425,12 @@ void Learner::forget_recent() {
   watched_bytes_ = 0;
   reference_ = 0;
   strikes_ = 0;
+}
+
+/// Whether a call by the incumbent, in a rematch, takes another time than when it was decided.
+bool Learner::shows_change(double seconds) const {
+  if (has_trials_ || !(reference_ > 0) || watched_bytes_ != duel_bytes_) return false;
+  return seconds > 0 && (seconds > other_regime * reference_ || reference_ > other_regime * seconds);
 }
 
 std::uint64_t Learner::calls_between_watches() const {

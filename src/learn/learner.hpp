@@ -133,7 +133,7 @@ class Learner {
   [[nodiscard]] bool has_begun_pair() const { return last_ == Role::before || last_ == Role::trial; }
 
   void challenge(std::size_t arm, Duel::Side first = Duel::Side::defender,
-                 double least_gain = Duel::usual_margin);
+                 Duel::Kind kind = Duel::Kind::first);
   void begin_due_duel();
   void plan_challenge();
   [[nodiscard]] double native_seconds() const;
@@ -160,6 +160,7 @@ class Learner {
   };
   [[nodiscard]] Recent recent_times() const;
   void forget_recent();
+  [[nodiscard]] bool shows_change(double seconds) const;
   [[nodiscard]] std::uint64_t calls_between_watches() const;
   void watch(const Recent& recent);
   void start_over();

@@ -49,6 +49,7 @@ constexpr double other_rate = 1.7;
 const std::array<ProbeStep, probe_step_count> probe_steps = {{
     {Level::node, Flow::around, tiny, 1, 6, false},
     {Level::node, Flow::around, tiny, stream, 4, false},
+    {Level::node, Flow::around, little, 1, 6, false},
     {Level::node, Flow::around, few, 1, 6, false},
     {Level::node, Flow::around, some, 1, 6, false},
     {Level::node, Flow::around, many, 1, 4, false},
@@ -56,6 +57,7 @@ const std::array<ProbeStep, probe_step_count> probe_steps = {{
     {Level::node, Flow::one_way, some, stream, 4, false},
     {Level::network, Flow::around, tiny, 1, 16, false},
     {Level::network, Flow::around, tiny, stream, 8, false},
+    {Level::network, Flow::around, little, 1, 8, false},
     {Level::network, Flow::around, few, 1, 8, false},
     {Level::network, Flow::around, some, 1, 3, false},
     {Level::network, Flow::around, some, stream, 1, false},

@@ -34,7 +34,7 @@ struct ProbeStep {
 };
 
 inline constexpr std::size_t probe_messages = 8;
-inline constexpr std::size_t probe_step_count = 18;
+inline constexpr std::size_t probe_step_count = 20;
 /// In the order in which they are measured. Links may have saved up some 256 KiB that pass at once (a token
 /// bucket). So the first long stream is sent twice in a row, and the second one counts.
 extern const std::array<ProbeStep, probe_step_count> probe_steps;

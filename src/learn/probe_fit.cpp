@@ -109,7 +109,7 @@ Costs costs_of(const Measured& measured, std::size_t longest, bool has_one_way) 
 /// Seconds of a single message of any length, on straight lines between those that were measured.
 double interpolated(const Measured& measured, std::size_t bytes) {
   std::size_t below = tiny;
-  for (const std::size_t above : {few, some, many}) {
+  for (const std::size_t above : {little, few, some, many}) {
     if (!(measured.single(above) > 0)) break;
     if (bytes <= above) {
       const double share =

@@ -9,6 +9,7 @@
 namespace stretto::probe_sizes {
 
 inline constexpr std::size_t tiny = 16;
+inline constexpr std::size_t little = kibibyte;
 inline constexpr std::size_t few = 4 * kibibyte;
 inline constexpr std::size_t some = 32 * kibibyte;
 inline constexpr std::size_t many = 256 * kibibyte;
