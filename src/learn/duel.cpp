@@ -36,6 +36,8 @@ constexpr double longest = std::numeric_limits<double>::infinity();
 /// After the first stage, a challenger that takes so much longer is dropped.
 constexpr double hopeless = 1.5;
 constexpr double hopeless_if_short = 2.5;
+/// In a rematch it must even be faster, and is dropped as soon as it is not.
+constexpr double hopeless_in_rematch = 1.15;
 /// In shorter calls, what the call before has left behind weighs too much for a decision by the first stage.
 constexpr double long_seconds = 0.005;
 /// Still shorter ones vary much, so one of them says little.
@@ -157,7 +159,9 @@ Duel::Verdict Duel::judge() const {
     const double fastest = std::min(first_of_defender_, of_defender_[0]);
     const double usual = time_of(Side::defender);
     if (slowest < plainly_faster * fastest && usual >= long_seconds) return Verdict::challenger;
-    const double most = usual < very_short_seconds ? hopeless_if_short : hopeless;
+    const bool is_very_short = usual < very_short_seconds;
+    const double most = kind_ == Kind::rematch ? (is_very_short ? hopeless : hopeless_in_rematch)
+                                               : (is_very_short ? hopeless_if_short : hopeless);
     return best > most * fastest ? Verdict::defender : Verdict::open;
   }
   std::size_t lost = 0;
@@ -176,7 +180,7 @@ Duel::Verdict Duel::judge() const {
   if (is_last && is_challenger_favoured_ && now < 1 - margin) return Verdict::challenger;
   // One late call does not make a challenger slower.
   const double best = std::ranges::min(of_challenger_) / std::ranges::min(of_defender_);
-  const double plainly_slower = of_challenger_.size() == 1 ? slower_in_one_turn : slower;
+  const double plainly_slower = is_rematch ? 1 : of_challenger_.size() == 1 ? slower_in_one_turn : slower;
   // What was decided stays, unless a few rows of calls speak against it.
   if (is_rematch && of_challenger_.size() > 1 && lost > most_lost_pairs) return Verdict::defender;
   return is_last || (now > plainly_slower && best > plainly_slower) ? Verdict::defender : Verdict::open;

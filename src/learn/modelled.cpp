@@ -103,10 +103,14 @@ constexpr std::size_t eager = 32 * kibibyte;
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
+/// Where the model expects more than this, as a multiple of the best cut's time, another one is not tried.
+constexpr double worst_cut = 2;
+
 /// The best ways to cut a message for one recipe; `never` if it cannot serve these calls.
 struct BestCuts {
   Modelled any{.spec = {}, .seconds = never};
   Modelled by_eager_messages{.spec = {}, .seconds = never};
+  Modelled whole{.spec = {}, .seconds = never};
 };
 
 BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, const CallShape& shape,
@@ -122,10 +126,10 @@ BestCuts find_best_cuts(const ShortListed& listed, const Topology& topology, con
       if (*seconds < kept.seconds) kept = {.spec = spec, .seconds = *seconds};
     };
     keep_better(best.any);
+    if (pipelining == Pipelining{}) keep_better(best.whole);
     if (message <= eager) keep_better(best.by_eager_messages);
   };
-  const std::size_t block = (shape.bytes + estimator.blocks() - 1) / estimator.blocks();
-  if (listed.whole || block <= message_sizes.back()) consider({}, block);
+  consider({}, (shape.bytes + estimator.blocks() - 1) / estimator.blocks());
   if (listed.recipe.algorithm->stays_whole()) return best;
   for (const std::size_t message : message_sizes) {
     if (message < least_message(shape)) continue;
@@ -152,9 +156,10 @@ std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topol
   std::vector<Modelled> fastest;
   for (const BestCuts& one : all) {
     fastest.push_back(one.any);
-    const bool has_eager = one.by_eager_messages.seconds < never;
-    if (fastest.size() == 1 && has_eager && !(one.by_eager_messages.spec == one.any.spec)) {
-      fastest.push_back(one.by_eager_messages);
+    if (&one != &all.front()) continue;
+    for (const Modelled& other : {one.by_eager_messages, one.whole}) {
+      const bool is_new = std::ranges::find(fastest, other.spec, &Modelled::spec) == fastest.end();
+      if (is_new && other.seconds < worst_cut * one.any.seconds) fastest.push_back(other);
     }
   }
   if (fastest.size() > most) fastest.resize(most);

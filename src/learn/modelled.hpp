@@ -19,10 +19,10 @@ struct Modelled {
 };
 
 /// Returns up to `most` specs that should be fastest for calls of this shape on this machine: the fastest;
-/// the same algorithm by messages that libraries send eagerly, if the fastest sends longer ones; then other
-/// algorithms, the fastest first. They come from the registry's short list, those that `fits` accepts. Takes
-/// milliseconds, so that a job can ask for it. Not bound to be the same on all ranks: the sums are of
-/// doubles.
+/// the same algorithm by messages that libraries send eagerly, and uncut, since the model knows least of the
+/// price of a cut; then other algorithms, the fastest first. They come from the registry's short list, those
+/// that `fits` accepts. Takes milliseconds, so that a job can ask for it. Not bound to be the same on all
+/// ranks: the sums are of doubles.
 std::vector<Modelled> find_fastest(const CallShape& shape, const Topology& topology, const Machine& machine,
                                    std::size_t most, const std::function<bool(const Spec&)>& fits);
 

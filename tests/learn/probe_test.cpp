@@ -302,8 +302,8 @@ TEST(Modelled, HoldsItselfToWhatFits) {
   const CallShape shape{.bytes = mebibyte, .ranks = 3, .nodes = 3};
   const auto only_ring = [](const Spec& spec) { return spec.recipe.algorithm->name == "ring"; };
   const auto found = find_fastest(shape, topology, machines()[1], 4, only_ring);
-  ASSERT_EQ(found.size(), 1);
-  EXPECT_EQ(found[0].spec.recipe.algorithm->name, "ring");
+  ASSERT_GE(found.size(), 1);
+  for (const Modelled& one : found) EXPECT_EQ(one.spec.recipe.algorithm->name, "ring");
   EXPECT_GT(found[0].seconds, 0);
 }
 
