@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "learn/samples.hpp"
+
 namespace stretto {
 namespace {
 
@@ -19,12 +21,6 @@ constexpr double margin = 0.03;
 /// At most so many of the 36 pairs of calls may have a slower choice: one-sided error probability 5 %
 /// (Mann-Whitney).
 constexpr std::size_t most_lost_pairs = 7;
-
-double median(std::vector<double> samples) {
-  std::ranges::sort(samples);
-  const std::size_t half = samples.size() / 2;
-  return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
-}
 
 }  // namespace
 
@@ -54,11 +50,7 @@ void BackgroundRace::agree(const Figures& maxima) {
   for (std::size_t call = uncounted; call < measured_calls; ++call) {
     (is_by_choice(call) ? of_choice : of_library).push_back(maxima.at(call));
   }
-  std::size_t lost = 0;
-  for (const double one : of_choice) {
-    lost += static_cast<std::size_t>(
-        std::ranges::count_if(of_library, [one](double other) { return one >= other; }));
-  }
+  const std::size_t lost = count_lost_pairs(of_choice, of_library);
   const double choice = median(of_choice);
   const double library = median(of_library);
   const bool is_faster = choice < (1 - margin) * library && lost <= most_lost_pairs;

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <span>
 
+#include "learn/samples.hpp"
+
 namespace stretto {
 namespace {
 
@@ -56,12 +58,6 @@ constexpr double slower_in_one_turn = 1.25;
 constexpr std::size_t most_lost_pairs = 1;
 /// If the challenger is plainly faster, one of its calls may be late.
 constexpr std::size_t most_lost_pairs_if_plain = 5;
-
-double median(std::vector<double> samples) {
-  std::ranges::sort(samples);
-  const std::size_t half = samples.size() / 2;
-  return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
-}
 
 }  // namespace
 
@@ -164,11 +160,7 @@ Duel::Verdict Duel::judge() const {
                                                : (is_very_short ? hopeless_if_short : hopeless);
     return best > most * fastest ? Verdict::defender : Verdict::open;
   }
-  std::size_t lost = 0;
-  for (const double one : of_challenger_) {
-    lost += static_cast<std::size_t>(
-        std::ranges::count_if(of_defender_, [one](double other) { return one >= other; }));
-  }
+  const std::size_t lost = count_lost_pairs(of_challenger_, of_defender_);
   const bool is_last = stage_ + 1 == stages.size();
   const bool is_rematch = kind_ == Kind::rematch;
   const double margin = is_rematch ? rematch_margin : usual_margin;

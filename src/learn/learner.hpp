@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "learn/duel.hpp"
+#include "learn/ledger.hpp"
+#include "learn/watch.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -128,6 +130,11 @@ class Learner {
 
   enum class Verdict : std::uint8_t { open, better, no_better };
 
+  /// A pair or a duel that is incomplete after this many calls, because they have other sizes, is given up.
+  static constexpr std::uint64_t most_calls_for_pair = 64;
+  static constexpr double slower_each_time = 1.1;
+  static constexpr int enough_to_be_known = 3;
+
   [[nodiscard]] bool is_native(std::size_t arm) const { return arms_[arm].spec.is_pass_through(); }
   [[nodiscard]] std::size_t find_native() const;
   [[nodiscard]] bool has_begun_pair() const { return last_ == Role::before || last_ == Role::trial; }
@@ -137,7 +144,7 @@ class Learner {
   void begin_due_duel();
   void plan_challenge();
   [[nodiscard]] double native_seconds() const;
-  [[nodiscard]] double left_to_lose(double native_seconds) const;
+  [[nodiscard]] double left_to_lose() const { return ledger_.left_for_duels(native_seconds()); }
   void count_won();
   void plan_rematch(double ratio, std::size_t loser);
   [[nodiscard]] std::size_t find_rival(std::size_t loser) const;
@@ -152,15 +159,6 @@ class Learner {
   void drop();
   void plan();
 
-  /// Times of recent calls: of a fast one, the median, and of a slow one.
-  struct Recent {
-    double fast = 0;
-    double usual = 0;
-    double slow = 0;
-  };
-  [[nodiscard]] Recent recent_times() const;
-  void forget_recent();
-  [[nodiscard]] bool shows_change(double seconds) const;
   [[nodiscard]] std::uint64_t calls_between_watches() const;
   void watch(const Recent& recent);
   void start_over();
@@ -196,23 +194,13 @@ class Learner {
   Role last_ = Role::none;     // the last call of the pair
   Role current_ = Role::none;  // of the current call
 
-  double agreed_ = 0;  // seconds of all calls
-  double lost_ = 0;    // by duels, trials and agreements
-  double won_ = 0;     // by calls that were faster than `native`, up to `won_until_`
-  std::uint64_t won_until_ = 0;
-  double call_ = 0;            // seconds of a recent call
-  double recent_seconds_ = 0;  // seconds of the calls since then
-  std::uint64_t recent_since_ = 0;
-  double agreement_ = 0;  // seconds of an agreement
-  double agreements_lost_ = 0;
-  std::uint64_t agreements_ = 0;
+  Ledger ledger_;
+  std::uint64_t won_until_ = 0;  // what was won is counted up to this number of calls
   double elapsed_ = 0;
   double trials_end_ = longest;
 
-  // To notice that the network has changed.
+  Watch watch_;
   std::uint64_t next_watch_ = 0;
-  double reference_ = 0;  // the time of a call when it was last decided what is in force; 0: not known yet
-  int strikes_ = 0;
 
   // Of this rank, since the last agreement.
   double began_;
@@ -222,13 +210,7 @@ class Learner {
   std::array<double, 3> pair_{};
   double own_agreement_ = 0;
 
-  // Of this rank: the last calls of one size by the incumbent.
-  static constexpr std::size_t watched_calls = 8;
-  std::array<double, watched_calls> watched_{};
-  std::size_t watched_count_ = 0;
-  std::size_t watched_bytes_ = 0;   // 0: those of the next call
-  std::uint64_t watched_last_ = 0;  // by the number of timed calls
-  std::uint64_t all_timed_ = 0;
+  std::uint64_t all_timed_ = 0;  // calls of this rank
   std::size_t current_bytes_ = 0;
 };
 

@@ -124,7 +124,7 @@ bool has_fast_links(const ProbeFigures& figures, const Topology& topology) {
 }
 
 std::vector<double> find_rates(const std::vector<double>& received, const Topology& topology) {
-  const auto bytes = static_cast<double>(probe_steps.at(long_stream()).call_bytes());
+  const auto bytes = static_cast<double>(2 * probe_steps.at(long_stream()).call_bytes());
   const auto nodes = static_cast<std::size_t>(topology.nodes);
   std::vector<double> in(nodes, 0);
   for (int rank = 0; rank < topology.ranks(); ++rank) {

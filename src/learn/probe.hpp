@@ -62,9 +62,10 @@ enum class Half : std::uint8_t { sends, receives };
 /// figure is the time between the ends of both on the rank that receives them.
 [[nodiscard]] std::size_t long_stream();
 
-/// Returns the bytes per second of each node's link, from what each rank has measured in that step. A node
-/// receives from the one before it by the slower of their links, so the faster one of its two neighbours
-/// tells its own rate, if that is not faster still. Empty if the links are alike.
+/// Returns the bytes per second of each node's link, from the seconds in which each rank has received both
+/// streams. (Libraries may send them side by side, so the time between their ends says less.) A node receives
+/// from the one before it by the slower of their links, so the faster one of its two neighbours tells its own
+/// rate, if that is not faster still. Empty if the links are alike.
 [[nodiscard]] std::vector<double> find_rates(const std::vector<double>& received, const Topology& topology);
 
 /// The seconds in which one rank reduces a byte, measured beside the messages.

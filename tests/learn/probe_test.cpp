@@ -125,7 +125,7 @@ TEST(Probe, SlowLinksAreNotMeasuredFurther) {
 }
 
 TEST(Probe, FindsTheNodeWithTheSlowLink) {
-  const double bytes = static_cast<double>(probe_steps.at(long_stream()).call_bytes());
+  const double bytes = static_cast<double>(2 * probe_steps.at(long_stream()).call_bytes());
   for (const std::size_t nodes : {3, 4, 8}) {
     const Topology topology = topology_of(std::vector<int>(nodes, 1));
     for (std::size_t slow = 0; slow < nodes; ++slow) {
@@ -223,8 +223,8 @@ TEST(Probe, WhatIsFittedToSharedCoresChoosesAsTheMachineItself) {
         for (const std::size_t bytes : {kibibyte, 32 * kibibyte, 512 * kibibyte, 8 * mebibyte}) {
           const double one = regret(machine, topology, collective, bytes);
           EXPECT_LT(one, 2.2) << name_of(collective) << " of " << bytes << " bytes, " << topology.ranks()
-                               << " ranks on " << topology.nodes << " nodes, " << machine.node.bandwidth / 1e6
-                               << " MB/s";
+                              << " ranks on " << topology.nodes << " nodes, " << machine.node.bandwidth / 1e6
+                              << " MB/s";
           sum += one;
           ++count;
         }

@@ -89,14 +89,15 @@ class Measurement {
     return probe_figure(step, std::move(seconds));
   }
 
-  /// The same for a stream that is sent twice in a row.
-  double measure_second(const ProbeStep& step) {
+  /// The same for a stream that is sent twice in a row. `received_both`: the seconds until both were there.
+  double measure_second(const ProbeStep& step, double& received_both) {
     // What is sent is apart from what is received: that a neighbour is slow to receive does not count.
     const auto half = [&](Half which) {
       return make(step, probe_schedule(step, state_.topology(), state_.rank(), which));
     };
     std::array<ScheduleExecution, 4> all{half(Half::receives), half(Half::receives), half(Half::sends),
                                          half(Half::sends)};
+    const double began = seconds_now();
     for (ScheduleExecution& one : all) start(one, step);
     const std::span<ScheduleExecution> both(all);
     finish(both.first(1));
@@ -104,6 +105,7 @@ class Measurement {
     finish(both.subspan(1, 1));
     const double second = seconds_now();
     finish(both);
+    received_both = second - began;
     return second - first;
   }
 
@@ -206,7 +208,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   const AwaitedCall awaited(state, traits, spec);
   const Buffers buffers;
   Figures figures;
-  double own = 0;  // this rank's seconds of the long stream
+  double received = 0;  // this rank's seconds of the long stream, both times
   const auto agree_now = [&] {
     const BlockedScope elsewhere;
     return agree(figures, comm);
@@ -219,8 +221,8 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
     for (std::size_t i = 0; i < probe_step_count; ++i) {
       const ProbeStep& step = probe_steps.at(i);
       if (step.is_for_fast_links != of_fast_links || !is_measurable(step, state.topology())) continue;
-      figures.steps.at(i) = i == long_stream() ? measurement.measure_second(step) : measurement.measure(step);
-      if (i == long_stream()) own = figures.steps.at(i);
+      figures.steps.at(i) =
+          i == long_stream() ? measurement.measure_second(step, received) : measurement.measure(step);
     }
     if (!measurement.is_right()) figures.failed = 1;
     return agree_now();
@@ -231,7 +233,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   const Topology& topology = state.topology();
   std::vector<double> rates;
   if (!has_fast_links(figures.steps, topology)) {
-    if (topology.nodes > 2) rates = compare_rates(own, topology, comm);
+    if (topology.nodes > 2) rates = compare_rates(received, topology, comm);
   } else if (!measure_all(true)) {
     return std::nullopt;
   }

@@ -152,10 +152,6 @@ KindLearner make_learner(Communicator& state, const CallTraits& traits, const Sp
   return kind;
 }
 
-}  // namespace
-
-namespace {
-
 /// Uses what earlier jobs have found.
 void use_what_is_known(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
   if (is_tuned(state, traits, Face::blocking)) return;
@@ -169,6 +165,29 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
   return session.settings.online == Online::guard && spec.is_pass_through() &&
          traits.bytes < least_bytes_of_probe &&
          state.learners().count_short_call() <= short_calls_before_probe;
+}
+
+/// Agrees with the other ranks where that is due, and keeps what was decided.
+void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& traits, const Spec& spec,
+                  MPI_Comm comm) {
+  if (!kind.learner.wants_agreement()) return;
+  agree(kind.learner, state, traits, spec, comm);
+  if (kind.learner.take_change() && session.settings.online == Online::guard) {
+    // On another network, other specs are worth trying.
+    state.forget_fabric();
+    state.learners().forget_races();
+    KindLearner again = make_learner(state, traits, spec, comm);
+    again.learner.take_over_losses(kind.learner);
+    kind = std::move(again);
+  }
+  const auto news = kind.learner.take_news();
+  if (!news || !traits.commutative || state.rank() != 0) return;
+  note_decision({.kind = kind_of(traits, state.topology(), Face::blocking),
+                 .spec = news->spec,
+                 .gain = news->gain,
+                 .seconds = news->call_seconds,
+                 .bytes = news->call_bytes,
+                 .when = today()});
 }
 
 }  // namespace
@@ -189,28 +208,8 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
     spec = state.learners().decided_for_another_root(key);
     return nullptr;
   }
-  if (kind->learner.wants_agreement()) {
-    agree(kind->learner, state, traits, spec, comm);
-    if (kind->learner.take_change() && session.settings.online == Online::guard) {
-      // On another network, other specs are worth trying.
-      state.forget_fabric();
-      state.learners().forget_races();
-      KindLearner again = make_learner(state, traits, spec, comm);
-      again.learner.take_over_losses(kind->learner);
-      *kind = std::move(again);
-    }
-  }
+  agree_if_due(*kind, state, traits, spec, comm);
   Learner& learner = kind->learner;
-  if (!learner.is_settled()) {
-    if (const auto news = learner.take_news(); news && traits.commutative && state.rank() == 0) {
-      note_decision({.kind = kind_of(traits, state.topology(), Face::blocking),
-                     .spec = news->spec,
-                     .gain = news->gain,
-                     .seconds = news->call_seconds,
-                     .bytes = news->call_bytes,
-                     .when = today()});
-    }
-  }
   const Spec* other = learner.begin(traits.bytes);
   if (other == nullptr && kind->known) other = &*kind->known;
   if (other != nullptr) spec = *other;
