@@ -38,10 +38,11 @@ constexpr double longest = std::numeric_limits<double>::infinity();
 /// After the first stage, a challenger that takes so much longer is dropped.
 constexpr double hopeless = 1.5;
 constexpr double hopeless_if_short = 2.5;
-/// In a rematch it must even be faster, and is dropped as soon as it is not.
+/// In a rematch it must even be faster, and is dropped as soon as it is not. (`native` gets a fair trial: no
+/// call may be slower than by it.)
 constexpr double hopeless_in_rematch = 1.15;
 /// In shorter calls, what the call before has left behind weighs too much for a decision by the first stage.
-constexpr double long_seconds = 0.005;
+constexpr double long_seconds = 0.02;
 /// Still shorter ones vary much, so one of them says little.
 constexpr double very_short_seconds = 0.0005;
 /// A challenger that takes this much less time than the defender may win. There are many rematches, so one
@@ -146,6 +147,10 @@ double Duel::lost_after_next_stage() const {
   return lost() + calls * std::max(excess, 0.0);
 }
 
+bool Duel::must_be_faster_at_once() const {
+  return kind_ == Kind::rematch && !is_challenger_favoured_;
+}
+
 Duel::Verdict Duel::judge() const {
   const double now = ratio();
   if (!(now > 0)) return stage_ + 1 < stages.size() ? Verdict::open : Verdict::defender;
@@ -156,8 +161,8 @@ Duel::Verdict Duel::judge() const {
     const double usual = time_of(Side::defender);
     if (slowest < plainly_faster * fastest && usual >= long_seconds) return Verdict::challenger;
     const bool is_very_short = usual < very_short_seconds;
-    const double most = kind_ == Kind::rematch ? (is_very_short ? hopeless : hopeless_in_rematch)
-                                               : (is_very_short ? hopeless_if_short : hopeless);
+    const double most = must_be_faster_at_once() ? (is_very_short ? hopeless : hopeless_in_rematch)
+                                                 : (is_very_short ? hopeless_if_short : hopeless);
     return best > most * fastest ? Verdict::defender : Verdict::open;
   }
   const std::size_t lost = count_lost_pairs(of_challenger_, of_defender_);
@@ -172,9 +177,13 @@ Duel::Verdict Duel::judge() const {
   if (is_last && is_challenger_favoured_ && now < 1 - margin) return Verdict::challenger;
   // One late call does not make a challenger slower.
   const double best = std::ranges::min(of_challenger_) / std::ranges::min(of_defender_);
-  const double plainly_slower = is_rematch ? 1 : of_challenger_.size() == 1 ? slower_in_one_turn : slower;
+  const double plainly_slower = must_be_faster_at_once()     ? 1
+                                : of_challenger_.size() == 1 ? slower_in_one_turn
+                                                             : slower;
   // What was decided stays, unless a few rows of calls speak against it.
-  if (is_rematch && of_challenger_.size() > 1 && lost > most_lost_pairs) return Verdict::defender;
+  if (must_be_faster_at_once() && of_challenger_.size() > 1 && lost > most_lost_pairs) {
+    return Verdict::defender;
+  }
   return is_last || (now > plainly_slower && best > plainly_slower) ? Verdict::defender : Verdict::open;
 }
 

@@ -55,6 +55,7 @@ class Duel {
 
  private:
   Verdict judge() const;
+  [[nodiscard]] bool must_be_faster_at_once() const;
   [[nodiscard]] Side side_of(std::size_t turn) const;
 
   bool is_challenger_favoured_;

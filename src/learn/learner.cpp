@@ -115,7 +115,8 @@ void Learner::agree(const Figures& maxima, double seconds) {
       return;
     }
     const double left = ledger_.left_for_duels(std::max(native_seconds(), of_defender));
-    const bool is_too_dear = !is_native(challenger_) && duel_->lost_after_next_stage() > left;
+    // One that seems as fast costs nothing.
+    const bool is_too_dear = !is_native(challenger_) && duel_->lost_after_next_stage() > std::max(left, 0.0);
     if (verdict == Duel::Verdict::open && !is_too_dear) return;
     end_duel(verdict == Duel::Verdict::challenger);
   } else if (last_ == Role::after) {

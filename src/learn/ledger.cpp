@@ -13,7 +13,7 @@ constexpr double share_of_duels = 0.009;
 constexpr double first_calls = 200;
 /// The share of what was won that may be spent on more duels.
 constexpr double share_of_won = 0.25;
-constexpr double most_lost = 0.015;
+constexpr double most_lost = 0.02;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ double Ledger::calls_to_earn(double seconds, double native_seconds, double won_e
 }
 
 bool Ledger::is_exhausted() const {
-  return lost_ > most_lost * seconds_;
+  return lost_ > most_lost * std::max(seconds_, first_calls * call_);
 }
 
 }  // namespace stretto

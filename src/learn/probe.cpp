@@ -159,6 +159,7 @@ std::vector<double> find_rates(const std::vector<double>& received, const Topolo
 }
 
 SharedCores find_shared_cores(const std::vector<Host>& hosts, const Topology& topology) {
+  if (hosts[0].kernel == 0) return {};
   // All hosts must be like the first one: as many nodes in a row, with as many ranks.
   const auto kernel_of = [&](int rank) { return hosts[static_cast<std::size_t>(rank)].kernel; };
   int nodes = 0;

@@ -76,7 +76,8 @@ struct ProbeReduction {
 
 /// What a rank knows of the machine that it runs on.
 struct Host {
-  std::uint64_t kernel = 0;  // the same for all that run under one kernel, whatever their host names
+  /// The same for all that run under one kernel, whatever their host names. 0: not known.
+  std::uint64_t kernel = 0;
   /// The processors that it may use, from 0 on; later ones count as used by nobody.
   std::bitset<512> processors;
 };

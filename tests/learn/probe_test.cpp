@@ -292,6 +292,7 @@ TEST(Probe, CoresAreSharedByNodesOfOneKernel) {
   EXPECT_EQ(pairs.nodes, 2);
   EXPECT_EQ(pairs.cores, 1);
   EXPECT_EQ(find_shared_cores({host(7, 0, 1), host(8, 0, 1), host(7, 0, 1), host(8, 0, 1)}, four).cores, 0);
+  EXPECT_EQ(find_shared_cores(std::vector(4, host(0, 0, 2)), four).cores, 0);
   const SharedCores crowded = find_shared_cores(std::vector(8, host(7, 0, 2)), topology_of({4, 4}));
   EXPECT_EQ(crowded.nodes, 2);
   EXPECT_EQ(crowded.cores, 2);

@@ -38,7 +38,7 @@ struct Figures {
 static_assert(sizeof(Figures) == sizeof(double) * (probe_step_count + 3));
 
 std::size_t longest_call() {
-  std::size_t most = 0;
+  std::size_t most = 2 * probe_steps.at(long_stream()).call_bytes();
   for (const ProbeStep& step : probe_steps) most = std::max(most, step.call_bytes());
   return most;
 }
@@ -98,7 +98,7 @@ class Measurement {
     std::array<ScheduleExecution, 4> all{half(Half::receives), half(Half::receives), half(Half::sends),
                                          half(Half::sends)};
     const double began = seconds_now();
-    for (ScheduleExecution& one : all) start(one, step);
+    for (std::size_t i = 0; i < all.size(); ++i) start(all.at(i), step, i % 2 * step.call_bytes());
     const std::span<ScheduleExecution> both(all);
     finish(both.first(1));
     const double first = seconds_now();
@@ -118,8 +118,9 @@ class Measurement {
             std::move(schedule),
             {.segments = step.messages, .segment_bytes = 0, .window = step.messages}};
   }
-  void start(ScheduleExecution& execution, const ProbeStep& step) {
-    const Call call = Call::whole(buffers_.input(), buffers_.output(), step.call_bytes(), byte_element());
+  void start(ScheduleExecution& execution, const ProbeStep& step, std::size_t offset = 0) {
+    const Call call =
+        Call::whole(buffers_.input() + offset, buffers_.output() + offset, step.call_bytes(), byte_element());
     execution.start(call, channel_->tag(ticket_));
     started_.push_back(&execution);
   }
