@@ -16,6 +16,7 @@
 #include "select/library_name.hpp"
 #include "text/file_writer.hpp"
 #include "text/json_reader.hpp"
+#include "text/read_text.hpp"
 
 namespace stretto {
 namespace {
@@ -83,9 +84,7 @@ Fabric read_fabric(const std::string& path, const FabricIdentity& identity, std:
     return Fabric(identity);
   }
   std::ifstream stream(path, std::ios::binary);
-  std::string text(JsonText::most_text + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  const std::string text = read_text(stream, JsonText::most_text + 1);
   if (!stream.is_open() || stream.bad()) {
     error = "cannot be read";
     return Fabric(identity);

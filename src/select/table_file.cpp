@@ -7,6 +7,7 @@
 
 #include "text/file_writer.hpp"
 #include "text/json_reader.hpp"
+#include "text/read_text.hpp"
 
 namespace stretto {
 namespace {
@@ -47,9 +48,7 @@ TableFile read_table_file(const std::string& setting, std::string_view family) {
   } else {
     std::ifstream stream(file.path, std::ios::binary);
     // One byte more than a table may have: then its reader says that it is too long.
-    file.text.resize(JsonText::most_text + 1);
-    stream.read(file.text.data(), static_cast<std::streamsize>(file.text.size()));
-    file.text.resize(static_cast<std::size_t>(stream.gcount()));
+    file.text = read_text(stream, JsonText::most_text + 1);
     if (!stream.is_open() || stream.bad()) file.error = "cannot be read";
   }
   return file;

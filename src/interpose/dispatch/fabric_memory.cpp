@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/fabric_memory.hpp"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +11,7 @@
 #include <bit>
 #include <cctype>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 #include <string_view>
@@ -44,14 +48,34 @@ std::string host_name() {
   return without_numbers(name.data());
 }
 
+/// Empty if the processor does not tell it.
+std::string brand() {
+  std::array<unsigned, 12> words{};
+#ifdef __x86_64__
+  for (unsigned part = 0; part < 3; ++part) {
+    unsigned* const word = &words.at(std::size_t{part} * 4);
+    if (__get_cpuid(0x80000002U + part, &word[0], &word[1], &word[2], &word[3]) == 0) return {};
+  }
+#endif
+  std::array<char, sizeof(words) + 1> text{};
+  std::memcpy(text.data(), words.data(), sizeof(words));
+  const std::string name = text.data();
+  const std::size_t first = name.find_first_not_of(' ');
+  return first == std::string::npos ? "" : name.substr(first, name.find_last_not_of(' ') + 1 - first);
+}
+
 std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string name = "unknown";
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(": ");
-    if (!line.starts_with("model name") || colon == std::string::npos) continue;
-    name = line.substr(colon + 2);
-    break;
+  std::string name = brand();
+  if (name.empty()) {
+    // The kernel may take milliseconds to find out how fast each core runs just now.
+    std::ifstream file("/proc/cpuinfo");
+    name = "unknown";
+    for (std::string line; std::getline(file, line);) {
+      const std::size_t colon = line.find(": ");
+      if (!line.starts_with("model name") || colon == std::string::npos) continue;
+      name = line.substr(colon + 2);
+      break;
+    }
   }
   return name + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
 }

@@ -234,7 +234,8 @@ def test_a_launcher_of_another_library(mpi: Runner) -> None:
         assert "started 2 ranks, but MPI_COMM_WORLD has 1" in ran.lines[0]
         assert f"the program uses {name}" in ran.lines[0]
         # Each rank is a job of its own, and the launcher may mix their lines.
-        assert ran.code == 0 and ran.output.count("right") == 2, ran.output
+        assert ran.code == 0, ran.output
+        assert ran.output.count("right") == 2, ran.output
     # One rank is right under any launcher.
     ran = other.run([program], ranks=1)
     assert "started" not in ran.output
