@@ -149,12 +149,15 @@ def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, tmp_path:
     file = tmp_path / "fabric.json"
     program = [str(mpi.compiled("online.cpp", "-pthread")), "400"]
     more = {"STRETTO_TOPOLOGY": "nodes=3,ppn=1", "STRETTO_TABLE": "none", "STRETTO_FABRIC": str(file)}
-    ran = mpi.run(program, ranks=3, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
-    assert ran.right, ran.output
-    assert ran.lines == []
-    # Each of the two sides had its calls, and the ranks agreed in a later blocking call. Who won is the
-    # machine's business.
-    assert used(tmp_path / "stats.json").get("native:segments=1", 0) >= 8
+    # On a busy machine, the last of the calls may not have ended on all ranks when they could agree.
+    for _ in range(MOST_JOBS):
+        ran = mpi.run(program, ranks=3, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
+        assert ran.right, ran.output
+        assert ran.lines == []
+        # Each of the two sides had its calls. Who won is the machine's business.
+        assert used(tmp_path / "stats.json").get("native:segments=1", 0) >= 8
+        if decided_in_background(file):
+            break
     assert len(decided_in_background(file)) == 1
 
     content = json.loads(file.read_text())

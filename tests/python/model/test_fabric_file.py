@@ -164,12 +164,15 @@ def test_the_latest_is_the_one_that_was_written_last(tmp_path: Path) -> None:
 def test_the_fastest_specs_by_the_model(tmp_path: Path) -> None:
     machine = known(tmp_path).machine
     where = _core.Topology("nodes=3,ppn=1")
-    fastest = _core.find_fastest("allreduce", 1 << 20, where, machine, 3)
+    fastest = _core.find_fastest("allreduce", 1 << 20, where, machine, 4)
     seconds = [time for _, time in fastest]
-    assert len(fastest) == 3
-    assert seconds == sorted(seconds)
-    algorithms = {_core.parse_spec(spec).algorithm for spec, _ in fastest}
-    assert len(algorithms) == 3
+    assert len(fastest) == 4
+    assert seconds[0] == min(seconds)
+    # The fastest in other cuts, and then other algorithms.
+    algorithms = [_core.parse_spec(spec).algorithm for spec, _ in fastest]
+    assert algorithms[0] == algorithms[1]
+    assert len({spec for spec, _ in fastest}) == 4
+    assert len(set(algorithms)) >= 2
     assert _core.find_fastest("allreduce", 1 << 20, where, machine, 2) == fastest[:2]
     # Twice the bytes over slow links take about twice as long.
     longer = _core.find_fastest("allreduce", 1 << 21, where, machine)[0][1]
