@@ -2,7 +2,6 @@
 #include "learn/duel.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <span>
 
@@ -32,8 +31,6 @@ constexpr std::array<Stage, 4> stages = {{
     {{{{c, true}, {d, true}}}, 2},
     {{{{d, true}, {c, true}, {c, true}, {d, true}}}, 4},
 }};
-
-constexpr double longest = std::numeric_limits<double>::infinity();
 
 /// After the first stage, a challenger that takes so much longer is dropped.
 constexpr double hopeless = 1.5;
@@ -114,8 +111,10 @@ Duel::Verdict Duel::agree(const Times& maxima) {
     lost_before_ = std::max(usual - time_of(Side::defender), 0.0);
   }
   const Verdict verdict = judge();
-  if (verdict == Verdict::open) calls_of_turn_ = kind_ == Kind::first ? 2 : turn_times_.size();
-  if (verdict == Verdict::open) ++stage_;
+  if (verdict == Verdict::open) {
+    calls_of_turn_ = kind_ == Kind::first ? 2 : turn_times_.size();
+    ++stage_;
+  }
   turn_ = 0;
   times_ = {};
   return verdict;
@@ -132,8 +131,8 @@ double Duel::ratio() const {
 }
 
 double Duel::lost() const {
-  const bool is_single = of_challenger_.size() == 1;
-  const double usual = std::min(time_of(Side::challenger), is_single ? first_of_challenger_ : longest);
+  double usual = time_of(Side::challenger);
+  if (of_challenger_.size() == 1) usual = std::min(usual, first_of_challenger_);
   const auto calls = static_cast<double>(calls_of_times_ * of_challenger_.size());
   return lost_before_ + calls * std::max(usual - time_of(Side::defender), 0.0);
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/network_probe.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <new>
 #include <span>
@@ -25,6 +22,8 @@
 #include "kernels/reduce.hpp"
 #include "learn/probe.hpp"
 #include "text/size.hpp"
+#include "topology/boot_id.hpp"
+#include "topology/cpu_domains.hpp"
 
 namespace stretto {
 namespace {
@@ -172,13 +171,10 @@ constexpr int most_ranks_on_shared_cores = 512;
 
 Host own_host() {
   Host host;
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  if (file >> id) host.kernel = std::hash<std::string>()(id);
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return host;
-  for (std::size_t i = 0; i < host.processors.size(); ++i) {
-    if (CPU_ISSET(i, &allowed)) host.processors.set(i);
+  if (const std::string id = boot_id(); !id.empty()) host.kernel = std::hash<std::string>()(id);
+  for (const int cpu : allowed_cpus()) {
+    const auto i = static_cast<std::size_t>(cpu);
+    if (i < host.processors.size()) host.processors.set(i);
   }
   return host;
 }

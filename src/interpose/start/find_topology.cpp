@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "interpose/session/session.hpp"
+#include "topology/boot_id.hpp"
 #include "topology/cpu_domains.hpp"
 
 namespace stretto {
@@ -27,10 +27,7 @@ std::string name_of_node() {
   std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
   int length = 0;
   mpi.Get_processor_name(name.data(), &length);
-  std::string boot;
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::getline(file, boot);
-  return name.data() + (" " + boot);
+  return name.data() + (" " + boot_id());
 }
 
 Topology from_facts(const std::vector<RankFacts>& of_rank) {
