@@ -317,7 +317,8 @@ def find_fastest(
     collective: str, begin: int, topology: Topology, machine: Machine, most: int = 3
 ) -> list[tuple[str, float]]:
     """The specs that a job expects to be fastest for calls of `begin` bytes, a power of two, and up to twice
-    as many: the fastest first, each by another algorithm, with the seconds of a call of `begin` bytes."""
+    as many, with the seconds of a call of `begin` bytes: the fastest first, then the same algorithm in other
+    cuts, then other algorithms."""
 
 class Decision:
     """What jobs have decided for calls of `begin` bytes, a power of two, and up to twice as many."""
