@@ -2,6 +2,7 @@
 #include "engine/channel.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <thread>
 #include <utility>
@@ -93,17 +94,35 @@ ChannelPool::Offer ChannelPool::offer() {
     offer.channel = next_;
     next_ += ranks_;
   }
+  // Half of what is free: another communicator may be agreeing at the same time.
+  for (int wanted = (std::popcount(free_lanes_) + 1) / 2; wanted > 0; --wanted) {
+    const LaneSet lowest = free_lanes_ & (~free_lanes_ + 1);
+    offer.lanes |= lowest;
+    free_lanes_ ^= lowest;
+  }
   return offer;
 }
 
-void ChannelPool::settle(const Offer& offered, int agreed, int ranks) {
-  if (offered.channel == none) return;
+void ChannelPool::settle(const Offer& offered, const Offer& agreed, int ranks) {
   const std::lock_guard lock(mutex_);
-  if (offered.channel == agreed) {
-    in_use_[agreed].ranks = ranks;
+  free_lanes_ |= offered.lanes & ~agreed.lanes;
+  if (offered.channel == none) return;
+  if (offered.channel == agreed.channel) {
+    in_use_[agreed.channel].ranks = ranks;
   } else {
     returned_.push_back(offered.channel);
   }
+}
+
+void ChannelPool::set_lanes(int lanes) {
+  const std::lock_guard lock(mutex_);
+  lanes_ = std::min(lanes, most_lanes);
+  free_lanes_ = lanes_ == most_lanes ? ~LaneSet{0} : (LaneSet{1} << lanes_) - 1;
+}
+
+void ChannelPool::release_lanes(LaneSet lanes) {
+  const std::lock_guard lock(mutex_);
+  free_lanes_ |= lanes;
 }
 
 void ChannelPool::release(int channel) {
@@ -149,15 +168,35 @@ void ChannelPool::count_release(int channel) {
   returned_.push_back(channel);
 }
 
-Channel::Channel(MPI_Comm users, int ranks) : ranks_(ranks), offered_(channel_pool().offer()) {
-  error_ = mpi.Iallreduce(&offered_, &agreed_, 1, MPI_2INT, MPI_MAXLOC, users, &request_);
+namespace {
+
+/// An offer of a channel as a number that is greater if its rank has more left.
+std::int64_t as_number(const ChannelPool::Offer& offer) {
+  return offer.channel == ChannelPool::none ? -1 : (std::int64_t{offer.left} << 32) | offer.channel;
+}
+
+}  // namespace
+
+Channel::Channel(MPI_Comm users, int ranks, Use use)
+    : ranks_(ranks), use_(use), offered_(channel_pool().offer()) {
+  own_.push_back(as_number(offered_));
+  for (int lane = 0; lane < channel_pool().lanes(); ++lane) {
+    own_.push_back((offered_.lanes >> lane & 1) != 0 ? 0 : 1);
+  }
+  greatest_.resize(own_.size());
+  error_ = mpi.Iallreduce(own_.data(), greatest_.data(), static_cast<int>(own_.size()), MPI_INT64_T, MPI_MAX,
+                          users, &request_);
   if (error_ == MPI_SUCCESS) return;
-  channel_pool().settle(offered_, ChannelPool::none, ranks_);
+  channel_pool().settle(offered_, {}, ranks_);
   state_ = State::refused;
 }
 
 Channel::~Channel() {
-  if (state_ == State::open && !is_spoilt_) channel_pool().release(channel_);
+  if (state_ != State::open || is_spoilt_) return;
+  ChannelPool::LaneSet lanes = 0;
+  for (const std::int8_t lane : lanes_) lanes |= ChannelPool::LaneSet{1} << lane;
+  channel_pool().release_lanes(lanes);
+  channel_pool().release(channel_);
 }
 
 Channel::State Channel::progress() {
@@ -168,8 +207,18 @@ Channel::State Channel::progress() {
   const int error = mpi.Test(&request_, &done, MPI_STATUS_IGNORE);
   if (error == MPI_SUCCESS && done == 0) return state_;
   error_ = error;
-  if (error == MPI_SUCCESS) channel_ = agreed_.channel;
-  channel_pool().settle(offered_, channel_, ranks_);
+  ChannelPool::Offer agreed;
+  if (error == MPI_SUCCESS && greatest_.front() >= 0) {
+    agreed.channel = channel_ = static_cast<int>(greatest_.front() & INT32_MAX);
+    const auto free = static_cast<std::size_t>(std::count(greatest_.begin() + 1, greatest_.end(), 0));
+    const std::size_t most = std::min((free + 1) / 2, Passage::most_lanes);
+    for (std::size_t i = 1; i < greatest_.size() && lanes_.size() < most; ++i) {
+      if (greatest_[i] != 0) continue;
+      lanes_.push_back(static_cast<std::int8_t>(i - 1));
+      agreed.lanes |= ChannelPool::LaneSet{1} << (i - 1);
+    }
+  }
+  channel_pool().settle(offered_, agreed, ranks_);
   return state_ = channel_ == ChannelPool::none ? State::refused : State::open;
 }
 
@@ -180,25 +229,43 @@ std::uint64_t Channel::first_for(std::size_t width) const {
   return in_round + width <= tags ? next_ : next_ - in_round + tags;
 }
 
-Channel::Ticket Channel::take(std::size_t width) {
+Channel::Ticket Channel::take(std::size_t width, std::size_t in_flight) {
   const std::lock_guard guard(lock_);
   const std::uint64_t first = first_for(width);
   next_ = first + width;
-  taken_.push_back({first, false});
-  Ticket ticket{.first = first, .width = width};
-  ticket.may_begin = is_free(ticket);
+  Ticket ticket{.first = first,
+                .width = width,
+                .first_lane = next_lane_,
+                .lanes = std::min(in_flight, Passage::most_lanes)};
+  next_lane_ += ticket.lanes;
+  taken_.push_back({first, ticket.first_lane, false});
   return ticket;
 }
 
 bool Channel::is_free(const Ticket& ticket) const {
-  return ticket.first + ticket.width <=
-         taken_.front().first + static_cast<std::uint64_t>(channel_pool().tags());
+  const Taken& oldest = taken_.front();
+  return ticket.first + ticket.width <= oldest.first + static_cast<std::uint64_t>(channel_pool().tags()) &&
+         (lanes_.empty() || ticket.first_lane + lanes_of(ticket) <= oldest.first_lane + lanes_.size());
 }
 
 bool Channel::may_begin(Ticket& ticket) {
   if (ticket.may_begin) return true;
   const std::lock_guard guard(lock_);
   return ticket.may_begin = is_free(ticket);
+}
+
+std::size_t Channel::lanes_of(const Ticket& ticket) const {
+  if (use_ == Use::in_order) return std::min(ticket.lanes, lanes_.size());
+  return ticket.first_lane + ticket.lanes <= lanes_.size() ? ticket.lanes : 0;
+}
+
+Passage Channel::passage(const Ticket& ticket) const {
+  const auto tags = static_cast<std::uint64_t>(channel_pool().tags());
+  Passage passage{.first_tag = channel_ * channel_pool().tags() + static_cast<int>(ticket.first % tags)};
+  for (std::size_t i = 0; i < lanes_of(ticket); ++i) {
+    passage.lanes.at(i) = lanes_[(ticket.first_lane + i) % lanes_.size()];
+  }
+  return passage;
 }
 
 void Channel::end(const Ticket& ticket) {

@@ -6,7 +6,8 @@
 // Stretto does not make a communicator for each of the program's. Making one blocks, which a non-blocking
 // collective must not. (Only MPI_Comm_idup does not, and it calls the program's attribute callbacks.) MPI
 // libraries also have few context ids (some 2000 in MPICH). Agreeing on a channel takes one non-blocking
-// allreduce of eight bytes, at the first collective of a communicator.
+// allreduce of few bytes, at the first collective of a communicator. Lanes of shared memory
+// (transport/node_memory.hpp) are given to communicators along with it.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "engine/mpi.hpp"
+#include "engine/passage.hpp"
 #include "threads/spin_lock.hpp"
 
 namespace stretto {
@@ -46,16 +48,28 @@ class ChannelPool {
 
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
 
-  /// What this rank contributes to an agreement: how many channels it has left, and one of its own while it
-  /// has any. In the layout of MPI_2INT.
+  /// The lanes of shared memory that each rank has, the same on all of them; 0 until it is set.
+  void set_lanes(int lanes);
+  [[nodiscard]] int lanes() const { return lanes_; }
+
+  /// A set of lanes, one bit for each.
+  using LaneSet = std::uint64_t;
+  static constexpr int most_lanes = 64;
+
+  /// What this rank contributes to an agreement: how many channels it has left, one of its own while it has
+  /// any, and lanes that are free here.
   struct Offer {
     int left = 0;
     int channel = none;
+    LaneSet lanes = 0;
   };
   static constexpr int none = -1;
   Offer offer();
-  /// `agreed` has been taken by a communicator of `ranks` ranks. An offer that was not taken is returned.
-  void settle(const Offer& offered, int agreed, int ranks);
+  /// `agreed` has been taken by a communicator of `ranks` ranks. What it was offered and did not take is
+  /// returned.
+  void settle(const Offer& offered, const Offer& agreed, int ranks);
+  /// To be called when this rank's calls on these lanes have ended.
+  void release_lanes(LaneSet lanes);
   /// To be called when this rank sends and expects no more messages over the channel. Its owner gives it to
   /// another communicator when all ranks have released it. Earlier, messages of its last use could match
   /// receives of the next.
@@ -84,6 +98,8 @@ class ChannelPool {
   int next_ = 0;  // own, and never given to a communicator
   int end_ = 0;
   bool is_open_ = false;
+  int lanes_ = 0;
+  LaneSet free_lanes_ = 0;
   std::vector<int> returned_;
   std::map<int, InUse> in_use_;  // own
   std::list<Sent> sent_;
@@ -93,16 +109,19 @@ class ChannelPool {
 
 ChannelPool& channel_pool();
 
-/// The tags of one communicator's collectives. They are taken in the order of calls, which is the same on
-/// all ranks, and are reused once the call that had them has ended on this rank. That is sufficient: a rank
-/// that starts the next call with these tags has sent all messages of the previous one, and messages of one
-/// pair and tag arrive in order.
+/// The tags and lanes of one communicator's collectives. They are taken in the order of calls, which is the
+/// same on all ranks, and are reused once the call that had them has ended on this rank. That is sufficient: a
+/// rank that starts the next call with these tags has sent all messages of the previous one, and messages of
+/// one pair and tag, or lane, arrive in order.
 class Channel {
  public:
   enum class State : std::uint8_t { opening, open, refused };
 
+  /// How calls use it: one after the other, or each keeps what it has, and may be started in any order.
+  enum class Use : std::uint8_t { in_order, kept };
+
   /// Begins to agree on a channel. Collective over `users`, of `ranks` ranks, but waits for none of them.
-  Channel(MPI_Comm users, int ranks);
+  Channel(MPI_Comm users, int ranks, Use use = Use::in_order);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
   ~Channel();
@@ -117,19 +136,21 @@ class Channel {
   /// To be called if messages of the channel may never end. No other communicator gets it.
   void spoil() { is_spoilt_ = true; }
 
-  /// Takes tags for one call. Thread-safe, but the caller must keep the order of calls.
+  /// Takes tags for one call, and lanes for as many of its segments in flight as there are. Thread-safe, but
+  /// the caller must keep the order of calls.
   struct Ticket {
     std::uint64_t first = 0;
     std::size_t width = 0;
+    std::uint64_t first_lane = 0;
+    std::size_t lanes = 0;
     bool may_begin = false;
   };
-  Ticket take(std::size_t width);
-  /// Whether no earlier call has these tags any more.
+  Ticket take(std::size_t width, std::size_t in_flight);
+  Ticket take(std::size_t width) { return take(width, width); }
+  /// Whether no earlier call has these tags and lanes any more.
   [[nodiscard]] bool may_begin(Ticket& ticket);
-  [[nodiscard]] int tag(const Ticket& ticket) const {
-    return channel_ * channel_pool().tags() +
-           static_cast<int>(ticket.first % static_cast<std::uint64_t>(channel_pool().tags()));
-  }
+  /// Returns what the call has, once the channel is open.
+  [[nodiscard]] Passage passage(const Ticket& ticket) const;
   void end(const Ticket& ticket);
   /// Returns a number, once it is open. It is unique among open channels, and the same on all ranks.
   [[nodiscard]] int number() const { return channel_; }
@@ -139,19 +160,27 @@ class Channel {
  private:
   [[nodiscard]] std::uint64_t first_for(std::size_t width) const;
   [[nodiscard]] bool is_free(const Ticket& ticket) const;
+  [[nodiscard]] std::size_t lanes_of(const Ticket& ticket) const;
 
   SpinLock lock_;
   int ranks_;
+  Use use_;
   ChannelPool::Offer offered_;
-  ChannelPool::Offer agreed_;
+  /// What the ranks reduce: the channel of the rank that has most left, and for each lane whether it is not
+  /// free on some rank.
+  std::vector<std::int64_t> own_;
+  std::vector<std::int64_t> greatest_;
   MPI_Request request_{};
   std::atomic<State> state_{State::opening};
   std::atomic<bool> is_spoilt_{false};
   int error_ = MPI_SUCCESS;
   int channel_ = ChannelPool::none;
+  std::vector<std::int8_t> lanes_;
   std::uint64_t next_ = 0;
+  std::uint64_t next_lane_ = 0;
   struct Taken {
     std::uint64_t first;
+    std::uint64_t first_lane;
     bool ended;
   };
   std::deque<Taken> taken_;  // the oldest one is still in use

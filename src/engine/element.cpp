@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/element.hpp"
 
-#include <cstring>
-
 #include "engine/buffer_pool.hpp"
 
 namespace stretto {
@@ -10,7 +8,8 @@ namespace stretto {
 int Element::copy(void* into, const void* from, std::size_t count) const {
   if (count == 0 || into == from) return MPI_SUCCESS;
   if (contiguous()) {
-    std::memcpy(into, from, count * static_cast<std::size_t>(extent));
+    static const kernels::Copy copy_bytes = kernels::find_copy();
+    copy_bytes(into, from, count * static_cast<std::size_t>(extent));
     return MPI_SUCCESS;
   }
   const int elements = static_cast<int>(count);

@@ -6,6 +6,7 @@
 
 #include "engine/call.hpp"
 #include "engine/mpi.hpp"
+#include "engine/passage.hpp"
 
 namespace stretto {
 
@@ -41,16 +42,16 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
   virtual ~Execution() = default;
 
-  /// Returns how many tags a call needs. No other call may use them from its start to its end, on each
-  /// rank.
+  /// Returns how many tags a call needs. No other call may use these, or its lanes, from its start to its
+  /// end, on each rank.
   [[nodiscard]] virtual std::size_t tags(const Call& call) const = 0;
 
   /// Posts the first messages. Throws std::bad_alloc, before anything is posted.
-  virtual void start(const Call& call, int first_tag) = 0;
+  virtual void start(const Call& call, const Passage& passage) = 0;
 
   /// Starts a call that has already failed on this rank. Other ranks learn of it if possible, and no memory
   /// of the call is touched. Throws std::bad_alloc, before anything is posted.
-  virtual void start_failed(const Call& call, int first_tag, int error) = 0;
+  virtual void start_failed(const Call& call, const Passage& passage, int error) = 0;
 
   /// Advances the call as far as possible without waiting. Returns whether anything happened.
   virtual bool progress() = 0;

@@ -34,7 +34,7 @@ NativeExecution::~NativeExecution() {
   free_types();
 }
 
-void NativeExecution::start(const Call& call, int /*first_tag*/) {
+void NativeExecution::start(const Call& call, const Passage& /*passage*/) {
   requests_.assign(pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)),
                    mpi.request_null);
   under_way_ = true;
@@ -42,7 +42,7 @@ void NativeExecution::start(const Call& call, int /*first_tag*/) {
   start_error_ = start_segments(call);
 }
 
-void NativeExecution::start_failed(const Call& /*call*/, int /*first_tag*/, int error) {
+void NativeExecution::start_failed(const Call& /*call*/, const Passage& /*passage*/, int error) {
   check(error);
   under_way_ = false;
 }

@@ -30,12 +30,13 @@ int class_of(int code) {
 }  // namespace
 
 ScheduleExecution::ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule,
-                                     const Pipelining& pipelining, Keep keep)
+                                     const Pipelining& pipelining, Keep keep, SharedNeighbours neighbours)
     : comm_(comm),
       peers_(std::move(peers)),
       schedule_(std::move(schedule)),
       pipelining_(pipelining),
       keep_(keep),
+      neighbours_(std::move(neighbours)),
       width_(static_cast<std::size_t>(schedule_.widest_round())) {}
 
 ScheduleExecution::~ScheduleExecution() {
@@ -52,29 +53,49 @@ std::size_t ScheduleExecution::tags(const Call& call) const {
   return std::min(pipelining_.in_flight(), segments_of(call));
 }
 
-void ScheduleExecution::start(const Call& call, int first_tag) {
-  call_ = call;
-  first_tag_ = first_tag;
-  segment_count_ = segments_of(call);
-  in_flight_ = tags(call);
-  reserve_places();
+void ScheduleExecution::start(const Call& call, const Passage& passage) {
+  prepare(call, passage);
   reserve_memory();
   has_memory_ = true;
-  forget_error();
+  if (uses_shared_memory()) check_datatype();
   begin_walks();
 }
 
-void ScheduleExecution::start_failed(const Call& call, int first_tag, int error) {
-  call_ = call;
-  first_tag_ = first_tag;
-  segment_count_ = segments_of(call);
-  in_flight_ = tags(call);
-  reserve_places();
+bool ScheduleExecution::uses_shared_memory() const {
+  return neighbours_ && may_cross_memory(call_.element);
+}
+
+/// The library checks the datatype of a message, and tells of errors on `comm_`. Where none is posted, an error
+/// would first show in MPI_Reduce_local, which calls the handler of MPI_COMM_WORLD.
+void ScheduleExecution::check_datatype() {
+  const Element& element = call_.element;
+  if (element.kernel != nullptr || element.datatype == MPI_BYTE || call_.count == 0) return;
+  MPI_Request unused = mpi.request_null;
+  check(mpi.Recv_init(call_.output != nullptr ? call_.output : const_cast<void*>(call_.input), 1,
+                      element.datatype, 0, passage_.first_tag, comm_, &unused));
+  if (unused != mpi.request_null) mpi.Request_free(&unused);
+}
+
+void ScheduleExecution::start_failed(const Call& call, const Passage& passage, int error) {
+  prepare(call, passage);
   has_memory_ = false;
   output_ = nullptr;
-  forget_error();
   check(error);
   begin_walks();
+}
+
+void ScheduleExecution::prepare(const Call& call, const Passage& passage) {
+  call_ = call;
+  passage_ = passage;
+  segment_count_ = segments_of(call);
+  in_flight_ = tags(call);
+  messages_ = 0;
+  reserve_places();
+  for (Flight& flight : std::span(flights_).first(in_flight_)) {
+    flight.lane = uses_shared_memory() ? passage.lane(flight.index) : Passage::none;
+    flight.in_memory = 0;
+  }
+  forget_error();
 }
 
 void ScheduleExecution::begin_walks() {
@@ -127,7 +148,7 @@ void ScheduleExecution::reserve_memory() {
     return elements * element.distance() +
            pieces * (static_cast<std::size_t>(element.true_extent) + alignment);
   };
-  const std::size_t landing = landing_elements(longest);
+  const std::size_t landing = lands_messages() ? landing_elements(longest) : 0;
   std::size_t scratch = 0;
   for (const int like : schedule_.scratch_shape())
     scratch += longest.run(static_cast<std::size_t>(like)).count;
@@ -164,6 +185,15 @@ void ScheduleExecution::release_memory() {
   }
   if (gave_up_) apart_.abandon();
   apart_ = {};
+}
+
+/// Whether operands may arrive by MPI.
+bool ScheduleExecution::lands_messages() const {
+  const auto flights = std::span(flights_).first(in_flight_);
+  return std::ranges::any_of(flights, [](const Flight& one) { return one.lane == Passage::none; }) ||
+         std::ranges::any_of(schedule_.actions(), [&](const Action& action) {
+           return action.kind == Kind::recv_reduce && place_of(action) == Neighbours::none;
+         });
 }
 
 /// Returns the most that the recv_reduce actions of a round receive.
@@ -222,6 +252,7 @@ void ScheduleExecution::walk(Flight& flight) {
       continue;
     }
     post_round(flight);
+    if (flight.in_memory > 0) advance_memory(flight);
     if (flight.posted > 0) return;
     end_round(flight);
   }
@@ -252,7 +283,18 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
   if (count == 0) return;  // the partner knows it too
 
   Transfer& transfer = transfers_[flight.first_slot + slot];
-  transfer = {.action = &action, .count = count};
+  transfer = {.action = &action, .landing = nullptr, .count = count, .kept = nullptr};
+  const int place = flight.lane == Passage::none ? Neighbours::none : place_of(action);
+  if (place == Neighbours::none) return post_message(flight, transfer, slot);
+  transfer.memory = MemoryTransfer(*neighbours_->memory, flight.lane, place, count);
+  ++flight.in_memory;
+  ++flight.posted;
+}
+
+void ScheduleExecution::post_message(Flight& flight, Transfer& transfer, std::size_t slot) {
+  const Action& action = *transfer.action;
+  const std::size_t count = transfer.count;
+  const bool sends = action.kind == Kind::send;
   // A receive that is too short for its message completes anyway, and so does the send.
   const bool is_empty = sends ? has_failed() : !has_memory_;
   void* buffer = nullptr;
@@ -266,7 +308,7 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
     buffer = address(flight, sends ? action.left : action.into);
   }
   Posting posting{buffer, is_empty ? 0 : static_cast<int>(count), peer_of(action),
-                  first_tag_ + static_cast<int>(flight.index)};
+                  passage_.first_tag + static_cast<int>(flight.index)};
   MPI_Request& request = requests_[flight.first_slot + slot];
   const bool is_short = count * static_cast<std::size_t>(call_.element.size) < least_kept_bytes;
   int code = MPI_SUCCESS;
@@ -288,6 +330,7 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
       return;
     }
   }
+  ++messages_;
   ++flight.posted;
 }
 
@@ -314,6 +357,30 @@ int ScheduleExecution::post_kept(const Posting& posting, bool sends, MPI_Request
 
 bool ScheduleExecution::progress() {
   if (ended()) return false;
+  bool any = false;
+  for (Flight& flight : std::span(flights_).first(in_flight_)) {
+    if (flight.in_memory == 0 || !advance_memory(flight)) continue;
+    any = true;
+    if (flight.posted == 0) go_on(flight);
+  }
+  if (messages_ > 0) {
+    any = test_messages() || any;
+  } else if (!any) {
+    drive_library();
+  }
+  if (ended()) end();
+  return any;
+}
+
+/// What the program sends by MPI must move while it waits here, even if nothing of this call does.
+void ScheduleExecution::drive_library() {
+  constexpr std::size_t looks_between = 64;
+  if (++looks_without_mpi_ % looks_between != 0) return;
+  int arrived = 0;
+  mpi.Iprobe(MPI_ANY_SOURCE, passage_.first_tag, comm_, &arrived, MPI_STATUS_IGNORE);
+}
+
+bool ScheduleExecution::test_messages() {
   int done = 0;
   const int code = mpi.Testsome(static_cast<int>(in_flight_ * width_), requests_.data(), &done,
                                 completed_.data(), statuses_.data());
@@ -338,8 +405,60 @@ bool ScheduleExecution::progress() {
     requests_[slot] = mpi.request_null;  // a kept request stays
     finish(flights_[slot / width_], transfer);
   }
-  if (ended()) end();
   return done > 0;
+}
+
+/// Advances what goes through shared memory in the round of a flight: first what it sends, since others wait
+/// for that. Returns whether anything happened.
+bool ScheduleExecution::advance_memory(Flight& flight) {
+  const std::size_t in_round = schedule_.round(flight.round).size();
+  bool any = false;
+  for (const bool sends : {true, false}) {
+    for (std::size_t i = 0; i < in_round; ++i) {
+      Transfer& transfer = transfers_[flight.first_slot + i];
+      if (transfer.memory.ended() || (transfer.action->kind == Kind::send) != sends) continue;
+      // Messages of a pair go one after the other.
+      const bool is_later = std::ranges::any_of(
+          std::span(transfers_).subspan(flight.first_slot, i), [&](const Transfer& earlier) {
+            return !earlier.memory.ended() && (earlier.action->kind == Kind::send) == sends &&
+                   earlier.action->peer == transfer.action->peer;
+          });
+      if (!is_later) any = advance_memory(flight, transfer) || any;
+    }
+  }
+  return any;
+}
+
+bool ScheduleExecution::advance_memory(Flight& flight, Transfer& transfer) {
+  const Action& action = *transfer.action;
+  const Element& element = call_.element;
+  const auto moved = [&](const Slice& slice, std::size_t elements) {
+    return address(flight, slice) + static_cast<std::ptrdiff_t>(elements) * element.extent;
+  };
+  int error = MPI_SUCCESS;
+  bool any = false;
+  if (action.kind == Kind::send) {
+    any = transfer.memory.send(element, has_failed() ? nullptr : address(flight, action.left), has_failed(),
+                               error);
+  } else {
+    error = this->error();
+    any = transfer.memory.receive(
+        element,
+        [&](std::size_t first, std::size_t count, const std::byte* data) {
+          std::byte* into = moved(action.into, first);
+          if (action.kind == Kind::recv) return element.copy(into, data, count);
+          const std::byte* with = moved(action.with(), first);
+          return action.arriving == Side::left ? element.reduce(into, data, with, count)
+                                               : element.reduce(into, with, data, count);
+        },
+        error);
+  }
+  check(error);
+  if (transfer.memory.ended()) {
+    --flight.in_memory;
+    --flight.posted;
+  }
+  return any;
 }
 
 std::vector<SegmentState> ScheduleExecution::segment_states() const {
@@ -348,7 +467,7 @@ std::vector<SegmentState> ScheduleExecution::segment_states() const {
   for (const Flight& flight : std::span(flights_).first(in_flight_)) {
     SegmentState state{.segment = flight.segment, .round = flight.round, .receives_from = {}, .sends_to = {}};
     for (std::size_t slot = flight.first_slot; slot < flight.first_slot + width_; ++slot) {
-      if (requests_[slot] == mpi.request_null) continue;
+      if (requests_[slot] == mpi.request_null && transfers_[slot].memory.ended()) continue;
       const Action& action = *transfers_[slot].action;
       (action.receives() ? state.receives_from : state.sends_to).push_back(action.peer);
     }
@@ -372,10 +491,13 @@ void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {
                                        action.arriving == Side::left, address(flight, action.with()),
                                        transfer.count));
   }
-  if (--flight.posted == 0) {
-    end_round(flight);
-    walk(flight);
-  }
+  --messages_;
+  if (--flight.posted == 0) go_on(flight);
+}
+
+void ScheduleExecution::go_on(Flight& flight) {
+  end_round(flight);
+  walk(flight);
 }
 
 void ScheduleExecution::compute(const Flight& flight, const Action& action) {

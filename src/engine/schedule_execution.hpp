@@ -8,6 +8,8 @@
 
 #include "engine/buffer_pool.hpp"
 #include "engine/execution.hpp"
+#include "engine/memory_transfer.hpp"
+#include "engine/neighbours.hpp"
 #include "schedule/pipelining.hpp"
 #include "schedule/schedule.hpp"
 
@@ -22,8 +24,9 @@ enum class Keep : std::uint8_t {
   requests,  // all calls are the same (a persistent collective): memory, and a request for every message
 };
 
-/// Runs a schedule on MPI point-to-point: k segments, of which a window is in flight. Each segment is a
-/// walk through the same schedule with other elements and another tag. It is event-driven: what arrives is
+/// Runs a schedule on MPI point-to-point, and through shared memory between ranks of a node: k segments, of
+/// which a window is in flight. Each segment is a walk through the same schedule with other elements and
+/// another tag, or lane. It is event-driven: what arrives is
 /// reduced and passed on at once, so the gaps of one segment are filled by the others. It is made once for
 /// a communicator and a schedule, and started any number of times. Only the first start of a size
 /// allocates.
@@ -38,13 +41,13 @@ class ScheduleExecution final : public Execution {
   /// `comm` is Stretto's own and returns errors. A schedule that sends runs of the caller's blocks must not
   /// be cut: `pipelining` is empty then.
   ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule, const Pipelining& pipelining,
-                    Keep keep = Keep::nothing);
+                    Keep keep = Keep::nothing, SharedNeighbours neighbours = nullptr);
   ~ScheduleExecution() override;
 
   /// Returns one for each segment in flight.
   [[nodiscard]] std::size_t tags(const Call& call) const override;
-  void start(const Call& call, int first_tag) override;
-  void start_failed(const Call& call, int first_tag, int error) override;
+  void start(const Call& call, const Passage& passage) override;
+  void start_failed(const Call& call, const Passage& passage, int error) override;
   bool progress() override;
   [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || gave_up_; }
   void give_up() override;
@@ -64,6 +67,7 @@ class ScheduleExecution final : public Execution {
     std::byte* landing = nullptr;  // of a recv_reduce
     std::size_t count = 0;
     MPI_Request* kept = nullptr;  // if it is a kept one
+    MemoryTransfer memory{};      // if it goes through shared memory
   };
   /// Carries one segment at a time. Flight f of w carries the segments f, f + w, f + 2w, … one after the
   /// other, so they share its tag: messages of one pair and tag match in order.
@@ -75,11 +79,16 @@ class ScheduleExecution final : public Execution {
     std::vector<std::size_t> scratch_offsets;  // in elements; one more for the end
     int round = 0;
     std::size_t posted = 0;  // transfers of the round that have not completed
+    std::size_t in_memory = 0;  // those of them that go through shared memory
+    int lane = Passage::none;
     PooledBuffer scratch;
     PooledBuffer landing;
     std::size_t landing_used = 0;
   };
 
+  void prepare(const Call& call, const Passage& passage);
+  [[nodiscard]] bool uses_shared_memory() const;
+  void check_datatype();
   void reserve_places();
   void reserve_memory();
   void release_memory();
@@ -90,11 +99,17 @@ class ScheduleExecution final : public Execution {
   void end_round(Flight& flight);
   void post_round(Flight& flight);
   void post(Flight& flight, const Action& action, std::size_t slot);
+  void post_message(Flight& flight, Transfer& transfer, std::size_t slot);
+  void drive_library();
+  bool test_messages();
+  bool advance_memory(Flight& flight);
+  bool advance_memory(Flight& flight, Transfer& transfer);
   [[nodiscard]] int post_once(const Posting& posting, bool sends, MPI_Request* request) const;
   [[nodiscard]] int post_kept(const Posting& posting, bool sends, MPI_Request* kept,
                               MPI_Request* request) const;
   void check_length(const Transfer& transfer, const MPI_Status& status);
   void finish(Flight& flight, const Transfer& transfer);
+  void go_on(Flight& flight);
   void compute(const Flight& flight, const Action& action);
   void place_scratch(Flight& flight);
 
@@ -104,6 +119,11 @@ class ScheduleExecution final : public Execution {
   [[nodiscard]] std::size_t landing_elements(const BlockCut& longest) const;
   [[nodiscard]] std::size_t elements_in(const Flight& flight, const Slice& slice) const;
   [[nodiscard]] std::byte* address(const Flight& flight, const Slice& slice) const;
+  /// Returns where a peer has its memory on this node, or Neighbours::none.
+  [[nodiscard]] int place_of(const Action& action) const {
+    return neighbours_ ? neighbours_->place_of[static_cast<std::size_t>(action.peer)] : Neighbours::none;
+  }
+  [[nodiscard]] bool lands_messages() const;
   [[nodiscard]] int peer_of(const Action& action) const {
     return peers_ ? (*peers_)[static_cast<std::size_t>(action.peer)] : action.peer;
   }
@@ -113,12 +133,15 @@ class ScheduleExecution final : public Execution {
   Schedule schedule_;
   Pipelining pipelining_;
   Keep keep_;
+  SharedNeighbours neighbours_;
   std::size_t width_;  // most transfers of a flight
 
   Call call_;
   void* output_ = nullptr;  // as the program gave it, if the result is made in another place
   PooledBuffer apart_;
-  int first_tag_ = 0;
+  Passage passage_;
+  std::size_t messages_ = 0;          // posted by MPI, and not yet complete
+  std::size_t looks_without_mpi_ = 0;  // since the library last had its turn
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;

@@ -31,6 +31,10 @@ Function find(Type type, Op op) noexcept {
   return find(chosen_target(), type, op);
 }
 
+Copy find_copy() noexcept {
+  return chosen_target().copy;
+}
+
 std::size_t size_of(Type type) noexcept {
   switch (type) {
     case Type::i8:

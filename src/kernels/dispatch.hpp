@@ -14,6 +14,7 @@ struct Target {
   const char* name;
   bool (*supported)() noexcept;  // by the processor and the operating system
   Table table;                   // nullptr where the target has no kernel of its own
+  Copy copy;
 };
 
 // Plain loops for every operation on every type. They run anywhere.

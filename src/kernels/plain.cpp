@@ -152,8 +152,12 @@ bool always() noexcept {
   return true;
 }
 
+void copy(void* into, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(into, from, bytes);  // the pointers may be null otherwise
+}
+
 }  // namespace
 
-constinit const Target plain_target{"plain", always, TableBuilder<Plain>::build()};
+constinit const Target plain_target{"plain", always, TableBuilder<Plain>::build(), copy};
 
 }  // namespace stretto::kernels

@@ -307,6 +307,35 @@ void Vectors::reduce(void* into, const void* left, const void* right, std::size_
   hn::StoreU(last, d, out + lanes - step);
 }
 
+// As above: the first and the last vector are loaded first and stored last, with aligned stores between them.
+void copy(void* into, const void* from, std::size_t bytes) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::size_t step = hn::Lanes(d);
+  auto* const out = static_cast<std::uint8_t*>(into);
+  const auto* const in = static_cast<const std::uint8_t*>(from);
+  if (bytes < step) {
+    if (bytes > 0) std::memcpy(into, from, bytes);  // the pointers may be null otherwise
+    return;
+  }
+  const auto first = hn::LoadU(d, in);
+  const auto last = hn::LoadU(d, in + bytes - step);
+  const std::size_t beyond = reinterpret_cast<std::uintptr_t>(into) % step;
+  std::size_t i = beyond == 0 ? 0 : step - beyond;
+  for (; i + 4 * step <= bytes; i += 4 * step) {
+    const auto v0 = hn::LoadU(d, in + i);
+    const auto v1 = hn::LoadU(d, in + i + step);
+    const auto v2 = hn::LoadU(d, in + i + 2 * step);
+    const auto v3 = hn::LoadU(d, in + i + 3 * step);
+    hn::StoreU(v0, d, out + i);
+    hn::StoreU(v1, d, out + i + step);
+    hn::StoreU(v2, d, out + i + 2 * step);
+    hn::StoreU(v3, d, out + i + 3 * step);
+  }
+  for (; i + step <= bytes; i += step) hn::StoreU(hn::LoadU(d, in + i), d, out + i);
+  hn::StoreU(first, d, out);
+  hn::StoreU(last, d, out + bytes - step);
+}
+
 constexpr Table table = TableBuilder<Vectors>::build();
 
 }  // namespace

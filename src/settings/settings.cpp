@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "text/size.hpp"
 #include "topology/topology_text.hpp"
 
 namespace stretto {
@@ -72,6 +73,22 @@ double parse_duration(std::string_view name, std::string_view value, Settings& s
   return 0;
 }
 
+/// 0, 1 (as much as usual) or the bytes of each rank.
+void parse_shared_memory(std::string_view value, Settings& settings) {
+  if (value.empty() || value == "1") return;
+  const std::optional<std::uint64_t> bytes = parse_size(value);
+  if (bytes && (*bytes == 0 ||
+                (*bytes >= Settings::least_shared_memory && *bytes <= Settings::most_shared_memory))) {
+    settings.shared_memory_bytes = *bytes;
+    return;
+  }
+  settings.complaints.push_back({"STRETTO_SHM",
+                                 "must be 0, 1, or a size from " + size_text(Settings::least_shared_memory) +
+                                     " to " + size_text(Settings::most_shared_memory) + ", not \"" +
+                                     std::string(value) + "\"",
+                                 "it is ignored"});
+}
+
 void parse_forced(Collective collective, std::string_view value, Settings& settings) {
   if (value.empty() || value == "auto") return;
   try {
@@ -95,7 +112,7 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
 std::string known_variables() {
   std::string names =
       "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_FABRIC, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, "
-      "STRETTO_REPRODUCIBLE, "
+      "STRETTO_REPRODUCIBLE, STRETTO_SHM, "
       "STRETTO_START_LIMIT, STRETTO_STATS, STRETTO_STRICT, STRETTO_SUMMARY, STRETTO_TABLE, STRETTO_TOPOLOGY, "
       "STRETTO_TRACE, "
       "STRETTO_WATCHDOG";
@@ -115,6 +132,8 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
     settings.reproducible = parse_switch(name, value, settings);
   } else if (name == "STRETTO_PROGRESS_THREAD") {
     settings.progress_thread = parse_switch(name, value, settings);
+  } else if (name == "STRETTO_SHM") {
+    parse_shared_memory(value, settings);
   } else if (name == "STRETTO_ONLINE") {
     settings.online = parse_online(name, value, settings);
   } else if (name == "STRETTO_CHECK") {

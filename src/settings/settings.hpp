@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,11 @@ struct Settings {
   /// A rank waits this long in MPI_Init for the others to show that they run with Stretto; 0: without limit.
   /// Each rank uses its own environment, as rank 0's is sent later.
   double start_limit_seconds = 30;
+  /// Of each rank, for messages that its node's ranks have not taken yet. 0: MPI carries all messages; none:
+  /// as much as is usual for a node of so many ranks.
+  std::optional<std::size_t> shared_memory_bytes;
+  static constexpr std::size_t least_shared_memory = std::size_t{64} << 10;
+  static constexpr std::size_t most_shared_memory = std::size_t{1} << 30;
   std::string statistics_file;  // empty: none
   Summary summary = Summary::none;
   std::string trace_folder;  // empty: none

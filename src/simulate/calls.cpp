@@ -86,7 +86,7 @@ OwnCall::OwnCall(const Operands& operands, const Spec& spec, const Topology& top
 }
 
 void OwnCall::run() {
-  execution_.start(call_, 0);
+  execution_.start(call_, {});
   while (!execution_.ended()) execution_.progress();
   if (execution_.error() != MPI_SUCCESS) throw std::runtime_error("a message failed in the simulation");
 }

@@ -2,7 +2,7 @@
 // Every algorithm of every collective on every number of ranks from 1 to that of the world, one rank a node
 // and on ragged nodes: counts 0, 1, p-1, p, p+1 and larger, in place and not, pipelined and not, callers'
 // unequal blocks, any root; with an operation that does not commute where rank order is kept. Checks the
-// values, that all ranks have the same bits, and that nothing beside the output changes.
+// values, that all ranks have the same bits, and that nothing beside the output changes. Messages go by MPI, or through shared memory.
 #include <chrono>
 #include <cstring>
 #include <numeric>
@@ -187,7 +187,7 @@ class RecipeTest {
   void run(const Pipelining& wanted, const std::vector<std::size_t>& counts) {
     const bool uncut = has_block_of_each_rank(collective()) && recipe_.algorithm->moves_runs;
     ScheduleExecution execution(comm_, nullptr, build(recipe_, topology_, root_, rank_),
-                                uncut ? Pipelining{} : wanted);
+                                uncut ? Pipelining{} : wanted, Keep::nothing, neighbours);
     for (const std::size_t count : counts) {
       for (const bool in_place : {false, true}) {
         Case(recipe_, topology_.ranks(), rank_, root_, count, in_place, commuting_)
@@ -246,6 +246,7 @@ void wait_asleep() {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
+  if (argc > 1) share_memory();  // every_algorithm_test memory
   MPI_Datatype pair;
   MPI_Op composition;
   MPI_Type_contiguous(2, MPI_UINT32_T, &pair);

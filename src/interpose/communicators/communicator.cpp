@@ -85,6 +85,22 @@ bool may_be_communicator(MPI_Comm comm) {
 
 }  // namespace
 
+namespace {
+
+/// Returns nullptr if there are none.
+SharedNeighbours find_neighbours(const std::vector<int>& ranks_in_world) {
+  if (session.memory_places.empty()) return nullptr;
+  Neighbours found{.memory = &session.memory, .place_of = {}};
+  bool any = false;
+  for (const int rank : ranks_in_world) {
+    found.place_of.push_back(session.memory_places[static_cast<std::size_t>(rank)]);
+    any = any || found.place_of.back() != Neighbours::none;
+  }
+  return any ? std::make_shared<const Neighbours>(std::move(found)) : nullptr;
+}
+
+}  // namespace
+
 Communicator::Communicator(MPI_Comm users) : users_(users) {
   int is_inter = 0;
   int ranks = 1;
@@ -124,6 +140,7 @@ void Communicator::find_topology(int ranks) {
   }
   label_ = make_label(in_world);
   id_ = make_id(in_world);
+  neighbours_ = find_neighbours(in_world);
   ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
 }
 
@@ -141,7 +158,7 @@ const std::shared_ptr<Channel>& Communicator::channel() {
 
 const std::shared_ptr<Channel>& Communicator::channel_with_fresh(std::size_t tags) {
   if (!persistent_channel_ || !persistent_channel_->has_fresh(tags)) {
-    persistent_channel_ = std::make_shared<Channel>(users_, topology_.ranks());
+    persistent_channel_ = std::make_shared<Channel>(users_, topology_.ranks(), Channel::Use::kept);
   }
   return persistent_channel_;
 }
@@ -181,7 +198,7 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
   return std::make_unique<ScheduleExecution>(
       channel_pool().comm(), ranks_in_world_, build(recipe, topology_, key.root, rank_),
       recipe.algorithm->stays_whole() ? Pipelining{} : pipelining_of(spec),
-      persistent ? Keep::requests : Keep::nothing);
+      persistent ? Keep::requests : Keep::nothing, neighbours_);
 }
 
 Pipelining Communicator::pipelining_of(const Spec& spec) {

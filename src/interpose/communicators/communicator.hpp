@@ -44,6 +44,8 @@ class Communicator {
   /// Returns the rank in MPI_COMM_WORLD of each of its ranks.
   [[nodiscard]] const std::vector<int>& ranks_in_world() const { return *ranks_in_world_; }
   [[nodiscard]] const Peers& peers() const { return ranks_in_world_; }
+  /// Those of its ranks that share memory with this one.
+  [[nodiscard]] const SharedNeighbours& neighbours() const { return neighbours_; }
 
   /// Valid unless native_only().
   [[nodiscard]] CommunicatorId id() const { return id_; }
@@ -125,6 +127,7 @@ class Communicator {
   Topology topology_;
   const Table::Shape* table_shape_ = nullptr;
   Peers ranks_in_world_;
+  SharedNeighbours neighbours_;
   Learners learners_;
   std::optional<Fabric> fabric_;
   int measurements_ = 0;

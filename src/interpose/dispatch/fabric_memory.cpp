@@ -80,7 +80,8 @@ std::string processor_name() {
   return name + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
 }
 
-/// The variables by which users choose the network of an MPI library, and its algorithms.
+/// The variables by which users choose the network of an MPI library, and its algorithms; and whether messages
+/// inside a node go by the library.
 std::string network_settings() {
   constexpr std::array<std::string_view, 13> prefixes{
       "OMPI_MCA_pml=", "OMPI_MCA_btl",  "OMPI_MCA_mtl", "OMPI_MCA_coll", "MPIR_CVAR_",
@@ -95,6 +96,7 @@ std::string network_settings() {
       found.push_back(text);
     }
   }
+  if (session.settings.shared_memory_bytes == std::size_t{0}) found.emplace_back("STRETTO_SHM=0");
   std::ranges::sort(found);
   std::string all;
   for (const std::string_view one : found) all += (all.empty() ? "" : " ") + std::string(one);

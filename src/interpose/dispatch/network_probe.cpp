@@ -81,7 +81,7 @@ class Measurement {
     std::vector<double> seconds;
     for (int i = 0; i < step.calls; ++i) {
       const double began = seconds_now();
-      start(execution, step);
+      start(execution, step, channel_->passage(ticket_));
       finish({&execution, 1});
       seconds.push_back(seconds_now() - began);
     }
@@ -97,7 +97,11 @@ class Measurement {
     std::array<ScheduleExecution, 4> all{half(Half::receives), half(Half::receives), half(Half::sends),
                                          half(Half::sends)};
     const double began = seconds_now();
-    for (std::size_t i = 0; i < all.size(); ++i) start(all.at(i), step, i % 2 * step.call_bytes());
+    // By MPI: they share their tags, and messages that share a lane would not be told apart.
+    const Passage passage{.first_tag = channel_->passage(ticket_).first_tag};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      start(all.at(i), step, passage, i % 2 * step.call_bytes());
+    }
     const std::span<ScheduleExecution> both(all);
     finish(both.first(1));
     const double first = seconds_now();
@@ -115,12 +119,15 @@ class Measurement {
     return {channel_pool().comm(),
             state_.peers(),
             std::move(schedule),
-            {.segments = step.messages, .segment_bytes = 0, .window = step.messages}};
+            {.segments = step.messages, .segment_bytes = 0, .window = step.messages},
+            Keep::nothing,
+            state_.neighbours()};
   }
-  void start(ScheduleExecution& execution, const ProbeStep& step, std::size_t offset = 0) {
+  void start(ScheduleExecution& execution, const ProbeStep& step, const Passage& passage,
+             std::size_t offset = 0) {
     const Call call =
         Call::whole(buffers_.input() + offset, buffers_.output() + offset, step.call_bytes(), byte_element());
-    execution.start(call, channel_->tag(ticket_));
+    execution.start(call, passage);
     started_.push_back(&execution);
   }
   /// Waits for these, and drives all that was started.

@@ -27,7 +27,7 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
   // A persistent collective has reserved tags before, by a number that does not depend on the message.
   const std::size_t reserved = is_persistent ? Communicator::pipelining_of(spec_).in_flight() : tags;
   channel_ = is_persistent ? state_->channel_with_fresh(reserved) : state_->channel();
-  ticket_ = channel_->take(reserved);
+  ticket_ = channel_->take(reserved, tags);
 }
 
 Operation::~Operation() {
@@ -82,7 +82,7 @@ bool Operation::may_begin() {
 void Operation::begin() {
   has_begun_ = true;
   wants_returned_errors_ = !spec_.is_native() && state_->wants_returned_errors();
-  const int first_tag = channel_ ? channel_->tag(ticket_) : 0;
+  const Passage passage = channel_ ? channel_->passage(ticket_) : Passage{};
   int error = MPI_SUCCESS;
   try {
     error = message_.begin();
@@ -90,7 +90,7 @@ void Operation::begin() {
       Call call = message_.call;
       staging_.stage(call);
       execution_->observe(trace_.get());
-      execution_->start(call, first_tag);
+      execution_->start(call, passage);
     }
   } catch (const std::bad_alloc&) {
     error = MPI_ERR_NO_MEM;
@@ -101,7 +101,7 @@ void Operation::begin() {
   if (error != MPI_SUCCESS) {
     // Other ranks wait for messages of this one.
     try {
-      execution_->start_failed(message_.call, first_tag, error);
+      execution_->start_failed(message_.call, passage, error);
     } catch (const std::bad_alloc&) {
       return end(error);
     }

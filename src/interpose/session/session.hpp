@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/mpi.hpp"
+#include "engine/neighbours.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/thread_level.hpp"
 #include "select/table.hpp"
@@ -43,6 +44,10 @@ struct Session {
   /// The topology of MPI_COMM_WORLD.
   Topology topology;
   MPI_Group world_group{};
+  /// The memory that this node's ranks share, and where each rank has its own: [rank of MPI_COMM_WORLD] its
+  /// place there, or Neighbours::none. Empty: there is none.
+  NodeMemory memory;
+  std::vector<int> memory_places;
   int keyval = 0;
   /// By face: calls of fewer bytes go to the library on every communicator.
   std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};

@@ -24,6 +24,7 @@
 #include "interpose/session/session.hpp"
 #include "interpose/start/find_topology.hpp"
 #include "interpose/start/launcher.hpp"
+#include "interpose/start/share_memory.hpp"
 #include "interpose/start/shared_settings.hpp"
 #include "interpose/start/start_exchange.hpp"
 
@@ -83,6 +84,7 @@ RankFacts find_own_facts(Background background) {
   find_own_place(own);
   own.most_tag = ChannelPool::find_most_tag();
   own.background = static_cast<std::int32_t>(background);
+  open_shared_memory(own);
   return own;
 }
 
@@ -106,6 +108,7 @@ void end_session() {
     if (const std::string error = save_decisions(); !error.empty()) complain(error);
   }
   channel_pool().close();
+  session.memory.close();
   mpi.Group_free(&session.world_group);
 }
 
@@ -170,6 +173,7 @@ void begin_session(Background background, Participation participation) {
   session.non_blocking = session.background == Background::own;
   session.topology = find_topology(session.settings, facts.of_rank);
   remark_on_shape(session.topology);
+  share_memory(facts.of_rank);
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
   for (const Collective collective : collectives) {

@@ -23,6 +23,9 @@ struct RankFacts {
   std::int32_t most_tag = 0;
   /// Who may handle its non-blocking and persistent calls (session/thread_level.hpp).
   std::int32_t background = 0;
+  /// Where its shared memory is (transport/region.hpp).
+  std::int32_t pid = 0;
+  std::int32_t memory_file = -1;
 };
 
 /// What all ranks know after the exchange.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages between ranks of a node, through shared memory: piece by piece, so that the reader works on one
+// while the writer fills the next. The reader reduces straight from the writer's slot: there is no landing
+// buffer, and no copy of its own.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/element.hpp"
+#include "transport/node_memory.hpp"
+
+namespace stretto {
+
+/// Whether elements travel through shared memory. It is the same on all ranks, since they call with the same
+/// datatype. A line of a mailbox must have room for one: then a message never waits for a free slot.
+bool may_cross_memory(const Element& element);
+
+/// One message on its way.
+class MemoryTransfer {
+ public:
+  MemoryTransfer() = default;
+  MemoryTransfer(NodeMemory& memory, int lane, int place, std::size_t count)
+      : memory_(&memory), lane_(lane), place_(place), count_(count) {}
+
+  [[nodiscard]] bool ended() const { return memory_ == nullptr; }
+
+  /// Writes as many pieces as there is room for. `from`: the elements; if `failed`, it is told in their place.
+  /// Returns whether anything was written. Writes an MPI error code to `error` if there is one.
+  bool send(const Element& element, const std::byte* from, bool failed, int& error);
+
+  /// Reads as many pieces as are there. For each, calls work(first, count, data): elements of the message, and
+  /// an address for MPI; it returns an error code. Returns whether anything was read. Sets `error` if the message has failed or has not
+  /// the expected length.
+  template <typename Work>
+  bool receive(const Element& element, const Work& work, int& error) {
+    bool any = false;
+    while (!ended()) {
+      const NodeMemory::Arrival piece = memory_->look(lane_, place_);
+      if (piece.data == nullptr) break;
+      any = true;
+      // What goes on after an error is only taken, so that its writer can end.
+      const std::size_t count = (piece.bytes + element.distance() - 1) / element.distance();
+      const bool fits = count <= count_ - moved_ && element.span(count) == piece.bytes;
+      if (piece.has_failed || !fits) error = MPI_ERR_OTHER;
+      if (error == MPI_SUCCESS) {
+        error = work(moved_, count, element.place(const_cast<std::byte*>(piece.data), count));
+        moved_ += count;
+        if (piece.is_last && moved_ != count_) error = MPI_ERR_OTHER;
+      }
+      memory_->take(lane_, place_);
+      if (piece.is_last) memory_ = nullptr;
+    }
+    return any;
+  }
+
+ private:
+  NodeMemory* memory_ = nullptr;  // nullptr: it has ended
+  int lane_ = 0;
+  int place_ = 0;
+  std::size_t count_ = 0;
+  std::size_t moved_ = 0;
+};
+
+}  // namespace stretto

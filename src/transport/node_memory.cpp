@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/node_memory.hpp"
+
+#include <algorithm>
+
+namespace stretto {
+
+std::string NodeMemory::make(int ranks, int place, std::size_t slot_bytes, std::uint64_t token) {
+  shape_ = RegionShape::make(ranks, slot_bytes);
+  place_ = place;
+  counts_.assign(static_cast<std::size_t>(shape_.lanes) * static_cast<std::size_t>(ranks), {});
+  slots_ = std::make_unique<SlotPool>(slot_bytes);
+  return own_.make(shape_.bytes(), token);
+}
+
+std::string NodeMemory::map(const std::vector<Owner>& owners) {
+  regions_.resize(owners.size());
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    if (static_cast<int>(i) == place_) continue;
+    const auto& [pid, file, token] = owners[i];
+    if (std::string error = Region::map(pid, file, shape_.bytes(), token, regions_[i]); !error.empty())
+      return error;
+  }
+  return {};
+}
+
+Mailbox& NodeMemory::mine(int lane, int other) const {
+  return *reinterpret_cast<Mailbox*>(own_.data() + shape_.mailbox_offset(lane, other));
+}
+
+const Mailbox& NodeMemory::theirs(int lane, int other) const {
+  const std::byte* data = regions_[static_cast<std::size_t>(other)].data();
+  return *reinterpret_cast<const Mailbox*>(data + shape_.mailbox_offset(lane, place_));
+}
+
+NodeMemory::Piece NodeMemory::reserve(int lane, int to, std::size_t bytes) {
+  PairCounts& pair = counts(lane, to);
+  if (!pair.may_write(theirs(lane, to))) return {};
+  if (bytes > Line::room) {
+    // The other rank's count stays mapped as long as the slots.
+    const SlotPool::Slot slot = slots_->take(bytes, theirs(lane, to).taken, pair.written() + 1);
+    if (slot.bytes > 0) {
+      return {own_.data() + shape_.slots_offset() + slot.offset, std::min<std::size_t>(bytes, slot.bytes),
+              slot.offset};
+    }
+  }
+  // A message can always go on by its lines, whoever holds the slots: no call waits for another one's readers.
+  return {pair.next_line(mine(lane, to)).data.data(), std::min(bytes, Line::room), PieceHead::in_line};
+}
+
+void NodeMemory::publish(int lane, int to, const Piece& piece, std::size_t bytes, std::uint32_t flags) {
+  PairCounts& pair = counts(lane, to);
+  Mailbox& mailbox = mine(lane, to);
+  pair.next_line(mailbox).head = {piece.offset, static_cast<std::uint32_t>(bytes) | flags};
+  pair.publish(mailbox);
+}
+
+NodeMemory::Arrival NodeMemory::look(int lane, int from) {
+  const Line* line = counts(lane, from).look(theirs(lane, from));
+  if (line == nullptr) return {};
+  const PieceHead head = line->head;
+  const std::size_t bytes = head.size();
+  Arrival arrival{.data = line->data.data(),
+                  .bytes = bytes,
+                  .is_last = head.is_last(),
+                  .has_failed = head.has_failed()};
+  const bool is_in_line = head.offset == PieceHead::in_line;
+  // What another process wrote is not believed.
+  if (is_in_line ? bytes > Line::room
+                 : bytes > shape_.slot_bytes || head.offset > shape_.slot_bytes - bytes) {
+    return {.data = line->data.data(), .bytes = 0, .is_last = true, .has_failed = true};
+  }
+  if (!is_in_line) {
+    arrival.data = regions_[static_cast<std::size_t>(from)].data() + shape_.slots_offset() + head.offset;
+  }
+  return arrival;
+}
+
+void NodeMemory::take(int lane, int from) {
+  counts(lane, from).take(mine(lane, from));
+}
+
+}  // namespace stretto

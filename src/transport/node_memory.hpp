@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/mailbox.hpp"
+#include "transport/region.hpp"
+#include "transport/slot_pool.hpp"
+
+namespace stretto {
+
+/// Shared memory between the ranks of a node: messages by pair and lane. A lane belongs to one call at a time,
+/// the same on all ranks that use it, and one thread at a time advances that call. Messages of a pair and
+/// lane arrive in the order in which they were sent.
+class NodeMemory {
+ public:
+  /// Where a rank of the node has its memory.
+  struct Owner {
+    int pid = 0;
+    int file = -1;
+    std::uint64_t token = 0;
+  };
+
+  /// Begins to make this rank's memory. Returns one line with the reason if it cannot, or an empty one; as the
+  /// next ones do.
+  std::string open() { return own_.open_file(); }
+  /// The number of its file, which the others need.
+  [[nodiscard]] int file() const { return own_.file(); }
+  /// Makes it, as that of place `place` of `ranks`.
+  std::string make(int ranks, int place, std::size_t slot_bytes, std::uint64_t token);
+  /// Maps the memory of the others, [place].
+  std::string map(const std::vector<Owner>& owners);
+  /// To be called when all of the node have mapped it.
+  void close_files() { own_.close_file(); }
+
+  /// Frees everything. No call may use it then.
+  void close() { *this = NodeMemory(); }
+
+  [[nodiscard]] int lanes() const { return shape_.lanes; }
+
+  /// Memory for a piece of at most `bytes` bytes. Less may be free, but never nothing if a line is.
+  struct Piece {
+    std::byte* data = nullptr;  // nullptr: the other one must take an earlier piece first
+    std::size_t bytes = 0;
+    std::uint32_t offset = PieceHead::in_line;
+  };
+  Piece reserve(int lane, int to, std::size_t bytes);
+  /// Shows the piece that was reserved last for this lane and place. `flags`: of PieceHead.
+  void publish(int lane, int to, const Piece& piece, std::size_t bytes, std::uint32_t flags);
+
+  struct Arrival {
+    const std::byte* data = nullptr;  // nullptr: nothing is there
+    std::size_t bytes = 0;
+    bool is_last = false;
+    bool has_failed = false;
+  };
+  Arrival look(int lane, int from);
+  /// To be called when what look() showed has been read.
+  void take(int lane, int from);
+
+ private:
+  [[nodiscard]] Mailbox& mine(int lane, int other) const;
+  [[nodiscard]] const Mailbox& theirs(int lane, int other) const;
+  [[nodiscard]] PairCounts& counts(int lane, int other) {
+    return counts_[static_cast<std::size_t>(lane * shape_.ranks + other)];
+  }
+
+  RegionShape shape_;
+  int place_ = 0;
+  Region own_;
+  std::vector<Region> regions_;    // [place] none at this rank's own
+  std::vector<PairCounts> counts_;  // [lane][place]
+  std::unique_ptr<SlotPool> slots_;
+};
+
+}  // namespace stretto

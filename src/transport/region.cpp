@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/region.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+/// At the beginning of a region.
+struct Header {
+  std::uint64_t token;
+};
+static_assert(sizeof(Header) <= cache_line);
+
+std::string failure(const std::string& what) {
+  return what + ": " + std::strerror(errno);
+}
+
+}  // namespace
+
+RegionShape RegionShape::make(int ranks, std::size_t slot_bytes) {
+  constexpr std::size_t most_mailbox_bytes = std::size_t{256} << 10;
+  constexpr int most_lanes = 32;
+  constexpr int least_lanes = 4;
+  RegionShape shape{.ranks = ranks, .lanes = most_lanes, .slot_bytes = slot_bytes};
+  const auto mailbox_bytes = [&] {
+    return static_cast<std::size_t>(shape.lanes) * static_cast<std::size_t>(ranks) * sizeof(Mailbox);
+  };
+  while (shape.lanes > least_lanes && mailbox_bytes() > most_mailbox_bytes) shape.lanes /= 2;
+  return shape;
+}
+
+std::size_t RegionShape::mailbox_offset(int lane, int rank) const {
+  const auto index = static_cast<std::size_t>(lane) * static_cast<std::size_t>(ranks) +
+                     static_cast<std::size_t>(rank);
+  return cache_line + index * sizeof(Mailbox);
+}
+
+std::size_t RegionShape::slots_offset() const {
+  return (mailbox_offset(lanes, 0) + page - 1) / page * page;
+}
+
+Region::~Region() {
+  close_file();
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+void Region::swap(Region& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(file_, other.file_);
+}
+
+void Region::close_file() {
+  if (file_ >= 0) close(file_);
+  file_ = -1;
+}
+
+/// A child by fork gets no mapping: its parent's messages are not its own.
+std::string Region::map_here(int protection) {
+  void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED, file_, 0);
+  if (memory == MAP_FAILED) return failure("mmap");
+  data_ = static_cast<std::byte*>(memory);
+  madvise(data_, bytes_, MADV_DONTFORK);
+  return {};
+}
+
+std::string Region::open_file() {
+  file_ = memfd_create("stretto", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  return file_ < 0 ? failure("memfd_create") : "";
+}
+
+std::string Region::make(std::size_t bytes, std::uint64_t token) {
+  bytes_ = bytes;
+  const std::string no_room = "no room for " + std::to_string(bytes >> 10) + " KiB of shared memory";
+  // Past this limit, the kernel would end the process.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) return no_room + ": ulimit -f";
+  // Unlike ftruncate, it reserves the memory: where there is too little, this fails, and no later access.
+  errno = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+  if (errno != 0) return failure(no_room);
+  if (std::string error = map_here(PROT_READ | PROT_WRITE); !error.empty()) return error;
+  fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+  new (data_) Header{token};
+  return {};
+}
+
+std::string Region::map(int pid, int file, std::size_t bytes, std::uint64_t token, Region& mapped) {
+  // The kernel lets processes of one user open each other's files here. Opened for reading, the memory cannot
+  // be mapped for writing, now or later.
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(file);
+  Region region;
+  region.bytes_ = bytes;
+  region.file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (region.file_ < 0) return failure(path);
+  struct stat status{};
+  if (fstat(region.file_, &status) != 0) return failure(path);
+  const std::string other = path + " is not the memory of a rank of this job (another PID namespace?)";
+  if (status.st_size < static_cast<off_t>(bytes) || !S_ISREG(status.st_mode)) return other;
+  if (std::string error = region.map_here(PROT_READ); !error.empty()) return error;
+  if (reinterpret_cast<const Header*>(region.data_)->token != token) return other;
+  region.close_file();
+  mapped = std::move(region);
+  return {};
+}
+
+}  // namespace stretto

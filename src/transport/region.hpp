@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "transport/mailbox.hpp"
+
+namespace stretto {
+
+/// How the memory of one rank is laid out. The same on all ranks of a node.
+struct RegionShape {
+  int ranks = 0;              // of the node
+  int lanes = 0;              // pairs have one mailbox in each
+  std::size_t slot_bytes = 0;  // of pieces that do not fit into a line
+
+  /// Returns the shape for a node of so many ranks: mailboxes take some 256 KiB, slots `slot_bytes`.
+  static RegionShape make(int ranks, std::size_t slot_bytes);
+
+  [[nodiscard]] std::size_t mailbox_offset(int lane, int rank) const;
+  [[nodiscard]] std::size_t slots_offset() const;
+  [[nodiscard]] std::size_t bytes() const { return slots_offset() + slot_bytes; }
+};
+
+/// Memory without a name, which its owner writes and others read. It is gone with the last process that has
+/// it, however that ends.
+class Region {
+ public:
+  Region() = default;
+  Region(Region&& other) noexcept { swap(other); }
+  Region& operator=(Region&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+  ~Region();
+
+  /// Opens a file for a region of this process: others may be told of it before its size is known. Returns one
+  /// line with the reason if it cannot, or an empty one; as the next ones do.
+  std::string open_file();
+  /// Makes the region, all of it reserved, so that no access fails later.
+  std::string make(std::size_t bytes, std::uint64_t token);
+  /// Maps the region that process `pid` has as `file`, for reading only, and checks its token.
+  static std::string map(int pid, int file, std::size_t bytes, std::uint64_t token, Region& mapped);
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  /// The number of its file in this process, by which others find it; -1 after close_file().
+  [[nodiscard]] int file() const { return file_; }
+  /// To be called when all others have mapped it.
+  void close_file();
+
+ private:
+  void swap(Region& other) noexcept;
+  std::string map_here(int protection);
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  int file_ = -1;
+};
+
+}  // namespace stretto

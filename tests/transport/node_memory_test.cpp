@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/node_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace stretto {
+namespace {
+
+constexpr std::size_t slot_bytes = std::size_t{160} << 10;
+
+/// The memory of all ranks of a node, in one process.
+class Node {
+ public:
+  explicit Node(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {
+    std::vector<NodeMemory::Owner> owners;
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      EXPECT_EQ(ranks_[i].open(), "");
+      owners.push_back({getpid(), ranks_[i].file(), 1000 + i});
+      EXPECT_EQ(ranks_[i].make(ranks, static_cast<int>(i), slot_bytes, owners.back().token), "");
+    }
+    for (NodeMemory& rank : ranks_) EXPECT_EQ(rank.map(owners), "");
+    for (NodeMemory& rank : ranks_) rank.close_files();
+  }
+  NodeMemory& operator[](int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  std::vector<NodeMemory> ranks_;
+};
+
+std::byte value_at(int from, int to, std::size_t i) {
+  return static_cast<std::byte>(static_cast<std::size_t>(from * 31 + to * 7) + i * 13 + i / 256);
+}
+
+/// Writes as much of a stream as there is room for; `done`: bytes so far.
+bool write_some(NodeMemory& memory, int lane, int from, int to, std::size_t piece_bytes, std::size_t total,
+                std::size_t& done) {
+  if (done == total) return false;
+  const NodeMemory::Piece piece = memory.reserve(lane, to, std::min(piece_bytes, total - done));
+  if (piece.data == nullptr) return false;
+  EXPECT_GT(piece.bytes, 0U);
+  for (std::size_t i = 0; i < piece.bytes; ++i) piece.data[i] = value_at(from, to, done + i);
+  done += piece.bytes;
+  memory.publish(lane, to, piece, piece.bytes, done == total ? PieceHead::last : 0);
+  return true;
+}
+
+bool read_some(NodeMemory& memory, int lane, int from, int to, std::size_t total, std::size_t& done) {
+  if (done == total) return false;
+  const NodeMemory::Arrival arrival = memory.look(lane, from);
+  if (arrival.data == nullptr) return false;
+  EXPECT_FALSE(arrival.has_failed);
+  bool is_right = true;
+  for (std::size_t i = 0; i < arrival.bytes; ++i) {
+    is_right = is_right && arrival.data[i] == value_at(from, to, done + i);
+  }
+  EXPECT_TRUE(is_right) << from << " to " << to << " at " << done;
+  done += arrival.bytes;
+  EXPECT_EQ(arrival.is_last, done == total);
+  memory.take(lane, from);
+  return true;
+}
+
+TEST(NodeMemory, StreamsOfAllPairsArriveInOrder) {
+  constexpr int ranks = 3;
+  for (const std::size_t piece_bytes : {1U, 48U, 49U, 4096U, 5000U, 32768U, 100000U}) {
+    Node node(ranks);
+    const std::size_t total = piece_bytes * 40 + 5;
+    const auto run = [&](int own) {
+      std::minstd_rand random(static_cast<unsigned>(own) + 1);
+      std::array<std::size_t, ranks> written{};
+      std::array<std::size_t, ranks> read{};
+      const auto ended = [&] {
+        for (int other = 0; other < ranks; ++other) {
+          const auto i = static_cast<std::size_t>(other);
+          if (other != own && (written.at(i) < total || read.at(i) < total)) return false;
+        }
+        return true;
+      };
+      while (!ended()) {
+        bool any = false;
+        for (int other = 0; other < ranks; ++other) {
+          const auto i = static_cast<std::size_t>(other);
+          if (other == own) continue;
+          const int lane = other + own;  // the same for both
+          any = write_some(node[own], lane, own, other, piece_bytes, total, written.at(i)) || any;
+          if (random() % 8 == 0) std::this_thread::yield();
+          any = read_some(node[own], lane, other, own, total, read.at(i)) || any;
+        }
+        if (!any) std::this_thread::yield();
+      }
+    };
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(run, rank);
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+/// A message to a rank that reads needs nothing of one that does not.
+TEST(NodeMemory, AReaderThatSleepsStopsNoOther) {
+  Node node(3);
+  // All slots wait for rank 2, on as many lanes as there are.
+  for (int lane = 0; lane < node[0].lanes(); ++lane) {
+    for (std::size_t done = 0; write_some(node[0], lane, 0, 2, 32768, 1 << 30, done);) {
+    }
+  }
+  std::size_t written = 0;
+  std::size_t read = 0;
+  while (read < 10000) {
+    const bool wrote = write_some(node[0], 0, 0, 1, 4096, 10000, written);
+    ASSERT_TRUE(read_some(node[1], 0, 0, 1, 10000, read) || wrote);
+  }
+}
+
+TEST(NodeMemory, WhatAPeerWroteIsChecked) {
+  Node node(2);
+  struct Wrong {
+    std::uint32_t offset;
+    std::size_t bytes;
+  };
+  for (const auto& [offset, bytes] :
+       {Wrong{PieceHead::in_line, 49}, Wrong{slot_bytes, 1}, Wrong{slot_bytes - 10, 11},
+        Wrong{0, slot_bytes + 1}, Wrong{UINT32_MAX - 1, 4}}) {
+    NodeMemory::Piece piece = node[0].reserve(3, 1, 8);
+    ASSERT_NE(piece.data, nullptr);
+    piece.offset = offset;
+    node[0].publish(3, 1, piece, bytes, 0);
+    const NodeMemory::Arrival arrival = node[1].look(3, 0);
+    EXPECT_TRUE(arrival.has_failed && arrival.is_last && arrival.bytes == 0) << offset << ' ' << bytes;
+    node[1].take(3, 0);
+  }
+}
+
+TEST(NodeMemory, OnlyTheMemoryOfTheJobIsMapped) {
+  std::array<NodeMemory, 2> ranks;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    ASSERT_EQ(ranks.at(i).open(), "");
+    ASSERT_EQ(ranks.at(i).make(2, static_cast<int>(i), slot_bytes, 7 + i), "");
+  }
+  const NodeMemory::Owner right{getpid(), ranks[1].file(), 8};
+  const auto map = [&](NodeMemory::Owner other) { return ranks[0].map({{0, -1, 0}, other}); };
+  EXPECT_NE(map({right.pid, right.file, 9}).find("is not the memory of a rank"), std::string::npos);
+  EXPECT_NE(map({right.pid, 0, 8}), "");
+  EXPECT_NE(map({right.pid, 9999, 8}).find("No such file"), std::string::npos);
+  EXPECT_NE(map({1 << 30, right.file, 8}), "");
+  EXPECT_EQ(map(right), "");
+}
+
+TEST(Region, OthersCannotWriteAndChildrenDoNotHaveIt) {
+  Region own;
+  Region mapped;
+  ASSERT_EQ(own.open_file(), "");
+  ASSERT_EQ(own.make(8192, 42), "");
+  ASSERT_EQ(Region::map(getpid(), own.file(), 8192, 42, mapped), "");
+  EXPECT_NE(mprotect(mapped.data(), 8192, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(errno, EACCES);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::array<unsigned char, 2> there{};
+    const bool has_own = mincore(own.data(), 8192, there.data()) == 0;
+    const bool has_mapped = mincore(mapped.data(), 8192, there.data()) == 0;
+    _exit(has_own || has_mapped ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+/// A limit of the shell (ulimit -f), past which the kernel would end the process.
+TEST(Region, NoRoomIsAnError) {
+  rlimit usual{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
+  rlimit less = usual;
+  less.rlim_cur = 4096;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
+  Region region;
+  EXPECT_EQ(region.open_file(), "");
+  EXPECT_NE(region.make(8192, 1).find("no room for 8 KiB"), std::string::npos);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
+  EXPECT_EQ(region.make(8192, 1), "");
+}
+
+TEST(RegionShape, MailboxesOfManyRanksStaySmall) {
+  for (const int ranks : {1, 2, 4, 16, 64, 128, 256}) {
+    const RegionShape shape = RegionShape::make(ranks, slot_bytes);
+    EXPECT_GE(shape.lanes, 4) << ranks;
+    EXPECT_LE(shape.slots_offset(), (ranks > 128 ? 512U : 320U) << 10) << ranks;
+  }
+}
+
+}  // namespace
+}  // namespace stretto
