@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between ranks of a node, through shared memory: piece by piece, so that the reader works on one
-// while the writer fills the next. The reader reduces straight from the writer's slot: there is no landing
+// while the writer fills the next. The reader reduces straight from the writer's store: there is no landing
 // buffer, and no copy of its own.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace stretto {
 
 /// Whether elements travel through shared memory. It is the same on all ranks, since they call with the same
-/// datatype. A line of a mailbox must have room for one: then a message never waits for a free slot.
+/// datatype. A line of a mailbox must have room for one: then a message never waits for room.
 bool may_cross_memory(const Element& element);
 
 /// One message on its way.

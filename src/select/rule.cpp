@@ -121,7 +121,48 @@ Spec choose_blocking_blocks(const CallShape& shape, const RuleConstants& rule) {
   return blocks_over_links(shape, rule);
 }
 
+/// Below this, no call inside a node of so many ranks gains by shared memory.
+std::size_t least_in_memory(int ranks) {
+  return (ranks == 2 ? 8 : 4) * kibibyte;
+}
+
+/// The choice inside a node whose ranks share memory. Sizes and specs are those that were fastest with 2, 3, 4
+/// and 8 ranks on two cores (docs/shared-memory.md): there, what counts is how many bytes all ranks move, and
+/// how often they wait for each other.
+Spec choose_in_memory(const CallShape& shape) {
+  static const Recipe ring = recipe_of(Collective::allreduce, "ring");
+  static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
+  static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
+  static const Recipe reduce = recipe_of(Collective::reduce, "binomial");
+  static const Recipe reduce_halving = recipe_of(Collective::reduce, "rabenseifner");
+  static const Recipe scatter_ring = recipe_of(Collective::reduce_scatter, "ring");
+  static const Recipe scatter_halving = recipe_of(Collective::reduce_scatter, "recursive_halving");
+  static const Recipe doubling = recipe_of(Collective::allgather, "recursive_doubling");
+  static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
+  static const Recipe gather_ring = recipe_of(Collective::allgather, "ring");
+  const bool is_pair = shape.ranks == 2;
+  const bool power_of_two = is_power_of_two(shape.ranks);
+  if (shape.bytes < least_in_memory(shape.ranks)) return {};
+  switch (shape.collective) {
+    case Collective::allreduce:
+      if (is_pair) return shape.bytes < 4 * mebibyte ? whole(ring) : pipelined(ring, 512 * kibibyte);
+      return shape.bytes < mebibyte ? whole(halving) : pipelined(halving, mebibyte);
+    case Collective::bcast:
+      if (is_pair || shape.bytes < 128 * kibibyte) return whole(bcast);
+      return pipelined(chain_of(Collective::bcast), 128 * kibibyte);
+    case Collective::reduce:
+      return shape.ranks <= 8 ? whole(reduce) : pipelined(reduce_halving, mebibyte);
+    case Collective::reduce_scatter:
+      return whole(power_of_two && !is_pair ? scatter_halving : scatter_ring);
+    case Collective::allgather:
+      if (is_pair || shape.bytes >= mebibyte) return whole(gather_ring);
+      return whole(power_of_two ? doubling : bruck);
+  }
+  return {};
+}
+
 Spec choose_blocking(const CallShape& shape, const RuleConstants& rule) {
+  if (shape.nodes == 1 && shape.shares_memory) return choose_in_memory(shape);
   switch (shape.collective) {
     case Collective::allreduce:
       return choose_blocking_allreduce(shape, rule);
@@ -267,11 +308,12 @@ Spec choose_reproducible(const CallShape& shape) {
   return {};
 }
 
-std::size_t native_floor(Collective collective, Face face) {
+std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
   constexpr RuleConstants rule = rule_constants;
   const bool blocking = face == Face::blocking;
-  const auto least = [blocking](std::size_t of_blocking, std::size_t of_others) {
-    return blocking ? of_blocking : std::min(of_blocking, of_others);
+  const auto least = [=](std::size_t of_blocking, std::size_t of_others) {
+    const std::size_t floor = blocking ? of_blocking : std::min(of_blocking, of_others);
+    return sharing_ranks > 0 ? std::min(floor, least_in_memory(sharing_ranks)) : floor;
   };
   switch (collective) {
     case Collective::allreduce:

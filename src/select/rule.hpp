@@ -19,6 +19,8 @@ struct CallShape {
   int max_ppn = 1;
   bool commutative = true;
   Face face = Face::blocking;
+  /// Whether messages inside nodes go through Stretto's shared memory (transport/node_memory.hpp).
+  bool shares_memory = false;
 };
 
 /// The choice of the built-in rule, which applies where no tuning table does.
@@ -32,7 +34,7 @@ Spec choose_own(const CallShape& shape);
 Spec choose_reproducible(const CallShape& shape);
 
 /// For fewer bytes, choose() returns `native` for any shape. So a small call need not look at its
-/// communicator.
-std::size_t native_floor(Collective collective, Face face = Face::blocking);
+/// communicator. `sharing_ranks`: the most ranks of a node, if they share memory, or 0.
+std::size_t native_floor(Collective collective, Face face = Face::blocking, int sharing_ranks = 0);
 
 }  // namespace stretto

@@ -24,7 +24,7 @@ constexpr std::size_t cache_line = 64;
 /// What a line says of its piece besides the number.
 struct PieceHead {
   static constexpr std::uint32_t in_line = UINT32_MAX;
-  std::uint32_t offset = in_line;  // of its bytes among the writer's slots, or in_line
+  std::uint32_t offset = in_line;  // of its bytes in the writer's store, or in_line
   std::uint32_t bytes = 0;
   static constexpr std::uint32_t most_bytes = (1U << 24) - 1;
   // Beside the bytes, so that a line keeps 48 bytes for the piece.
@@ -56,7 +56,7 @@ struct Mailbox {
   alignas(cache_line) std::atomic<std::uint32_t> taken;
 };
 
-/// Both ends of a pair and lane as one rank counts them. One thread at a time uses it.
+/// Both ends of a pair and lane as one rank counts them. One thread at a time uses it; any may ask has_taken().
 class PairCounts {
  public:
   PairCounts() = default;
@@ -65,9 +65,16 @@ class PairCounts {
 
   /// Whether a line is free for the next piece. `theirs` is what the other rank writes.
   bool may_write(const Mailbox& theirs) {
-    if (written_ - known_taken_ < Mailbox::lines) return true;
+    return has_taken(theirs, written_ + 1 - Mailbox::lines);
+  }
+  /// Whether the other rank has taken piece `number`, which was one of the last 2^31.
+  bool has_taken(const Mailbox& theirs, std::uint32_t number) {
+    const auto is_known = [&] {
+      return static_cast<std::int32_t>(known_taken_.load(std::memory_order_acquire) - number) >= 0;
+    };
+    if (is_known()) return true;
     know_taken(theirs.taken.load(std::memory_order_acquire));
-    return written_ - known_taken_ < Mailbox::lines;
+    return is_known();
   }
   /// Returns the line for the next piece. Only after may_write().
   [[nodiscard]] Line& next_line(Mailbox& mine) const {
@@ -93,13 +100,15 @@ class PairCounts {
   void take(Mailbox& mine) { mine.taken.store(++read_, std::memory_order_release); }
 
  private:
-  /// Counts wrap. A value that was read earlier may be told later.
+  /// Counts wrap, and a value that was read earlier may be told later. (Two threads that tell at once may leave
+  /// the lower value, which is only not the newest.)
   void know_taken(std::uint32_t taken) {
-    if (static_cast<std::int32_t>(taken - known_taken_) > 0) known_taken_ = taken;
+    const std::uint32_t known = known_taken_.load(std::memory_order_relaxed);
+    if (static_cast<std::int32_t>(taken - known) > 0) known_taken_.store(taken, std::memory_order_release);
   }
 
   std::uint32_t written_ = 0;
-  std::uint32_t known_taken_ = 0;
+  std::atomic<std::uint32_t> known_taken_ = 0;
   std::uint32_t read_ = 0;
 };
 

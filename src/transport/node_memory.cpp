@@ -5,11 +5,11 @@
 
 namespace stretto {
 
-std::string NodeMemory::make(int ranks, int place, std::size_t slot_bytes, std::uint64_t token) {
-  shape_ = RegionShape::make(ranks, slot_bytes);
+std::string NodeMemory::make(int ranks, int place, std::size_t store_bytes, std::uint64_t token) {
+  shape_ = RegionShape::make(ranks, store_bytes);
   place_ = place;
-  counts_.assign(static_cast<std::size_t>(shape_.lanes) * static_cast<std::size_t>(ranks), {});
-  slots_ = std::make_unique<SlotPool>(slot_bytes);
+  counts_ = std::vector<PairCounts>(static_cast<std::size_t>(shape_.lanes) * static_cast<std::size_t>(ranks));
+  store_ = std::make_unique<PieceStore>(store_bytes);
   return own_.make(shape_.bytes(), token);
 }
 
@@ -37,14 +37,11 @@ NodeMemory::Piece NodeMemory::reserve(int lane, int to, std::size_t bytes) {
   PairCounts& pair = counts(lane, to);
   if (!pair.may_write(theirs(lane, to))) return {};
   if (bytes > Line::room) {
-    // The other rank's count stays mapped as long as the slots.
-    const SlotPool::Slot slot = slots_->take(bytes, theirs(lane, to).taken, pair.written() + 1);
-    if (slot.bytes > 0) {
-      return {own_.data() + shape_.slots_offset() + slot.offset, std::min<std::size_t>(bytes, slot.bytes),
-              slot.offset};
+    if (const auto offset = store_->take(bytes, pair, theirs(lane, to), pair.written() + 1)) {
+      return {own_.data() + shape_.store_offset() + *offset, bytes, *offset};
     }
   }
-  // A message can always go on by its lines, whoever holds the slots: no call waits for another one's readers.
+  // A message can always go on by its lines, whoever holds the room: no call waits for another one's readers.
   return {pair.next_line(mine(lane, to)).data.data(), std::min(bytes, Line::room), PieceHead::in_line};
 }
 
@@ -67,11 +64,11 @@ NodeMemory::Arrival NodeMemory::look(int lane, int from) {
   const bool is_in_line = head.offset == PieceHead::in_line;
   // What another process wrote is not believed.
   if (is_in_line ? bytes > Line::room
-                 : bytes > shape_.slot_bytes || head.offset > shape_.slot_bytes - bytes) {
+                 : bytes > shape_.store_bytes || head.offset > shape_.store_bytes - bytes) {
     return {.data = line->data.data(), .bytes = 0, .is_last = true, .has_failed = true};
   }
   if (!is_in_line) {
-    arrival.data = regions_[static_cast<std::size_t>(from)].data() + shape_.slots_offset() + head.offset;
+    arrival.data = regions_[static_cast<std::size_t>(from)].data() + shape_.store_offset() + head.offset;
   }
   return arrival;
 }

@@ -9,7 +9,7 @@
 
 #include "transport/mailbox.hpp"
 #include "transport/region.hpp"
-#include "transport/slot_pool.hpp"
+#include "transport/piece_store.hpp"
 
 namespace stretto {
 
@@ -31,7 +31,7 @@ class NodeMemory {
   /// The number of its file, which the others need.
   [[nodiscard]] int file() const { return own_.file(); }
   /// Makes it, as that of place `place` of `ranks`.
-  std::string make(int ranks, int place, std::size_t slot_bytes, std::uint64_t token);
+  std::string make(int ranks, int place, std::size_t store_bytes, std::uint64_t token);
   /// Maps the memory of the others, [place].
   std::string map(const std::vector<Owner>& owners);
   /// To be called when all of the node have mapped it.
@@ -74,7 +74,7 @@ class NodeMemory {
   Region own_;
   std::vector<Region> regions_;    // [place] none at this rank's own
   std::vector<PairCounts> counts_;  // [lane][place]
-  std::unique_ptr<SlotPool> slots_;
+  std::unique_ptr<PieceStore> store_;
 };
 
 }  // namespace stretto

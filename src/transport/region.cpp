@@ -29,11 +29,11 @@ std::string failure(const std::string& what) {
 
 }  // namespace
 
-RegionShape RegionShape::make(int ranks, std::size_t slot_bytes) {
+RegionShape RegionShape::make(int ranks, std::size_t store_bytes) {
   constexpr std::size_t most_mailbox_bytes = std::size_t{256} << 10;
   constexpr int most_lanes = 32;
   constexpr int least_lanes = 4;
-  RegionShape shape{.ranks = ranks, .lanes = most_lanes, .slot_bytes = slot_bytes};
+  RegionShape shape{.ranks = ranks, .lanes = most_lanes, .store_bytes = store_bytes};
   const auto mailbox_bytes = [&] {
     return static_cast<std::size_t>(shape.lanes) * static_cast<std::size_t>(ranks) * sizeof(Mailbox);
   };
@@ -47,7 +47,7 @@ std::size_t RegionShape::mailbox_offset(int lane, int rank) const {
   return cache_line + index * sizeof(Mailbox);
 }
 
-std::size_t RegionShape::slots_offset() const {
+std::size_t RegionShape::store_offset() const {
   return (mailbox_offset(lanes, 0) + page - 1) / page * page;
 }
 
@@ -67,9 +67,10 @@ void Region::close_file() {
   file_ = -1;
 }
 
-/// A child by fork gets no mapping: its parent's messages are not its own.
+/// Pages are mapped at once: a call that touches hundreds of them first takes ten times as long, and would count
+/// as slow. A child by fork gets no mapping: its parent's messages are not its own.
 std::string Region::map_here(int protection) {
-  void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED, file_, 0);
+  void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED | MAP_POPULATE, file_, 0);
   if (memory == MAP_FAILED) return failure("mmap");
   data_ = static_cast<std::byte*>(memory);
   madvise(data_, bytes_, MADV_DONTFORK);

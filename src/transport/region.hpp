@@ -15,14 +15,14 @@ namespace stretto {
 struct RegionShape {
   int ranks = 0;              // of the node
   int lanes = 0;              // pairs have one mailbox in each
-  std::size_t slot_bytes = 0;  // of pieces that do not fit into a line
+  std::size_t store_bytes = 0;  // for pieces that do not fit into a line
 
-  /// Returns the shape for a node of so many ranks: mailboxes take some 256 KiB, slots `slot_bytes`.
-  static RegionShape make(int ranks, std::size_t slot_bytes);
+  /// Returns the shape for a node of so many ranks: mailboxes take some 256 KiB, the store `store_bytes`.
+  static RegionShape make(int ranks, std::size_t store_bytes);
 
   [[nodiscard]] std::size_t mailbox_offset(int lane, int rank) const;
-  [[nodiscard]] std::size_t slots_offset() const;
-  [[nodiscard]] std::size_t bytes() const { return slots_offset() + slot_bytes; }
+  [[nodiscard]] std::size_t store_offset() const;
+  [[nodiscard]] std::size_t bytes() const { return store_offset() + store_bytes; }
 };
 
 /// Memory without a name, which its owner writes and others read. It is gone with the last process that has

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <queue>
 #include <set>
 #include <string_view>
@@ -28,7 +29,7 @@ class TwoRanks {
       rank.to_write = pieces[i];
       rank.to_take = pieces[1 - i];
       // Counts that have run for long: they wrap in the middle.
-      rank.counts = PairCounts(first_number);
+      new (&rank.counts) PairCounts(first_number);
       rank.mailbox.taken.store(first_number);
       for (Line& line : rank.mailbox.line) line.word.store(first_number);
     }

@@ -17,7 +17,7 @@
 namespace stretto {
 namespace {
 
-constexpr std::size_t slot_bytes = std::size_t{160} << 10;
+constexpr std::size_t store_bytes = std::size_t{160} << 10;
 
 /// The memory of all ranks of a node, in one process.
 class Node {
@@ -27,7 +27,7 @@ class Node {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       EXPECT_EQ(ranks_[i].open(), "");
       owners.push_back({getpid(), ranks_[i].file(), 1000 + i});
-      EXPECT_EQ(ranks_[i].make(ranks, static_cast<int>(i), slot_bytes, owners.back().token), "");
+      EXPECT_EQ(ranks_[i].make(ranks, static_cast<int>(i), store_bytes, owners.back().token), "");
     }
     for (NodeMemory& rank : ranks_) EXPECT_EQ(rank.map(owners), "");
     for (NodeMemory& rank : ranks_) rank.close_files();
@@ -129,8 +129,8 @@ TEST(NodeMemory, WhatAPeerWroteIsChecked) {
     std::size_t bytes;
   };
   for (const auto& [offset, bytes] :
-       {Wrong{PieceHead::in_line, 49}, Wrong{slot_bytes, 1}, Wrong{slot_bytes - 10, 11},
-        Wrong{0, slot_bytes + 1}, Wrong{UINT32_MAX - 1, 4}}) {
+       {Wrong{PieceHead::in_line, 49}, Wrong{store_bytes, 1}, Wrong{store_bytes - 10, 11},
+        Wrong{0, store_bytes + 1}, Wrong{UINT32_MAX - 1, 4}}) {
     NodeMemory::Piece piece = node[0].reserve(3, 1, 8);
     ASSERT_NE(piece.data, nullptr);
     piece.offset = offset;
@@ -145,7 +145,7 @@ TEST(NodeMemory, OnlyTheMemoryOfTheJobIsMapped) {
   std::array<NodeMemory, 2> ranks;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     ASSERT_EQ(ranks.at(i).open(), "");
-    ASSERT_EQ(ranks.at(i).make(2, static_cast<int>(i), slot_bytes, 7 + i), "");
+    ASSERT_EQ(ranks.at(i).make(2, static_cast<int>(i), store_bytes, 7 + i), "");
   }
   const NodeMemory::Owner right{getpid(), ranks[1].file(), 8};
   const auto map = [&](NodeMemory::Owner other) { return ranks[0].map({{0, -1, 0}, other}); };
@@ -192,9 +192,9 @@ TEST(Region, NoRoomIsAnError) {
 
 TEST(RegionShape, MailboxesOfManyRanksStaySmall) {
   for (const int ranks : {1, 2, 4, 16, 64, 128, 256}) {
-    const RegionShape shape = RegionShape::make(ranks, slot_bytes);
+    const RegionShape shape = RegionShape::make(ranks, store_bytes);
     EXPECT_GE(shape.lanes, 4) << ranks;
-    EXPECT_LE(shape.slots_offset(), (ranks > 128 ? 512U : 320U) << 10) << ranks;
+    EXPECT_LE(shape.store_offset(), (ranks > 128 ? 512U : 320U) << 10) << ranks;
   }
 }
 

@@ -76,7 +76,7 @@ void Learners::conclude(const Topology& topology) const {
     if (!outcome || !outcome->is_new || !commutative) continue;
     const CallTraits traits{.collective = collective, .bytes = bytes, .root = root};
     const std::lock_guard lock(mutex);
-    all_learned().push_back({.shape = shape_of(traits, topology, Face::blocking),
+    all_learned().push_back({.shape = shape_of(traits, topology, Face::blocking, session.shares_memory),
                              .spec = outcome->spec,
                              .gain = outcome->gain,
                              .seconds = outcome->seconds});

@@ -32,7 +32,7 @@ std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topolo
 namespace {
 
 Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face face) {
-  const CallShape shape = shape_of(traits, topology, face);
+  const CallShape shape = shape_of(traits, topology, face, session.shares_memory);
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (reproducible) return choose_reproducible(shape);
   return session.must_avoid_library(face) ? choose_own(shape) : choose(shape);

@@ -37,7 +37,7 @@ constexpr int short_calls_before_probe = 8;
 
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
   if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
-  const CallShape shape = shape_of(traits, state.topology(), Face::blocking);
+  const CallShape shape = shape_of(traits, state.topology(), Face::blocking, session.shares_memory);
   std::vector<Candidate> all =
       near_best(standing, shape, session.table ? &session.table.value() : nullptr, state.table_shape());
   // What is adopted must serve every call of the size class.
@@ -98,7 +98,7 @@ std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least
   if (state.rank() == 0) {
     const CallTraits longest = longest_of(least);
     const std::vector<Modelled> fastest = find_fastest(
-        shape_of(least, state.topology(), Face::blocking), state.topology(), network->machine, most_modelled,
+        shape_of(least, state.topology(), Face::blocking, session.shares_memory), state.topology(), network->machine, most_modelled,
         [&](const Spec& one) { return find_misfit(one, longest, state.topology()).empty(); });
     for (const Modelled& one : fastest) {
       // A whole number: programs set locales, which write fractions in different ways.

@@ -32,7 +32,8 @@ struct CallTraits {
 };
 
 /// Returns what the rule chooses by.
-inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face) {
+inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face,
+                          bool shares_memory) {
   return {.collective = traits.collective,
           .bytes = traits.bytes,
           .ranks = topology.ranks(),
@@ -40,7 +41,8 @@ inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Fa
           .min_ppn = topology.min_ppn,
           .max_ppn = topology.max_ppn,
           .commutative = traits.commutative,
-          .face = face};
+          .face = face,
+          .shares_memory = shares_memory};
 }
 
 }  // namespace stretto

@@ -48,6 +48,8 @@ struct Session {
   /// place there, or Neighbours::none. Empty: there is none.
   NodeMemory memory;
   std::vector<int> memory_places;
+  /// Whether the ranks of every node share memory. The same on all ranks.
+  bool shares_memory = false;
   int keyval = 0;
   /// By face: calls of fewer bytes go to the library on every communicator.
   std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};

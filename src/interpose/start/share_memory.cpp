@@ -28,7 +28,7 @@ std::uint64_t token_of(const std::vector<RankFacts>& of_rank, int rank) {
   return sum;
 }
 
-/// Returns the bytes of a rank's slots: more than the second-level cache of a core, as SlotPool wants, and no
+/// Returns the bytes of a rank's store: more than the second-level cache of a core, as PieceStore wants, and no
 /// more than 64 MiB on a node as long as that leaves each rank enough.
 std::size_t usual_bytes(int ranks_of_node) {
   constexpr std::size_t most = 2560 * kibibyte;
@@ -47,18 +47,30 @@ std::vector<int> find_neighbours(const std::vector<RankFacts>& of_rank) {
   return ranks;
 }
 
-/// Tells all ranks which rank of each node is the first one that has failed. Returns that of this node, or the
-/// number of all ranks. Collective.
-int first_to_fail(bool failed) {
-  const int ranks = session.topology.ranks();
-  std::vector<int> own(static_cast<std::size_t>(session.topology.nodes), ranks);
-  const auto node = static_cast<std::size_t>(session.topology.node(session.world_rank));
-  if (failed) own[node] = session.world_rank;
-  std::vector<int> first(own.size());
-  const int error = mpi.Allreduce(own.data(), first.data(), static_cast<int>(own.size()), MPI_INT, MPI_MIN,
-                                  channel_pool().comm());
-  return error == MPI_SUCCESS ? first[node] : session.world_rank;
-}
+/// The ranks that have failed, as all ranks know them.
+class Failures {
+ public:
+  /// Collective. A rank that has failed once stays so.
+  void tell(bool failed) {
+    const int ranks = session.topology.ranks();
+    std::vector<int> own(static_cast<std::size_t>(session.topology.nodes), ranks);
+    if (failed) own[node()] = session.world_rank;
+    first_.assign(own.size(), 0);  // if the library fails here, all have failed
+    mpi.Allreduce(own.data(), first_.data(), static_cast<int>(own.size()), MPI_INT, MPI_MIN,
+                  channel_pool().comm());
+  }
+  /// Whether a rank of this node has failed, and whether this one is the first.
+  [[nodiscard]] bool here() const { return first_[node()] < session.topology.ranks(); }
+  [[nodiscard]] bool is_first() const { return first_[node()] == session.world_rank; }
+  /// Whether any rank has failed.
+  [[nodiscard]] bool anywhere() const { return std::ranges::min(first_) < session.topology.ranks(); }
+
+ private:
+  static std::size_t node() {
+    return static_cast<std::size_t>(session.topology.node(session.world_rank));
+  }
+  std::vector<int> first_;  // [node] the first rank that has failed, or the number of all ranks
+};
 
 }  // namespace
 
@@ -69,9 +81,9 @@ void open_shared_memory(RankFacts& own) {
 }
 
 void share_memory(const std::vector<RankFacts>& of_rank) {
-  const std::size_t slot_bytes =
+  const std::size_t store_bytes =
       session.settings.shared_memory_bytes.value_or(usual_bytes(session.topology.max_ppn));
-  if (slot_bytes == 0 || session.topology.max_ppn == 1) return session.memory.close();
+  if (store_bytes == 0 || session.topology.max_ppn == 1) return session.memory.close();
   const std::vector<int> ranks = find_neighbours(of_rank);
   const auto place = std::ranges::find(ranks, session.world_rank) - ranks.begin();
   std::vector<NodeMemory::Owner> owners;
@@ -79,17 +91,22 @@ void share_memory(const std::vector<RankFacts>& of_rank) {
     const RankFacts& facts = of_rank[static_cast<std::size_t>(rank)];
     owners.push_back({facts.pid, facts.memory_file, token_of(of_rank, rank)});
   }
-  // The same lanes everywhere: communicators agree on them.
-  std::string error = session.memory.make(session.topology.max_ppn, static_cast<int>(place), slot_bytes,
-                                          owners[static_cast<std::size_t>(place)].token);
-  int failed = first_to_fail(!error.empty());
-  const int all_ranks = session.topology.ranks();
-  if (failed == all_ranks) error = session.memory.map(owners);
-  failed = std::min(failed, first_to_fail(!error.empty()));
-  channel_pool().set_lanes(session.memory.lanes());
-  if (failed == all_ranks) {
+  const bool is_alone = ranks.size() == 1;
+  std::string error;
+  if (!is_alone) {
+    error = session.memory.make(session.topology.max_ppn, static_cast<int>(place), store_bytes,
+                                owners[static_cast<std::size_t>(place)].token);
+  }
+  Failures failures;
+  failures.tell(!error.empty());
+  if (!failures.here() && !is_alone) error = session.memory.map(owners);
+  failures.tell(!error.empty());
+  // Communicators agree on lanes, so these are the same on all nodes.
+  channel_pool().set_lanes(RegionShape::make(session.topology.max_ppn, store_bytes).lanes);
+  session.shares_memory = !failures.anywhere();
+  if (!failures.here()) {
     session.memory.close_files();
-    session.memory_places.assign(static_cast<std::size_t>(all_ranks), Neighbours::none);
+    session.memory_places.assign(of_rank.size(), Neighbours::none);
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       if (ranks[i] == session.world_rank) continue;
       session.memory_places[static_cast<std::size_t>(ranks[i])] = static_cast<int>(i);
@@ -97,8 +114,8 @@ void share_memory(const std::vector<RankFacts>& of_rank) {
     return;
   }
   session.memory.close();
-  if (failed == session.world_rank) {
-    complain("rank " + std::to_string(failed) + ": shared memory does not work (" + error +
+  if (failures.is_first()) {
+    complain("rank " + std::to_string(session.world_rank) + ": shared memory does not work (" + error +
              "); messages between the ranks of its node go through the MPI library");
   }
 }
