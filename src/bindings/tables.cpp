@@ -55,7 +55,8 @@ CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& t
           .nodes = topology.nodes,
           .min_ppn = topology.min_ppn,
           .max_ppn = topology.max_ppn,
-          .face = named.face};
+          .face = named.face,
+          .shares_memory = true};  // as jobs do, unless STRETTO_SHM=0
 }
 
 using Figures = std::map<std::string, std::size_t>;

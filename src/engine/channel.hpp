@@ -110,9 +110,9 @@ class ChannelPool {
 ChannelPool& channel_pool();
 
 /// The tags and lanes of one communicator's collectives. They are taken in the order of calls, which is the
-/// same on all ranks, and are reused once the call that had them has ended on this rank. That is sufficient: a
-/// rank that starts the next call with these tags has sent all messages of the previous one, and messages of
-/// one pair and tag, or lane, arrive in order.
+/// same on all ranks, and are reused once the call that had them has ended on this rank. That is sufficient:
+/// a rank that starts the next call with these tags has sent all messages of the previous one, and messages
+/// of one pair and tag, or lane, arrive in order.
 class Channel {
  public:
   enum class State : std::uint8_t { opening, open, refused };

@@ -24,13 +24,13 @@ class MemoryTransfer {
 
   [[nodiscard]] bool ended() const { return memory_ == nullptr; }
 
-  /// Writes as many pieces as there is room for. `from`: the elements; if `failed`, it is told in their place.
-  /// Returns whether anything was written. Writes an MPI error code to `error` if there is one.
+  /// Writes as many pieces as there is room for. `from`: the elements; if `failed`, it is told in their
+  /// place. Returns whether anything was written. Writes an MPI error code to `error` if there is one.
   bool send(const Element& element, const std::byte* from, bool failed, int& error);
 
-  /// Reads as many pieces as are there. For each, calls work(first, count, data): elements of the message, and
-  /// an address for MPI; it returns an error code. Returns whether anything was read. Sets `error` if the message has failed or has not
-  /// the expected length.
+  /// Reads as many pieces as are there. For each, calls work(first, count, data): elements of the message,
+  /// and an address for MPI; it returns an error code. Returns whether anything was read. Sets `error` if the
+  /// message has failed or has not the expected length.
   template <typename Work>
   bool receive(const Element& element, const Work& work, int& error) {
     bool any = false;

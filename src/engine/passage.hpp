@@ -7,8 +7,8 @@
 
 namespace stretto {
 
-/// What one call has of its channel: tags for its messages by MPI, and lanes of shared memory. The same on all
-/// ranks.
+/// What one call has of its channel: tags for its messages by MPI, and lanes of shared memory. The same on
+/// all ranks.
 struct Passage {
   /// The most lanes that a channel has, and a call.
   static constexpr std::size_t most_lanes = 8;

@@ -65,8 +65,8 @@ bool ScheduleExecution::uses_shared_memory() const {
   return neighbours_ && may_cross_memory(call_.element);
 }
 
-/// The library checks the datatype of a message, and tells of errors on `comm_`. Where none is posted, an error
-/// would first show in MPI_Reduce_local, which calls the handler of MPI_COMM_WORLD.
+/// The library checks the datatype of a message, and tells of errors on `comm_`. Where none is posted, an
+/// error would first show in MPI_Reduce_local, which calls the handler of MPI_COMM_WORLD.
 void ScheduleExecution::check_datatype() {
   const Element& element = call_.element;
   if (element.kernel != nullptr || element.datatype == MPI_BYTE || call_.count == 0) return;

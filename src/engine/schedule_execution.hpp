@@ -78,7 +78,7 @@ class ScheduleExecution final : public Execution {
     BlockCut blocks;
     std::vector<std::size_t> scratch_offsets;  // in elements; one more for the end
     int round = 0;
-    std::size_t posted = 0;  // transfers of the round that have not completed
+    std::size_t posted = 0;     // transfers of the round that have not completed
     std::size_t in_memory = 0;  // those of them that go through shared memory
     int lane = Passage::none;
     PooledBuffer scratch;
@@ -140,7 +140,7 @@ class ScheduleExecution final : public Execution {
   void* output_ = nullptr;  // as the program gave it, if the result is made in another place
   PooledBuffer apart_;
   Passage passage_;
-  std::size_t messages_ = 0;          // posted by MPI, and not yet complete
+  std::size_t messages_ = 0;           // posted by MPI, and not yet complete
   std::size_t looks_without_mpi_ = 0;  // since the library last had its turn
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;

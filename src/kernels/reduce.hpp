@@ -56,8 +56,8 @@ using Function = void (*)(void* into, const void* left, const void* right, std::
 // Thread-safe. The function stays valid and makes no further choice.
 Function find(Type type, Op op) noexcept;
 
-// Copies bytes; the buffers do not overlap. memcpy of glibc 2.36 and older is up to ten times slower on Zen 3 and
-// Zen 4 for some distances of the buffers, from 8 KiB on (its "rep movsb").
+// Copies bytes; the buffers do not overlap. memcpy of glibc 2.36 and older is up to ten times slower on Zen 3
+// and Zen 4 for some distances of the buffers, from 8 KiB on (its "rep movsb").
 using Copy = void (*)(void* into, const void* from, std::size_t bytes);
 Copy find_copy() noexcept;
 

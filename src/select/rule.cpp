@@ -126,9 +126,9 @@ std::size_t least_in_memory(int ranks) {
   return (ranks == 2 ? 8 : 4) * kibibyte;
 }
 
-/// The choice inside a node whose ranks share memory. Sizes and specs are those that were fastest with 2, 3, 4
-/// and 8 ranks on two cores (docs/shared-memory.md): there, what counts is how many bytes all ranks move, and
-/// how often they wait for each other.
+/// The choice inside a node whose ranks share memory. Sizes and specs are those that were fastest with 2, 3,
+/// 4 and 8 ranks on two cores (docs/shared-memory.md): there, what counts is how many bytes all ranks move,
+/// and how often they wait for each other.
 Spec choose_in_memory(const CallShape& shape) {
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
   static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");

@@ -77,8 +77,8 @@ double parse_duration(std::string_view name, std::string_view value, Settings& s
 void parse_shared_memory(std::string_view value, Settings& settings) {
   if (value.empty() || value == "1") return;
   const std::optional<std::uint64_t> bytes = parse_size(value);
-  if (bytes && (*bytes == 0 ||
-                (*bytes >= Settings::least_shared_memory && *bytes <= Settings::most_shared_memory))) {
+  if (bytes &&
+      (*bytes == 0 || (*bytes >= Settings::least_shared_memory && *bytes <= Settings::most_shared_memory))) {
     settings.shared_memory_bytes = *bytes;
     return;
   }

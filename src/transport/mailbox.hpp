@@ -56,7 +56,8 @@ struct Mailbox {
   alignas(cache_line) std::atomic<std::uint32_t> taken;
 };
 
-/// Both ends of a pair and lane as one rank counts them. One thread at a time uses it; any may ask has_taken().
+/// Both ends of a pair and lane as one rank counts them. One thread at a time uses it; any may ask
+/// has_taken().
 class PairCounts {
  public:
   PairCounts() = default;
@@ -64,22 +65,19 @@ class PairCounts {
   explicit PairCounts(std::uint32_t first) : written_(first), known_taken_(first), read_(first) {}
 
   /// Whether a line is free for the next piece. `theirs` is what the other rank writes.
-  bool may_write(const Mailbox& theirs) {
-    return has_taken(theirs, written_ + 1 - Mailbox::lines);
-  }
+  bool may_write(const Mailbox& theirs) { return has_taken(theirs, written_ + 1 - Mailbox::lines); }
   /// Whether the other rank has taken piece `number`, which was one of the last 2^31.
   bool has_taken(const Mailbox& theirs, std::uint32_t number) {
-    const auto is_known = [&] {
-      return static_cast<std::int32_t>(known_taken_.load(std::memory_order_acquire) - number) >= 0;
-    };
-    if (is_known()) return true;
+    if (knows_taken(number)) return true;
     know_taken(theirs.taken.load(std::memory_order_acquire));
-    return is_known();
+    return knows_taken(number);
+  }
+  /// The same as far as this rank knows, without a look at the other one's memory.
+  [[nodiscard]] bool knows_taken(std::uint32_t number) const {
+    return static_cast<std::int32_t>(known_taken_.load(std::memory_order_acquire) - number) >= 0;
   }
   /// Returns the line for the next piece. Only after may_write().
-  [[nodiscard]] Line& next_line(Mailbox& mine) const {
-    return mine.line[(written_ + 1) % Mailbox::lines];
-  }
+  [[nodiscard]] Line& next_line(Mailbox& mine) const { return mine.line[(written_ + 1) % Mailbox::lines]; }
   /// Shows the next piece, whose data and head are written.
   void publish(Mailbox& mine) {
     Line& line = next_line(mine);
@@ -100,8 +98,8 @@ class PairCounts {
   void take(Mailbox& mine) { mine.taken.store(++read_, std::memory_order_release); }
 
  private:
-  /// Counts wrap, and a value that was read earlier may be told later. (Two threads that tell at once may leave
-  /// the lower value, which is only not the newest.)
+  /// Counts wrap, and a value that was read earlier may be told later. (Two threads that tell at once may
+  /// leave the lower value, which is only not the newest.)
   void know_taken(std::uint32_t taken) {
     const std::uint32_t known = known_taken_.load(std::memory_order_relaxed);
     if (static_cast<std::int32_t>(taken - known) > 0) known_taken_.store(taken, std::memory_order_release);

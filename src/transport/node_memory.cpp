@@ -57,10 +57,8 @@ NodeMemory::Arrival NodeMemory::look(int lane, int from) {
   if (line == nullptr) return {};
   const PieceHead head = line->head;
   const std::size_t bytes = head.size();
-  Arrival arrival{.data = line->data.data(),
-                  .bytes = bytes,
-                  .is_last = head.is_last(),
-                  .has_failed = head.has_failed()};
+  Arrival arrival{
+      .data = line->data.data(), .bytes = bytes, .is_last = head.is_last(), .has_failed = head.has_failed()};
   const bool is_in_line = head.offset == PieceHead::in_line;
   // What another process wrote is not believed.
   if (is_in_line ? bytes > Line::room

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "transport/mailbox.hpp"
-#include "transport/region.hpp"
 #include "transport/piece_store.hpp"
+#include "transport/region.hpp"
 
 namespace stretto {
 
-/// Shared memory between the ranks of a node: messages by pair and lane. A lane belongs to one call at a time,
-/// the same on all ranks that use it, and one thread at a time advances that call. Messages of a pair and
-/// lane arrive in the order in which they were sent.
+/// Shared memory between the ranks of a node: messages by pair and lane. A lane belongs to one call at a
+/// time, the same on all ranks that use it, and one thread at a time advances that call. Messages of a pair
+/// and lane arrive in the order in which they were sent.
 class NodeMemory {
  public:
   /// Where a rank of the node has its memory.
@@ -25,8 +25,8 @@ class NodeMemory {
     std::uint64_t token = 0;
   };
 
-  /// Begins to make this rank's memory. Returns one line with the reason if it cannot, or an empty one; as the
-  /// next ones do.
+  /// Begins to make this rank's memory. Returns one line with the reason if it cannot, or an empty one; as
+  /// the next ones do.
   std::string open() { return own_.open_file(); }
   /// The number of its file, which the others need.
   [[nodiscard]] int file() const { return own_.file(); }
@@ -72,7 +72,7 @@ class NodeMemory {
   RegionShape shape_;
   int place_ = 0;
   Region own_;
-  std::vector<Region> regions_;    // [place] none at this rank's own
+  std::vector<Region> regions_;     // [place] none at this rank's own
   std::vector<PairCounts> counts_;  // [lane][place]
   std::unique_ptr<PieceStore> store_;
 };

@@ -19,6 +19,11 @@ std::optional<std::uint32_t> PieceStore::take(std::size_t bytes, PairCounts& pai
   const std::size_t rounded = (bytes + step - 1) / step * step;
   const std::lock_guard guard(lock_);
   if (rounded > room_) return std::nullopt;
+  // Two at most for each that comes: so few are kept, and no call takes long.
+  for (int i = 0; i < 2 && !pieces_.empty() && pieces_.front().pair->knows_taken(pieces_.front().number);
+       ++i) {
+    pieces_.pop_front();
+  }
   const auto size = static_cast<std::uint32_t>(rounded);
   // Once around, and on to where it began: then everything has been looked at.
   const std::size_t most_steps = pieces_.size() + 2;
@@ -36,7 +41,8 @@ std::optional<std::uint32_t> PieceStore::take(std::size_t bytes, PairCounts& pai
     const auto is_in_the_way = [&] {
       return !pieces_.empty() && pieces_.front().offset >= next_ && pieces_.front().offset < next_ + size;
     };
-    while (is_in_the_way() && pieces_.front().pair->has_taken(*pieces_.front().theirs, pieces_.front().number)) {
+    while (is_in_the_way() &&
+           pieces_.front().pair->has_taken(*pieces_.front().theirs, pieces_.front().number)) {
       pieces_.pop_front();
     }
     if (!is_in_the_way()) {

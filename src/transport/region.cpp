@@ -42,8 +42,8 @@ RegionShape RegionShape::make(int ranks, std::size_t store_bytes) {
 }
 
 std::size_t RegionShape::mailbox_offset(int lane, int rank) const {
-  const auto index = static_cast<std::size_t>(lane) * static_cast<std::size_t>(ranks) +
-                     static_cast<std::size_t>(rank);
+  const auto index =
+      static_cast<std::size_t>(lane) * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(rank);
   return cache_line + index * sizeof(Mailbox);
 }
 
@@ -67,8 +67,8 @@ void Region::close_file() {
   file_ = -1;
 }
 
-/// Pages are mapped at once: a call that touches hundreds of them first takes ten times as long, and would count
-/// as slow. A child by fork gets no mapping: its parent's messages are not its own.
+/// Pages are mapped at once: a call that touches hundreds of them first takes ten times as long, and would
+/// count as slow. A child by fork gets no mapping: its parent's messages are not its own.
 std::string Region::map_here(int protection) {
   void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED | MAP_POPULATE, file_, 0);
   if (memory == MAP_FAILED) return failure("mmap");
@@ -105,7 +105,7 @@ std::string Region::map(int pid, int file, std::size_t bytes, std::uint64_t toke
   region.bytes_ = bytes;
   region.file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (region.file_ < 0) return failure(path);
-  struct stat status{};
+  struct stat status {};
   if (fstat(region.file_, &status) != 0) return failure(path);
   const std::string other = path + " is not the memory of a rank of this job (another PID namespace?)";
   if (status.st_size < static_cast<off_t>(bytes) || !S_ISREG(status.st_mode)) return other;

@@ -13,8 +13,8 @@ namespace stretto {
 
 /// How the memory of one rank is laid out. The same on all ranks of a node.
 struct RegionShape {
-  int ranks = 0;              // of the node
-  int lanes = 0;              // pairs have one mailbox in each
+  int ranks = 0;                // of the node
+  int lanes = 0;                // pairs have one mailbox in each
   std::size_t store_bytes = 0;  // for pieces that do not fit into a line
 
   /// Returns the shape for a node of so many ranks: mailboxes take some 256 KiB, the store `store_bytes`.
@@ -39,8 +39,8 @@ class Region {
   Region& operator=(const Region&) = delete;
   ~Region();
 
-  /// Opens a file for a region of this process: others may be told of it before its size is known. Returns one
-  /// line with the reason if it cannot, or an empty one; as the next ones do.
+  /// Opens a file for a region of this process: others may be told of it before its size is known. Returns
+  /// one line with the reason if it cannot, or an empty one; as the next ones do.
   std::string open_file();
   /// Makes the region, all of it reserved, so that no access fails later.
   std::string make(std::size_t bytes, std::uint64_t token);

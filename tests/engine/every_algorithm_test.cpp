@@ -2,7 +2,8 @@
 // Every algorithm of every collective on every number of ranks from 1 to that of the world, one rank a node
 // and on ragged nodes: counts 0, 1, p-1, p, p+1 and larger, in place and not, pipelined and not, callers'
 // unequal blocks, any root; with an operation that does not commute where rank order is kept. Checks the
-// values, that all ranks have the same bits, and that nothing beside the output changes. Messages go by MPI, or through shared memory.
+// values, that all ranks have the same bits, and that nothing beside the output changes. Messages go by MPI,
+// or through shared memory.
 #include <chrono>
 #include <cstring>
 #include <numeric>

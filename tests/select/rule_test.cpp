@@ -151,6 +151,25 @@ TEST(Rule, WhatItChoosesIsOfUseThere) {
   }
 }
 
+TEST(Rule, InsideANodeThatSharesMemory) {
+  for (int ranks = 2; ranks <= 20; ++ranks) {
+    const Topology node = equal_nodes(1, ranks);
+    for (const Collective collective : collectives) {
+      for (const Face face : faces) {
+        for (std::size_t bytes = 1; bytes < (std::size_t{1} << 33); bytes *= 2) {
+          CallShape shape = shape_of(collective, bytes, node, face);
+          shape.shares_memory = true;
+          const Spec spec = choose(shape);
+          const bool is_small = bytes < native_floor(collective, face, ranks);
+          if (is_small || face == Face::blocking) EXPECT_EQ(spec.is_native(), is_small) << to_string(spec);
+          if (spec.is_native()) continue;
+          EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, node, 0)), "") << to_string(spec);
+        }
+      }
+    }
+  }
+}
+
 TEST(Rule, WhatIsReproducibleHasTheFixedTreeAndKeepsOrder) {
   std::mt19937 random(2);
   for (const Collective collective :

@@ -81,5 +81,21 @@ TEST(Settings, TextHoldsOurVariablesOnly) {
   EXPECT_EQ(text.find("STRETT=no"), std::string::npos);
 }
 
+TEST(Settings, SharedMemory) {
+  const auto bytes = [](const std::string& value) {
+    return parse_settings("STRETTO_SHM=" + value).shared_memory_bytes;
+  };
+  EXPECT_EQ(bytes(""), std::nullopt);
+  EXPECT_EQ(bytes("1"), std::nullopt);
+  EXPECT_EQ(bytes("0"), std::size_t{0});
+  EXPECT_EQ(bytes("64KiB"), std::size_t{65536});
+  for (const char* wrong : {"2", "63KiB", "2GiB", "on", "-1"}) {
+    const Settings settings = parse_settings(std::string("STRETTO_SHM=") + wrong);
+    EXPECT_EQ(settings.shared_memory_bytes, std::nullopt);
+    ASSERT_EQ(settings.complaints.size(), 1U) << wrong;
+    EXPECT_EQ(settings.complaints[0].variable, "STRETTO_SHM");
+  }
+}
+
 }  // namespace
 }  // namespace stretto

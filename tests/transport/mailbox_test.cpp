@@ -16,8 +16,8 @@
 namespace stretto {
 namespace {
 
-/// Two ranks that send each other pieces, each step of which may come at any time. A state is plain memory: it
-/// can be copied, and compared with those that were seen.
+/// Two ranks that send each other pieces, each step of which may come at any time. A state is plain memory:
+/// it can be copied, and compared with those that were seen.
 class TwoRanks {
  public:
   static constexpr int steps = 4;  // kinds of a rank's steps: write, publish, read, take
@@ -48,7 +48,8 @@ class TwoRanks {
     const Rank& other = ranks_[static_cast<std::size_t>(1 - which)];
     switch (kind) {
       case 0: {
-        if (rank.is_written || rank.written == rank.to_write || !rank.counts.may_write(other.mailbox)) return false;
+        if (rank.is_written || rank.written == rank.to_write || !rank.counts.may_write(other.mailbox))
+          return false;
         // What is in the line must have been taken.
         EXPECT_LT(rank.written - other.taken, Mailbox::lines);
         const std::uint32_t value = 100 * static_cast<std::uint32_t>(which) + rank.written;
@@ -104,8 +105,8 @@ class TwoRanks {
   Rank ranks_[2];
 };
 
-/// Walks through every order of the steps of both: from each state that can be reached there is a step, until all
-/// has arrived. Returns how many states there are.
+/// Walks through every order of the steps of both: from each state that can be reached there is a step, until
+/// all has arrived. Returns how many states there are.
 std::size_t walk(const TwoRanks& start) {
   std::set<std::size_t> seen;
   std::queue<std::unique_ptr<TwoRanks>> next;
@@ -131,7 +132,8 @@ std::size_t walk(const TwoRanks& start) {
 }
 
 TEST(Mailbox, AnyOrderOfStepsBringsAllPieces) {
-  // More pieces than lines, so that these are used again; and acknowledgements by pieces of the other direction.
+  // More pieces than lines, so that these are used again; and acknowledgements by pieces of the other
+  // direction.
   for (const std::uint32_t first_number : {0U, UINT32_MAX - 3}) {
     EXPECT_GT(walk(TwoRanks(first_number, {9, 0})), 100U);
     EXPECT_GT(walk(TwoRanks(first_number, {6, 2})), 1000U);

@@ -80,8 +80,8 @@ std::string processor_name() {
   return name + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
 }
 
-/// The variables by which users choose the network of an MPI library, and its algorithms; and whether messages
-/// inside a node go by the library.
+/// The variables by which users choose the network of an MPI library, and its algorithms; and whether
+/// messages inside a node go by the library.
 std::string network_settings() {
   constexpr std::array<std::string_view, 13> prefixes{
       "OMPI_MCA_pml=", "OMPI_MCA_btl",  "OMPI_MCA_mtl", "OMPI_MCA_coll", "MPIR_CVAR_",

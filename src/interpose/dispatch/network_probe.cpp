@@ -116,12 +116,9 @@ class Measurement {
 
  private:
   ScheduleExecution make(const ProbeStep& step, Schedule schedule) const {
-    return {channel_pool().comm(),
-            state_.peers(),
-            std::move(schedule),
-            {.segments = step.messages, .segment_bytes = 0, .window = step.messages},
-            Keep::nothing,
-            state_.neighbours()};
+    return {channel_pool().comm(), state_.peers(),
+            std::move(schedule),   {.segments = step.messages, .segment_bytes = 0, .window = step.messages},
+            Keep::nothing,         state_.neighbours()};
   }
   void start(ScheduleExecution& execution, const ProbeStep& step, const Passage& passage,
              std::size_t offset = 0) {

@@ -97,9 +97,10 @@ std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least
   std::string text;
   if (state.rank() == 0) {
     const CallTraits longest = longest_of(least);
-    const std::vector<Modelled> fastest = find_fastest(
-        shape_of(least, state.topology(), Face::blocking, session.shares_memory), state.topology(), network->machine, most_modelled,
-        [&](const Spec& one) { return find_misfit(one, longest, state.topology()).empty(); });
+    const std::vector<Modelled> fastest =
+        find_fastest(shape_of(least, state.topology(), Face::blocking, session.shares_memory),
+                     state.topology(), network->machine, most_modelled,
+                     [&](const Spec& one) { return find_misfit(one, longest, state.topology()).empty(); });
     for (const Modelled& one : fastest) {
       // A whole number: programs set locales, which write fractions in different ways.
       const long per_mille = std::lround(1000 * std::min(one.seconds / fastest.front().seconds, 1000.0));

@@ -32,8 +32,7 @@ struct CallTraits {
 };
 
 /// Returns what the rule chooses by.
-inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face,
-                          bool shares_memory) {
+inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face, bool shares_memory) {
   return {.collective = traits.collective,
           .bytes = traits.bytes,
           .ranks = topology.ranks(),

@@ -35,8 +35,7 @@ std::size_t Session::choice_floor(Collective collective, Face face) const {
 
 std::size_t Session::floor_inside_node(Collective collective, Face face) const {
   // The rule decides on communicators whose shape is not in the table.
-  const std::size_t floor =
-      stretto::native_floor(collective, face, shares_memory ? topology.max_ppn : 0);
+  const std::size_t floor = stretto::native_floor(collective, face, shares_memory ? topology.max_ppn : 0);
   return table ? std::min(floor, table->native_floor(collective, face)) : floor;
 }
 

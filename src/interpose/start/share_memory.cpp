@@ -28,8 +28,8 @@ std::uint64_t token_of(const std::vector<RankFacts>& of_rank, int rank) {
   return sum;
 }
 
-/// Returns the bytes of a rank's store: more than the second-level cache of a core, as PieceStore wants, and no
-/// more than 64 MiB on a node as long as that leaves each rank enough.
+/// Returns the bytes of a rank's store: more than the second-level cache of a core, as PieceStore wants, and
+/// no more than 64 MiB on a node as long as that leaves each rank enough.
 std::size_t usual_bytes(int ranks_of_node) {
   constexpr std::size_t most = 2560 * kibibyte;
   constexpr std::size_t least = 512 * kibibyte;
@@ -66,9 +66,7 @@ class Failures {
   [[nodiscard]] bool anywhere() const { return std::ranges::min(first_) < session.topology.ranks(); }
 
  private:
-  static std::size_t node() {
-    return static_cast<std::size_t>(session.topology.node(session.world_rank));
-  }
+  static std::size_t node() { return static_cast<std::size_t>(session.topology.node(session.world_rank)); }
   std::vector<int> first_;  // [node] the first rank that has failed, or the number of all ranks
 };
 

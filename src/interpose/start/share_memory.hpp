@@ -11,8 +11,8 @@ namespace stretto {
 /// share_memory().
 void open_shared_memory(RankFacts& own);
 
-/// Makes the memory of this rank and maps that of the others on its node. Collective over MPI_COMM_WORLD. If it
-/// fails on one rank, all of its node go without, one line says why, and MPI carries their messages.
+/// Makes the memory of this rank and maps that of the others on its node. Collective over MPI_COMM_WORLD. If
+/// it fails on one rank, all of its node go without, one line says why, and MPI carries their messages.
 void share_memory(const std::vector<RankFacts>& of_rank);
 
 }  // namespace stretto
