@@ -450,8 +450,8 @@ class Table:
     def native_floor(self, call: str) -> int:
         """For fewer bytes every shape says `native`."""
 
-def native_floor(call: str) -> int:
-    """For fewer bytes the built-in rule says `native` for any shape."""
+def native_floor(call: str, sharing_ranks: int) -> int:
+    """For fewer bytes the built-in rule says `native` for any shape with so many ranks on a node, at most."""
 
 def read_table(text: str) -> Table:
     """The table that a file holds."""

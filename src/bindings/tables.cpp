@@ -127,11 +127,11 @@ void bind_tables(nb::module_& module) {
           nb::arg("call"));
   module.def(
       "native_floor",
-      [](const std::string& call) {
+      [](const std::string& call, int sharing_ranks) {
         const NamedCall named = call_named(call);
-        return native_floor(named.collective, named.face);
+        return native_floor(named.collective, named.face, sharing_ranks > 1 ? sharing_ranks : 0);
       },
-      nb::arg("call"));
+      nb::arg("call"), nb::arg("sharing_ranks"));
   module.def(
       "read_table", [](const std::string& text) { return parse_table(text); }, nb::arg("text"));
   module.def(

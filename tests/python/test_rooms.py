@@ -19,6 +19,7 @@ CPP_ROOMS = (
     *(
         "text",
         "threads",
+        "transport",
         "progress",
         "topology",
         "schedule",

@@ -226,7 +226,7 @@ class _Asked:
     def _least_learned(self) -> int:
         """As Session::choice_floor."""
         name = self._call.collective
-        floors = [_core.native_floor(name)]
+        floors = [_core.native_floor(name, self._topology.max_ppn)]
         if self._table is not None:
             floors.append(self._table.native_floor(name))
         if self._topology.nodes > 1:

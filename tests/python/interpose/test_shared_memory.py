@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from python.conftest import Runner
+if TYPE_CHECKING:
+    from tests.python.conftest import Runner
 
 
 @pytest.mark.parametrize("value", ["0", "1", "", "64KiB", "3MiB"])

@@ -228,7 +228,7 @@ def test_reproducible_calls_reduce_by_the_fixed_tree(tmp_path: Path) -> None:
     [
         (0, WHERE, "not used: calls below 1 KiB go to the MPI library at once"),
         (1023, WHERE, "not used: calls below 1 KiB go to the MPI library at once"),
-        (4096, "nodes=1,ppn=4", "go to the MPI library at once"),
+        (4095, "nodes=1,ppn=4", "go to the MPI library at once"),
     ],
 )
 def test_short_calls_are_left_to_the_library(size: int, topology: str, reason: str, tmp_path: Path) -> None:

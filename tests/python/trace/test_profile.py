@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -168,11 +169,10 @@ def run_profile(mpi: Runner, tmp_path: Path, *options: str, program: str = "") -
 
 def check_calls(profile: Profile) -> None:
     assert profile.ranks == 2
-    assert [(one.collective, one.bytes, one.calls) for one in profile.collectives] == [
-        ("allreduce", 4096, 5),
-        ("allreduce", 12_000, 2),
-        ("bcast", 100, 1),
-    ]
+    counted: Counter[tuple[str, int]] = Counter()
+    for one in profile.collectives:  # those by another spec have a line of their own
+        counted[one.collective, one.bytes] += one.calls
+    assert counted == {("allreduce", 4096): 5, ("allreduce", 12_000): 2, ("bcast", 100): 1}
     assert 0 < profile.inside <= profile.seconds
     assert sum(one.inside for one in profile.histogram) == pytest.approx(
         sum(one.inside for one in profile.collectives)
