@@ -107,7 +107,7 @@ std::string Region::map(int pid, int file, std::size_t bytes, std::uint64_t toke
   if (region.file_ < 0) return failure(path);
   struct stat status {};
   if (fstat(region.file_, &status) != 0) return failure(path);
-  const std::string other = path + " is not the memory of a rank of this job (another PID namespace?)";
+  std::string other = path + " is not the memory of a rank of this job (another PID namespace?)";
   if (status.st_size < static_cast<off_t>(bytes) || !S_ISREG(status.st_mode)) return other;
   if (std::string error = region.map_here(PROT_READ); !error.empty()) return error;
   if (reinterpret_cast<const Header*>(region.data_)->token != token) return other;
