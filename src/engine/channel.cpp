@@ -195,6 +195,7 @@ Channel::~Channel() {
   if (state_ != State::open || is_spoilt_) return;
   ChannelPool::LaneSet lanes = 0;
   for (const std::int8_t lane : lanes_) lanes |= ChannelPool::LaneSet{1} << lane;
+  if (blocking_lane_ != Passage::none) lanes |= ChannelPool::LaneSet{1} << blocking_lane_;
   channel_pool().release_lanes(lanes);
   channel_pool().release(channel_);
 }
@@ -211,11 +212,16 @@ Channel::State Channel::progress() {
   if (error == MPI_SUCCESS && greatest_.front() >= 0) {
     agreed.channel = channel_ = static_cast<int>(greatest_.front() & INT32_MAX);
     const auto free = static_cast<std::size_t>(std::count(greatest_.begin() + 1, greatest_.end(), 0));
-    const std::size_t most = std::min((free + 1) / 2, Passage::most_lanes);
+    const std::size_t for_blocking = use_ == Use::in_order ? 1 : 0;
+    const std::size_t most = std::min((free + 1) / 2, Passage::most_lanes + for_blocking);
     for (std::size_t i = 1; i < greatest_.size() && lanes_.size() < most; ++i) {
       if (greatest_[i] != 0) continue;
       lanes_.push_back(static_cast<std::int8_t>(i - 1));
       agreed.lanes |= ChannelPool::LaneSet{1} << (i - 1);
+    }
+    if (use_ == Use::in_order && !lanes_.empty()) {
+      blocking_lane_ = lanes_.back();
+      lanes_.pop_back();
     }
   }
   channel_pool().settle(offered_, agreed, ranks_);
@@ -224,7 +230,7 @@ Channel::State Channel::progress() {
 
 /// The tags of a call are consecutive.
 std::uint64_t Channel::first_for(std::size_t width) const {
-  const auto tags = static_cast<std::uint64_t>(channel_pool().tags());
+  const auto tags = static_cast<std::uint64_t>(channel_pool().tags_of_tickets());
   const std::uint64_t in_round = next_ % tags;
   return in_round + width <= tags ? next_ : next_ - in_round + tags;
 }
@@ -244,7 +250,8 @@ Channel::Ticket Channel::take(std::size_t width, std::size_t in_flight) {
 
 bool Channel::is_free(const Ticket& ticket) const {
   const Taken& oldest = taken_.front();
-  return ticket.first + ticket.width <= oldest.first + static_cast<std::uint64_t>(channel_pool().tags()) &&
+  const auto tags = static_cast<std::uint64_t>(channel_pool().tags_of_tickets());
+  return ticket.first + ticket.width <= oldest.first + tags &&
          (lanes_.empty() || ticket.first_lane + lanes_of(ticket) <= oldest.first_lane + lanes_.size());
 }
 
@@ -259,8 +266,14 @@ std::size_t Channel::lanes_of(const Ticket& ticket) const {
   return ticket.first_lane + ticket.lanes <= lanes_.size() ? ticket.lanes : 0;
 }
 
+Passage Channel::blocking_passage() const {
+  Passage passage{.first_tag = channel_ * channel_pool().tags() + channel_pool().tags_of_tickets()};
+  passage.lanes.front() = blocking_lane_;
+  return passage;
+}
+
 Passage Channel::passage(const Ticket& ticket) const {
-  const auto tags = static_cast<std::uint64_t>(channel_pool().tags());
+  const auto tags = static_cast<std::uint64_t>(channel_pool().tags_of_tickets());
   Passage passage{.first_tag = channel_ * channel_pool().tags() + static_cast<int>(ticket.first % tags)};
   for (std::size_t i = 0; i < lanes_of(ticket); ++i) {
     passage.lanes.at(i) = lanes_[(ticket.first_lane + i) % lanes_.size()];
@@ -307,7 +320,7 @@ void wait_for_opening_channels() {
 
 bool Channel::has_fresh(std::size_t width) {
   const std::lock_guard guard(lock_);
-  return first_for(width) + width <= static_cast<std::uint64_t>(channel_pool().tags());
+  return first_for(width) + width <= static_cast<std::uint64_t>(channel_pool().tags_of_tickets());
 }
 
 }  // namespace stretto

@@ -35,6 +35,8 @@ class ChannelPool {
   /// few tags for so many ranks.
   [[nodiscard]] int tags() const { return tags_; }
   static int tags_for(int most_tag, int ranks);
+  /// All but the last one, which blocking calls have.
+  [[nodiscard]] int tags_of_tickets() const { return tags_ - 1; }
 
   /// Returns the highest tag that the library gives this rank.
   static int find_most_tag();
@@ -147,6 +149,9 @@ class Channel {
   };
   Ticket take(std::size_t width, std::size_t in_flight);
   Ticket take(std::size_t width) { return take(width, width); }
+  /// What blocking calls of one segment in flight have, once the channel is open. They need no ticket: each
+  /// ends, on each rank, before the next one begins. So a rank may carry one out in another way than others.
+  [[nodiscard]] Passage blocking_passage() const;
   /// Whether no earlier call has these tags and lanes any more.
   [[nodiscard]] bool may_begin(Ticket& ticket);
   /// Returns what the call has, once the channel is open.
@@ -175,7 +180,8 @@ class Channel {
   std::atomic<bool> is_spoilt_{false};
   int error_ = MPI_SUCCESS;
   int channel_ = ChannelPool::none;
-  std::vector<std::int8_t> lanes_;
+  std::int8_t blocking_lane_ = Passage::none;
+  std::vector<std::int8_t> lanes_;  // of other calls, by turns
   std::uint64_t next_ = 0;
   std::uint64_t next_lane_ = 0;
   struct Taken {

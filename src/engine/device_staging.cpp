@@ -114,6 +114,10 @@ void require(int status, const char* what) {
 
 }  // namespace
 
+bool may_have_device_memory() {
+  return Driver::loaded() != nullptr;
+}
+
 void DeviceStaging::stage(Call& call) {
   const Driver* driver = call.count == 0 ? nullptr : Driver::loaded();
   if (driver == nullptr) return;

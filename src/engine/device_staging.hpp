@@ -8,6 +8,9 @@
 
 namespace stretto {
 
+/// Whether the process has loaded a driver of devices. Takes some ten nanoseconds.
+bool may_have_device_memory();
+
 /// Stages the buffers of a call that are in device (GPU) memory through host memory, by copies of the CUDA
 /// driver. The driver is used only if the process has already loaded it. Ranks may differ in where their
 /// buffers are, so staging never affects the choice of an algorithm: each rank stages for itself.

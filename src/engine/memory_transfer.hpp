@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "engine/element.hpp"
 #include "transport/node_memory.hpp"
@@ -21,6 +22,9 @@ class MemoryTransfer {
   MemoryTransfer() = default;
   MemoryTransfer(NodeMemory& memory, int lane, int place, std::size_t count)
       : memory_(&memory), lane_(lane), place_(place), count_(count) {}
+  /// One message for several readers, which must outlive it.
+  MemoryTransfer(NodeMemory& memory, int lane, std::span<const int> readers, std::size_t count)
+      : memory_(&memory), lane_(lane), readers_(readers), count_(count) {}
 
   [[nodiscard]] bool ended() const { return memory_ == nullptr; }
 
@@ -54,9 +58,14 @@ class MemoryTransfer {
   }
 
  private:
+  [[nodiscard]] std::span<const int> readers() const {
+    return readers_.empty() ? std::span(&place_, 1) : readers_;
+  }
+
   NodeMemory* memory_ = nullptr;  // nullptr: it has ended
   int lane_ = 0;
   int place_ = 0;
+  std::span<const int> readers_;  // empty: `place_`
   std::size_t count_ = 0;
   std::size_t moved_ = 0;
 };

@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "engine/library_progress.hpp"
+
 namespace stretto {
 namespace {
 
@@ -366,18 +368,12 @@ bool ScheduleExecution::progress() {
   if (messages_ > 0) {
     any = test_messages() || any;
   } else if (!any) {
-    drive_library();
+    // What the program does by MPI must go on while it waits here, even if nothing of this call needs MPI.
+    constexpr std::size_t looks_between = 64;
+    if (++looks_without_mpi_ % looks_between == 0) drive_library(comm_);
   }
   if (ended()) end();
   return any;
-}
-
-/// What the program sends by MPI must move while it waits here, even if nothing of this call does.
-void ScheduleExecution::drive_library() {
-  constexpr std::size_t looks_between = 64;
-  if (++looks_without_mpi_ % looks_between != 0) return;
-  int arrived = 0;
-  mpi.Iprobe(MPI_ANY_SOURCE, passage_.first_tag, comm_, &arrived, MPI_STATUS_IGNORE);
 }
 
 bool ScheduleExecution::test_messages() {

@@ -100,7 +100,6 @@ class ScheduleExecution final : public Execution {
   void post_round(Flight& flight);
   void post(Flight& flight, const Action& action, std::size_t slot);
   void post_message(Flight& flight, Transfer& transfer, std::size_t slot);
-  void drive_library();
   bool test_messages();
   bool advance_memory(Flight& flight);
   bool advance_memory(Flight& flight, Transfer& transfer);

@@ -121,9 +121,23 @@ Spec choose_blocking_blocks(const CallShape& shape, const RuleConstants& rule) {
   return blocks_over_links(shape, rule);
 }
 
-/// Below this, no call inside a node of so many ranks gains by shared memory.
+constexpr int most_one_shot_ranks = 16;
+
+/// Below this, no call inside a node of so many ranks gains by shared memory that is carried out step by step.
 std::size_t least_in_memory(int ranks) {
   return (ranks == 2 ? 8 : 4) * kibibyte;
+}
+
+/// The choice for calls so short that what counts is how often ranks wait for each other: every rank writes
+/// to all others, and reduces what they write.
+Spec choose_short_in_memory(const CallShape& shape) {
+  static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
+  if (shape.face != Face::blocking || shape.collective != Collective::allreduce) return {};
+  if (shape.ranks == 2) return whole(doubling);
+  if (shape.ranks > most_one_shot_ranks) return {};
+  Recipe one_shot = recipe_of(Collective::allreduce, "recursive_multiplying");
+  one_shot.radix = shape.ranks;
+  return whole(one_shot);
 }
 
 /// The choice inside a node whose ranks share memory. Sizes and specs are those that were fastest with 2, 3,
@@ -142,7 +156,7 @@ Spec choose_in_memory(const CallShape& shape) {
   static const Recipe gather_ring = recipe_of(Collective::allgather, "ring");
   const bool is_pair = shape.ranks == 2;
   const bool power_of_two = is_power_of_two(shape.ranks);
-  if (shape.bytes < least_in_memory(shape.ranks)) return {};
+  if (shape.bytes < least_in_memory(shape.ranks)) return choose_short_in_memory(shape);
   switch (shape.collective) {
     case Collective::allreduce:
       if (is_pair) return shape.bytes < 4 * mebibyte ? whole(ring) : pipelined(ring, 512 * kibibyte);
@@ -317,6 +331,7 @@ std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
   };
   switch (collective) {
     case Collective::allreduce:
+      if (blocking && sharing_ranks > 0 && sharing_ranks <= most_one_shot_ranks) return 1;
       return least(std::min(rule.allreduce, rule.allreduce_power_of_two), 0);
     case Collective::bcast:
       return least(std::min(rule.bcast, rule.bcast_blocks), rule.background_bcast);
@@ -328,6 +343,11 @@ std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
       return least(std::min(rule.allgather, rule.blocks_of_pair), 0);
   }
   return 0;
+}
+
+std::size_t learning_floor(Collective collective, int sharing_ranks) {
+  const std::size_t floor = native_floor(collective);
+  return sharing_ranks > 0 ? std::min(floor, least_in_memory(sharing_ranks)) : floor;
 }
 
 }  // namespace stretto

@@ -37,4 +37,7 @@ Spec choose_reproducible(const CallShape& shape);
 /// communicator. `sharing_ranks`: the most ranks of a node, if they share memory, or 0.
 std::size_t native_floor(Collective collective, Face face = Face::blocking, int sharing_ranks = 0);
 
+/// Shorter blocking calls inside a node take less time than finding out whether another spec is faster.
+std::size_t learning_floor(Collective collective, int sharing_ranks);
+
 }  // namespace stretto

@@ -23,7 +23,8 @@ namespace stretto {
 /// at once. docs/notebook.md has figures.
 class Backoff {
  public:
-  Backoff() = default;
+  /// `looks`: so many waits return at once.
+  explicit Backoff(int looks = usual_looks) : looks_before_yield_(looks) {}
   Backoff(const Backoff&) = delete;
   Backoff& operator=(const Backoff&) = delete;
   ~Backoff() {
@@ -35,25 +36,34 @@ class Backoff {
       sched_yield();
       return;
     }
-    if (looks_ < looks_before_yield) {
+    if (looks_ < looks_before_yield_) {
       ++looks_;
       return;
     }
     const auto began = Clock::now();
     sched_yield();
-    if (Clock::now() - began > longest_free_yield) {
+    const auto taken = Clock::now() - began;
+    shares_core_ = taken > longest_yield_alone;
+    if (taken > longest_free_yield) {
       ask_for_short_slices();
       asked_ = true;
     }
   }
   void reset() { looks_ = 0; }
 
+  /// Whether another thread had the core while this one last yielded it. (Ranks that outnumber cores give it
+  /// to each other for a few microseconds at a time.)
+  static bool shares_core() { return shares_core_; }
+  static constexpr int usual_looks = 8;
+
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int looks_before_yield = 8;
+  static inline thread_local bool shares_core_ __attribute__((tls_model("initial-exec"))) = false;
+  static constexpr std::chrono::nanoseconds longest_yield_alone{1500};
   /// If no other thread wants the core, a yield takes less than 1 µs.
   static constexpr std::chrono::microseconds longest_free_yield{20};
 
+  int looks_before_yield_;
   int looks_ = 0;
   bool asked_ = false;
 };

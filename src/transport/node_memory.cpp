@@ -2,6 +2,7 @@
 #include "transport/node_memory.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace stretto {
 
@@ -33,23 +34,40 @@ const Mailbox& NodeMemory::theirs(int lane, int other) const {
   return *reinterpret_cast<const Mailbox*>(data + shape_.mailbox_offset(lane, place_));
 }
 
-NodeMemory::Piece NodeMemory::reserve(int lane, int to, std::size_t bytes) {
-  PairCounts& pair = counts(lane, to);
-  if (!pair.may_write(theirs(lane, to))) return {};
+NodeMemory::Piece NodeMemory::reserve(int lane, std::span<const int> to, std::size_t bytes) {
+  for (const int reader : to) {
+    if (!counts(lane, reader).may_write(theirs(lane, reader))) return {};
+  }
   if (bytes > Line::room) {
-    if (const auto offset = store_->take(bytes, pair, theirs(lane, to), pair.written() + 1)) {
+    // No thread-local memory: it is gone before a program's static objects, which may still call MPI.
+    std::array<PieceStore::Reader, 16> few;
+    std::vector<PieceStore::Reader> many(to.size() > few.size() ? to.size() : 0);
+    const std::span readers = many.empty() ? std::span(few).first(to.size()) : std::span(many);
+    std::ranges::transform(to, readers.begin(), [&](int reader) {
+      PairCounts& pair = counts(lane, reader);
+      return PieceStore::Reader{&pair, &theirs(lane, reader), pair.written() + 1};
+    });
+    if (const auto offset = store_->take(bytes, readers)) {
       return {own_.data() + shape_.store_offset() + *offset, bytes, *offset};
     }
   }
   // A message can always go on by its lines, whoever holds the room: no call waits for another one's readers.
-  return {pair.next_line(mine(lane, to)).data.data(), std::min(bytes, Line::room), PieceHead::in_line};
+  Line& first = counts(lane, to.front()).next_line(mine(lane, to.front()));
+  return {first.data.data(), std::min(bytes, Line::room), PieceHead::in_line};
 }
 
-void NodeMemory::publish(int lane, int to, const Piece& piece, std::size_t bytes, std::uint32_t flags) {
-  PairCounts& pair = counts(lane, to);
-  Mailbox& mailbox = mine(lane, to);
-  pair.next_line(mailbox).head = {piece.offset, static_cast<std::uint32_t>(bytes) | flags};
-  pair.publish(mailbox);
+void NodeMemory::publish(int lane, std::span<const int> to, const Piece& piece, std::size_t bytes,
+                         std::uint32_t flags) {
+  for (const int reader : to) {
+    PairCounts& pair = counts(lane, reader);
+    Mailbox& mailbox = mine(lane, reader);
+    Line& line = pair.next_line(mailbox);
+    if (piece.offset == PieceHead::in_line && line.data.data() != piece.data) {
+      std::copy_n(piece.data, bytes, line.data.data());
+    }
+    line.head = {piece.offset, static_cast<std::uint32_t>(bytes) | flags};
+  }
+  for (const int reader : to) counts(lane, reader).publish(mine(lane, reader));
 }
 
 NodeMemory::Arrival NodeMemory::look(int lane, int from) {

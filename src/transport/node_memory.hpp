@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,21 @@ class NodeMemory {
     std::size_t bytes = 0;
     std::uint32_t offset = PieceHead::in_line;
   };
-  Piece reserve(int lane, int to, std::size_t bytes);
-  /// Shows the piece that was reserved last for this lane and place. `flags`: of PieceHead.
-  void publish(int lane, int to, const Piece& piece, std::size_t bytes, std::uint32_t flags);
+  /// What this rank needs of a pair and lane, for code that writes and reads lines itself.
+  struct End {
+    PairCounts* counts = nullptr;
+    Mailbox* mine = nullptr;
+    const Mailbox* theirs = nullptr;
+  };
+  [[nodiscard]] End end(int lane, int other) {
+    return {&counts(lane, other), &mine(lane, other), &theirs(lane, other)};
+  }
+
+  /// A piece that all of `to` read lies in the store once.
+  Piece reserve(int lane, std::span<const int> to, std::size_t bytes);
+  /// Shows the piece that was reserved last for this lane and these places. `flags`: of PieceHead.
+  void publish(int lane, std::span<const int> to, const Piece& piece, std::size_t bytes,
+               std::uint32_t flags);
 
   struct Arrival {
     const std::byte* data = nullptr;  // nullptr: nothing is there

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 
 #include "threads/spin_lock.hpp"
 #include "transport/mailbox.hpp"
@@ -22,25 +23,37 @@ class PieceStore {
  public:
   explicit PieceStore(std::size_t bytes) : room_(static_cast<std::uint32_t>(bytes)) {}
 
+  /// Who reads a piece: it is piece `number` of `pair`, and the reader counts in `theirs`. Both must outlive
+  /// the store.
+  struct Reader {
+    PairCounts* pair = nullptr;
+    const Mailbox* theirs = nullptr;
+    std::uint32_t number = 0;
+
+    [[nodiscard]] bool is_known_to_have_taken() const { return pair->knows_taken(number); }
+    [[nodiscard]] bool has_taken() const { return pair->has_taken(*theirs, number); }
+  };
+
   /// Returns the offset of room for so many bytes, or nothing if there is none. The room is free again when
-  /// the reader, which counts in `theirs`, has taken piece `number` of `pair`. Both must outlive the store.
-  std::optional<std::uint32_t> take(std::size_t bytes, PairCounts& pair, const Mailbox& theirs,
-                                    std::uint32_t number);
+  /// all readers have taken the piece.
+  std::optional<std::uint32_t> take(std::size_t bytes, std::span<const Reader> readers);
 
  private:
   struct Piece {
     std::uint32_t offset;
     std::uint32_t end;
-    std::uint32_t number;
-    PairCounts* pair;
-    const Mailbox* theirs;
+    std::size_t readers;
   };
+  [[nodiscard]] bool is_front_known_to_be_free() const;
+  [[nodiscard]] bool is_front_free() const;
+  void pop_front();
   void skip_front();
 
   SpinLock lock_;
   std::uint32_t room_;
   std::uint32_t next_ = 0;    // where the next piece begins
-  std::deque<Piece> pieces_;  // as they lie from `next_` on, once around
+  std::deque<Piece> pieces_;    // as they lie from `next_` on, once around
+  std::deque<Reader> readers_;  // of the pieces, in the same order
 };
 
 }  // namespace stretto

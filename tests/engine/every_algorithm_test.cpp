@@ -3,14 +3,16 @@
 // and on ragged nodes: counts 0, 1, p-1, p, p+1 and larger, in place and not, pipelined and not, callers'
 // unequal blocks, any root; with an operation that does not commute where rank order is kept. Checks the
 // values, that all ranks have the same bits, and that nothing beside the output changes. Messages go by MPI,
-// or through shared memory.
+// or through shared memory: then also with some ranks that carry calls out directly.
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "engine/direct_execution.hpp"
 #include "engine/schedule_execution.hpp"
 #include "mpi_check.hpp"
 
@@ -21,6 +23,45 @@ using namespace stretto::test;
 
 constexpr std::size_t sentinels = 9;
 constexpr std::uint32_t sentinel = 0xDEADBEEF;
+
+/// Which ranks carry calls out by DirectExecution.
+enum class Directly : std::uint8_t { none, all, some };
+Directly directly = Directly::none;
+
+bool is_direct(int rank) {
+  return directly == Directly::all || (directly == Directly::some && rank % 3 != 1);
+}
+
+class Yielding final : public Waiting {
+ public:
+  bool go_on() override {
+    std::this_thread::yield();
+    return true;
+  }
+  [[nodiscard]] int looks() const override { return 2; }
+};
+
+/// A DirectExecution as an Execution, which has ended as soon as it starts.
+class StartedToTheEnd final : public Execution {
+ public:
+  StartedToTheEnd(Schedule schedule, const Pipelining& pipelining)
+      : direct_(std::move(schedule), *neighbours), pipelining_(pipelining) {}
+  [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 1; }
+  void start(const Call& call, const Passage& its_passage) override {
+    forget_error();
+    Yielding waiting;
+    direct_.set(call, pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)),
+                its_passage.lane(0));
+    check(direct_.run(call.input, call.output, waiting));
+  }
+  void start_failed(const Call& /*call*/, const Passage& /*passage*/, int /*error*/) override {}
+  bool progress() override { return false; }
+  [[nodiscard]] bool ended() const override { return true; }
+
+ private:
+  DirectExecution direct_;
+  Pipelining pipelining_;
+};
 
 /// (a, b) stands for x → a·x + b modulo a prime. Composing such maps does not commute.
 struct Affine {
@@ -187,8 +228,22 @@ class RecipeTest {
 
   void run(const Pipelining& wanted, const std::vector<std::size_t>& counts) {
     const bool uncut = has_block_of_each_rank(collective()) && recipe_.algorithm->moves_runs;
-    ScheduleExecution execution(comm_, nullptr, build(recipe_, topology_, root_, rank_),
-                                uncut ? Pipelining{} : wanted, Keep::nothing, neighbours);
+    Pipelining pipelining = uncut ? Pipelining{} : wanted;
+    const bool has_borders = has_block_of_each_rank(collective());
+    const bool may_be_direct = directly != Directly::none && (pipelining.segments <= 1 || !has_borders);
+    // One segment after the other, on both kinds of ranks.
+    if (may_be_direct) pipelining.window = 1;
+    if (may_be_direct && is_direct(rank_)) {
+      StartedToTheEnd execution(build(recipe_, topology_, root_, rank_), pipelining);
+      return run(execution, counts);
+    }
+    ScheduleExecution execution(comm_, nullptr, build(recipe_, topology_, root_, rank_), pipelining,
+                                Keep::nothing, neighbours);
+    run(execution, counts);
+  }
+
+ private:
+  void run(Execution& execution, const std::vector<std::size_t>& counts) {
     for (const std::size_t count : counts) {
       for (const bool in_place : {false, true}) {
         Case(recipe_, topology_.ranks(), rank_, root_, count, in_place, commuting_)
@@ -198,7 +253,6 @@ class RecipeTest {
     if (collective() == Collective::allreduce) compare_bits(execution, comm_, rank_);
   }
 
- private:
   [[nodiscard]] Collective collective() const { return recipe_.algorithm->collective; }
 
   const Recipe& recipe_;
@@ -247,7 +301,8 @@ void wait_asleep() {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (argc > 1) share_memory();  // every_algorithm_test memory
+  if (argc > 1) share_memory();  // every_algorithm_test memory [all|some]
+  if (argc > 2) directly = std::string(argv[2]) == "all" ? Directly::all : Directly::some;
   MPI_Datatype pair;
   MPI_Op composition;
   MPI_Type_contiguous(2, MPI_UINT32_T, &pair);

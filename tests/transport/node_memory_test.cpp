@@ -46,12 +46,12 @@ std::byte value_at(int from, int to, std::size_t i) {
 bool write_some(NodeMemory& memory, int lane, int from, int to, std::size_t piece_bytes, std::size_t total,
                 std::size_t& done) {
   if (done == total) return false;
-  const NodeMemory::Piece piece = memory.reserve(lane, to, std::min(piece_bytes, total - done));
+  const NodeMemory::Piece piece = memory.reserve(lane, std::span(&to, 1), std::min(piece_bytes, total - done));
   if (piece.data == nullptr) return false;
   EXPECT_GT(piece.bytes, 0U);
   for (std::size_t i = 0; i < piece.bytes; ++i) piece.data[i] = value_at(from, to, done + i);
   done += piece.bytes;
-  memory.publish(lane, to, piece, piece.bytes, done == total ? PieceHead::last : 0);
+  memory.publish(lane, std::span(&to, 1), piece, piece.bytes, done == total ? PieceHead::last : 0);
   return true;
 }
 
@@ -131,10 +131,10 @@ TEST(NodeMemory, WhatAPeerWroteIsChecked) {
   for (const auto& [offset, bytes] :
        {Wrong{PieceHead::in_line, 49}, Wrong{store_bytes, 1}, Wrong{store_bytes - 10, 11},
         Wrong{0, store_bytes + 1}, Wrong{UINT32_MAX - 1, 4}}) {
-    NodeMemory::Piece piece = node[0].reserve(3, 1, 8);
+    NodeMemory::Piece piece = node[0].reserve(3, std::array{1}, 8);
     ASSERT_NE(piece.data, nullptr);
     piece.offset = offset;
-    node[0].publish(3, 1, piece, bytes, 0);
+    node[0].publish(3, std::array{1}, piece, bytes, 0);
     const NodeMemory::Arrival arrival = node[1].look(3, 0);
     EXPECT_TRUE(arrival.has_failed && arrival.is_last && arrival.bytes == 0) << offset << ' ' << bytes;
     node[1].take(3, 0);

@@ -88,6 +88,12 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   const std::size_t predefined = predefined_size(datatype);
   if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
+  if (may_repeat(form, predefined)) {
+    const bool in_place = sendbuf == MPI_IN_PLACE;
+    form.key = {.collective = Collective::allreduce, .in_place = in_place, .count = count, .datatype = datatype, .op = op};
+    const Repetition again = try_repeat(form, *form.key, input_of(sendbuf, recvbuf), recvbuf, comm);
+    if (again.is_known) return again.result;
+  }
   if (predefined != 0 && is_small(form, Collective::allreduce, elements * predefined, comm))
     return std::nullopt;
   std::shared_ptr<Communicator> state;

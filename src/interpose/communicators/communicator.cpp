@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "engine/native_execution.hpp"
-#include "interpose/communicators/last_node.hpp"
+#include "interpose/communicators/known_communicators.hpp"
 #include "interpose/communicators/returned_errors.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
@@ -201,9 +201,33 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
       persistent ? Keep::requests : Keep::nothing, neighbours_);
 }
 
+DirectExecution* Communicator::direct(const CallTraits& traits, const Spec& spec) {
+  if (!neighbours_ || !channel_ || channel_->blocking_passage().lane(0) == Passage::none) return nullptr;
+  const Key key = key_of(traits, spec);
+  if (direct_.empty() || !(direct_.front().key == key)) {
+    const auto found = std::ranges::find(direct_, key, &Direct::key);
+    if (found != direct_.end()) {
+      direct_.splice(direct_.begin(), direct_, found);
+    } else {
+      Schedule schedule = build(spec.recipe, topology_, key.root, rank_);
+      const bool serves = DirectExecution::serves(schedule, *neighbours_);
+      direct_.push_front(
+          {key, serves ? std::make_unique<DirectExecution>(std::move(schedule), *neighbours_) : nullptr});
+      if (direct_.size() > most_idle) direct_.pop_back();
+    }
+  }
+  return direct_.front().execution.get();
+}
+
+void Communicator::spoil_channel() {
+  if (channel_) channel_->spoil();
+  native_only_ = true;
+  repeated_.clear();
+}
+
 Pipelining Communicator::pipelining_of(const Spec& spec) {
   Pipelining pipelining = spec.pipelining;
-  pipelining.window = std::min(static_cast<int>(pipelining.in_flight()), channel_pool().tags());
+  pipelining.window = std::min(static_cast<int>(pipelining.in_flight()), channel_pool().tags_of_tickets());
   return pipelining;
 }
 
@@ -284,9 +308,9 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   if (error != MPI_SUCCESS) return error;
   if (found != 0) {
     state = static_cast<Attachment*>(value)->state;
-    const bool is_one_node = !state->native_only() && state->topology().nodes == 1;
-    if (is_one_node && session.topology.nodes > 1) {
-      keep_as_last_node(comm, freed_communicators.load(std::memory_order_acquire));
+    if (!state->native_only()) {
+      keep_known(comm, state->topology().nodes == 1, state->topology().ranks(), *state,
+                 state->repeated_calls());
     }
     return MPI_SUCCESS;
   }

@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "engine/channel.hpp"
+#include "engine/direct_execution.hpp"
 #include "engine/schedule_execution.hpp"
 #include "interpose/communicators/communicator_id.hpp"
 #include "interpose/communicators/learners.hpp"
+#include "interpose/communicators/repeated_calls.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/fabric.hpp"
 #include "select/spec.hpp"
@@ -27,7 +29,7 @@ namespace stretto {
 /// What Stretto keeps for one of the program's communicators. It is an attribute of the communicator, and
 /// lives as long as an operation on it is in flight. One thread at a time starts a collective on a
 /// communicator, as MPI requires; any thread may complete one.
-class Communicator {
+class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
   explicit Communicator(MPI_Comm users);
   Communicator(const Communicator&) = delete;
@@ -84,6 +86,13 @@ class Communicator {
   static Pipelining pipelining_of(const Spec& spec);
   void give_back(const CallTraits& traits, const Spec& spec, std::unique_ptr<Execution> execution);
 
+  /// Returns what carries out blocking calls by `spec` in one segment through shared memory alone, once the
+  /// channel is open; nullptr if such calls need MPI.
+  DirectExecution* direct(const CallTraits& traits, const Spec& spec);
+  [[nodiscard]] RepeatedCalls& repeated_calls() { return repeated_; }
+  /// Some message of a call will never arrive.
+  void spoil_channel();
+
   void call_error_handler(int error) const;
   /// Whether its error handler ends the job.
   [[nodiscard]] bool ends_job_on_error() const;
@@ -109,6 +118,10 @@ class Communicator {
   struct IdleExecution {
     Key key;
     std::unique_ptr<Execution> execution;
+  };
+  struct Direct {
+    Key key;
+    std::unique_ptr<DirectExecution> execution;  // nullptr: it needs MPI
   };
   /// The most idle executions that a communicator keeps. The least recently used one is dropped. (A
   /// program may broadcast from every root.)
@@ -139,6 +152,8 @@ class Communicator {
   mutable SpinLock handle_lock_;   // held while a function gets the program's handle
   SpinLock lock_;                  // of idle_
   std::list<IdleExecution> idle_;  // most recently used first
+  std::list<Direct> direct_;       // most recently used first
+  RepeatedCalls repeated_;
 };
 
 /// Finds the state of a communicator, which is made at its first use. The state is nullptr for a handle

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "interpose/session/call_traits.hpp"
 #include "learn/background_race.hpp"
 #include "learn/learned.hpp"
 #include "learn/learner.hpp"
+#include "learn/short_race.hpp"
 #include "topology/topology.hpp"
 
 namespace stretto {
@@ -70,6 +73,11 @@ class Learners {
   /// Counts a call that is too short to be learned from at once. Returns how many there were.
   int count_short_call() { return ++short_calls_; }
 
+  /// Returns the race of calls of so many bytes, rounded down to a power of two.
+  ShortRace& short_race(Collective collective, std::size_t bytes) {
+    return short_races_[{collective, std::bit_width(bytes)}];
+  }
+
   /// Returns what is in force for the same calls from another root, as far as that was decided; `native` if
   /// nothing was.
   [[nodiscard]] Spec decided_for_another_root(const Key& key) const;
@@ -84,6 +92,7 @@ class Learners {
 
   std::map<Key, KindLearner> learners_;
   std::map<Key, std::shared_ptr<BackgroundRace>> races_;
+  std::map<std::pair<Collective, int>, ShortRace> short_races_;
   int due_races_ = 0;
   std::uint64_t blocking_calls_ = 0;  // since a race became due
   std::uint64_t next_agreement_ = 1;

@@ -3,23 +3,47 @@
 
 namespace stretto {
 
+namespace {
+
+/// Whether a learner may have a part in a blocking call of the program.
+bool is_long_enough(const Communicator& state, const CallTraits& traits) {
+  // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight
+  // on.
+  return traits.bytes >= session.online_floor(traits.collective) &&
+         (state.topology().nodes > 1 ||
+          traits.bytes >= session.learning_floor_inside_node(traits.collective));
+}
+
+/// The same as try_learning() for a call that is too short for a learner. What is decided about it holds for
+/// its repetitions.
+std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
+                                         const Form& form, MPI_Comm comm, Spec& spec) {
+  if (spec.is_native()) return nullptr;
+  ShortRace* race = find_short_race(*state, traits, spec, comm);
+  if (form.key && state->repeated_calls().find(*form.key) == nullptr) {
+    state->repeated_calls().add({.key = *form.key,
+                                 .traits = traits,
+                                 .spec = spec,
+                                 .race = race,
+                                 .counter = &counter_of(traits.collective, traits.bytes, spec)});
+  }
+  if (race == nullptr) return nullptr;
+  if (race->next() == ShortRace::Side::native) spec = {};
+  if (!race->is_quiet()) return std::make_shared<LearningCall>(state, *race);
+  race->pass();
+  return nullptr;
+}
+
+}  // namespace
+
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
                                            const CallTraits& traits, const Form& form, MPI_Comm comm,
                                            Spec& spec) {
   if (form.face != Face::blocking || !traits.understood || traits.is_own || state->native_only())
     return nullptr;
   if (!form.forced) agree_on_races(*state, traits, spec, comm);
-  // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight
-  // on.
-  if (traits.bytes < session.online_floor(traits.collective) || form.forced ||
-      session.program_forced(traits.collective) != nullptr) {
-    return nullptr;
-  }
-  // Inside a node a short call takes less time than finding out who is faster.
-  if (state->topology().nodes == 1 &&
-      traits.bytes < session.floor_inside_node(traits.collective, Face::blocking)) {
-    return nullptr;
-  }
+  if (form.forced || session.program_forced(traits.collective) != nullptr) return nullptr;
+  if (!is_long_enough(*state, traits)) return try_racing(state, traits, form, comm, spec);
   Learner* learner = consider(*state, traits, comm, spec);
   return learner == nullptr ? nullptr : std::make_shared<LearningCall>(state, *learner);
 }

@@ -12,6 +12,7 @@
 #include "interpose/dispatch/background.hpp"
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/comparison.hpp"
+#include "interpose/dispatch/direct.hpp"
 #include "interpose/dispatch/form.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/operations/run_operation.hpp"
@@ -56,6 +57,9 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
   try {
     if (form.face == Face::blocking) {
       auto message = make_message();
+      if (may_be_direct(*state)) {
+        if (const auto result = try_direct(*state, traits, *spec, message, form.key)) return result;
+      }
       Operation operation(std::move(state), traits, *std::move(spec), form.face, message);
       return run(operation);
     }

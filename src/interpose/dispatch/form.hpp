@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "engine/mpi.hpp"
-#include "interpose/communicators/last_node.hpp"
+#include "interpose/communicators/known_communicators.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/session.hpp"
 #include "select/face.hpp"
@@ -33,6 +33,8 @@ struct Form {
   MPI_Request* request = nullptr;
   /// Empty: the usual choice.
   std::optional<Spec> forced = std::nullopt;
+  /// Of a blocking call that may be repeated as it is.
+  std::optional<CallKey> key = std::nullopt;
   /// Set if the library carries the call out and something observes that (STRETTO_STATS and others).
   std::optional<LibraryCall> library_call = std::nullopt;
   /// Set if the library carries the call out and something is learned from it (STRETTO_ONLINE).
@@ -44,7 +46,10 @@ inline bool is_small(const Form& form, Collective collective, std::size_t bytes,
   if (form.forced) return false;
   if (form.face != Face::blocking) return bytes < session.native_floor(collective, form.face);
   if (session.due_races.load(std::memory_order_relaxed) != 0) return false;
-  return bytes < session.native_floor(collective, form.face) || bytes < floor_of_last_node(comm, collective);
+  if (bytes < session.native_floor(collective, form.face)) return true;
+  const KnownCommunicator* known = find_known(comm);
+  return known != nullptr && is_left_to_choice(collective) &&
+         bytes < known->floors[static_cast<std::size_t>(collective)];
 }
 
 }  // namespace stretto

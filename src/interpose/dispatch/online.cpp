@@ -222,11 +222,36 @@ std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits)
   return kind == nullptr ? std::nullopt : std::optional(kind->learner.in_force());
 }
 
+ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
+  const Settings& settings = session.settings;
+  const bool is_decided = session.forced_for(traits.collective, traits.bytes) ||
+                          state.topology().nodes > 1 || settings.reproducible ||
+                          settings.check || settings.online == Online::off ||
+                          settings.online == Online::freeze || is_tuned(state, traits, Face::blocking);
+  if (is_decided) return nullptr;
+  ShortRace& race = state.learners().short_race(traits.collective, traits.bytes);
+  if (!race.wants_agreement()) return &race;
+  const AwaitedCall awaited(state, traits, spec);
+  const BlockedScope elsewhere;
+  ShortRace::Figures figures = race.figures();
+  if (mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
+                    comm) != MPI_SUCCESS) {
+    figures = {};
+  }
+  race.agree(figures);
+  return &race;
+}
+
 LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)
-    : state_(std::move(state)), learner_(learner), began_(seconds_now()) {}
+    : state_(std::move(state)), learner_(&learner), began_(seconds_now()) {}
+
+LearningCall::LearningCall(std::shared_ptr<Communicator> state, ShortRace& race)
+    : state_(std::move(state)), race_(&race), began_(seconds_now()) {}
 
 LearningCall::~LearningCall() {
-  learner_.end(seconds_now() - began_);
+  const double seconds = seconds_now() - began_;
+  if (learner_ != nullptr) learner_->end(seconds);
+  if (race_ != nullptr) race_->count(seconds);
 }
 
 void begin_online() {
@@ -251,7 +276,8 @@ void begin_online() {
       continue;
     }
     session.online_floors[static_cast<std::size_t>(collective)] =
-        session.choice_floor(collective, Face::blocking);
+        std::min(session.learning_floor_inside_node(collective),
+                 session.topology.nodes > 1 ? session.floor_between_nodes(collective, Face::blocking) : SIZE_MAX);
   }
 }
 

@@ -19,17 +19,23 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
 /// Returns what is in force for blocking calls of this kind, as far as the calls before have decided it.
 std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits);
 
+/// For a call that is too short for a learner: its race, nullptr if it has none. Agrees with the other ranks
+/// where that is due. To be called in the order of calls.
+ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm);
+
 /// Lives while a call is carried out from which something is learned.
 class LearningCall {
  public:
   LearningCall(std::shared_ptr<Communicator> state, Learner& learner);
+  LearningCall(std::shared_ptr<Communicator> state, ShortRace& race);
   LearningCall(const LearningCall&) = delete;
   LearningCall& operator=(const LearningCall&) = delete;
   ~LearningCall();
 
  private:
   std::shared_ptr<Communicator> state_;  // owns the learner
-  Learner& learner_;
+  Learner* learner_ = nullptr;
+  ShortRace* race_ = nullptr;
   double began_;
 };
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdio>
+#include <list>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -29,20 +30,13 @@ struct Count {
   double seconds = 0;
 };
 
-/// Calls that the library carried out as the program made them. These include the shortest calls, so
-/// counting takes no lock.
-struct NativeCount {
-  std::atomic<std::uint64_t> calls{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> nanoseconds{0};
-};
-
-/// By collective and the bit width of the number of bytes.
+/// Calls that the library carried out as the program made them, by collective and the bit width of the number
+/// of bytes.
 constexpr std::size_t classes = 65;
-std::array<std::array<NativeCount, classes>, collectives.size()> native_counts;
+std::array<std::array<CallCounter, classes>, collectives.size()> native_counts;
 
 using SizeClass = std::pair<Collective, std::size_t>;
-using BySpec = std::vector<std::pair<Spec, Count>>;
+using BySpec = std::list<std::pair<Spec, CallCounter>>;
 
 // Whether it was reported that the file cannot be written.
 bool was_reported = false;
@@ -62,21 +56,26 @@ struct Row {
   Count count;
 };
 
+Count read(const CallCounter& counter) {
+  return {counter.calls, counter.bytes, static_cast<double>(counter.nanoseconds) * 1e-9};
+}
+
 /// Returns the rows by collective, size and spec.
 std::vector<Row> all_rows() {
   std::vector<Row> rows;
   for (const Collective collective : collectives) {
     for (std::size_t size_class = 0; size_class < classes; ++size_class) {
-      const NativeCount& native = native_counts[static_cast<std::size_t>(collective)][size_class];
+      const CallCounter& native = native_counts[static_cast<std::size_t>(collective)][size_class];
       if (native.calls == 0) continue;
-      const double seconds = static_cast<double>(native.nanoseconds) * 1e-9;
-      rows.push_back({collective, size_class, to_string(Spec{}), {native.calls, native.bytes, seconds}});
+      rows.push_back({collective, size_class, to_string(Spec{}), read(native)});
     }
   }
   {
     const std::lock_guard lock(mutex);
     for (const auto& [key, specs] : own_counts()) {
-      for (const auto& [spec, count] : specs) rows.push_back({key.first, key.second, to_string(spec), count});
+      for (const auto& [spec, counter] : specs) {
+        rows.push_back({key.first, key.second, to_string(spec), read(counter)});
+      }
     }
   }
   std::sort(rows.begin(), rows.end(), [](const Row& left, const Row& right) {
@@ -102,23 +101,20 @@ void begin_statistics() {
   began = seconds_now();
 }
 
-void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds) {
+CallCounter& counter_of(Collective collective, std::size_t bytes, const Spec& spec) {
   const auto size_class = static_cast<std::size_t>(std::bit_width(bytes));
-  if (spec.is_pass_through()) {
-    NativeCount& count = native_counts[static_cast<std::size_t>(collective)][size_class];
-    count.calls.fetch_add(1, std::memory_order_relaxed);
-    count.bytes.fetch_add(bytes, std::memory_order_relaxed);
-    count.nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9), std::memory_order_relaxed);
-    return;
-  }
+  if (spec.is_pass_through()) return native_counts[static_cast<std::size_t>(collective)][size_class];
   const std::lock_guard lock(mutex);
   BySpec& specs = own_counts()[{collective, size_class}];
-  auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& one) { return one.first == spec; });
-  if (found == specs.end()) found = specs.insert(specs.end(), {spec, Count{}});
-  Count& count = found->second;
-  ++count.calls;
-  count.bytes += bytes;
-  count.seconds += seconds;
+  for (auto& [its, counter] : specs) {
+    if (its == spec) return counter;
+  }
+  return specs.emplace_back(std::piecewise_construct, std::forward_as_tuple(spec), std::forward_as_tuple())
+      .second;
+}
+
+void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds) {
+  counter_of(collective, bytes, spec).add(bytes, seconds);
 }
 
 std::string statistics_text() {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "select/spec.hpp"
@@ -11,6 +13,22 @@ namespace stretto {
 
 /// Starts the clock of the job.
 void begin_statistics();
+
+/// Counts calls of one kind. Thread-safe, and without a lock, since it counts the shortest calls as well.
+struct CallCounter {
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> nanoseconds{0};
+
+  void add(std::size_t bytes_of_call, double seconds) {
+    calls.fetch_add(1, std::memory_order_relaxed);
+    bytes.fetch_add(bytes_of_call, std::memory_order_relaxed);
+    nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9), std::memory_order_relaxed);
+  }
+};
+
+/// Returns the counter of calls by a spec, which stays where it is. Thread-safe.
+CallCounter& counter_of(Collective collective, std::size_t bytes, const Spec& spec);
 
 /// Counts one call of a collective (STRETTO_STATS, STRETTO_SUMMARY). Thread-safe.
 void record_call(Collective collective, std::size_t bytes, const Spec& spec, double seconds);

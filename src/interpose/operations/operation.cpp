@@ -27,7 +27,8 @@ Operation::Operation(std::shared_ptr<Communicator> state, const CallTraits& trai
   // A persistent collective has reserved tags before, by a number that does not depend on the message.
   const std::size_t reserved = is_persistent ? Communicator::pipelining_of(spec_).in_flight() : tags;
   channel_ = is_persistent ? state_->channel_with_fresh(reserved) : state_->channel();
-  ticket_ = channel_->take(reserved, tags);
+  has_ticket_ = face != Face::blocking || tags > 1;
+  if (has_ticket_) ticket_ = channel_->take(reserved, tags);
 }
 
 Operation::~Operation() {
@@ -70,7 +71,7 @@ bool Operation::may_begin() {
     case Channel::State::opening:
       return false;
     case Channel::State::open:
-      return face_ == Face::persistent || channel_->may_begin(ticket_);
+      return face_ == Face::persistent || !has_ticket_ || channel_->may_begin(ticket_);
     case Channel::State::refused:
       break;
   }
@@ -82,7 +83,9 @@ bool Operation::may_begin() {
 void Operation::begin() {
   has_begun_ = true;
   wants_returned_errors_ = !spec_.is_native() && state_->wants_returned_errors();
-  const Passage passage = channel_ ? channel_->passage(ticket_) : Passage{};
+  const Passage passage = !channel_     ? Passage{}
+                          : has_ticket_ ? channel_->passage(ticket_)
+                                        : channel_->blocking_passage();
   int error = MPI_SUCCESS;
   try {
     error = message_.begin();
@@ -171,7 +174,7 @@ void Operation::end(int error) {
   }
   if (face_ != Face::persistent) {
     if (!execution_->gave_up()) state_->give_back(traits_, spec_, std::move(execution_));
-    if (channel_) channel_->end(ticket_);
+    if (channel_ && has_ticket_) channel_->end(ticket_);
   }
   if (!traits_.is_own) {
     if (session.counts_calls()) {

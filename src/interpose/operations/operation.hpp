@@ -84,6 +84,7 @@ class Operation final : public Outstanding, public Watched {
   SpinLock lock_;  // of all below; threads only try it, except for the one that starts the operation
   std::shared_ptr<Channel> channel_;
   Channel::Ticket ticket_;
+  bool has_ticket_ = false;
   std::unique_ptr<Execution> execution_;
   std::shared_ptr<Operation> after_;
   std::unique_ptr<TracedCall> trace_;

@@ -50,10 +50,15 @@ struct Session {
   std::vector<int> memory_places;
   /// Whether the ranks of every node share memory. The same on all ranks.
   bool shares_memory = false;
+  /// Whether calls inside a node may be carried out without a look at anything but the last one.
+  bool may_repeat = false;
   int keyval = 0;
   /// By face: calls of fewer bytes go to the library on every communicator.
   std::array<std::array<std::atomic<std::size_t>, collectives.size()>, 3> native_floors{};
   std::array<std::atomic<const Forced*>, collectives.size()> forced_by_program{};
+
+  /// Whether only table, rule and learner decide about blocking calls, unless the program forces a spec.
+  std::array<bool, collectives.size()> is_left_to_choice{};
 
   /// Nothing is learned from blocking calls of fewer bytes (STRETTO_ONLINE).
   std::array<std::size_t, collectives.size()> online_floors{};
@@ -82,10 +87,13 @@ struct Session {
     return settings.check && non_blocking && face != Face::blocking;
   }
 
-  /// Returns the bytes below which table and rule only say `native`, and nothing is learned.
+  /// Returns the bytes below which table and rule only say `native`, and nothing is learned: on every
+  /// communicator, on those of one node, and on those of several.
   [[nodiscard]] std::size_t choice_floor(Collective collective, Face face) const;
-  /// The same for communicators of one node.
-  [[nodiscard]] std::size_t floor_inside_node(Collective collective, Face face) const;
+  [[nodiscard]] std::size_t floor_inside_node(Collective collective, Face face, int ranks) const;
+  [[nodiscard]] std::size_t floor_between_nodes(Collective collective, Face face) const;
+  /// Nothing is learned from shorter calls inside a node: they take less time than finding out who is faster.
+  [[nodiscard]] std::size_t learning_floor_inside_node(Collective collective) const;
 
   [[nodiscard]] std::size_t online_floor(Collective collective) const {
     return online_floors[static_cast<std::size_t>(collective)];

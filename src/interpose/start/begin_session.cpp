@@ -12,6 +12,7 @@
 
 #include "engine/channel.hpp"
 #include "engine/element.hpp"
+#include "engine/library_progress.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/dispatch/online.hpp"
@@ -107,6 +108,7 @@ void end_session() {
     if (const std::string error = save_learned(); !error.empty()) complain(error);
     if (const std::string error = save_decisions(); !error.empty()) complain(error);
   }
+  stop_driving_library();
   channel_pool().close();
   session.memory.close();
   mpi.Group_free(&session.world_group);
@@ -174,6 +176,7 @@ void begin_session(Background background, Participation participation) {
   session.topology = find_topology(session.settings, facts.of_rank);
   remark_on_shape(session.topology);
   share_memory(facts.of_rank);
+  session.may_repeat = session.shares_memory && !session.observes_all_calls();
   mpi.Comm_group(mpi.comm_world, &session.world_group);
   make_communicator_keyval();
   for (const Collective collective : collectives) {
@@ -182,6 +185,8 @@ void begin_session(Background background, Participation participation) {
       session.native_floors[static_cast<std::size_t>(face)][i] =
           find_native_floor(session.settings, collective, face);
     }
+    session.is_left_to_choice[i] = session.native_floor(collective, Face::blocking) ==
+                                   session.choice_floor(collective, Face::blocking);
   }
   begin_statistics();
   begin_online();

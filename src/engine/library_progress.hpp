@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/mpi.hpp"
+
+namespace stretto {
+
+/// Lets the MPI library advance all that it has in flight, for a thread that waits where no call of MPI is
+/// made. `comm` is Stretto's own. Thread-safe.
+///
+/// It tests a receive that is never matched. (MPI_Iprobe of MPICH advances messages, and not the library's
+/// non-blocking collectives.)
+void drive_library(MPI_Comm comm);
+
+/// Ends that. To be called before `comm` is freed.
+void stop_driving_library();
+
+}  // namespace stretto

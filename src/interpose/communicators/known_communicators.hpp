@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside a node a short call takes a fraction of a microsecond, in which finding its communicator would be
+// felt. So each thread keeps the communicators that it used last.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/mpi.hpp"
+#include "interpose/communicators/repeated_calls.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+
+class Communicator;
+
+/// Changes whenever a communicator is freed, since its handle may be used again.
+inline std::atomic<std::uint64_t> freed_communicators{0};
+
+struct KnownCommunicator {
+  MPI_Comm comm{};
+  std::uint64_t freed = 0;
+  /// [collective] Blocking calls of fewer bytes are the library's.
+  std::array<std::size_t, collectives.size()> floors{};
+  Communicator* state = nullptr;
+  RepeatedCalls* repeated = nullptr;
+};
+
+inline KnownCommunicator& place_of_known(MPI_Comm comm) {
+  constexpr std::size_t places = 4;
+  static thread_local std::array<KnownCommunicator, places> known;
+  const auto handle = (std::uintptr_t)comm;  // NOLINT: a pointer in Open MPI, an int in MPICH
+  return known[(handle ^ (handle >> 6) ^ (handle >> 12)) % places];
+}
+
+/// Keeps a communicator, all of whose ranks are on one node or are not.
+inline void keep_known(MPI_Comm comm, bool is_one_node, int ranks, Communicator& state, RepeatedCalls& repeated) {
+  KnownCommunicator& known = place_of_known(comm);
+  known.comm = comm;
+  known.freed = freed_communicators.load(std::memory_order_acquire);
+  known.state = &state;
+  known.repeated = &repeated;
+  for (const Collective collective : collectives) {
+    known.floors.at(static_cast<std::size_t>(collective)) =
+        is_one_node ? session.floor_inside_node(collective, Face::blocking, ranks)
+                    : session.floor_between_nodes(collective, Face::blocking);
+  }
+}
+
+/// Returns what this thread knows of a communicator; nullptr if that is nothing.
+inline const KnownCommunicator* find_known(MPI_Comm comm) {
+  const KnownCommunicator& known = place_of_known(comm);
+  const bool is_current = known.repeated != nullptr && known.comm == comm &&
+                          known.freed == freed_communicators.load(std::memory_order_acquire);
+  return is_current ? &known : nullptr;
+}
+
+/// Whether only table, rule and learner decide about blocking calls.
+inline bool is_left_to_choice(Collective collective) {
+  return session.is_left_to_choice[static_cast<std::size_t>(collective)] &&
+         session.program_forced(collective) == nullptr;
+}
+
+}  // namespace stretto

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/dispatch/direct.hpp"
+
+#include <memory>
+
+#include "engine/device_staging.hpp"
+#include "engine/library_progress.hpp"
+#include "interpose/communicators/known_communicators.hpp"
+#include "interpose/dispatch/online.hpp"
+#include "interpose/observe/statistics.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/clock.hpp"
+#include "interpose/session/session.hpp"
+#include "threads/backoff.hpp"
+#include "threads/time_slice.hpp"
+
+namespace stretto {
+namespace {
+
+/// How a thread waits for messages through shared memory: it advances all that is outstanding, and what the
+/// program sends by MPI.
+class DirectWaiting final : public Waiting {
+ public:
+  explicit DirectWaiting(const Communicator& state) : state_(state) {}
+
+  /// Some 2 us, in which messages between two cores have long arrived; none if the rank that is waited for
+  /// may need this core.
+  [[nodiscard]] int looks() const override { return Backoff::shares_core() ? 0 : 100; }
+
+  bool go_on() override {
+    if (!polling_) {
+      polling_.emplace();
+      mark_communication_thread(true);
+    }
+    constexpr std::size_t looks_between = 64;
+    if (++looks_ % looks_between == 0) {
+      drive_library(channel_pool().comm());
+      if (state_.is_revoked()) return false;
+    }
+    if (make_progress()) {
+      backoff_.reset();
+    } else {
+      backoff_.wait();
+    }
+    return true;
+  }
+
+ private:
+  const Communicator& state_;
+  std::optional<PollingScope> polling_;
+  Backoff backoff_{Backoff::shares_core() ? 0 : Backoff::usual_looks};
+  std::size_t looks_ = 0;
+};
+
+int run(Communicator& state, DirectExecution& execution, const void* input, void* output) {
+  DirectWaiting waiting(state);
+  const int error = execution.run(input, output, waiting);
+  if (error != DirectExecution::gave_up) return error;
+  state.spoil_channel();
+  return Communicator::error_if_revoked;
+}
+
+}  // namespace
+
+bool may_be_direct(const Communicator& state) {
+  return state.neighbours() != nullptr && !session.observes_all_calls();
+}
+
+std::optional<int> try_direct(Communicator& state, const CallTraits& traits, const Spec& spec,
+                              Message& message, const std::optional<CallKey>& key) {
+  Call& call = message.call;
+  if (spec.is_native() || !DirectExecution::serves(call.element) || may_have_device_memory()) return {};
+  // A program's operation may need MPI, and its errors have rules of their own.
+  if (is_reduction(traits.collective) && call.element.kernel == nullptr) return {};
+  // Several segments in flight need several lanes.
+  const bool stays_whole = spec.recipe.algorithm->stays_whole();
+  const Pipelining pipelining = stays_whole ? Pipelining{} : Communicator::pipelining_of(spec);
+  const std::size_t segments = pipelining.count(call.count, static_cast<std::size_t>(call.element.size));
+  if (segments > 1 && (pipelining.in_flight() > 1 || !call.borders.empty())) return {};
+  DirectExecution* execution = state.direct(traits, spec);
+  if (execution == nullptr) return {};
+  const double began = session.counts_calls() ? seconds_now() : 0;
+  if (message.begin() != MPI_SUCCESS) return {};
+  const int lane = state.channel()->blocking_passage().lane(0);
+  RepeatedCall* repeated = key ? state.repeated_calls().find(*key) : nullptr;
+  if (repeated != nullptr && repeated->execution == nullptr) {
+    repeated->execution = std::make_unique<DirectExecution>(execution->schedule(), *state.neighbours());
+    repeated->execution->set(call, segments, lane);
+  }
+  execution->set(call, segments, lane);
+  state.next_sequence();
+  int error = run(state, *execution, call.input, call.output);
+  if (error == MPI_SUCCESS) error = message.finish();
+  if (session.counts_calls()) record_call(traits.collective, traits.bytes, spec, seconds_now() - began);
+  if (error != MPI_SUCCESS) state.call_error_handler(error);
+  return error;
+}
+
+Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* output, MPI_Comm comm) {
+  const KnownCommunicator* known = find_known(comm);
+  RepeatedCall* call = known == nullptr ? nullptr : known->repeated->find(key);
+  const bool is_decided = call != nullptr && session.due_races.load(std::memory_order_relaxed) == 0 &&
+                          session.program_forced(key.collective) == nullptr;
+  if (!is_decided) return {};
+  ShortRace* race = call->race;
+  if (race != nullptr && race->wants_agreement()) return {};
+  const bool races = race != nullptr && !race->is_quiet();
+  const bool is_native = race != nullptr && race->next() == ShortRace::Side::native;
+  if (!is_native && (call->execution == nullptr || may_have_device_memory())) return {};
+  if (race != nullptr && !races) race->pass();
+  if (is_native) {
+    if (races) form.learning = std::make_shared<LearningCall>(known->state->shared_from_this(), *race);
+    return {.is_known = true, .result = {}};
+  }
+  // Times of some calls stand for all, since a look at the clock takes as long as a part of the call.
+  constexpr std::uint32_t calls_between = 16;
+  const bool counts = session.counts_calls();
+  const bool is_timed = races || (counts && ++call->untimed % calls_between == 0);
+  const double began = is_timed ? seconds_now() : 0;
+  known->state->next_sequence();
+  const int error = run(*known->state, *call->execution, input, output);
+  const double seconds = is_timed ? seconds_now() - began : 0;
+  if (races) race->count(seconds);
+  if (counts) call->counter->add(call->traits.bytes, races ? seconds : calls_between * seconds);
+  if (error != MPI_SUCCESS) known->state->call_error_handler(error);
+  return {.is_known = true, .result = error};
+}
+
+}  // namespace stretto
