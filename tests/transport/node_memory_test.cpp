@@ -27,10 +27,13 @@ class Node {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
       EXPECT_EQ(ranks_[i].open(), "");
       owners.push_back({getpid(), ranks_[i].file(), 1000 + i});
-      EXPECT_EQ(ranks_[i].make(ranks, static_cast<int>(i), store_bytes, owners.back().token), "");
+      EXPECT_EQ(ranks_[i].make(shape(), static_cast<int>(i), owners.back().token), "");
     }
     for (NodeMemory& rank : ranks_) EXPECT_EQ(rank.map(owners), "");
     for (NodeMemory& rank : ranks_) rank.close_files();
+  }
+  [[nodiscard]] RegionShape shape() const {
+    return RegionShape::make(static_cast<int>(ranks_.size()), store_bytes);
   }
   NodeMemory& operator[](int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
 
@@ -110,7 +113,7 @@ TEST(NodeMemory, StreamsOfAllPairsArriveInOrder) {
 TEST(NodeMemory, AReaderThatSleepsStopsNoOther) {
   Node node(3);
   // All slots wait for rank 2, on as many lanes as there are.
-  for (int lane = 0; lane < node[0].lanes(); ++lane) {
+  for (int lane = 0; lane < node.shape().lanes; ++lane) {
     for (std::size_t done = 0; write_some(node[0], lane, 0, 2, 32768, 1 << 30, done);) {
     }
   }
@@ -145,7 +148,7 @@ TEST(NodeMemory, OnlyTheMemoryOfTheJobIsMapped) {
   std::array<NodeMemory, 2> ranks;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     ASSERT_EQ(ranks.at(i).open(), "");
-    ASSERT_EQ(ranks.at(i).make(2, static_cast<int>(i), store_bytes, 7 + i), "");
+    ASSERT_EQ(ranks.at(i).make(RegionShape::make(2, store_bytes), static_cast<int>(i), 7 + i), "");
   }
   const NodeMemory::Owner right{getpid(), ranks[1].file(), 8};
   const auto map = [&](NodeMemory::Owner other) { return ranks[0].map({{0, -1, 0}, other}); };
