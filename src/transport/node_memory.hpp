@@ -26,12 +26,12 @@ class NodeMemory {
     std::uint64_t token = 0;
   };
 
-  /// Begins to make this rank's memory. Returns one line with the reason if it cannot, or an empty one; as
-  /// the next ones do.
-  std::string open() { return own_.open_file(); }
-  /// The number of its file, which the others need.
+  /// Begins to make this rank's memory. If it cannot, make() tells why.
+  void open() { own_.open_file(); }
+  /// The number of its file, which the others need; -1: none.
   [[nodiscard]] int file() const { return own_.file(); }
-  /// Makes it, as that of place `place`.
+  /// Makes it, as that of place `place`. Returns one line with the reason if it cannot, or an empty one; as
+  /// the next one does.
   std::string make(const RegionShape& shape, int place, std::uint64_t token);
   /// Maps the memory of the others, [place].
   std::string map(const std::vector<Owner>& owners);

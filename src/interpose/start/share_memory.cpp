@@ -86,7 +86,7 @@ class Failures {
 
 void open_shared_memory(RankFacts& own) {
   own.pid = getpid();
-  static_cast<void>(session.memory.open());  // make() fails without it
+  session.memory.open();
   own.memory_file = session.memory.file();
 }
 
