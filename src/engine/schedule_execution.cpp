@@ -384,7 +384,7 @@ void ScheduleExecution::look_around() {
 }
 
 /// What the program sends by MPI must move while it waits here, even if nothing of this call does.
-void ScheduleExecution::drive_library() {
+void ScheduleExecution::drive_library() const {
   int arrived = 0;
   mpi.Iprobe(MPI_ANY_SOURCE, passage_.first_tag, comm_, &arrived, MPI_STATUS_IGNORE);
 }

@@ -103,7 +103,7 @@ class ScheduleExecution final : public Execution {
   void post(Flight& flight, const Action& action, std::size_t slot);
   void post_message(Flight& flight, Transfer& transfer, std::size_t slot);
   void look_around();
-  void drive_library();
+  void drive_library() const;
   bool advance_flights();
   [[nodiscard]] int find_ended_peer() const;
   void look_for_lost_peer();

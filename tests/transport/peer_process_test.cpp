@@ -118,6 +118,9 @@ TEST(PeerProcess, AnotherFileWithTheNumberOfItsDescriptor) {
 
 /// Its main thread may end before the others.
 TEST(PeerProcess, OneWhoseMainThreadHasEndedLives) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the sanitizer lets no child by fork start threads";
+#endif
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t child = fork();
@@ -129,9 +132,10 @@ TEST(PeerProcess, OneWhoseMainThreadHasEndedLives) {
     }).detach();
     syscall(SYS_exit, 0);  // of this thread alone
   }
+  close(ends[1]);
   char letter = 0;
   ASSERT_EQ(read(ends[0], &letter, 1), 1);
-  for (const int end : ends) close(end);
+  close(ends[0]);
   const PeerProcess with_descriptor(child);
   const auto without = [&] {
     const NoFiles none;
