@@ -179,6 +179,8 @@ def test_a_memory_control_group(mpi: Runner) -> None:
     assert ran.lines == [], ran.output
 
 
+# MPICH 4.0.2 over UCX now and then does not return from MPI_Finalize across PID namespaces.
+@pytest.mark.parametrize("mpi", ["openmpi"], indirect=True)
 def test_two_containers(mpi: Runner) -> None:
     """A rank with process numbers of its own: what the others find by its number is not its memory."""
     command = "exec unshare -p -f --mount-proc"
