@@ -64,6 +64,10 @@ class Execution {
   /// Whether it ended before its messages: MPI may still move them.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
 
+  /// Returns the rank of the collective's communicator that has ended while the call needed it, or -1. The
+  /// execution has given up then.
+  [[nodiscard]] int lost_peer() const { return lost_peer_; }
+
   /// Returns the state of each segment in flight.
   [[nodiscard]] virtual std::vector<SegmentState> segment_states() const { return {}; }
 
@@ -77,6 +81,7 @@ class Execution {
   void forget_error() { error_ = MPI_SUCCESS; }
   Observer* observer_ = nullptr;  // nullptr: not observed
   bool gave_up_ = false;
+  int lost_peer_ = -1;  // see lost_peer()
 
  private:
   int error_ = MPI_SUCCESS;

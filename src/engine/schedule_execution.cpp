@@ -359,21 +359,61 @@ int ScheduleExecution::post_kept(const Posting& posting, bool sends, MPI_Request
 
 bool ScheduleExecution::progress() {
   if (ended()) return false;
+  bool any = advance_flights();
+  if (messages_ > 0) any = test_messages() || any;
+  if (!any) look_around();
+  if (ended()) end();
+  return any;
+}
+
+/// Advances what goes through shared memory, in all flights.
+bool ScheduleExecution::advance_flights() {
   bool any = false;
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     if (flight.in_memory == 0 || !advance_memory(flight)) continue;
     any = true;
     if (flight.posted == 0) go_on(flight);
   }
-  if (messages_ > 0) {
-    any = test_messages() || any;
-  } else if (!any) {
-    // What the program does by MPI must go on while it waits here, even if nothing of this call needs MPI.
-    constexpr std::size_t looks_between = 64;
-    if (++looks_without_mpi_ % looks_between == 0) drive_library(comm_);
-  }
-  if (ended()) end();
   return any;
+}
+
+/// What is to be done now and then while nothing of this call moves.
+void ScheduleExecution::look_around() {
+  constexpr std::size_t looks_between = 64;
+  if (++looks_in_vain_ % looks_between != 0) return;
+  // What the program does by MPI must go on while it waits here, even if nothing of this call needs MPI.
+  if (messages_ == 0) drive_library(comm_);
+  if (neighbours_) look_for_lost_peer();
+}
+
+/// Nothing else would end the wait for a process that is no more: the library does not know of it. A rank
+/// that ends regularly has made all of its calls before, so what the others need of it is there.
+void ScheduleExecution::look_for_lost_peer() {
+  constexpr std::chrono::milliseconds interval{100};
+  const auto now = Clock::now();
+  if (now < next_look_for_peers_) return;
+  next_look_for_peers_ = now + interval;
+  if (find_ended_peer() < 0) return;
+  // It may have written something between the last look and its end.
+  while (advance_flights()) {
+  }
+  lost_peer_ = find_ended_peer();
+  if (lost_peer_ < 0) return;
+  check(MPI_ERR_OTHER);
+  give_up();
+}
+
+/// Returns the first peer of which something in shared memory is awaited and whose process has ended, or -1.
+int ScheduleExecution::find_ended_peer() const {
+  for (const Flight& flight : std::span(flights_).first(in_flight_)) {
+    if (flight.in_memory == 0) continue;
+    for (std::size_t slot = flight.first_slot; slot < flight.first_slot + width_; ++slot) {
+      const Transfer& transfer = transfers_[slot];
+      if (transfer.memory.ended()) continue;
+      if (neighbours_->memory->has_ended(place_of(*transfer.action))) return transfer.action->peer;
+    }
+  }
+  return -1;
 }
 
 bool ScheduleExecution::test_messages() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,6 +55,7 @@ class ScheduleExecution final : public Execution {
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 
  private:
+  using Clock = std::chrono::steady_clock;
   /// The arguments of a communication for MPI.
   struct Posting {
     void* buffer;
@@ -100,6 +102,10 @@ class ScheduleExecution final : public Execution {
   void post_round(Flight& flight);
   void post(Flight& flight, const Action& action, std::size_t slot);
   void post_message(Flight& flight, Transfer& transfer, std::size_t slot);
+  void look_around();
+  bool advance_flights();
+  [[nodiscard]] int find_ended_peer() const;
+  void look_for_lost_peer();
   bool test_messages();
   bool advance_memory(Flight& flight);
   bool advance_memory(Flight& flight, Transfer& transfer);
@@ -139,8 +145,9 @@ class ScheduleExecution final : public Execution {
   void* output_ = nullptr;  // as the program gave it, if the result is made in another place
   PooledBuffer apart_;
   Passage passage_;
-  std::size_t messages_ = 0;           // posted by MPI, and not yet complete
-  std::size_t looks_without_mpi_ = 0;  // since the library last had its turn
+  std::size_t messages_ = 0;  // posted by MPI, and not yet complete
+  std::size_t looks_in_vain_ = 0;
+  Clock::time_point next_look_for_peers_;
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;

@@ -15,6 +15,7 @@
 
 #include "select/library_name.hpp"
 #include "text/file_writer.hpp"
+#include "text/hash.hpp"
 #include "text/json_reader.hpp"
 #include "text/read_text.hpp"
 
@@ -29,12 +30,6 @@ constexpr std::chrono::seconds longest_wait{1};
 std::string folder_in(const char* variable, const std::string& below) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value == '/' ? value + below : "";
-}
-
-std::uint64_t hash(const std::string& text) {
-  std::uint64_t sum = 14695981039346656037U;  // FNV-1a
-  for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 1099511628211U;
-  return sum;
 }
 
 /// Holds the lock of a file, by a file beside it: the file itself is replaced. Where locks do not work, as on
@@ -69,8 +64,8 @@ std::string fabric_path(const FabricIdentity& identity) {
   const auto library = parse_library_name(identity.mpi);
   std::array<char, 17> number{};
   std::snprintf(number.data(), number.size(), "%016llx",
-                static_cast<unsigned long long>(hash(identity.mpi + '\n' + identity.network + '\n' +
-                                                     identity.processor + '\n' + identity.hosts)));
+                static_cast<unsigned long long>(hash_of(identity.mpi + '\n' + identity.network + '\n' +
+                                                        identity.processor + '\n' + identity.hosts)));
   return folder + "/fabrics/" + std::string(library ? library->family : "other") + "-" + number.data() +
          ".json";
 }

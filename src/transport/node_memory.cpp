@@ -6,21 +6,24 @@
 
 namespace stretto {
 
-std::string NodeMemory::make(int ranks, int place, std::size_t store_bytes, std::uint64_t token) {
-  shape_ = RegionShape::make(ranks, store_bytes);
+std::string NodeMemory::make(const RegionShape& shape, int place, std::uint64_t token) {
+  shape_ = shape;
   place_ = place;
-  counts_ = std::vector<PairCounts>(static_cast<std::size_t>(shape_.lanes) * static_cast<std::size_t>(ranks));
-  store_ = std::make_unique<PieceStore>(store_bytes);
+  counts_ = std::vector<PairCounts>(static_cast<std::size_t>(shape_.lanes) *
+                                    static_cast<std::size_t>(shape_.ranks));
+  store_ = std::make_unique<PieceStore>(shape_.store_bytes);
   return own_.make(shape_.bytes(), token);
 }
 
 std::string NodeMemory::map(const std::vector<Owner>& owners) {
   regions_.resize(owners.size());
+  processes_.resize(owners.size());
   for (std::size_t i = 0; i < owners.size(); ++i) {
     if (static_cast<int>(i) == place_) continue;
     const auto& [pid, file, token] = owners[i];
     if (std::string error = Region::map(pid, file, shape_.bytes(), token, regions_[i]); !error.empty())
       return error;
+    processes_[i] = PeerProcess(pid);
   }
   return {};
 }

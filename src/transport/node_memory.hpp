@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transport/mailbox.hpp"
+#include "transport/peer_process.hpp"
 #include "transport/piece_store.hpp"
 #include "transport/region.hpp"
 
@@ -26,22 +27,26 @@ class NodeMemory {
     std::uint64_t token = 0;
   };
 
-  /// Begins to make this rank's memory. Returns one line with the reason if it cannot, or an empty one; as
-  /// the next ones do.
-  std::string open() { return own_.open_file(); }
-  /// The number of its file, which the others need.
+  /// Begins to make this rank's memory. If it cannot, make() tells why.
+  void open() { own_.open_file(); }
+  /// The number of its file, which the others need; -1: none.
   [[nodiscard]] int file() const { return own_.file(); }
-  /// Makes it, as that of place `place` of `ranks`.
-  std::string make(int ranks, int place, std::size_t store_bytes, std::uint64_t token);
+  /// Makes it, as that of place `place`. Returns one line with the reason if it cannot, or an empty one; as
+  /// the next one does.
+  std::string make(const RegionShape& shape, int place, std::uint64_t token);
   /// Maps the memory of the others, [place].
   std::string map(const std::vector<Owner>& owners);
   /// To be called when all of the node have mapped it.
   void close_files() { own_.close_file(); }
 
+  /// Whether the process of a place has ended. What it wrote before is there then.
+  [[nodiscard]] bool has_ended(int place) const { return process(place).has_ended(); }
+  [[nodiscard]] const PeerProcess& process(int place) const {
+    return processes_[static_cast<std::size_t>(place)];
+  }
+
   /// Frees everything. No call may use it then.
   void close() { *this = NodeMemory(); }
-
-  [[nodiscard]] int lanes() const { return shape_.lanes; }
 
   /// Memory for a piece of at most `bytes` bytes. Less may be free, but never nothing if a line is.
   struct Piece {
@@ -85,8 +90,9 @@ class NodeMemory {
   RegionShape shape_;
   int place_ = 0;
   Region own_;
-  std::vector<Region> regions_;     // [place] none at this rank's own
-  std::vector<PairCounts> counts_;  // [lane][place]
+  std::vector<Region> regions_;         // [place] none at this rank's own
+  std::vector<PeerProcess> processes_;  // [place] the same
+  std::vector<PairCounts> counts_;      // [lane][place]
   std::unique_ptr<PieceStore> store_;
 };
 

@@ -60,6 +60,7 @@ void Region::swap(Region& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(file_, other.file_);
+  std::swap(open_error_, other.open_error_);
 }
 
 void Region::close_file() {
@@ -77,13 +78,15 @@ std::string Region::map_here(int protection) {
   return {};
 }
 
-std::string Region::open_file() {
+void Region::open_file() {
   file_ = memfd_create("stretto", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  return file_ < 0 ? failure("memfd_create") : "";
+  open_error_ = file_ < 0 ? errno : 0;
 }
 
 std::string Region::make(std::size_t bytes, std::uint64_t token) {
   bytes_ = bytes;
+  errno = open_error_;
+  if (file_ < 0) return failure("memfd_create");
   const std::string no_room = "no room for " + std::to_string(bytes >> 10) + " KiB of shared memory";
   // Past this limit, the kernel would end the process.
   rlimit limit{};

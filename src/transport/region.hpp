@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "transport/mailbox.hpp"
@@ -39,10 +37,11 @@ class Region {
   Region& operator=(const Region&) = delete;
   ~Region();
 
-  /// Opens a file for a region of this process: others may be told of it before its size is known. Returns
-  /// one line with the reason if it cannot, or an empty one; as the next ones do.
-  std::string open_file();
-  /// Makes the region, all of it reserved, so that no access fails later.
+  /// Opens a file for a region of this process: others may be told of it before its size is known. If it
+  /// cannot, make() tells why.
+  void open_file();
+  /// Makes the region, all of it reserved, so that no access fails later. Returns one line with the reason if
+  /// it cannot, or an empty one; as the next one does.
   std::string make(std::size_t bytes, std::uint64_t token);
   /// Maps the region that process `pid` has as `file`, for reading only, and checks its token.
   static std::string map(int pid, int file, std::size_t bytes, std::uint64_t token, Region& mapped);
@@ -60,6 +59,7 @@ class Region {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   int file_ = -1;
+  int open_error_ = 0;
 };
 
 }  // namespace stretto

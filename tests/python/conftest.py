@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,18 +61,25 @@ class Runner:
         ranks: int = 2,
         second: dict[str, str] | None = None,
         more: dict[str, str] | None = None,
+        options: Sequence[str] = (),
+        under: Sequence[str] = (),
+        btl: str = "self,vader",
         **settings: str,
     ) -> Ran:
-        """Runs the probe, or another program. `second`: what is different on rank 1."""
+        """Runs the probe, or another program. `second`: what is different on rank 1.
+
+        `options` are the launcher's; `under` is a command that runs the launcher. `btl` is Open MPI's.
+        """
         program = program or [str(self.compiled("probe.cpp"))]
         # Of this process's, too: what makes MPICH's ranks yield (tests/conftest.py).
         preloads = f"{preload or library(self.abi)}:{os.environ['LD_PRELOAD']}"
         # What one job finds out must not change what the next one does, unless a test says so.
         values = {"LD_PRELOAD": preloads, "STRETTO_FABRIC": "none", **settings, **(more or {})}
-        argv = [f"mpirun.{self.abi}"]
+        argv = [*under, f"mpirun.{self.abi}"]
         if self.abi == "openmpi":
-            argv += ["--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]
+            argv += ["--allow-run-as-root", "--oversubscribe", "--mca", "btl", btl]
             argv += ["--mca", "mpi_yield_when_idle", "1"]
+        argv += options
         if second is None:
             argv += [*self.variables(values), "-n", str(ranks), *program]
         else:

@@ -2,13 +2,17 @@
 #include "transport/node_memory.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -25,12 +29,15 @@ class Node {
   explicit Node(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {
     std::vector<NodeMemory::Owner> owners;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      EXPECT_EQ(ranks_[i].open(), "");
+      ranks_[i].open();
       owners.push_back({getpid(), ranks_[i].file(), 1000 + i});
-      EXPECT_EQ(ranks_[i].make(ranks, static_cast<int>(i), store_bytes, owners.back().token), "");
+      EXPECT_EQ(ranks_[i].make(shape(), static_cast<int>(i), owners.back().token), "");
     }
     for (NodeMemory& rank : ranks_) EXPECT_EQ(rank.map(owners), "");
     for (NodeMemory& rank : ranks_) rank.close_files();
+  }
+  [[nodiscard]] RegionShape shape() const {
+    return RegionShape::make(static_cast<int>(ranks_.size()), store_bytes);
   }
   NodeMemory& operator[](int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
 
@@ -106,11 +113,161 @@ TEST(NodeMemory, StreamsOfAllPairsArriveInOrder) {
   }
 }
 
+/// Each of three ranks sends so many pieces to each other one, and waits at random between any two steps.
+void soak(std::uint32_t pieces) {
+  constexpr int ranks = 3;
+  Node node(ranks);
+  const auto run = [&](int own) {
+    std::minstd_rand random(static_cast<unsigned>(own) + 7);
+    const auto delay = [&] {
+      const auto turns = random() % 128;
+      if (turns == 0) return std::this_thread::yield();
+      for (std::size_t i = 0; i < turns % 32; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+    };
+    struct Stream {
+      std::uint32_t pieces = 0;
+      std::size_t bytes = 0;
+    };
+    std::array<Stream, ranks> written;
+    std::array<Stream, ranks> read;
+    const auto write_next = [&](int to) {
+      Stream& stream = written.at(static_cast<std::size_t>(to));
+      if (stream.pieces == pieces) return false;
+      const NodeMemory::Piece piece =
+          node[own].reserve(own + to, to, 1 + random() % (random() % 32 == 0 ? 20000 : 100));
+      if (piece.data == nullptr) return false;
+      delay();
+      for (std::size_t i = 0; i < piece.bytes; ++i) piece.data[i] = value_at(own, to, stream.bytes + i);
+      delay();
+      node[own].publish(own + to, to, piece, piece.bytes, 0);
+      delay();
+      stream.bytes += piece.bytes;
+      ++stream.pieces;
+      return true;
+    };
+    const auto read_next = [&](int from) {
+      Stream& stream = read.at(static_cast<std::size_t>(from));
+      const NodeMemory::Arrival arrival = node[own].look(from + own, from);
+      if (arrival.data == nullptr) return false;
+      delay();
+      bool is_right = !arrival.has_failed;
+      for (std::size_t i = 0; i < arrival.bytes; ++i) {
+        is_right = is_right && arrival.data[i] == value_at(from, own, stream.bytes + i);
+      }
+      EXPECT_TRUE(is_right) << from << " to " << own << ", piece " << stream.pieces;
+      delay();
+      node[own].take(from + own, from);
+      delay();
+      stream.bytes += arrival.bytes;
+      ++stream.pieces;
+      return true;
+    };
+    const auto ended = [&] {
+      for (std::size_t i = 0; i < ranks; ++i) {
+        if (static_cast<int>(i) != own && (written.at(i).pieces < pieces || read.at(i).pieces < pieces))
+          return false;
+      }
+      return true;
+    };
+    while (!ended()) {
+      bool any = false;
+      for (int other = 0; other < ranks; ++other) {
+        if (other == own) continue;
+        any = write_next(other) || any;
+        any = read_next(other) || any;
+      }
+      if (!any) std::this_thread::yield();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(run, rank);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(NodeMemory, Soak) {
+  soak(5000);
+}
+
+/// 10^7 pieces. For make test-all.
+TEST(NodeMemory, DISABLED_LongSoak) {
+  soak(10'000'000 / 6);
+}
+
+/// What a rank did not publish before it was killed is not seen, and the others find that it has ended.
+TEST(NodeMemory, ARankThatIsKilledAtAnyStep) {
+  constexpr int pieces = 3;
+  constexpr int steps = 6;
+  const RegionShape shape = RegionShape::make(2, store_bytes);
+  for (int last_step = 0; last_step < pieces * steps; ++last_step) {
+    std::array<int, 2> up{};
+    std::array<int, 2> down{};
+    ASSERT_EQ(pipe(up.data()), 0);
+    ASSERT_EQ(pipe(down.data()), 0);
+    const auto begin = [&](NodeMemory& memory, int place, int out, int in) {
+      std::vector<NodeMemory::Owner> owners(2);
+      const auto own = static_cast<std::size_t>(place);
+      memory.open();
+      owners[own] = {getpid(), memory.file(), 1000 + own};
+      const bool made = memory.make(shape, place, owners[own].token).empty();
+      const auto bytes = static_cast<ssize_t>(sizeof(NodeMemory::Owner));
+      const bool told = write(out, &owners[own], sizeof owners[own]) == bytes &&
+                        read(in, &owners[1 - own], sizeof owners[own]) == bytes;
+      const bool mapped = made && told && memory.map(owners).empty();
+      char letter = 'x';  // the other one has mapped it, too
+      return mapped && write(out, &letter, 1) == 1 && read(in, &letter, 1) == 1;
+    };
+    const pid_t child = fork();
+    if (child == 0) {
+      NodeMemory memory;
+      int step = 0;
+      const auto done = [&] {
+        if (step++ == last_step) raise(SIGKILL);
+      };
+      if (!begin(memory, 1, up[1], down[0])) _exit(1);
+      for (std::size_t i = 0; i < pieces; ++i) {
+        done();
+        const NodeMemory::Piece piece = memory.reserve(0, 0, 1000);
+        done();
+        for (std::size_t k = 0; k < piece.bytes; ++k) piece.data[k] = value_at(1, 0, i * 1000 + k);
+        done();
+        memory.publish(0, 0, piece, piece.bytes, 0);
+        done();
+        while (memory.look(0, 0).data == nullptr) sched_yield();
+        done();
+        memory.take(0, 0);
+        done();
+      }
+      _exit(1);
+    }
+    NodeMemory memory;
+    ASSERT_TRUE(begin(memory, 0, down[1], up[0]));
+    std::size_t written = 0;
+    std::size_t bytes = 0;
+    while (write_some(memory, 0, 0, 1, 1000, 3000, written)) {
+    }
+    const auto read_all = [&] {
+      while (read_some(memory, 0, 1, 0, 1 << 20, bytes)) {
+      }
+    };
+    while (!memory.has_ended(1)) {
+      read_all();
+      sched_yield();
+    }
+    read_all();
+    EXPECT_EQ(bytes, static_cast<std::size_t>((last_step + 3) / steps) * 1000)
+        << "killed after step " << last_step;
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    for (const int end : {up[0], up[1], down[0], down[1]}) close(end);
+  }
+}
+
 /// A message to a rank that reads needs nothing of one that does not.
 TEST(NodeMemory, AReaderThatSleepsStopsNoOther) {
   Node node(3);
   // All slots wait for rank 2, on as many lanes as there are.
-  for (int lane = 0; lane < node[0].lanes(); ++lane) {
+  for (int lane = 0; lane < node.shape().lanes; ++lane) {
     for (std::size_t done = 0; write_some(node[0], lane, 0, 2, 32768, 1 << 30, done);) {
     }
   }
@@ -144,8 +301,8 @@ TEST(NodeMemory, WhatAPeerWroteIsChecked) {
 TEST(NodeMemory, OnlyTheMemoryOfTheJobIsMapped) {
   std::array<NodeMemory, 2> ranks;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    ASSERT_EQ(ranks.at(i).open(), "");
-    ASSERT_EQ(ranks.at(i).make(2, static_cast<int>(i), store_bytes, 7 + i), "");
+    ranks.at(i).open();
+    ASSERT_EQ(ranks.at(i).make(RegionShape::make(2, store_bytes), static_cast<int>(i), 7 + i), "");
   }
   const NodeMemory::Owner right{getpid(), ranks[1].file(), 8};
   const auto map = [&](NodeMemory::Owner other) { return ranks[0].map({{0, -1, 0}, other}); };
@@ -159,7 +316,7 @@ TEST(NodeMemory, OnlyTheMemoryOfTheJobIsMapped) {
 TEST(Region, OthersCannotWriteAndChildrenDoNotHaveIt) {
   Region own;
   Region mapped;
-  ASSERT_EQ(own.open_file(), "");
+  own.open_file();
   ASSERT_EQ(own.make(8192, 42), "");
   ASSERT_EQ(Region::map(getpid(), own.file(), 8192, 42, mapped), "");
   EXPECT_NE(mprotect(mapped.data(), 8192, PROT_READ | PROT_WRITE), 0);
@@ -184,7 +341,7 @@ TEST(Region, NoRoomIsAnError) {
   less.rlim_cur = 4096;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
   Region region;
-  EXPECT_EQ(region.open_file(), "");
+  region.open_file();
   EXPECT_NE(region.make(8192, 1).find("no room for 8 KiB"), std::string::npos);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
   EXPECT_EQ(region.make(8192, 1), "");

@@ -15,6 +15,7 @@
 #include "interpose/communicators/returned_errors.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
+#include "text/hash.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
@@ -27,9 +28,9 @@ struct Attachment {
 
 /// Returns a hash of the ranks.
 std::uint32_t sum_of(const std::vector<int>& ranks_in_world) {
-  std::uint32_t sum = 2166136261U;  // FNV-1a
-  for (const int rank : ranks_in_world) sum = (sum ^ static_cast<std::uint32_t>(rank)) * 16777619U;
-  return sum;
+  Hash hash;
+  for (const int rank : ranks_in_world) hash.add(static_cast<std::uint64_t>(rank));
+  return static_cast<std::uint32_t>(hash.sum() ^ (hash.sum() >> 32));
 }
 
 /// Returns a label such as 8@1f3a77c2: the number of ranks and a hash of them.
@@ -231,15 +232,24 @@ Pipelining Communicator::pipelining_of(const Spec& spec) {
   return pipelining;
 }
 
+bool Communicator::library_tolerates_faults() {
+#ifdef STRETTO_ABI_OPENMPI
+  static const bool tolerates = [] {
+    const auto* enabled = static_cast<const bool*>(mpi_symbol("ompi_ftmpi_enabled"));
+    return enabled != nullptr && *enabled;
+  }();
+  return tolerates;
+#else
+  return false;
+#endif
+}
+
 bool Communicator::is_revoked() const {
 #ifdef STRETTO_ABI_OPENMPI
-  // Null if the library has no fault tolerance, or it is switched off.
   using IsRevoked = int(MPI_Comm, int*);
-  static auto* const ask = [] {
-    const auto* enabled = static_cast<const bool*>(mpi_symbol("ompi_ftmpi_enabled"));
-    const bool may_be = enabled != nullptr && *enabled;
-    return may_be ? reinterpret_cast<IsRevoked*>(mpi_symbol("PMPIX_Comm_is_revoked")) : nullptr;
-  }();
+  static auto* const ask = library_tolerates_faults()
+                               ? reinterpret_cast<IsRevoked*>(mpi_symbol("PMPIX_Comm_is_revoked"))
+                               : nullptr;
   int revoked = 0;
   return ask != nullptr && !is_freed_ && ask(users_, &revoked) == MPI_SUCCESS && revoked != 0;
 #else

@@ -99,7 +99,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Whether a rank has revoked it (fault tolerance of Open MPI 5). Calls that are in flight on it then
   /// end.
   [[nodiscard]] bool is_revoked() const;
-  static constexpr int error_if_revoked = 77;  // MPI_ERR_REVOKED, which Open MPI 4 does not declare
+  // MPI_ERR_REVOKED and MPI_ERR_PROC_FAILED, which Open MPI 4 does not declare.
+  static constexpr int error_if_revoked = 77;
+  static constexpr int error_if_rank_failed = 75;
+  /// Whether programs may go on without ranks that have failed.
+  static bool library_tolerates_faults();
   [[nodiscard]] bool wants_returned_errors() const;
   /// To be called when the program has freed it.
   void forget_handle() {

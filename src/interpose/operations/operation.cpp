@@ -118,6 +118,18 @@ void Operation::look_at_error() {
   if (execution_->error() != MPI_SUCCESS && state_->ends_job_on_error()) execution_->give_up();
 }
 
+/// If a rank has ended before its time, so does the job, unless the library lets programs go on without it.
+void Operation::look_at_lost_peer() const {
+  const int peer = execution_->lost_peer();
+  if (peer < 0 || Communicator::library_tolerates_faults()) return;
+  const int rank = state_->ranks_in_world()[static_cast<std::size_t>(peer)];
+  const int place = session.memory_places[static_cast<std::size_t>(rank)];
+  complain("rank " + std::to_string(session.world_rank) + ": rank " + std::to_string(rank) + " (process " +
+           std::to_string(session.memory.process(place).pid()) + " of this node) has ended, and " +
+           describe_call(*state_, traits_, spec_, sequence_) + " waits for it; the job ends");
+  end_job(true);
+}
+
 bool Operation::progress() {
   if (ended()) return false;
   const std::unique_lock guard(lock_, std::try_to_lock);
@@ -130,6 +142,7 @@ bool Operation::progress() {
   try {
     const ReturnedErrors returned(wants_returned_errors_);
     const bool any = execution_->progress();
+    look_at_lost_peer();
     look_at_error();
     if (execution_->ended()) {
       finish();
@@ -145,7 +158,7 @@ bool Operation::progress() {
 }
 
 void Operation::finish() {
-  int error = execution_->error();
+  int error = execution_->lost_peer() < 0 ? execution_->error() : Communicator::error_if_rank_failed;
   try {
     if (error == MPI_SUCCESS) {
       staging_.copy_result_back();

@@ -68,6 +68,7 @@ class Operation final : public Outstanding, public Watched {
   bool may_begin();
   void begin();
   void look_at_error();
+  void look_at_lost_peer() const;
   void finish();
   void end(int error);
   [[nodiscard]] std::string in_world(const std::vector<int>& ranks) const;

@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "interpose/session/session.hpp"
+#include "text/hash.hpp"
 #include "topology/boot_id.hpp"
 #include "topology/cpu_domains.hpp"
 
 namespace stretto {
 namespace {
-
-std::uint64_t hash(const std::string& text) {
-  std::uint64_t sum = 14695981039346656037U;  // FNV-1a
-  for (const char letter : text) sum = (sum ^ static_cast<unsigned char>(letter)) * 1099511628211U;
-  return sum;
-}
 
 /// Machines may share a name (localhost). What runs on one machine under several names is several nodes
 /// (containers).
@@ -53,7 +48,7 @@ Topology from_facts(const std::vector<RankFacts>& of_rank) {
 }  // namespace
 
 void find_own_place(RankFacts& own) {
-  own.node = hash(name_of_node());
+  own.node = hash_of(name_of_node());
   const CpuDomains domains = find_domains(allowed_cpus());
   own.socket = domains.socket;
   own.numa = domains.numa;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "engine/channel.hpp"
 #include "interpose/session/session.hpp"
+#include "text/hash.hpp"
 #include "text/size.hpp"
 
 namespace stretto {
@@ -17,15 +19,14 @@ namespace {
 /// Returns a number that the memory of a rank begins with. Memory of another job, or of another rank, has
 /// another one.
 std::uint64_t token_of(const std::vector<RankFacts>& of_rank, int rank) {
-  std::uint64_t sum = 14695981039346656037U;  // FNV-1a
-  const auto add = [&](std::uint64_t number) { sum = (sum ^ number) * 1099511628211U; };
+  Hash hash;
   for (const RankFacts& one : of_rank) {
-    add(one.node);
-    add(static_cast<std::uint64_t>(one.pid));
-    add(static_cast<std::uint64_t>(one.memory_file));
+    hash.add(one.node);
+    hash.add(static_cast<std::uint64_t>(one.pid));
+    hash.add(static_cast<std::uint64_t>(one.memory_file));
   }
-  add(static_cast<std::uint64_t>(rank));
-  return sum;
+  hash.add(static_cast<std::uint64_t>(rank));
+  return hash.sum();
 }
 
 /// Returns the bytes of a rank's store: more than the second-level cache of a core, as PieceStore wants, and
@@ -45,6 +46,17 @@ std::vector<int> find_neighbours(const std::vector<RankFacts>& of_rank) {
     if (of_rank[static_cast<std::size_t>(rank)].node == of_rank[own].node) ranks.push_back(rank);
   }
   return ranks;
+}
+
+/// Whether the ranks of each node are on one machine, which STRETTO_TOPOLOGY may say of others, too.
+bool nodes_are_machines(const std::vector<RankFacts>& of_rank) {
+  std::map<int, std::uint64_t> machine_of;
+  for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
+    const auto [place, is_first] =
+        machine_of.try_emplace(session.topology.node(static_cast<int>(rank)), of_rank[rank].node);
+    if (place->second != of_rank[rank].node) return false;
+  }
+  return true;
 }
 
 /// The ranks that have failed, as all ranks know them.
@@ -74,7 +86,7 @@ class Failures {
 
 void open_shared_memory(RankFacts& own) {
   own.pid = getpid();
-  static_cast<void>(session.memory.open());  // make() fails without it
+  session.memory.open();
   own.memory_file = session.memory.file();
 }
 
@@ -89,19 +101,20 @@ void share_memory(const std::vector<RankFacts>& of_rank) {
     const RankFacts& facts = of_rank[static_cast<std::size_t>(rank)];
     owners.push_back({facts.pid, facts.memory_file, token_of(of_rank, rank)});
   }
+  // Communicators agree on lanes, so these are the same on all nodes.
+  const RegionShape shape = RegionShape::make(session.topology.max_ppn, store_bytes);
+  channel_pool().set_lanes(shape.lanes);
   const bool is_alone = ranks.size() == 1;
   std::string error;
   if (!is_alone) {
-    error = session.memory.make(session.topology.max_ppn, static_cast<int>(place), store_bytes,
-                                owners[static_cast<std::size_t>(place)].token);
+    error =
+        session.memory.make(shape, static_cast<int>(place), owners[static_cast<std::size_t>(place)].token);
   }
   Failures failures;
   failures.tell(!error.empty());
   if (!failures.here() && !is_alone) error = session.memory.map(owners);
   failures.tell(!error.empty());
-  // Communicators agree on lanes, so these are the same on all nodes.
-  channel_pool().set_lanes(RegionShape::make(session.topology.max_ppn, store_bytes).lanes);
-  session.shares_memory = !failures.anywhere();
+  session.shares_memory = !failures.anywhere() && nodes_are_machines(of_rank);
   if (!failures.here()) {
     session.memory.close_files();
     session.memory_places.assign(of_rank.size(), Neighbours::none);

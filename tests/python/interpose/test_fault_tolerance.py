@@ -27,14 +27,15 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.parametrize("nodes", [RANKS, 1])  # on one node, through shared memory
 @pytest.mark.parametrize("what", ["death", "leave"])
 @pytest.mark.parametrize("spec", ["ring", "recursive_doubling"])
-def test_what_is_left_goes_on(program: Path, spec: str, what: str) -> None:
+def test_what_is_left_goes_on(program: Path, spec: str, what: str, nodes: int) -> None:
     install = mpi.find_install("openmpi5")
     settings = {
         "LD_PRELOAD": str(library("openmpi")),
         "STRETTO_ALLREDUCE": spec,
-        "STRETTO_TOPOLOGY": f"nodes={RANKS},ppn=1",
+        "STRETTO_TOPOLOGY": f"nodes={nodes},ppn={RANKS // nodes}",
     }
     argv = [str(install.launcher.path), "--with-ft", "ulfm", "--allow-run-as-root", "--oversubscribe"]
     argv += ["--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "lo"]

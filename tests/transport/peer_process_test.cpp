@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/peer_process.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+namespace stretto {
+namespace {
+
+/// A process that waits to be killed.
+class Child {
+ public:
+  Child() : pid_(fork()) {
+    while (pid_ == 0) pause();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() { bury(); }
+
+  [[nodiscard]] int pid() const { return pid_; }
+  void kill() const {
+    ::kill(pid_, SIGKILL);
+    siginfo_t info{};
+    waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);  // it stays a zombie
+  }
+  void bury() {
+    if (pid_ == 0) return;
+    kill();
+    waitpid(std::exchange(pid_, 0), nullptr, 0);
+  }
+
+ private:
+  int pid_ = 0;
+};
+
+/// While it lives, the process can open no file.
+class NoFiles {
+ public:
+  NoFiles() {
+    getrlimit(RLIMIT_NOFILE, &usual_);
+    const rlimit none{0, usual_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  NoFiles(const NoFiles&) = delete;
+  NoFiles& operator=(const NoFiles&) = delete;
+  ~NoFiles() { setrlimit(RLIMIT_NOFILE, &usual_); }
+
+ private:
+  rlimit usual_{};
+};
+
+TEST(PeerProcess, OneThatIsKilledHasEnded) {
+  Child child;
+  const PeerProcess peer(child.pid());
+  EXPECT_FALSE(peer.has_ended());
+  child.kill();
+  EXPECT_TRUE(peer.has_ended());
+  child.bury();
+  EXPECT_TRUE(peer.has_ended());
+}
+
+TEST(PeerProcess, OneThatIsStoppedLives) {
+  const Child child;
+  const PeerProcess peer(child.pid());
+  ASSERT_EQ(kill(child.pid(), SIGSTOP), 0);
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(child.pid()), &info, WSTOPPED | WNOWAIT);
+  EXPECT_FALSE(peer.has_ended());
+}
+
+/// Without a descriptor, which a limit or a filter may refuse.
+TEST(PeerProcess, WithoutFiles) {
+  Child child;
+  Child other;
+  const auto made = [&] {
+    const NoFiles none;
+    return std::pair(PeerProcess(child.pid()), PeerProcess(other.pid()));
+  }();
+  EXPECT_FALSE(made.first.has_ended());
+  child.kill();
+  EXPECT_TRUE(made.first.has_ended());
+  {
+    // Now a zombie cannot be told from a process that lives.
+    const NoFiles none;
+    EXPECT_FALSE(made.first.has_ended());
+    EXPECT_FALSE(made.second.has_ended());
+    other.bury();
+    EXPECT_TRUE(made.second.has_ended());
+  }
+}
+
+/// A program may close files that it does not know, and their numbers are given to others.
+TEST(PeerProcess, AnotherFileWithTheNumberOfItsDescriptor) {
+  Child child;
+  const int next = dup(0);
+  close(next);
+  const PeerProcess peer(child.pid());
+  close(next);
+  EXPECT_FALSE(peer.has_ended());
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  EXPECT_EQ(ends[0], next);
+  ASSERT_EQ(write(ends[1], "x", 1), 1);  // readable, as the descriptor of a process that has ended
+  EXPECT_FALSE(peer.has_ended());
+  close(ends[1]);
+  child.kill();
+  EXPECT_TRUE(peer.has_ended());
+}
+
+/// Its main thread may end before the others.
+TEST(PeerProcess, OneWhoseMainThreadHasEndedLives) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the sanitizer lets no child by fork start threads";
+#endif
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::thread([main_thread = pthread_self(), out = ends[1]] {
+      pthread_join(main_thread, nullptr);
+      static_cast<void>(!write(out, "x", 1));
+      for (;;) pause();
+    }).detach();
+    syscall(SYS_exit, 0);  // of this thread alone
+  }
+  close(ends[1]);
+  char letter = 0;
+  ASSERT_EQ(read(ends[0], &letter, 1), 1);
+  close(ends[0]);
+  const PeerProcess with_descriptor(child);
+  const auto without = [&] {
+    const NoFiles none;
+    return PeerProcess(child);
+  }();
+  EXPECT_FALSE(with_descriptor.has_ended());
+  EXPECT_FALSE(without.has_ended());
+  kill(child, SIGKILL);
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
+  EXPECT_TRUE(with_descriptor.has_ended());
+  EXPECT_TRUE(without.has_ended());
+  waitpid(child, nullptr, 0);
+}
+
+TEST(PeerProcess, NoneHasNotEnded) {
+  EXPECT_FALSE(PeerProcess().has_ended());
+}
+
+}  // namespace
+}  // namespace stretto
