@@ -488,3 +488,12 @@ def default_table_path(family: str) -> str:
 
 def parse_library_name(text: str) -> tuple[str, str] | None:
     """Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4."""
+
+def shared_memory_bytes(setting: str, ranks: int) -> int:
+    """What each of so many ranks of a node takes if STRETTO_SHM is `setting`; 0: none, it is switched off."""
+
+def try_shared_memory(setting: str, ranks: int) -> str:
+    """Makes the memory of two ranks of a node of so many in two processes, which pass messages through it.
+
+    What has failed, in one line; empty: nothing.
+    """

@@ -333,6 +333,7 @@ NB_MODULE(_core, module) {
   bind_fabrics(module);
   bind_settings(module);
   bind_tables(module);
+  bind_transport(module);
 }
 
 }  // namespace stretto
