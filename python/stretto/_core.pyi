@@ -264,6 +264,11 @@ class Machine:
     @property
     def reduction_rates(self) -> list[tuple[int, float]]:
         """From so many bytes of a vector on, bytes of an operand that are reduced in a second; ascending."""
+    @property
+    def shares_memory(self) -> bool:
+        """It says what messages of the engine through the shared memory of a node take."""
+    def without_shared_memory(self) -> Machine:
+        """The same machine, on which the MPI library carries all messages."""
     def reduction_seconds(self, vector_bytes: int) -> float:
         """Seconds that it takes to reduce a byte of a vector of so many."""
     def protocols(self, level: str) -> list[Protocol]:
@@ -491,6 +496,9 @@ def parse_library_name(text: str) -> tuple[str, str] | None:
 
 def shared_memory_bytes(setting: str, ranks: int) -> int:
     """What each of so many ranks of a node takes if STRETTO_SHM is `setting`; 0: none, it is switched off."""
+
+def shared_memory_pieces(message_bytes: int) -> int:
+    """The pieces in which a message goes through shared memory."""
 
 def try_shared_memory(setting: str, ranks: int) -> str:
     """Makes the memory of two ranks of a node of so many in two processes, which pass messages through it.

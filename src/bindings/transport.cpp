@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bindings/bindings.hpp"
+#include "model/machine.hpp"
 #include "settings/settings.hpp"
 #include "transport/region.hpp"
 #include "transport/trial.hpp"
@@ -34,6 +35,10 @@ void bind_transport(nb::module_& module) {
         return store_bytes == 0 ? 0 : RegionShape::make(ranks, store_bytes).bytes();
       },
       nb::arg("setting"), nb::arg("ranks"));
+  module.def(
+      "shared_memory_pieces",
+      [](std::size_t bytes) { return static_cast<int>(SharedMemory::pieces(static_cast<double>(bytes))); },
+      nb::arg("message_bytes"));
   module.def(
       "try_shared_memory",
       [](const std::string& setting, int ranks) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace stretto {
+
+/// Returns the bytes of the pieces in which a message goes. Long ones go in pieces of 32 KiB, which stay in
+/// the first-level cache between two that work on them. Shorter ones go in four pieces, if these are worth
+/// the 0.1 to 0.2 us that each takes.
+constexpr std::size_t bytes_of_piece(std::size_t message) {
+  constexpr std::size_t least = std::size_t{4} << 10;
+  constexpr std::size_t most = std::size_t{32} << 10;
+  return std::clamp(message / 4, least, most);
+}
+
+}  // namespace stretto
