@@ -105,11 +105,16 @@ class Topology:
     @property
     def numas(self) -> int: ...
     @property
+    def l3s(self) -> int:
+        """Groups of ranks that share a last-level cache."""
+    @property
     def node_of(self) -> list[int]: ...
     @property
     def socket_of(self) -> list[int]: ...
     @property
     def numa_of(self) -> list[int]: ...
+    @property
+    def l3_of(self) -> list[int]: ...
     @property
     def by_node(self) -> list[int]:
         """All ranks, node by node, ascending on each."""
@@ -461,8 +466,17 @@ def native_floor(call: str, sharing_ranks: int) -> int:
 def read_table(text: str) -> Table:
     """The table that a file holds."""
 
-def choose(call: str, nbytes: int, topology: Topology, rule: Mapping[str, int] = ...) -> str:
-    """What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some."""
+def choose(
+    call: str,
+    nbytes: int,
+    topology: Topology,
+    rule: Mapping[str, int] = ...,
+    shares_memory: bool = True,
+) -> str:
+    """What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some.
+
+    Not `shares_memory`: as with STRETTO_SHM=0.
+    """
 
 def choose_reproducible(call: str, nbytes: int, topology: Topology) -> str:
     """What the built-in rule says under STRETTO_REPRODUCIBLE. For reductions."""
@@ -493,6 +507,9 @@ def default_table_path(family: str) -> str:
 
 def parse_library_name(text: str) -> tuple[str, str] | None:
     """Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4."""
+
+def cache_groups() -> list[list[int]]:
+    """The processors that this process may use, by the last-level cache that they share."""
 
 def shared_memory_bytes(setting: str, ranks: int) -> int:
     """What each of so many ranks of a node takes if STRETTO_SHM is `setting`; 0: none, it is switched off."""

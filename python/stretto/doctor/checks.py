@@ -178,6 +178,20 @@ def check_lab() -> Finding:
     return Finding(Verdict.GOOD, "lab", "root, ip and tc are there")
 
 
+def check_caches() -> Iterator[Finding]:
+    """Look which cores share a last-level cache: lines pass fast between them."""
+    try:
+        from stretto import _core  # noqa: PLC0415  its absence is another finding
+    except ImportError:
+        return
+    groups = _core.cache_groups()
+    cores = sum(map(len, groups))
+    sizes = sorted({len(group) for group in groups})
+    each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    where = "one last-level cache" if len(groups) == 1 else f"{len(groups)} last-level caches, {each} at each"
+    yield Finding(Verdict.GOOD, "processors", f"{cores} for this process, with {where}")
+
+
 def check_shared_memory(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Check that processes of this machine pass messages through memory, by doing it."""
     try:
@@ -304,6 +318,7 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]
         *libraries.values(),
         *check_mpi4py(installs),
         *check_frameworks(),
+        *check_caches(),
         *check_shared_memory(environment),
         check_lab(),
         check_simgrid(),

@@ -158,6 +158,19 @@ def test_the_lab_of_a_user_who_is_not_root(monkeypatch: pytest.MonkeyPatch) -> N
     assert checks.check_lab().verdict is Verdict.ABSENT
 
 
+@pytest.mark.parametrize(
+    ("groups", "detail"),
+    [
+        ([[0, 1]], "2 for this process, with one last-level cache"),
+        ([[0, 1, 2], [3, 4, 5]], "6 for this process, with 2 last-level caches, 3 at each"),
+        ([[0], [1, 2]], "3 for this process, with 2 last-level caches, 1 to 2 at each"),
+    ],
+)
+def test_caches(groups: list[list[int]], detail: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_core, "cache_groups", lambda: groups)
+    assert list(checks.check_caches()) == [Finding(Verdict.GOOD, "processors", detail)]
+
+
 def shared_memory(setting: str = "") -> Finding:
     (finding,) = checks.check_shared_memory({"STRETTO_SHM": setting})
     return finding
