@@ -164,7 +164,7 @@ std::string try_node_memory(int ranks, std::size_t store_bytes) {
     static_cast<void>(!write(report, error.data(), error.size()));
     _exit(0);
   }
-  const std::string no_process = failure("fork");
+  std::string no_process = failure("fork");
   between.close_end(0);
   between.close_end(1);
   std::array<std::string, 2> errors;
