@@ -105,11 +105,16 @@ class Topology:
     @property
     def numas(self) -> int: ...
     @property
+    def l3s(self) -> int:
+        """Groups of ranks that share a last-level cache."""
+    @property
     def node_of(self) -> list[int]: ...
     @property
     def socket_of(self) -> list[int]: ...
     @property
     def numa_of(self) -> list[int]: ...
+    @property
+    def l3_of(self) -> list[int]: ...
     @property
     def by_node(self) -> list[int]:
         """All ranks, node by node, ascending on each."""
@@ -264,6 +269,11 @@ class Machine:
     @property
     def reduction_rates(self) -> list[tuple[int, float]]:
         """From so many bytes of a vector on, bytes of an operand that are reduced in a second; ascending."""
+    @property
+    def shares_memory(self) -> bool:
+        """It says what messages of the engine through the shared memory of a node take."""
+    def without_shared_memory(self) -> Machine:
+        """The same machine, on which the MPI library carries all messages."""
     def reduction_seconds(self, vector_bytes: int) -> float:
         """Seconds that it takes to reduce a byte of a vector of so many."""
     def protocols(self, level: str) -> list[Protocol]:
@@ -456,8 +466,17 @@ def native_floor(call: str, sharing_ranks: int) -> int:
 def read_table(text: str) -> Table:
     """The table that a file holds."""
 
-def choose(call: str, nbytes: int, topology: Topology, rule: Mapping[str, int] = ...) -> str:
-    """What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some."""
+def choose(
+    call: str,
+    nbytes: int,
+    topology: Topology,
+    rule: Mapping[str, int] = ...,
+    shares_memory: bool = True,
+) -> str:
+    """What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some.
+
+    Not `shares_memory`: as with STRETTO_SHM=0.
+    """
 
 def choose_reproducible(call: str, nbytes: int, topology: Topology) -> str:
     """What the built-in rule says under STRETTO_REPRODUCIBLE. For reductions."""
@@ -488,3 +507,18 @@ def default_table_path(family: str) -> str:
 
 def parse_library_name(text: str) -> tuple[str, str] | None:
     """Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4."""
+
+def cache_groups() -> list[list[int]]:
+    """The processors that this process may use, by the last-level cache that they share."""
+
+def shared_memory_bytes(setting: str, ranks: int) -> int:
+    """What each of so many ranks of a node takes if STRETTO_SHM is `setting`; 0: none, it is switched off."""
+
+def shared_memory_pieces(message_bytes: int) -> int:
+    """The pieces in which a message goes through shared memory."""
+
+def try_shared_memory(setting: str, ranks: int) -> str:
+    """Makes the memory of two ranks of a node of so many in two processes, which pass messages through it.
+
+    What has failed, in one line; empty: nothing.
+    """

@@ -19,5 +19,6 @@ void check_rank(const std::string& what, int rank, const Topology& topology);
 void bind_models(nanobind::module_& module);
 void bind_fabrics(nanobind::module_& module);
 void bind_tables(nanobind::module_& module);
+void bind_transport(nanobind::module_& module);
 
 }  // namespace stretto

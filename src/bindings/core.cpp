@@ -21,6 +21,7 @@
 #include "schedule/action_text.hpp"
 #include "select/spec.hpp"
 #include "settings/settings.hpp"
+#include "topology/cpu_domains.hpp"
 #include "topology/topology_text.hpp"
 #include "verify/verify.hpp"
 
@@ -238,9 +239,11 @@ void bind_schedules(nb::module_& module) {
       .def_ro("nodes", &Topology::nodes)
       .def_ro("sockets", &Topology::sockets)
       .def_ro("numas", &Topology::numas)
+      .def_ro("l3s", &Topology::l3s)
       .def_ro("node_of", &Topology::node_of)
       .def_ro("socket_of", &Topology::socket_of)
       .def_ro("numa_of", &Topology::numa_of)
+      .def_ro("l3_of", &Topology::l3_of)
       .def_ro("by_node", &Topology::by_node)
       .def_ro("max_ppn", &Topology::max_ppn)
       .def_ro("min_ppn", &Topology::min_ppn)
@@ -310,6 +313,7 @@ void bind_proof(nb::module_& module) {
 }  // namespace
 
 void bind_settings(nb::module_& module) {
+  module.def("cache_groups", [] { return group_by_cache(allowed_cpus()); });
   module.def(
       "complaints",
       [](const std::string& name, const std::string& value) {
@@ -333,6 +337,7 @@ NB_MODULE(_core, module) {
   bind_fabrics(module);
   bind_settings(module);
   bind_tables(module);
+  bind_transport(module);
 }
 
 }  // namespace stretto

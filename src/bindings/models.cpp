@@ -142,10 +142,16 @@ void bind_machine(nb::module_& module) {
       .def_prop_ro("reduction_rates",
                    [](const Machine& m) {
                      std::vector<std::pair<std::size_t, double>> rates;
-                     for (const ReductionRate& rate : m.reduction)
-                       rates.emplace_back(rate.from, rate.bandwidth);
+                     for (const Rate& rate : m.reduction) rates.emplace_back(rate.from, rate.bandwidth);
                      return rates;
                    })
+      .def_prop_ro("shares_memory", [](const Machine& m) { return m.shared.has_value(); })
+      .def("without_shared_memory",
+           [](const Machine& m) {
+             Machine other = m;
+             other.shared.reset();
+             return other;
+           })
       .def("reduction_seconds", &Machine::reduction_seconds, nb::arg("vector_bytes"))
       .def(
           "protocols",

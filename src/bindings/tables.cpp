@@ -146,10 +146,14 @@ void bind_tables(nb::module_& module) {
       nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"));
   module.def(
       "choose",
-      [](const std::string& call, std::size_t bytes, const Topology& topology, const Figures& changed) {
-        return to_string(choose(shape_of(call, bytes, topology), with(changed)));
+      [](const std::string& call, std::size_t bytes, const Topology& topology, const Figures& changed,
+         bool shares_memory) {
+        CallShape shape = shape_of(call, bytes, topology);
+        shape.shares_memory = shares_memory;
+        return to_string(choose(shape, with(changed)));
       },
-      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = Figures{});
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = Figures{},
+      nb::arg("shares_memory") = true);
   module.def(
       "choose_reproducible",
       [](const std::string& call, std::size_t bytes, const Topology& topology) {

@@ -86,6 +86,7 @@ bool DirectExecution::run_round(const DirectPlan::Round& round, Waiting& waiting
   for (std::size_t i = round.first_step; i < round.first_step + round.steps; ++i) {
     begin(plan_->steps[i], progress_[i]);
   }
+  round_ = &round;
   folded_ = 0;
   const int most_looks = waiting.looks();
   for (int looks = 0;; ++looks) {
@@ -95,10 +96,20 @@ bool DirectExecution::run_round(const DirectPlan::Round& round, Waiting& waiting
     if (looks == 0) continue;
     if (looks < most_looks) {
       relax();
-    } else if (!waiting.go_on()) {
+    } else if (!waiting.go_on(*this)) {
       return false;
     }
   }
+}
+
+int DirectExecution::find_ended_peer() const {
+  for (std::size_t i = round_->first_step; i < round_->first_step + round_->steps; ++i) {
+    if (progress_[i].has_ended) continue;
+    for (const int place : targets(plan_->steps[i])) {
+      if (memory_.has_ended(place)) return place;
+    }
+  }
+  return Neighbours::none;
 }
 
 /// Returns whether anything has moved.

@@ -16,6 +16,8 @@
 
 namespace stretto {
 
+class DirectExecution;
+
 /// What a thread does when it has looked for a while, and nothing has arrived.
 class Waiting {
  public:
@@ -24,7 +26,7 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
   virtual ~Waiting() = default;
   /// Returns false if nothing will arrive any more.
-  virtual bool go_on() = 0;
+  virtual bool go_on(const DirectExecution& waits) = 0;
   /// Looks before the first wait.
   [[nodiscard]] virtual int looks() const = 0;
 };
@@ -54,6 +56,9 @@ class DirectExecution {
   /// must not be used again.
   int run(const void* input, void* output, Waiting& waiting);
   static constexpr int gave_up = -1;
+
+  /// Returns the place of a rank for which the call waits and whose process has ended, or Neighbours::none.
+  [[nodiscard]] int find_ended_peer() const;
 
  private:
   using Step = DirectPlan::Step;
@@ -120,7 +125,8 @@ class DirectExecution {
   const DirectPlan* plan_ = nullptr;
   const std::vector<NodeMemory::End>* ends_ = nullptr;
   std::array<std::byte*, 3> buffers_{};  // [Buffer]
-  std::vector<Progress> progress_;       // [step]
+  const DirectPlan::Round* round_ = nullptr;
+  std::vector<Progress> progress_;  // [step]
   std::size_t folded_ = 0;               // elements of the round's fold that are done
   int error_ = MPI_SUCCESS;
 };

@@ -3,21 +3,9 @@
 
 #include <algorithm>
 
+#include "transport/piece_size.hpp"
+
 namespace stretto {
-namespace {
-
-/// Long messages go in pieces of 32 KiB, which stay in the first-level cache between two that work on them.
-/// Shorter ones go in four pieces, if these are worth the 0.1 to 0.2 us that each takes.
-std::size_t bytes_of_piece(std::size_t message) {
-  // Lines cross at once, and need no room in the store.
-  if (message <= Mailbox::lines * Line::room) return Line::room;
-  constexpr std::size_t least = std::size_t{4} << 10;
-  constexpr std::size_t most = std::size_t{32} << 10;
-  return std::clamp(message / 4, least, most);
-}
-
-}  // namespace
-
 bool may_cross_memory(const Element& element) {
   constexpr std::ptrdiff_t most_extent = 1024;
   return element.size > 0 && element.extent >= element.true_extent && element.extent <= most_extent &&

@@ -13,8 +13,9 @@ namespace {
 /// The seconds for which one segment keeps something busy.
 class Loads {
  public:
-  Loads(const Plan& plan, const Machine& machine)
+  Loads(const Plan& plan, const Machine& machine, std::size_t vector_bytes)
       : machine_(machine),
+        vector_bytes_(vector_bytes),
         cores_(static_cast<std::size_t>(plan.ranks())),
         ports_out_(cores_.size()),
         ports_in_(cores_.size()),
@@ -32,6 +33,11 @@ class Loads {
     const int from_node = topology_.node(from);
     const int to_node = topology_.node(to);
     const bool by_network = from_node != to_node;
+    if (!by_network && machine_.shared) {
+      add_work(from, machine_.shared->write_seconds(bytes, vector_bytes_));
+      at(memories_, from_node) += passage(machine_.memory, bytes);
+      return;
+    }
     const Level level = by_network ? Level::network : Level::node;
     const Protocol& protocol = machine_.protocol(level, static_cast<std::size_t>(bytes));
     const double of_core = machine_.engine_message + protocol.core_seconds(bytes);
@@ -46,6 +52,13 @@ class Loads {
     } else {
       at(memories_, from_node) += passage(machine_.memory, bytes);
     }
+  }
+  /// What the reader's core does with a message through shared memory. A reduction takes no other time.
+  bool add_reading(int from, int to, double bytes, bool reduces) {
+    if (!machine_.shared || topology_.node(from) != topology_.node(to)) return false;
+    add_work(to, reduces ? machine_.shared->reduce_seconds(bytes, vector_bytes_)
+                         : machine_.shared->read_seconds(bytes, vector_bytes_));
+    return true;
   }
   void add_work(int rank, double seconds) {
     at(cores_, rank) += seconds;
@@ -69,6 +82,7 @@ class Loads {
   }
 
   const Machine& machine_;
+  std::size_t vector_bytes_;
   std::vector<double> cores_;
   std::vector<double> ports_out_;
   std::vector<double> ports_in_;
@@ -83,12 +97,14 @@ class Loads {
 double busiest(const Plan& plan, const WalkedCall& call, const Machine& machine) {
   const Cut cut(plan, call);
   const double reduction = machine.reduction_seconds(call.bytes);
-  Loads loads(plan, machine);
+  Loads loads(plan, machine, call.bytes);
   for (std::size_t index = 0; index < plan.steps(); ++index) {
     const Plan::Step& step = plan.step(index);
     const auto bytes = static_cast<double>(cut.elements(step.run, 0) * call.element_bytes);
     if (bytes == 0) continue;
     if (step.kind == Kind::send) loads.add_message(step.rank, step.peer, bytes);
+    const bool receives = step.kind == Kind::recv || step.kind == Kind::recv_reduce;
+    if (receives && loads.add_reading(step.peer, step.rank, bytes, step.kind == Kind::recv_reduce)) continue;
     const bool computes = step.kind != Kind::send && step.kind != Kind::recv;
     if (computes) loads.add_work(step.rank, bytes * reduction);
   }

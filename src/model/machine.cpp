@@ -2,6 +2,9 @@
 #include "model/machine.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "transport/piece_size.hpp"
 
 namespace stretto {
 namespace {
@@ -31,6 +34,23 @@ Limit Machine::limit_of(int which, int nodes) const {
 
 double Machine::reduction_seconds(std::size_t vector_bytes) const {
   return reduction.empty() ? 0 : 1 / row_for(reduction, vector_bytes).bandwidth;
+}
+
+double SharedMemory::pieces(double message_bytes) {
+  const auto piece = static_cast<double>(bytes_of_piece(static_cast<std::size_t>(message_bytes)));
+  return std::max(std::ceil(message_bytes / piece), 1.0);
+}
+
+double SharedMemory::write_seconds(double message_bytes, std::size_t vector_bytes) const {
+  return pieces(message_bytes) * piece + message_bytes / row_for(write, vector_bytes).bandwidth;
+}
+
+double SharedMemory::read_seconds(double message_bytes, std::size_t vector_bytes) const {
+  return pieces(message_bytes) * piece + message_bytes / row_for(read, vector_bytes).bandwidth;
+}
+
+double SharedMemory::reduce_seconds(double message_bytes, std::size_t vector_bytes) const {
+  return pieces(message_bytes) * piece + message_bytes / row_for(reduce, vector_bytes).bandwidth;
 }
 
 }  // namespace stretto

@@ -41,10 +41,26 @@ struct Limit {
   double burst = 0;
 };
 
-/// From `from` bytes of a vector on, this many bytes of an operand are reduced in a second.
-struct ReductionRate {
+/// From `from` bytes of a vector on, a core works on this many bytes in a second.
+struct Rate {
   std::size_t from = 0;
   double bandwidth = 0;
+};
+
+/// The engine's messages through the shared memory of a node (docs/shared-memory.md). They go in pieces: the
+/// reader works on one while the writer copies the next. Lists ascend by the bytes of the whole vector.
+struct SharedMemory {
+  double latency = 0;        // until the reader sees what has been written
+  double piece = 0;          // seconds of a core for a piece, at each of its ends
+  std::vector<Rate> write;   // copy into the store
+  std::vector<Rate> read;    // copy from another one's store
+  std::vector<Rate> reduce;  // reduction straight from another one's store
+
+  /// Seconds of the writer's core for a message, and of the reader's.
+  [[nodiscard]] double write_seconds(double message_bytes, std::size_t vector_bytes) const;
+  [[nodiscard]] double read_seconds(double message_bytes, std::size_t vector_bytes) const;
+  [[nodiscard]] double reduce_seconds(double message_bytes, std::size_t vector_bytes) const;
+  [[nodiscard]] static double pieces(double message_bytes);
 };
 
 /// The ranks of so many nodes in a row share so many cores: nodes that are containers on one host, or more
@@ -63,9 +79,11 @@ struct Machine {
   Limit node;  // messages into one node over the network, and out of it
   /// [node] The bandwidth of each node's link if they differ, on a cluster of as many nodes; else empty.
   std::vector<double> node_rates;
-  Limit memory;                          // messages inside one node
-  Limit fabric;                          // all messages between nodes
-  std::vector<ReductionRate> reduction;  // ascending; empty: reductions take no time
+  Limit memory;                 // messages inside one node
+  Limit fabric;                 // all messages between nodes
+  std::vector<Rate> reduction;  // of an operand; ascending; empty: reductions take no time
+  /// Nothing: the engine's messages inside a node go through the MPI library, as those of `levels` do.
+  std::optional<SharedMemory> shared;
   // The overhead of Stretto's engine, in seconds of a core:
   double engine_message = 0;  // for a message at each of its ends
   double engine_round = 0;

@@ -60,6 +60,24 @@ std::vector<Protocol> read_protocols(const JsonValue& list) {
   });
 }
 
+std::vector<Rate> read_rates(const JsonValue& list) {
+  return read_rows<Rate>(list, [](JsonObject& object, Rate& row) {
+    row.bandwidth = bandwidth_of(object.required("bandwidth"));
+  });
+}
+
+SharedMemory read_shared(const JsonValue& value) {
+  JsonObject object = value.object();
+  SharedMemory shared;
+  shared.latency = object.required("latency").number(0, most_seconds);
+  shared.piece = object.required("piece").number(0, most_seconds);
+  shared.write = read_rates(object.required("write"));
+  shared.read = read_rates(object.required("read"));
+  shared.reduce = read_rates(object.required("reduce"));
+  object.finish();
+  return shared;
+}
+
 Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst,
                  std::vector<double>* rates = nullptr) {
   Limit limit;
@@ -126,11 +144,8 @@ Machine read_machine(JsonObject& object) {
     if (const auto fabric = limits.optional("fabric")) machine.fabric = read_limit(*fabric, true, false);
     limits.finish();
   }
-  if (const auto list = object.optional("reduction")) {
-    machine.reduction = read_rows<ReductionRate>(*list, [](JsonObject& item, ReductionRate& row) {
-      row.bandwidth = bandwidth_of(item.required("bandwidth"));
-    });
-  }
+  if (const auto list = object.optional("reduction")) machine.reduction = read_rates(*list);
+  if (const auto shared = object.optional("shared")) machine.shared = read_shared(*shared);
   if (const auto value = object.optional("engine")) {
     JsonObject engine = value->object();
     if (const auto message = engine.optional("message")) {
@@ -169,6 +184,12 @@ Json json_of(const Limit& limit) {
   return json;
 }
 
+Json json_of(const std::vector<Rate>& rates) {
+  Json rows = Json::array();
+  for (const Rate& row : rates) rows.push_back({{"from", row.from}, {"bandwidth", row.bandwidth}});
+  return rows;
+}
+
 }  // namespace
 
 nlohmann::ordered_json json_of(const Machine& machine) {
@@ -192,12 +213,13 @@ nlohmann::ordered_json json_of(const Machine& machine) {
   add_limit("memory", machine.memory);
   add_limit("fabric", machine.fabric);
   if (!limits.empty()) json["limits"] = std::move(limits);
-  if (!machine.reduction.empty()) {
-    Json rows = Json::array();
-    for (const ReductionRate& row : machine.reduction) {
-      rows.push_back({{"from", row.from}, {"bandwidth", row.bandwidth}});
-    }
-    json["reduction"] = std::move(rows);
+  if (!machine.reduction.empty()) json["reduction"] = json_of(machine.reduction);
+  if (const auto& shared = machine.shared) {
+    json["shared"] = {{"latency", shared->latency},
+                      {"piece", shared->piece},
+                      {"write", json_of(shared->write)},
+                      {"read", json_of(shared->read)},
+                      {"reduce", json_of(shared->reduce)}};
   }
   json["engine"] = {{"message", machine.engine_message}, {"round", machine.engine_round}};
   const SharedCores& shared = machine.shared_cores;

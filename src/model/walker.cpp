@@ -53,6 +53,7 @@ class Walker {
         engine_message_(options.engine ? machine.engine_message : 0),
         engine_round_(options.engine ? machine.engine_round : 0),
         reduction_(options.arithmetic ? machine.reduction_seconds(call.bytes) : 0),
+        vector_bytes_(call.bytes),
         cores_(ranks()),
         begins_(ranks(), std::numeric_limits<double>::infinity()),
         network_ports_(ranks()),
@@ -110,6 +111,10 @@ class Walker {
     if (topology.node(step.rank) != topology.node(step.peer)) return Level::network;
     const auto socket = [&](int rank) { return topology.socket_of[static_cast<std::size_t>(rank)]; };
     return socket(step.rank) == socket(step.peer) ? Level::socket : Level::node;
+  }
+  /// Whether a message goes through the shared memory of a node.
+  [[nodiscard]] bool is_shared(const Plan::Step& step) const {
+    return machine_.shared && level(step) != Level::network;
   }
   [[nodiscard]] const Protocol& protocol(const Plan::Step& step, double bytes) const {
     return machine_.protocol(level(step), static_cast<std::size_t>(bytes));
@@ -218,7 +223,8 @@ class Walker {
       if (is_synchronous(step, bytes)) {
         leave_at(here, later(message.passage.begin, now));
       } else {
-        schedule(std::max(now.at(), message.passage.end.at()), here, Stage::is_there);
+        const Instant& ready = is_shared(step) ? message.passage.begin : message.passage.end;
+        schedule(std::max(now.at(), ready.at()), here, Stage::is_there);
       }
     } else if (is_synchronous(step, bytes)) {
       here = new_message({step.partner, flight.segment, bytes, {now, now}, 0});
@@ -234,6 +240,7 @@ class Walker {
     ++walk_.messages;
     const Instant& now = core(step.rank);
     begin_at(step.rank, now.at());
+    if (is_shared(step)) return write_message(index, flight, bytes);
     work(step.rank, engine_message_ + protocol(step, bytes).core_seconds(bytes), Part::overhead);
     if (!is_synchronous(step, bytes)) {
       leave_at(new_message({index, flight.segment, bytes, {}, next_number_++}), now);
@@ -250,7 +257,47 @@ class Walker {
   }
 
   [[nodiscard]] bool is_synchronous(const Plan::Step& step, double bytes) const {
-    return protocol(step, bytes).synchronous;
+    return !is_shared(step) && protocol(step, bytes).synchronous;
+  }
+
+  /// Copies a message into shared memory, piece by piece. It is there with its first piece. (In fact, a
+  /// writer that is four pieces ahead of its reader does something else first.)
+  void write_message(std::uint32_t index, const Flight& flight, double bytes) {
+    const Plan::Step& step = plan_.step(index);
+    const SharedMemory& shared = *machine_.shared;
+    const double pieces = SharedMemory::pieces(bytes);
+    const double seconds = shared.write_seconds(bytes, vector_bytes_);
+    const double of_pieces = options_.engine ? pieces * shared.piece : 0;
+    const double of_bytes = seconds - pieces * shared.piece;
+    const Instant begin = core(step.rank);
+    work(step.rank, of_pieces, Part::overhead);
+    work(step.rank, of_bytes, Part::wire);
+    const Instant& end = core(step.rank);
+    Passage passage{begin.after((of_pieces + of_bytes) / pieces, Part::wire), end};
+    if (is_limited()) {
+      const auto node = static_cast<std::size_t>(plan_.topology().node(step.rank));
+      passage = memories_[node].pass(passage, bytes, machine_.memory, step.rank);
+    }
+    passage = {passage.begin.after(shared.latency, Part::latency),
+               passage.end.after(shared.latency, Part::latency)};
+    const std::uint32_t message = new_message({index, flight.segment, bytes, passage, next_number_++});
+    schedule(passage.begin.at(), message, Stage::arrives);
+  }
+
+  /// Reads a message from the writer's memory. The last piece is read after it has been written.
+  void read_message(const Message& message, const Plan::Step& step) {
+    const SharedMemory& shared = *machine_.shared;
+    const double pieces = SharedMemory::pieces(message.bytes);
+    const double of_pieces = pieces * shared.piece;
+    const double reading = shared.read_seconds(message.bytes, vector_bytes_) - of_pieces;
+    const bool reduces = step.kind == Kind::recv_reduce && options_.arithmetic;
+    const double all = reduces ? shared.reduce_seconds(message.bytes, vector_bytes_) - of_pieces : reading;
+    Instant& now = core(step.rank);
+    now = later(message.passage.begin, now);
+    work(step.rank, options_.engine ? of_pieces : 0, Part::overhead);
+    work(step.rank, std::min(all, reading), Part::wire);
+    work(step.rank, std::max(all - reading, 0.0), Part::reduction);
+    now = later(message.passage.end.after(all / pieces, Part::wire), now);
   }
 
   void finish(int rank, std::size_t segment) {
@@ -352,6 +399,12 @@ class Walker {
 
   void arrive(std::uint32_t index, const Plan::Step& send) {
     Message& message = messages_[index];
+    if (is_shared(send)) {
+      std::uint32_t& there = meeting(send.partner, message.segment);
+      if (there == posted) return schedule(message.passage.begin.at(), index, Stage::is_there);
+      there = index;
+      return;
+    }
     now_ = message.passage.begin;
     const Protocol& cost = protocol(send, message.bytes);
     const bool by_network = level(send) == Level::network;
@@ -374,6 +427,11 @@ class Walker {
   void receive(const Message& message, const Plan::Step& send) {
     const Plan::Step& step = plan_.step(send.partner);
     Instant& now = core(step.rank);
+    if (is_shared(send)) {
+      begin_at(step.rank, message.passage.begin.at());
+      read_message(message, step);
+      return finish(step.rank, message.segment);
+    }
     begin_at(step.rank, message.passage.end.at());
     now = later(message.passage.end, now);
     work(step.rank, engine_message_ + protocol(send, message.bytes).core_seconds(message.bytes),
@@ -391,6 +449,7 @@ class Walker {
   double engine_message_;
   double engine_round_;
   double reduction_;  // seconds of a byte
+  std::size_t vector_bytes_;
 
   std::vector<Instant> cores_;              // [rank] until when it is busy
   std::vector<double> begins_;              // [rank]

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string_view>
 #include <system_error>
 
@@ -43,6 +44,24 @@ std::string name_of_numa(const std::string& cpu_folder) {
   return {};
 }
 
+/// The processors that share a processor's last cache, whichever level that is.
+std::vector<int> sharers_of_last_cache(const std::string& cpu_folder) {
+  constexpr int most_caches = 16;
+  std::string sharers;
+  int highest = 0;
+  for (int index = 0; index < most_caches; ++index) {
+    const std::string cache = cpu_folder + "/cache/index" + std::to_string(index);
+    const std::string level = first_line(cache + "/level");
+    if (level.empty()) break;
+    int number = 0;
+    std::from_chars(level.data(), level.data() + level.size(), number);
+    if (number <= highest) continue;
+    highest = number;
+    sharers = first_line(cache + "/shared_cpu_list");
+  }
+  return parse_cpu_list(sharers);
+}
+
 }  // namespace
 
 std::vector<int> parse_cpu_list(const std::string& text) {
@@ -77,7 +96,20 @@ CpuDomains find_domains(const std::vector<int>& cpus, const std::string& folder)
   if (const std::string numa = name_of_numa(cpu_folder); !numa.empty()) {
     found.numa = label_of(parse_cpu_list(first_line(folder + "/node/" + numa + "/cpulist")), cpus);
   }
+  found.l3 = label_of(sharers_of_last_cache(cpu_folder), cpus);
   return found;
+}
+
+std::vector<std::vector<int>> group_by_cache(const std::vector<int>& cpus, const std::string& folder) {
+  std::map<std::vector<int>, std::size_t> number_of;
+  std::vector<std::vector<int>> groups;
+  for (const int cpu : cpus) {
+    const auto sharers = sharers_of_last_cache(folder + "/cpu/cpu" + std::to_string(cpu));
+    const auto [entry, is_new] = number_of.try_emplace(sharers, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[entry->second].push_back(cpu);
+  }
+  return groups;
 }
 
 std::vector<int> allowed_cpus() {

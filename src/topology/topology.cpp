@@ -37,18 +37,22 @@ Topology Topology::flat(int ranks) {
 }
 
 Topology Topology::from_labels(const std::vector<int>& nodes, const std::vector<int>& sockets,
-                               const std::vector<int>& numas) {
+                               const std::vector<int>& numas, const std::vector<int>& l3s) {
   const Numbering node = number_labels(std::vector<int>(nodes.size(), 0), nodes);
   const Numbering socket = number_labels(node.of, sockets);
   const Numbering numa = number_labels(socket.of, numas);
+  // A cache may have several NUMA domains, or a NUMA domain several caches.
+  const Numbering l3 = number_labels(socket.of, l3s);
 
   Topology topology;
   topology.node_of = node.of;
   topology.socket_of = socket.of;
   topology.numa_of = numa.of;
+  topology.l3_of = l3.of;
   topology.nodes = node.count;
   topology.sockets = socket.count;
   topology.numas = numa.count;
+  topology.l3s = l3.count;
   topology.contiguous = std::is_sorted(node.of.begin(), node.of.end());
 
   std::vector<int> ranks_on(static_cast<std::size_t>(node.count), 0);

@@ -6,11 +6,11 @@
 
 namespace stretto {
 
-/// The nodes, sockets and NUMA domains of the ranks of a communicator: pure data, the same on all of its
-/// ranks. Nodes may have different numbers of ranks (ragged), and ranks may be mapped to them in any order.
+/// The nodes, sockets, NUMA domains and last-level caches of the ranks of a communicator: pure data, the same
+/// on all of its ranks. Nodes may have different numbers of ranks (ragged), and ranks may be mapped to them
+/// in any order.
 ///
-/// Nodes are numbered from 0 in the order of their lowest ranks. So are sockets and NUMA domains, over all
-/// nodes.
+/// Nodes are numbered from 0 in the order of their lowest ranks. So are the others, over all nodes.
 struct Topology {
   std::vector<int> node_of;     // [rank]
   std::vector<int> place_of;    // [rank] place among the ranks of its node
@@ -18,9 +18,11 @@ struct Topology {
   std::vector<int> node_begin;  // [node] begin in by_node; one more for the end
   std::vector<int> socket_of;   // [rank]
   std::vector<int> numa_of;     // [rank]
+  std::vector<int> l3_of;       // [rank] the group that shares a last-level cache
   int nodes = 0;
   int sockets = 0;
   int numas = 0;
+  int l3s = 0;
   /// Ranks on the fullest and on the emptiest node. They differ if nodes are ragged.
   int max_ppn = 0;
   int min_ppn = 0;
@@ -46,10 +48,10 @@ struct Topology {
   static Topology flat(int ranks);
 
   /// Makes a topology from labels that are equal exactly for the ranks of one node (world ranks of node
-  /// leaders, say). Labels of sockets and NUMA domains need only differ within a node. Without them, a node
-  /// is one socket, and a socket one NUMA domain.
+  /// leaders, say). The other labels need only differ within a node. Without them, a node is one socket, and
+  /// a socket one NUMA domain with one last-level cache.
   static Topology from_labels(const std::vector<int>& nodes, const std::vector<int>& sockets = {},
-                              const std::vector<int>& numas = {});
+                              const std::vector<int>& numas = {}, const std::vector<int>& l3s = {});
 };
 
 }  // namespace stretto

@@ -66,11 +66,13 @@ class Shape {
     std::vector<int> nodes;
     std::vector<int> sockets;
     std::vector<int> numas;
+    std::vector<int> l3s;
     const auto add = [&](int node, int place) {
       const int ranks = ppn_[static_cast<std::size_t>(node)];
       nodes.push_back(node);
       sockets.push_back(part_of(place, ranks, sockets_));
       numas.push_back(part_of(place, ranks, static_cast<long long>(sockets_) * numas_));
+      l3s.push_back(part_of(place, ranks, static_cast<long long>(sockets_) * l3s_));
     };
     const int count = static_cast<int>(ppn_.size());
     if (!by_node_) {
@@ -88,7 +90,7 @@ class Shape {
         }
       }
     }
-    return Topology::from_labels(nodes, sockets, numas);
+    return Topology::from_labels(nodes, sockets, numas, l3s);
   }
 
  private:
@@ -104,13 +106,15 @@ class Shape {
       sockets_ = parse_count(text_, key, value);
     } else if (key == "numas") {
       numas_ = parse_count(text_, key, value);
+    } else if (key == "l3") {
+      l3s_ = parse_count(text_, key, value);
     } else if (key == "mapping" && (value == "by_slot" || value == "by_node")) {
       by_node_ = value == "by_node";
     } else if (key == "mapping") {
       fail(text_, "mapping must be by_slot or by_node, not \"" + std::string(value) + "\"");
     } else {
       fail(text_, "there is no setting \"" + std::string(key) +
-                      "\"; there are nodes, ppn, sockets, numas, mapping, map");
+                      "\"; there are nodes, ppn, sockets, numas, l3, mapping, map");
     }
   }
 
@@ -120,6 +124,7 @@ class Shape {
   int nodes_ = 0;
   int sockets_ = 1;
   int numas_ = 1;
+  int l3s_ = 1;
   bool by_node_ = false;
 };
 
@@ -144,6 +149,7 @@ Topology parse_lines(const std::vector<std::string_view>& lines) {
   std::vector<int> nodes;
   std::vector<int> sockets;
   std::vector<int> numas;
+  std::vector<int> l3s;
   const auto number = [&](const std::string& name) {
     return number_of.try_emplace(name, static_cast<int>(number_of.size())).first->second;
   };
@@ -152,15 +158,18 @@ Topology parse_lines(const std::vector<std::string_view>& lines) {
     std::string node;
     std::string socket;
     std::string numa;
+    std::string l3;
     std::string more;
-    words >> node >> socket >> numa >> more;
+    words >> node >> socket >> numa >> l3 >> more;
     if (line.find('=') != std::string_view::npos) fail(line, "a setting with = stands alone");
-    if (!more.empty()) fail(line, "a line is the name of a node, of a socket and of a NUMA domain at most");
+    if (!more.empty())
+      fail(line, "a line is the name of a node, of a socket, of a NUMA domain and of a cache at most");
     nodes.push_back(number(node));
     sockets.push_back(number(socket));
     numas.push_back(number(numa));
+    l3s.push_back(number(l3));
   }
-  return Topology::from_labels(nodes, sockets, numas);
+  return Topology::from_labels(nodes, sockets, numas, l3s);
 }
 
 }  // namespace

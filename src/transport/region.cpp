@@ -41,6 +41,15 @@ RegionShape RegionShape::make(int ranks, std::size_t store_bytes) {
   return shape;
 }
 
+/// More than the second-level cache of a core, as PieceStore wants, and no more than 64 MiB on a node as long
+/// as that leaves each rank enough.
+std::size_t RegionShape::usual_store_bytes(int ranks) {
+  constexpr std::size_t of_node = std::size_t{64} << 20;
+  constexpr std::size_t most = std::size_t{2560} << 10;
+  constexpr std::size_t least = std::size_t{512} << 10;
+  return std::clamp(of_node / static_cast<std::size_t>(ranks), least, most);
+}
+
 std::size_t RegionShape::mailbox_offset(int lane, int rank) const {
   const auto index =
       static_cast<std::size_t>(lane) * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(rank);

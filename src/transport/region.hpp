@@ -17,6 +17,8 @@ struct RegionShape {
 
   /// Returns the shape for a node of so many ranks: mailboxes take some 256 KiB, the store `store_bytes`.
   static RegionShape make(int ranks, std::size_t store_bytes);
+  /// Returns the bytes of a rank's store if no setting says otherwise.
+  static std::size_t usual_store_bytes(int ranks);
 
   [[nodiscard]] std::size_t mailbox_offset(int lane, int rank) const;
   [[nodiscard]] std::size_t store_offset() const;

@@ -34,7 +34,7 @@ bool is_direct(int rank) {
 
 class Yielding final : public Waiting {
  public:
-  bool go_on() override {
+  bool go_on(const DirectExecution& /*waits*/) override {
     std::this_thread::yield();
     return true;
   }

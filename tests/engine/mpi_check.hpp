@@ -52,9 +52,9 @@ inline void share_memory() {
     int out = 0;
     mpi.Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, mpi.comm_world);
   };
-  STRETTO_CHECK(memory.open().empty());
+  memory.open();
   NodeMemory::Owner own{getpid(), memory.file(), static_cast<std::uint64_t>(world_rank) + 77};
-  STRETTO_CHECK(memory.make(ranks, world_rank, std::size_t{512} << 10, own.token).empty());
+  STRETTO_CHECK(memory.make(RegionShape::make(ranks, std::size_t{512} << 10), world_rank, own.token).empty());
   std::vector<NodeMemory::Owner> owners(static_cast<std::size_t>(ranks));
   mpi.Allgather(&own, sizeof own, MPI_BYTE, owners.data(), sizeof own, MPI_BYTE, mpi.comm_world);
   STRETTO_CHECK(memory.map(owners).empty());

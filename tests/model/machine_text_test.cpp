@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "text/json_reader.hpp"
@@ -52,6 +53,27 @@ TEST(MachineText, IsReadWhole) {
   EXPECT_EQ(machine.fabric.bandwidth, 0);
   EXPECT_EQ(machine.reduction_seconds(16 << 20), 1e-10);
   EXPECT_EQ(machine.engine_round, 1e-7);
+}
+
+TEST(MachineText, SharedMemoryIsReadAndWritten) {
+  const std::string levels = R"("levels": {"node": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}]})";
+  EXPECT_FALSE(parse_machine(machine_with(levels)).shared);
+  const Machine machine = parse_machine(machine_with(levels + R"(, "shared": {"latency": 2e-7, "piece": 1e-7,
+    "write": [{"from": 0, "bandwidth": 2e10}, {"from": "1MiB", "bandwidth": 1e10}],
+    "read": [{"from": 0, "bandwidth": 1e10}], "reduce": [{"from": 0, "bandwidth": 5e9}]})"));
+  ASSERT_TRUE(machine.shared);
+  // Four pieces of 4 KiB.
+  EXPECT_DOUBLE_EQ(machine.shared->write_seconds(16384, 16384), 4e-7 + 16384 / 2e10);
+  EXPECT_DOUBLE_EQ(machine.shared->write_seconds(16384, 1 << 20), 4e-7 + 16384 / 1e10);
+  EXPECT_DOUBLE_EQ(machine.shared->read_seconds(40, 40), 1e-7 + 40 / 1e10);
+  EXPECT_DOUBLE_EQ(machine.shared->reduce_seconds(1 << 20, 1 << 20), 32 * 1e-7 + (1 << 20) / 5e9);
+  nlohmann::ordered_json written = json_of(machine);
+  written["format"] = "stretto-machine";
+  written["version"] = 1;
+  EXPECT_EQ(json_of(parse_machine(written.dump())), json_of(machine));
+  EXPECT_NE(error_of(machine_with(levels + R"(, "shared": {"latency": 0, "piece": 0, "write": []})"))
+                .find("shared"),
+            std::string::npos);
 }
 
 TEST(MachineText, OneNodeIsAMachine) {

@@ -202,6 +202,58 @@ TEST(Walker, ASynchronousSendWaitsForItsReceive) {
               seconds_of("ring", Topology::flat(7), 7 << 20, postal_machine()), 1e-12);
 }
 
+Machine sharing_machine() {
+  Machine machine = postal_machine();
+  machine.engine_message = 1e-5;  // of messages of the MPI library: does not count here
+  machine.shared = SharedMemory{.latency = 3e-7,
+                                .piece = 1e-7,
+                                .write = {{.from = 0, .bandwidth = 20e9}},
+                                .read = {{.from = 0, .bandwidth = 10e9}},
+                                .reduce = {{.from = 0, .bandwidth = 8e9}}};
+  return machine;
+}
+
+TEST(Walker, InSharedMemoryCoresWriteAndReadInTurns) {
+  const Machine machine = sharing_machine();
+  const std::size_t bytes = 1 << 20;  // 32 pieces
+  const double n = 1 << 20;
+  const double of_pieces = 32 * 1e-7;
+  // Both write the vector, and then read the other one's, which is there by then, and reduce it.
+  EXPECT_NEAR(seconds_of("recursive_doubling", nodes_of(1, 2), bytes, machine),
+              2 * of_pieces + n / 20e9 + n / 10e9 + n / 32e9, 1e-12);
+  // A ring reduces straight from the other one's memory.
+  EXPECT_NEAR(seconds_of("ring", nodes_of(1, 2), bytes, machine),
+              2 * of_pieces + n / 20e9 + n / 2 / 8e9 + n / 2 / 10e9, 1e-12);
+  EXPECT_NEAR(seconds_of("ring", nodes_of(1, 2), bytes, machine, {.arithmetic = false}),
+              2 * of_pieces + n / 20e9 + n / 10e9, 1e-12);
+  // The reader works while the writer goes on: it is busy from the first piece to the end.
+  const double first = 1e-7 + 32768 / 20e9 + 3e-7;
+  EXPECT_NEAR(walk_spec("binomial", nodes_of(1, 2), bytes, machine, {}, Collective::bcast).end().at(),
+              first + of_pieces + n / 10e9, 1e-12);
+  // A slow writer: the last piece comes last.
+  Machine slow = machine;
+  slow.shared->write = {{.from = 0, .bandwidth = 2e9}};
+  EXPECT_NEAR(walk_spec("binomial", nodes_of(1, 2), bytes, slow, {}, Collective::bcast).end().at(),
+              of_pieces + n / 2e9 + 3e-7 + 32768 / 10e9, 1e-12);
+}
+
+TEST(Walker, NetworkMessagesAndThePostalModelKnowNoSharedMemory) {
+  const Machine machine = sharing_machine();
+  Machine by_library = machine;
+  by_library.shared.reset();
+  EXPECT_EQ(seconds_of("ring", nodes_of(4, 1), 1 << 20, machine),
+            seconds_of("ring", nodes_of(4, 1), 1 << 20, by_library));
+  const WalkOptions postal{.model = CostModel::postal};
+  EXPECT_EQ(seconds_of("ring", nodes_of(2, 2), 1 << 20, machine, postal),
+            seconds_of("ring", nodes_of(2, 2), 1 << 20, by_library, postal));
+  const Walk walked = walk_spec("ring", nodes_of(2, 2), 1 << 20, machine);
+  double sum = 0;
+  for (const Part part : {Part::latency, Part::wire, Part::reduction, Part::overhead, Part::waiting}) {
+    sum += walked.end().part(part);
+  }
+  EXPECT_NEAR(sum, walked.end().at(), 1e-15);
+}
+
 TEST(Walker, EveryRecipeOfEveryCollectiveEnds) {
   Machine machine = postal_machine();
   machine.levels[2].push_back({.from = 4096, .latency = 5e-6, .bandwidth = 9e9, .synchronous = true});

@@ -33,6 +33,11 @@ class Machine : public testing::Test {
       write(name + "/topology", cpu < 6 ? "package_cpus_list" : "core_siblings_list",
             cpu < 4 ? "0-3" : "4-7");
       std::filesystem::create_directories(name + "/node" + std::to_string(cpu / 2));
+      write(name + "/cache/index0", "level", "1");
+      write(name + "/cache/index0", "shared_cpu_list", std::to_string(cpu));
+      // The last-level cache of processors 0 to 3; the others have two.
+      write(name + "/cache/index1", "level", "3");
+      write(name + "/cache/index1", "shared_cpu_list", cpu < 4 ? "0-3" : cpu < 6 ? "4-5" : "6-7");
     }
     for (int node = 0; node < 4; ++node) {
       write(folder_ + "/node/node" + std::to_string(node), "cpulist",
@@ -66,6 +71,15 @@ TEST_F(Machine, SaysNothingOfAProcessThatIsNotBoundToOne) {
   expect({0, 1, 2, 3, 4, 5, 6, 7}, CpuDomains::unknown, CpuDomains::unknown);
   expect({}, CpuDomains::unknown, CpuDomains::unknown);
   expect({99}, CpuDomains::unknown, CpuDomains::unknown);
+}
+
+TEST_F(Machine, KnowsTheLastLevelCache) {
+  EXPECT_EQ(find_domains({1, 3}, folder_).l3, 0);
+  EXPECT_EQ(find_domains({7}, folder_).l3, 6);
+  EXPECT_EQ(find_domains({5, 6}, folder_).l3, CpuDomains::unknown);
+  EXPECT_EQ(find_domains({99}, folder_).l3, CpuDomains::unknown);
+  EXPECT_EQ(group_by_cache({7, 0, 2, 6, 4}, folder_), (std::vector<Cpus>{{7, 6}, {0, 2}, {4}}));
+  EXPECT_EQ(group_by_cache({98, 99}, folder_), (std::vector<Cpus>{{98, 99}}));
 }
 
 TEST(CpuDomains, AThreadMayRunSomewhere) {

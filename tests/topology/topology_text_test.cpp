@@ -57,6 +57,16 @@ TEST(TopologyText, SocketsAndNumaDomainsCutNodesEvenly) {
   EXPECT_EQ(parse_topology("ppn=2,sockets=4").sockets, 2);
 }
 
+TEST(TopologyText, LastLevelCachesCutSockets) {
+  const Topology topology = parse_topology("nodes=1,ppn=8,sockets=2,numas=1,l3=2");
+  EXPECT_EQ(topology.l3s, 4);
+  EXPECT_EQ(topology.l3_of, (Numbers{0, 0, 1, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(topology.numas, 2);
+  // A cache may have several NUMA domains.
+  EXPECT_EQ(parse_topology("ppn=4,numas=4").l3s, 1);
+  EXPECT_EQ(parse_topology("a 0 0 0\na 0 0 1\na 0 1 0\na 1 0 0\n").l3_of, (Numbers{0, 1, 0, 2}));
+}
+
 TEST(TopologyText, AMapNamesTheNodeOfEachRank) {
   EXPECT_EQ(parse_topology("map=0,0,1,1,2").node_of, (Numbers{0, 0, 1, 1, 2}));
   // Nodes are numbered by their lowest rank, whatever their names.
@@ -101,15 +111,16 @@ TEST(TopologyText, SaysWhatIsWrongAndWhatWouldBeRight) {
       {"nodes=1048576,ppn=2", "more than 1048576 ranks"},
       {"nodes=2,ppn=4,mapping=random", "mapping must be by_slot or by_node, not \"random\""},
       {"nodes=2,ppn=4,racks=2",
-       "there is no setting \"racks\"; there are nodes, ppn, sockets, numas, mapping, map"},
+       "there is no setting \"racks\"; there are nodes, ppn, sockets, numas, l3, mapping, map"},
       {"map=0,,1", "map must be a whole number from 0 to 1048576, not \"\""},
       {"map=0,-1", "map must be a whole number from 0 to 1048576, not \"-1\""},
       {"", "it names no node"},
   };
   for (const auto& [text, what] : expected) EXPECT_EQ(error_of(text), "topology \"" + text + "\": " + what);
-  EXPECT_EQ(error_of("node 0 0 surplus\nnode"),
-            "topology \"node 0 0 surplus\": a line is the name of a node, of a socket and of a NUMA domain "
-            "at most");
+  EXPECT_EQ(
+      error_of("node 0 0 0 surplus\nnode"),
+      "topology \"node 0 0 0 surplus\": a line is the name of a node, of a socket, of a NUMA domain and of "
+      "a cache at most");
 }
 
 }  // namespace

@@ -134,12 +134,12 @@ void soak(std::uint32_t pieces) {
       Stream& stream = written.at(static_cast<std::size_t>(to));
       if (stream.pieces == pieces) return false;
       const NodeMemory::Piece piece =
-          node[own].reserve(own + to, to, 1 + random() % (random() % 32 == 0 ? 20000 : 100));
+          node[own].reserve(own + to, std::array{to}, 1 + random() % (random() % 32 == 0 ? 20000 : 100));
       if (piece.data == nullptr) return false;
       delay();
       for (std::size_t i = 0; i < piece.bytes; ++i) piece.data[i] = value_at(own, to, stream.bytes + i);
       delay();
-      node[own].publish(own + to, to, piece, piece.bytes, 0);
+      node[own].publish(own + to, std::array{to}, piece, piece.bytes, 0);
       delay();
       stream.bytes += piece.bytes;
       ++stream.pieces;
@@ -226,11 +226,11 @@ TEST(NodeMemory, ARankThatIsKilledAtAnyStep) {
       if (!begin(memory, 1, up[1], down[0])) _exit(1);
       for (std::size_t i = 0; i < pieces; ++i) {
         done();
-        const NodeMemory::Piece piece = memory.reserve(0, 0, 1000);
+        const NodeMemory::Piece piece = memory.reserve(0, std::array{0}, 1000);
         done();
         for (std::size_t k = 0; k < piece.bytes; ++k) piece.data[k] = value_at(1, 0, i * 1000 + k);
         done();
-        memory.publish(0, 0, piece, piece.bytes, 0);
+        memory.publish(0, std::array{0}, piece, piece.bytes, 0);
         done();
         while (memory.look(0, 0).data == nullptr) sched_yield();
         done();

@@ -71,7 +71,8 @@ class Node {
         for (const auto& of_rank : mailboxes_) history.add(of_rank[step.rank].taken.load());
         const std::uint32_t value = value_of(step.rank, step.other, pair.written);
         Line& line = counts.next_line(mine);
-        const auto offset = stores_[step.rank]->take(slot_bytes, counts, theirs, counts.written() + 1);
+        const PieceStore::Reader reader{&counts, &theirs, counts.written() + 1};
+        const auto offset = stores_[step.rank]->take(slot_bytes, std::span(&reader, 1));
         line.head.offset = offset.value_or(PieceHead::in_line);
         if (offset) {
           contents_[step.rank].at(*offset / slot_bytes) = value;

@@ -15,6 +15,7 @@ from stretto.calibrate.limits import Bucket, LimitFit, fit_bucket, fit_limits
 from stretto.calibrate.points import Measured, Points
 from stretto.calibrate.protocols import ProtocolFit, fit_protocols
 from stretto.calibrate.reduction import RateFit, fit_reduction
+from stretto.calibrate.shared import SharedFit, fit_shared
 from stretto.model.machine_file import LEVELS, Limit, MachineFile
 from stretto.support.robust import Typical, typical
 
@@ -31,6 +32,8 @@ class Fit:
     """Duplex and exchange, by level."""
     reduction: list[RateFit] = field(default_factory=list)
     engine: EngineFit | None = None
+    shared: SharedFit | None = None
+    """Messages through the shared memory of a node."""
     typicals: dict[Hashable, Typical] = field(default_factory=dict)
     """Typical value of each case, by its key."""
 
@@ -69,6 +72,12 @@ def fit(measured: Measured, seed: int = 1) -> Fit:
             [one.bytes for one in reductions], [result.of(one) for one in reductions]
         )
     result.engine = fit_engine(measured, result.of)
+    result.shared = fit_shared(
+        measured,
+        result.of,
+        [one.rate for one in result.reduction],
+        result.engine.round.value if result.engine else 0.0,
+    )
     return result
 
 
@@ -103,6 +112,7 @@ def to_machine(found: Fit, name: str, description: str, notes: dict[str, Any]) -
         reduction=[one.rate for one in found.reduction],
         engine_message=found.engine.message.value if found.engine else 0.0,
         engine_round=found.engine.round.value if found.engine else 0.0,
+        shared=found.shared.figures if found.shared else None,
         notes={**notes, "uncertainty": errors},
     )
 
@@ -120,6 +130,12 @@ def uncertainties(found: Fit) -> Iterator[tuple[str, float]]:
             yield f"limits/{name}/{figure}", error
     for index, rate in enumerate(found.reduction):
         yield f"reduction/{index}/bandwidth", rate.error
+    if found.shared:
+        yield "shared/latency", found.shared.latency_error
+        yield "shared/piece", found.shared.piece_error
+        for name in ("write", "read", "reduce"):
+            for index, rate in enumerate(getattr(found.shared, name)):
+                yield f"shared/{name}/{index}/bandwidth", rate.error
     if found.engine:
         yield "engine/message", found.engine.message.error
         yield "engine/round", found.engine.round.error

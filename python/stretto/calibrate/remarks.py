@@ -23,6 +23,7 @@ _NAMES = {
     "flows": "messages of several ranks",
     "one-way": "single messages",
     "reduction": "reductions",
+    "shared": "messages through shared memory",
     "engine": "calls of the engine",
     "messages": "messages at once",
     "round-trip": "round trips",

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from stretto import _core
 from stretto.calibrate.engine import count_work
 from stretto.calibrate.points import Measured, NodeLoad
-from stretto.model.machine_file import LEVELS, MachineFile, protocol_for, reduction_bandwidth
+from stretto.model.machine_file import LEVELS, MachineFile, file_text, protocol_for, reduction_bandwidth
+from stretto.model.walker import Call, Model
 
 _LARGE = 1 << 20
 _TINY = 8
@@ -85,6 +87,8 @@ def simulate(machine: MachineFile, shape: Shape) -> Measured:
         if math.isfinite(bandwidth):
             sampler.add("reduction", size / bandwidth, bytes=size, ranks=shape.ppn)
     _add_engine(sampler, machine, _levels(machine, shape)[-1])
+    if machine.shared:
+        _add_shared(sampler, machine)
     return sampler.measured
 
 
@@ -195,3 +199,17 @@ def _add_engine(sampler: _Sampler, machine: MachineFile, level: str) -> None:
             _, latencies, ends, rounds = count_work(spec, 2)
             seconds = latencies * latency + ends * machine.engine_message + rounds * machine.engine_round
             sampler.add("engine", seconds, level=level, spec=spec, ranks=2, bytes=8 * segments)
+
+
+def _add_shared(sampler: _Sampler, machine: MachineFile) -> None:
+    """Add calls through shared memory as the walker predicts them."""
+    model = Model(_core.Machine(file_text(machine)))
+    flows = {
+        "exchange": ("allreduce", "recursive_doubling"),
+        "ring": ("allreduce", "ring"),
+        "one-way": ("bcast", "binomial"),
+    }
+    for flow, (collective, spec) in flows.items():
+        for size in [_TINY, *(1 << power for power in range(12, 25))]:
+            seconds = model.predict(Call(collective, size, "nodes=1,ppn=2"), spec).seconds
+            sampler.add("shared", seconds, level="node", flow=flow, bytes=size)

@@ -10,6 +10,7 @@ from rich.table import Table
 from stretto.calibrate.fit import Fit
 from stretto.calibrate.limits import LimitFit
 from stretto.calibrate.protocols import ProtocolFit
+from stretto.calibrate.reduction import RateFit
 from stretto.support.robust import Figure
 from stretto.support.units import format_bytes, format_seconds, seconds_unit, three_digits
 
@@ -51,12 +52,16 @@ def figure_table(found: Fit) -> Table:
     for name, limit in found.limits.items():
         table.add_row(f"limit: {name}", f"{_limit(limit)} ({_LIMITS[name]})")
     if found.reduction:
-        steps = [
-            f"{_rate(step.rate.bandwidth, step.error)}"
-            + (f" from {format_bytes(step.rate.begin)}" if step.rate.begin else "")
-            for step in found.reduction
-        ]
-        table.add_row("reduction", ", ".join(steps))
+        table.add_row("reduction", _steps(found.reduction))
+    if found.shared:
+        shared = found.shared
+        table.add_row(
+            "shared memory",
+            f"latency {_seconds(Figure(shared.latency, shared.latency_error))}, "
+            f"{_seconds(Figure(shared.piece, shared.piece_error))} for an end of a piece",
+        )
+        for name, rates in (("write", shared.write), ("read", shared.read), ("reduce", shared.reduce)):
+            table.add_row(f"  {name}", _steps(rates))
     if found.engine:
         engine = found.engine
         library = (
@@ -71,6 +76,14 @@ def figure_table(found: Fit) -> Table:
             f"calls are off by {100 * engine.residual:.0f} %",
         )
     return table
+
+
+def _steps(rates: list[RateFit]) -> str:
+    return ", ".join(
+        f"{_rate(step.rate.bandwidth, step.error)}"
+        + (f" from {format_bytes(step.rate.begin)}" if step.rate.begin else "")
+        for step in rates
+    )
 
 
 def _seconds(figure: Figure) -> str:

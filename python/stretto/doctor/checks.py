@@ -178,6 +178,62 @@ def check_lab() -> Finding:
     return Finding(Verdict.GOOD, "lab", "root, ip and tc are there")
 
 
+def check_caches() -> Iterator[Finding]:
+    """Look which cores share a last-level cache: lines pass fast between them."""
+    try:
+        from stretto import _core  # noqa: PLC0415  its absence is another finding
+    except ImportError:
+        return
+    groups = _core.cache_groups()
+    cores = sum(map(len, groups))
+    sizes = sorted({len(group) for group in groups})
+    each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    where = "one last-level cache" if len(groups) == 1 else f"{len(groups)} last-level caches, {each} at each"
+    yield Finding(Verdict.GOOD, "processors", f"{cores} for this process, with {where}")
+
+
+def check_shared_memory(environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Check that processes of this machine pass messages through memory, by doing it."""
+    try:
+        from stretto import _core  # noqa: PLC0415  its absence is another finding
+    except ImportError:
+        return
+    what = "shared memory"
+    setting = environment.get("STRETTO_SHM", "")
+    cores = len(os.sched_getaffinity(0))
+    size = _core.shared_memory_bytes(setting, cores)
+    if size == 0:
+        detail = f"off (STRETTO_SHM={setting}): the MPI library carries messages inside a node"
+        yield Finding(Verdict.ABSENT, what, detail)
+        return
+    failed = _core.try_shared_memory(setting, cores)
+    if failed:
+        detail = f"{failed}; the MPI library carries messages inside a node; {_remedy(failed)}"
+        yield Finding(Verdict.ABSENT, what, detail)
+        return
+    takes = f"each rank takes {_mebibytes(size)}"
+    if cores > 1:
+        takes += f", {_mebibytes(size * cores)} with a rank on each of the {cores} cores"
+    yield Finding(Verdict.GOOD, what, f"two processes have passed messages; {takes}")
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / (1 << 20):.1f} MiB"
+
+
+def _remedy(failed: str) -> str:
+    """What to do where shared memory does not work."""
+    less = "ask for less: STRETTO_SHM=512KiB"
+    remedies = {
+        "ulimit -f": f"raise this limit (ulimit -f unlimited), or {less}",
+        "no room": f"allow the job or the container more memory, or {less}",
+        "memfd_create": "it needs Linux 3.17, and a container that does not forbid it",
+        "/proc/": "run all ranks of a node as one user, in one container, with /proc",
+    }
+    remedy = next((one for sign, one in remedies.items() if sign in failed), "")
+    return f"{remedy}; STRETTO_SHM=0 goes without" if remedy else "STRETTO_SHM=0 goes without"
+
+
 def check_simgrid() -> Finding:
     """Check what simulations need."""
     what = "simulation"
@@ -262,6 +318,8 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]
         *libraries.values(),
         *check_mpi4py(installs),
         *check_frameworks(),
+        *check_caches(),
+        *check_shared_memory(environment),
         check_lab(),
         check_simgrid(),
         *check_variables(environment),

@@ -65,6 +65,21 @@ class ReductionRate:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedMemory:
+    """The engine's messages through the shared memory of a node, at each end piece by piece."""
+
+    latency: float
+    piece: float
+    """Seconds of a core for a piece, at each of its ends."""
+    write: list[ReductionRate]
+    """Bytes per second that a core copies into its store, by the bytes of the whole vector."""
+    read: list[ReductionRate]
+    """Bytes per second that it copies from another one's store."""
+    reduce: list[ReductionRate]
+    """Bytes per second that it reduces straight from another one's store."""
+
+
+@dataclass(frozen=True, slots=True)
 class MachineFile:
     """The figures of a cluster that the models use."""
 
@@ -76,6 +91,8 @@ class MachineFile:
     reduction: list[ReductionRate] = field(default_factory=list)
     engine_message: float = 0.0
     engine_round: float = 0.0
+    shared: SharedMemory | None = None
+    """None: the MPI library carries messages inside a node."""
     notes: dict[str, Any] = field(default_factory=dict)
 
     def level(self, name: str) -> list[Protocol]:
@@ -98,8 +115,13 @@ def protocol_for(protocols: list[Protocol], size: int) -> Protocol:
 
 def reduction_bandwidth(machine: MachineFile, size: int) -> float:
     """Bytes of an operand reduced per second, for vectors of so many bytes; infinite if unknown."""
-    rates = [one.bandwidth for one in machine.reduction if one.begin <= size]
-    return rates[-1] if rates else math.inf
+    return rate_for(machine.reduction, size)
+
+
+def rate_for(rates: list[ReductionRate], size: int) -> float:
+    """Bytes per second for vectors of so many bytes; infinite if unknown."""
+    found = [one.bandwidth for one in rates if one.begin <= size]
+    return found[-1] if found else math.inf
 
 
 def file_text(machine: MachineFile) -> str:
@@ -119,16 +141,8 @@ def _to_json(machine: MachineFile) -> dict[str, Any]:
             if machine.levels.get(name)
         },
         "limits": {name: _limit_json(machine.limits[name]) for name in LIMITS if name in machine.limits},
-        **(
-            {
-                "reduction": [
-                    {"from": size_text(one.begin), "bandwidth": _rounded(one.bandwidth)}
-                    for one in machine.reduction
-                ]
-            }
-            if machine.reduction
-            else {}
-        ),
+        **({"reduction": _rates_json(machine.reduction)} if machine.reduction else {}),
+        **({"shared": _shared_json(machine.shared)} if machine.shared else {}),
         "engine": {"message": _rounded(machine.engine_message), "round": _rounded(machine.engine_round)},
         "notes": machine.notes,
     }
@@ -159,6 +173,20 @@ def _limit_json(limit: Limit) -> dict[str, Any]:
     if limit.burst:
         row["burst"] = size_text(limit.burst)
     return row
+
+
+def _rates_json(rates: list[ReductionRate]) -> list[dict[str, Any]]:
+    return [{"from": size_text(one.begin), "bandwidth": _rounded(one.bandwidth)} for one in rates]
+
+
+def _shared_json(shared: SharedMemory) -> dict[str, Any]:
+    return {
+        "latency": _rounded(shared.latency),
+        "piece": _rounded(shared.piece),
+        "write": _rates_json(shared.write),
+        "read": _rates_json(shared.read),
+        "reduce": _rates_json(shared.reduce),
+    }
 
 
 def _rounded(number: float) -> float:
@@ -223,13 +251,21 @@ def read_machine_file(text: str) -> MachineFile:
         description=file.get("description", ""),
         levels={name: [_read_protocol(row) for row in rows] for name, rows in file["levels"].items()},
         limits={name: _read_limit(row) for name, row in file.get("limits", {}).items()},
-        reduction=[
-            ReductionRate(_read_size(row["from"]), row["bandwidth"]) for row in file.get("reduction", [])
-        ],
+        reduction=_read_rates(file.get("reduction", [])),
         engine_message=engine.get("message", 0.0),
         engine_round=engine.get("round", 0.0),
+        shared=_read_shared(file["shared"]) if "shared" in file else None,
         notes=file.get("notes", {}),
     )
+
+
+def _read_rates(rows: list[dict[str, Any]]) -> list[ReductionRate]:
+    return [ReductionRate(_read_size(row["from"]), row["bandwidth"]) for row in rows]
+
+
+def _read_shared(row: dict[str, Any]) -> SharedMemory:
+    rates = [_read_rates(row[name]) for name in ("write", "read", "reduce")]
+    return SharedMemory(row["latency"], row["piece"], *rates)
 
 
 def _read_protocol(row: dict[str, Any]) -> Protocol:

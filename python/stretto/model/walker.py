@@ -78,6 +78,7 @@ class Model:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self._of_library = machine.without_shared_memory()
         self._predictors: dict[tuple[str, str, str], Predictor] = {}
 
     def predict(
@@ -112,7 +113,7 @@ class Model:
         """MPI default: the best textbook algorithm, unsegmented, without the cost of Stretto's engine."""
         candidates = [
             self._predictor(call, recipe).predict(
-                recipe, call.bytes, self.machine, model, overlap, arithmetic, False
+                recipe, call.bytes, self._of_library, model, overlap, arithmetic, False
             )
             for recipe in _TEXTBOOK[call.collective]
             if self.fits(call, recipe)

@@ -17,7 +17,7 @@ from stretto.predict.measured import Measured
 from stretto.spec.native import NATIVE, library_name
 from stretto.spec.topologies import parse_topology
 from stretto.support.json_files import file_text
-from stretto.support.units import three_digits
+from stretto.support.units import format_bytes, three_digits
 
 FORMAT = "stretto-explanation"
 
@@ -50,6 +50,8 @@ class Explanation:
     in_force: InForce
     candidates: list[Candidate]
     fabric: FabricFile | None = None
+    shares_memory: bool = True
+    """Whether messages inside a node go through shared memory, unless that fails there."""
     claims: list[Claim] = field(default_factory=list)
     """Whose choice it could be, in the order in which they count; empty without a fabric."""
 
@@ -57,6 +59,21 @@ class Explanation:
     def bound(self) -> float | None:
         """Seconds that the busiest node's link needs at least; None on one node."""
         return link_seconds(self.call, self.model.machine)
+
+    @property
+    def inside(self) -> list[str]:
+        """How messages inside a node go, and by which rule if there is only one node; a line each."""
+        topology = parse_topology(self.call.topology)
+        if topology.max_ppn < 2:
+            return []
+        if not self.shares_memory:
+            return ["inside a node, the MPI library carries the messages (STRETTO_SHM=0)"]
+        line = "inside a node, messages go through shared memory"
+        if topology.l3s > topology.nodes:
+            line += f", between {topology.l3s} groups of ranks that share a last-level cache"
+        if not self.model.machine.shares_memory:
+            line += "; this machine's file does not say how fast, so the MPI library's figures stand for them"
+        return [line, *_rule_inside(self.call.collective, topology)]
 
     @property
     def modelled(self) -> list[str]:
@@ -95,11 +112,15 @@ def explain_call(
 
     `family`: whose table is at the default place, if no file is given.
     """
+    shares_memory = os.environ.get("STRETTO_SHM") != "0"
+    if not shares_memory:
+        model = Model(model.machine.without_shared_memory())
     tuned = look_up(call, table, family)
     claims = find_claims(call, fabric, tuned, os.environ) if fabric else []
-    in_force = _find_in_force(call, tuned, claims)
+    in_force = _find_in_force(call, tuned, claims, shares_memory)
     specs = [in_force.spec, *(one.spec for one in claims if one.spec is not None)]
-    return Explanation(call, model, in_force, _rank(call, model, specs, measured), fabric, claims)
+    ranked = _rank(call, model, specs, measured)
+    return Explanation(call, model, in_force, ranked, fabric, shares_memory, claims)
 
 
 def explanation_json(explanation: Explanation, command: Sequence[str]) -> str:
@@ -112,6 +133,7 @@ def explanation_json(explanation: Explanation, command: Sequence[str]) -> str:
         "machine": explanation.model.machine.name,
         "in_force": asdict(explanation.in_force),
         "bound": explanation.bound or None,
+        "inside_a_node": explanation.inside,
         "candidates": [asdict(one) for one in explanation.candidates],
         "verdict": explanation.verdict,
         **_fabric_json(explanation),
@@ -134,13 +156,27 @@ def _fabric_json(explanation: Explanation) -> dict[str, Any]:
     return {"fabric": fabric, "choices": [asdict(one) for one in explanation.claims]}
 
 
-def _find_in_force(call: Call, tuned: Tuned, claims: Sequence[Claim]) -> InForce:
+def _rule_inside(collective: str, topology: _core.Topology) -> list[str]:
+    """The built-in rule for one node, where its spec changes."""
+    if topology.nodes > 1:
+        return []
+    steps: list[tuple[int, str]] = []
+    for power in range(31):
+        spec = _core.choose(collective, 1 << power, topology)
+        if not steps or steps[-1][1] != spec:
+            steps.append((1 << power, spec))
+    texts = [spec if size == 1 else f"from {format_bytes(size)} on {spec}" for size, spec in steps]
+    return [f"the rule inside a node: {', '.join(texts)}"]
+
+
+def _find_in_force(call: Call, tuned: Tuned, claims: Sequence[Claim], shares_memory: bool) -> InForce:
     for claim in claims:
         if claim.decides and claim.spec is not None:
             return InForce(claim.spec, claim.reason, claim.source)
     if tuned.spec is not None:
         return InForce(tuned.spec, tuned.reason, "table")
-    spec = _core.choose(call.collective, call.bytes, parse_topology(call.topology))
+    topology = parse_topology(call.topology)
+    spec = _core.choose(call.collective, call.bytes, topology, shares_memory=shares_memory)
     return InForce(spec, f"the built-in rule; {tuned.reason}", "rule")
 
 

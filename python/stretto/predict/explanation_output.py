@@ -57,6 +57,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
             specs = ", ".join(explanation.modelled)
             lines.append(f"a job that measures such a network compares these with the MPI default: {specs}")
         lines.append("jobs also use what they have found out about their network: add --fabric latest")
+    lines += explanation.inside
     if bound:
         lines.append(f"bound: the busiest node's link needs {format_seconds(bound)}, whatever the algorithm")
     lines.append(explanation.verdict)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _LANE_INCHES = 0.75
 _NODE_GAP = 0.45  # lanes
 _ARROW = (0.08, 0.9)  # where in its step a message begins and ends
+_STORE = (0.06, 0.1)  # where in its step a writer's memory is, and how wide
+_STORE_LANES = 0.2
 # Where a label may be on an arrow: in lanes from the sender or receiver, or as a share of the arrow.
 _LANES_OFF = (0.32, 0.5)
 _SHARES = (0.5, 0.35, 0.65, 0.25, 0.75)
@@ -42,10 +44,20 @@ def draw_picture(timeline: Timeline, title: str, caption: str, file: Path, rank_
     # Messages between nodes are on top, and their labels are placed first.
     order = sorted(timeline.messages, key=lambda message: not timeline.crosses(message))
     before: Counter[tuple[int, int, int]] = Counter()
+    stores: dict[tuple[int, int, Blocks], float] = {}
     for message in order:
         way = (message.step, message.sender, message.receiver)
-        # Several messages of a pair are drawn side by side.
-        _draw_message(axes, picture, message, rank_order, aside=0.14 * before[way])
+        # Several messages of a pair are drawn side by side. What several ranks of a node read is one thing in
+        # the writer's memory.
+        store = None
+        if not timeline.crosses(message):
+            written = (message.step, message.sender, message.sent)
+            if written not in stores:
+                others = sum(one[:2] == written[:2] for one in stores)
+                stores[written] = picture.lane[message.sender] + _STORE_LANES * others
+                _draw_store(axes, picture, message, stores[written])
+            store = stores[written]
+        _draw_message(axes, picture, message, rank_order, aside=0.14 * before[way], store=store)
         before[way] += 1
     for one in timeline.stuck:
         _draw_stuck(axes, picture, one)
@@ -58,7 +70,11 @@ def _picture_legend(timeline: Timeline) -> str:
     words = ["number: blocks sent"] if timeline.blocks > 1 else []
     if any(message.reduces for message in timeline.messages):
         words += ["⊕ received and reduced", "• received"]
-    words += ["bold: between nodes", "thin: within a node"] if timeline.tells_nodes else []
+    words += (
+        ["bold: between nodes", "▫╌▸ within a node: read from the writer's memory"]
+        if timeline.tells_nodes
+        else []
+    )
     words += [f"red ✗: sends and receives that {STUCK_MEANS}"] if timeline.stuck else []
     return "     ".join(words)
 
@@ -184,16 +200,41 @@ def _draw_nodes(axes: Axes, picture: _Picture) -> None:
         )  # fmt: skip
 
 
+def _draw_store(axes: Axes, picture: _Picture, message: Message, y: float) -> None:
+    """Draw the blocks in the sender's memory, from which ranks of its node read them."""
+    from matplotlib.patches import Rectangle  # noqa: PLC0415  slow to load, and only pictures need it
+
+    corner = (message.step + _STORE[0], y - 0.4 * _STORE_LANES)
+    box = Rectangle(corner, _STORE[1], 0.8 * _STORE_LANES, zorder=3.5)
+    box.set(facecolor="white", edgecolor=_colour(picture.timeline, message.sent, 0.8), linewidth=1.3)
+    axes.add_patch(box)
+
+
 def _draw_message(
-    axes: Axes, picture: _Picture, message: Message, rank_order: bool, aside: float = 0.0
+    axes: Axes,
+    picture: _Picture,
+    message: Message,
+    rank_order: bool,
+    aside: float = 0.0,
+    store: float | None = None,
 ) -> None:
+    """`store`: the lane of the writer's memory, for a message within a node."""
     timeline = picture.timeline
     strong = timeline.crosses(message)
     colour = _colour(timeline, message.sent, 1.0 if strong else 0.55)
     begin, end = message.step + _ARROW[0], message.step + _ARROW[1]
     start_y, end_y = (picture.lane[rank] + aside for rank in (message.sender, message.receiver))
+    if store is not None:
+        begin, start_y = message.step + sum(_STORE), store
     line_width = 0.9 if not strong else 2.0 if timeline.tells_nodes else 1.5
-    arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": line_width, "shrinkA": 0, "shrinkB": 5}
+    arrow = {
+        "arrowstyle": "-|>",
+        "color": colour,
+        "linewidth": line_width,
+        "shrinkA": 0,
+        "shrinkB": 5,
+        "linestyle": "-" if strong else (0, (4, 2)),
+    }
     above = 3 if strong else 2
     axes.annotate("", xy=(end, end_y), xytext=(begin, start_y), arrowprops=arrow, zorder=above)
     label = ("s" if message.sent.scratch else "") + message.sent.numbers

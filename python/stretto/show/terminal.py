@@ -71,7 +71,11 @@ def text_legend(timeline: Timeline, rank_order: bool) -> str:
     reduces = "←1 +b5 also reduces it into its own"
     if rank_order:
         reduces = "←1 b5=recv+own reduces, with the received block on the left; b5=own+recv: on the right"
-    nodes = "⇒ and ⇐ are messages between nodes; " if timeline.tells_nodes else ""
+    nodes = (
+        "⇒ and ⇐ are messages between nodes, all others go through the memory of a node; "
+        if timeline.tells_nodes
+        else ""
+    )
     stuck = f"✗→ and ✗← {STUCK_MEANS}; " if timeline.stuck else ""
     return (
         f"→2 b5 sends block 5 to rank 2; ←1 b5 receives block 5 from rank 1; {reduces}; {nodes}{stuck}"

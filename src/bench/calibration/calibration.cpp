@@ -56,6 +56,7 @@ std::vector<std::unique_ptr<Phase>> list_phases(Site& site, const Phase::OnProgr
     if (has_flows(site, limit)) phases.push_back(make_flows(site, limit, on_progress));
   }
   phases.push_back(make_reduction(site, on_progress));
+  if (has_shared_memory(site)) phases.push_back(make_shared_memory(site, on_progress));
   for (const int ranks : {2, 4}) {
     if (has_engine(site, ranks)) phases.push_back(make_engine(site, ranks, on_progress));
   }

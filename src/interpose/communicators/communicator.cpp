@@ -129,13 +129,15 @@ void Communicator::find_topology(int ranks) {
   std::vector<int> nodes;
   std::vector<int> sockets;
   std::vector<int> numas;
+  std::vector<int> l3s;
   for (const int rank : in_world) {
     const auto i = static_cast<std::size_t>(rank);
     nodes.push_back(session.topology.node_of[i]);
     sockets.push_back(session.topology.socket_of[i]);
     numas.push_back(session.topology.numa_of[i]);
+    l3s.push_back(session.topology.l3_of[i]);
   }
-  topology_ = Topology::from_labels(nodes, sockets, numas);
+  topology_ = Topology::from_labels(nodes, sockets, numas, l3s);
   if (session.table) {
     table_shape_ = session.table->find_shape(topology_.nodes, topology_.min_ppn, topology_.max_ppn);
   }
@@ -223,7 +225,6 @@ DirectExecution* Communicator::direct(const CallTraits& traits, const Spec& spec
 void Communicator::spoil_channel() {
   if (channel_) channel_->spoil();
   native_only_ = true;
-  repeated_.clear();
 }
 
 Pipelining Communicator::pipelining_of(const Spec& spec) {

@@ -52,9 +52,6 @@ class RepeatedCalls {
   void add(RepeatedCall call) {
     place_of(call.key) = std::make_unique<RepeatedCall>(std::move(call));
   }
-  void clear() {
-    for (auto& call : calls_) call = nullptr;
-  }
 
  private:
   static constexpr std::size_t places = 64;

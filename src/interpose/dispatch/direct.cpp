@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/direct.hpp"
 
+#include <chrono>
 #include <memory>
 
 #include "engine/device_staging.hpp"
@@ -8,6 +9,7 @@
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/observe/statistics.hpp"
+#include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
@@ -18,25 +20,23 @@ namespace stretto {
 namespace {
 
 /// How a thread waits for messages through shared memory: it advances all that is outstanding, and what the
-/// program sends by MPI.
+/// program does by MPI.
 class DirectWaiting final : public Waiting {
  public:
-  explicit DirectWaiting(const Communicator& state) : state_(state) {}
+  DirectWaiting(const Communicator& state, const CallTraits& traits, const Spec& spec)
+      : state_(state), traits_(traits), spec_(spec) {}
 
   /// Some 2 us, in which messages between two cores have long arrived; none if the rank that is waited for
   /// may need this core.
   [[nodiscard]] int looks() const override { return Backoff::shares_core() ? 0 : 100; }
 
-  bool go_on() override {
+  bool go_on(const DirectExecution& waits) override {
     if (!polling_) {
       polling_.emplace();
       mark_communication_thread(true);
     }
     constexpr std::size_t looks_between = 64;
-    if (++looks_ % looks_between == 0) {
-      drive_library(channel_pool().comm());
-      if (state_.is_revoked()) return false;
-    }
+    if (++looks_ % looks_between == 0 && !look_around(waits)) return false;
     if (make_progress()) {
       backoff_.reset();
     } else {
@@ -45,19 +45,53 @@ class DirectWaiting final : public Waiting {
     return true;
   }
 
+  /// Of a call that gave up.
+  [[nodiscard]] int error() const { return error_; }
+
  private:
+  using Clock = std::chrono::steady_clock;
+
+  /// What is to be done now and then while nothing moves. Returns false if nothing will.
+  bool look_around(const DirectExecution& waits) {
+    drive_library(channel_pool().comm());
+    if (state_.is_revoked()) {
+      error_ = Communicator::error_if_revoked;
+      return false;
+    }
+    constexpr std::chrono::milliseconds interval{100};
+    const auto now = Clock::now();
+    if (now < next_look_for_peers_) return true;
+    next_look_for_peers_ = now + interval;
+    const int ended = waits.find_ended_peer();
+    // It may have written something just before its end.
+    const bool is_lost = ended != Neighbours::none && ended == suspect_;
+    suspect_ = ended;
+    if (!is_lost) return true;
+    if (!Communicator::library_tolerates_faults()) {
+      end_job_without(ended, describe_call(state_, traits_, spec_, state_.sequence()));
+    }
+    error_ = Communicator::error_if_rank_failed;
+    return false;
+  }
+
   const Communicator& state_;
+  const CallTraits& traits_;
+  const Spec& spec_;
   std::optional<PollingScope> polling_;
   Backoff backoff_{Backoff::shares_core() ? 0 : Backoff::usual_looks};
   std::size_t looks_ = 0;
+  Clock::time_point next_look_for_peers_{};
+  int suspect_ = Neighbours::none;
+  int error_ = MPI_SUCCESS;
 };
 
-int run(Communicator& state, DirectExecution& execution, const void* input, void* output) {
-  DirectWaiting waiting(state);
+int run(Communicator& state, const CallTraits& traits, const Spec& spec, DirectExecution& execution,
+        const void* input, void* output) {
+  DirectWaiting waiting(state, traits, spec);
   const int error = execution.run(input, output, waiting);
   if (error != DirectExecution::gave_up) return error;
   state.spoil_channel();
-  return Communicator::error_if_revoked;
+  return waiting.error();
 }
 
 }  // namespace
@@ -89,7 +123,7 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
   }
   execution->set(call, segments, lane);
   state.next_sequence();
-  int error = run(state, *execution, call.input, call.output);
+  int error = run(state, traits, spec, *execution, call.input, call.output);
   if (error == MPI_SUCCESS) error = message.finish();
   if (session.counts_calls()) record_call(traits.collective, traits.bytes, spec, seconds_now() - began);
   if (error != MPI_SUCCESS) state.call_error_handler(error);
@@ -100,7 +134,7 @@ Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* o
   const KnownCommunicator* known = find_known(comm);
   RepeatedCall* call = known == nullptr ? nullptr : known->repeated->find(key);
   const bool is_decided = call != nullptr && session.due_races.load(std::memory_order_relaxed) == 0 &&
-                          session.program_forced(key.collective) == nullptr;
+                          session.program_forced(key.collective) == nullptr && !known->state->native_only();
   if (!is_decided) return {};
   ShortRace* race = call->race;
   if (race != nullptr && race->wants_agreement()) return {};
@@ -118,7 +152,7 @@ Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* o
   const bool is_timed = races || (counts && ++call->untimed % calls_between == 0);
   const double began = is_timed ? seconds_now() : 0;
   known->state->next_sequence();
-  const int error = run(*known->state, *call->execution, input, output);
+  const int error = run(*known->state, call->traits, call->spec, *call->execution, input, output);
   const double seconds = is_timed ? seconds_now() - began : 0;
   if (races) race->count(seconds);
   if (counts) call->counter->add(call->traits.bytes, races ? seconds : calls_between * seconds);

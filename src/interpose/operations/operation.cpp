@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/operations/operation.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -123,11 +124,8 @@ void Operation::look_at_lost_peer() const {
   const int peer = execution_->lost_peer();
   if (peer < 0 || Communicator::library_tolerates_faults()) return;
   const int rank = state_->ranks_in_world()[static_cast<std::size_t>(peer)];
-  const int place = session.memory_places[static_cast<std::size_t>(rank)];
-  complain("rank " + std::to_string(session.world_rank) + ": rank " + std::to_string(rank) + " (process " +
-           std::to_string(session.memory.process(place).pid()) + " of this node) has ended, and " +
-           describe_call(*state_, traits_, spec_, sequence_) + " waits for it; the job ends");
-  end_job(true);
+  end_job_without(session.memory_places[static_cast<std::size_t>(rank)],
+                  describe_call(*state_, traits_, spec_, sequence_));
 }
 
 bool Operation::progress() {
@@ -250,6 +248,14 @@ std::string Operation::in_world(const std::vector<int>& ranks) const {
         (text.empty() ? "" : ", ") + std::to_string(state_->ranks_in_world()[static_cast<std::size_t>(rank)]);
   }
   return text;
+}
+
+void end_job_without(int place, const std::string& call) {
+  const auto rank = std::ranges::find(session.memory_places, place) - session.memory_places.begin();
+  complain("rank " + std::to_string(session.world_rank) + ": rank " + std::to_string(rank) + " (process " +
+           std::to_string(session.memory.process(place).pid()) + " of this node) has ended, and " + call +
+           " waits for it; the job ends");
+  end_job(true);
 }
 
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,

@@ -42,7 +42,8 @@ Topology from_facts(const std::vector<RankFacts>& of_rank) {
     const bool known = std::find(all.begin(), all.end(), CpuDomains::unknown) == all.end();
     return known ? all : std::vector<int>{};
   };
-  return Topology::from_labels(nodes, labels(&RankFacts::socket), labels(&RankFacts::numa));
+  return Topology::from_labels(nodes, labels(&RankFacts::socket), labels(&RankFacts::numa),
+                               labels(&RankFacts::l3));
 }
 
 }  // namespace
@@ -52,6 +53,7 @@ void find_own_place(RankFacts& own) {
   const CpuDomains domains = find_domains(allowed_cpus());
   own.socket = domains.socket;
   own.numa = domains.numa;
+  own.l3 = domains.l3;
 }
 
 Topology find_topology(const Settings& settings, const std::vector<RankFacts>& of_rank) {

@@ -11,7 +11,6 @@
 #include "engine/channel.hpp"
 #include "interpose/session/session.hpp"
 #include "text/hash.hpp"
-#include "text/size.hpp"
 
 namespace stretto {
 namespace {
@@ -27,14 +26,6 @@ std::uint64_t token_of(const std::vector<RankFacts>& of_rank, int rank) {
   }
   hash.add(static_cast<std::uint64_t>(rank));
   return hash.sum();
-}
-
-/// Returns the bytes of a rank's store: more than the second-level cache of a core, as PieceStore wants, and
-/// no more than 64 MiB on a node as long as that leaves each rank enough.
-std::size_t usual_bytes(int ranks_of_node) {
-  constexpr std::size_t most = 2560 * kibibyte;
-  constexpr std::size_t least = 512 * kibibyte;
-  return std::clamp(64 * mebibyte / static_cast<std::size_t>(ranks_of_node), least, most);
 }
 
 /// Returns the ranks of this rank's node: those that it finds on its machine, as far as STRETTO_TOPOLOGY
@@ -92,7 +83,7 @@ void open_shared_memory(RankFacts& own) {
 
 void share_memory(const std::vector<RankFacts>& of_rank) {
   const std::size_t store_bytes =
-      session.settings.shared_memory_bytes.value_or(usual_bytes(session.topology.max_ppn));
+      session.settings.shared_memory_bytes.value_or(RegionShape::usual_store_bytes(session.topology.max_ppn));
   if (store_bytes == 0 || session.topology.max_ppn == 1) return session.memory.close();
   const std::vector<int> ranks = find_neighbours(of_rank);
   const auto place = std::ranges::find(ranks, session.world_rank) - ranks.begin();

@@ -20,6 +20,7 @@ struct RankFacts {
   /// Where the rank is bound on its node (topology/cpu_domains.hpp).
   std::int32_t socket = -1;
   std::int32_t numa = -1;
+  std::int32_t l3 = -1;
   std::int32_t most_tag = 0;
   /// Who may handle its non-blocking and persistent calls (session/thread_level.hpp).
   std::int32_t background = 0;

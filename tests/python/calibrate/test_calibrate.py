@@ -290,6 +290,7 @@ def test_two_ranks_of_this_node(name: str, output: Path) -> None:
     assert file["notes"]["fingerprint"]["ppn"] == [2]
     assert {point["what"] for point in file["notes"]["points"]} == {
         "eager", "ping-pong", "one-way", "exchange", "flows", "reduction", "engine", "messages", "round-trip",
+        "shared",
     }  # fmt: skip
     assert file["reduction"][0]["bandwidth"] > 1e7
     assert png.stat().st_size > 10_000

@@ -25,6 +25,7 @@ from stretto.model.machine_file import (
     MachineFile,
     Protocol,
     ReductionRate,
+    SharedMemory,
     file_text,
     read_machine_file,
 )
@@ -370,3 +371,27 @@ def test_the_simulated_figures_are_those_of_the_machine() -> None:
     amount = flows.about["flows"] * flows.about["messages"] * flows.bytes
     assert amount / flows.seconds[0] == pytest.approx(2e10)
     assert not math.isnan(sum(second for one in measured.points for second in one.seconds))
+
+
+def test_shared_memory() -> None:
+    """A write slower than a read cannot be told from the opposite: that is said in the module."""
+    rates = ([ReductionRate(0, 16e9)], [ReductionRate(0, 12e9)], [ReductionRate(0, 9e9)])
+    machine = MachineFile(
+        "a node",
+        {"node": [Protocol(0, 6e-7, 7e9)]},
+        reduction=[ReductionRate(0, 3e10)],
+        engine_round=1e-7,
+        shared=SharedMemory(4e-7, 1.5e-7, *rates),
+    )
+    found = fit(simulate(machine, Shape(nodes=1, ppn=2, noise=0.005, outliers=0))).shared
+    assert found is not None
+    shared = found.figures
+    assert shared.latency == pytest.approx(4e-7, rel=0.3)
+    assert shared.piece == pytest.approx(1.5e-7, rel=0.3)
+    assert shared.write[-1].bandwidth == pytest.approx(16e9, rel=0.1)
+    assert shared.read[-1].bandwidth == pytest.approx(12e9, rel=0.1)
+    assert shared.reduce[-1].bandwidth == pytest.approx(9e9, rel=0.1)
+
+
+def test_without_shared_memory() -> None:
+    assert fit(simulate(MachineFile("a", {"node": [Protocol(0, 6e-7, 7e9)]}), Shape(nodes=1))).shared is None

@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from stretto import _core
 from stretto.doctor import checks
 from stretto.doctor.checks import Finding, Verdict
 from stretto.doctor.report import print_report
@@ -153,6 +156,75 @@ def test_the_lab_of_a_user_who_is_not_root(monkeypatch: pytest.MonkeyPatch) -> N
     assert checks.check_lab().verdict is Verdict.GOOD
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert checks.check_lab().verdict is Verdict.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("groups", "detail"),
+    [
+        ([[0, 1]], "2 for this process, with one last-level cache"),
+        ([[0, 1, 2], [3, 4, 5]], "6 for this process, with 2 last-level caches, 3 at each"),
+        ([[0], [1, 2]], "3 for this process, with 2 last-level caches, 1 to 2 at each"),
+    ],
+)
+def test_caches(groups: list[list[int]], detail: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_core, "cache_groups", lambda: groups)
+    assert list(checks.check_caches()) == [Finding(Verdict.GOOD, "processors", detail)]
+
+
+def shared_memory(setting: str = "") -> Finding:
+    (finding,) = checks.check_shared_memory({"STRETTO_SHM": setting})
+    return finding
+
+
+def test_shared_memory() -> None:
+    finding = shared_memory()
+    assert finding.verdict is Verdict.GOOD
+    assert finding.detail.startswith("two processes have passed messages; each rank takes 2.")
+    assert "each rank takes 8." in shared_memory("8MiB").detail
+    # A wrong value is another finding; the library ignores it.
+    assert shared_memory("much") == finding
+
+
+def test_shared_memory_that_is_off() -> None:
+    finding = shared_memory("0")
+    assert finding.verdict is Verdict.ABSENT
+    assert finding.detail == "off (STRETTO_SHM=0): the MPI library carries messages inside a node"
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, usual[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+
+
+@pytest.mark.usefixtures("small_files")
+def test_shared_memory_without_room() -> None:
+    finding = shared_memory("8MiB")
+    assert finding.verdict is Verdict.ABSENT
+    assert finding.detail.startswith("no room for 8")
+    assert "the MPI library carries messages inside a node; raise this limit" in finding.detail
+    assert finding.detail.endswith("STRETTO_SHM=512KiB; STRETTO_SHM=0 goes without")
+    # What the remedy says helps.
+    assert shared_memory("512KiB").verdict is Verdict.GOOD
+
+
+@pytest.mark.parametrize(
+    ("failed", "remedy"),
+    [
+        ("memfd_create: Function not implemented", "it needs Linux 3.17"),
+        ("no room for 8 KiB of shared memory: No space left on device", "allow the job"),
+        ("/proc/7/fd/4: Permission denied", "run all ranks of a node as one user"),
+        ("a message through shared memory has not arrived", "STRETTO_SHM=0 goes without"),
+    ],
+)
+def test_remedies(failed: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_core, "try_shared_memory", lambda _setting, _ranks: failed)
+    finding = shared_memory()
+    assert finding.verdict is Verdict.ABSENT
+    assert finding.detail.startswith(f"{failed}; the MPI library carries")
+    assert f"; {remedy}" in finding.detail
 
 
 def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from stretto.model.machine_file import (
     MachineFile,
     Protocol,
     ReductionRate,
+    SharedMemory,
     file_text,
     layout,
     protocol_for,
@@ -52,6 +53,9 @@ def machines(draw: st.DrawFn) -> MachineFile:
             for begin in draw(ascending(4))
         ]
 
+    def rates() -> list[ReductionRate]:
+        return [ReductionRate(begin, draw(figures)) for begin in draw(ascending(3))]
+
     levels = draw(st.sets(st.sampled_from(LEVELS), min_size=1))
     limits = {
         name: Limit(
@@ -69,6 +73,9 @@ def machines(draw: st.DrawFn) -> MachineFile:
         reduction=[ReductionRate(begin, draw(figures)) for begin in draw(st.just([]) | ascending(3))],
         engine_message=draw(seconds),
         engine_round=draw(seconds),
+        shared=SharedMemory(draw(seconds), draw(seconds), rates(), rates(), rates())
+        if draw(st.booleans())
+        else None,
         notes={"points": [{"what": "ping-pong", "seconds": [[1e-7, 2.5, 1e9]]}]},
     )
 
@@ -85,7 +92,7 @@ def rounded(machine: MachineFile) -> MachineFile:
     }
     return MachineFile(
         machine.name, machine.levels, machine.description, limits,
-        machine.reduction, machine.engine_message, machine.engine_round, machine.notes,
+        machine.reduction, machine.engine_message, machine.engine_round, machine.shared, machine.notes,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.cli.main import app
-from stretto.model.walker import Call, Model, load_machine
+from stretto.model.walker import Call, Model, load_machine, machine_text
 from stretto.predict.judgement import judge
 from stretto.predict.measured import Measured, read_measured
 from stretto.support.errors import StrettoError
@@ -59,6 +59,42 @@ def test_the_rule_is_in_force_without_a_table(monkeypatch: pytest.MonkeyPatch) -
     chosen = _core.choose("allreduce", 16 << 20, _core.Topology(WHERE))
     assert f"in force (bold): {chosen}, by the built-in rule; no table" in output
     assert "the busiest node's link needs" in output
+
+
+def test_messages_inside_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRETTO_TABLE", "none")
+    monkeypatch.delenv("STRETTO_SHM", raising=False)
+    output = " ".join(explain("--topology", "ppn=8,l3=2").split())
+    assert "messages go through shared memory, between 2 groups of ranks that share a last-level" in output
+    assert "this machine's file does not say how fast" in output
+    assert "the rule inside a node: native, from 4 KiB on rabenseifner, from 1 MiB on" in output
+    monkeypatch.setenv("STRETTO_SHM", "0")
+    output = explain("--bytes", "64KiB", "--topology", "ppn=8")
+    assert "inside a node, the MPI library carries the messages (STRETTO_SHM=0)" in output
+    where = _core.Topology("ppn=8")
+    chosen = _core.choose("allreduce", 64 << 10, where, shares_memory=False)
+    assert chosen != _core.choose("allreduce", 64 << 10, where)
+    assert f"in force (bold): {chosen}" in output
+    assert "inside a node" not in explain("--nodes", "8")
+
+
+def test_a_machine_that_knows_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("STRETTO_SHM", raising=False)
+    content = json.loads(machine_text("altec"))
+    rows = [{"from": 0, "bandwidth": 1e11}]
+    content["shared"] = {"latency": 1e-8, "piece": 1e-8, "write": rows, "read": rows, "reduce": rows}
+    machine = tmp_path / "machine.json"
+    machine.write_text(json.dumps(content))
+
+    def fastest() -> float:
+        options = ("--machine", str(machine), "--topology", "ppn=8", "--bytes", "16MiB", "--json")
+        shown = json.loads(explain(*options))
+        assert len(shown["inside_a_node"]) > 0
+        return float(min(one["predicted"] for one in shown["candidates"] if one["spec"] != "native"))
+
+    shared = fastest()
+    monkeypatch.setenv("STRETTO_SHM", "0")
+    assert shared < 0.5 * fastest()
 
 
 def test_what_programs_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from stretto import _core
 from stretto.cli.algorithms import algorithms
 from stretto.cli.show import show
 from stretto.cli.verify import verify
+from stretto.show import picture
 from stretto.show.algorithms import multiple
 from stretto.show.picture import draw_picture
 from stretto.show.proof import roots_of
@@ -341,3 +342,28 @@ def test_wrong_options_are_one_line(arguments: list[str], message: str) -> None:
     with pytest.raises(StrettoError, match=message) as caught:
         run(*arguments)
     assert "\n" not in str(caught.value)
+
+
+def test_what_several_ranks_of_a_node_read_is_written_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[tuple[int, str]] = []
+    monkeypatch.setattr(
+        picture,
+        "_draw_store",
+        lambda _axes, _picture, message, _y: written.append((message.sender, message.sent.numbers)),
+    )
+
+    def draw(collective: str, recipe: str, where: str) -> None:
+        written.clear()
+        topology = _core.Topology(where)
+        schedules = [_core.build(collective, recipe, topology, 0, rank) for rank in range(topology.ranks)]
+        timeline = make_timeline(schedules, topology.node_of)
+        draw_picture(timeline, "", "", tmp_path / "a.svg")
+
+    draw("bcast", "linear", "ppn=4")
+    assert written == [(0, "0")]
+    draw("bcast", "linear", "nodes=4,ppn=1")
+    assert written == []
+    draw("bcast", "smp(binomial)", "nodes=2,ppn=2")
+    assert sorted(written) == [(0, "0"), (2, "0")]

@@ -43,6 +43,14 @@ bool has_flows(const Site& site, Limit limit);
 /// bytes, on all ranks at once; those of the slowest one.
 std::unique_ptr<Phase> make_reduction(Site& site, const Phase::OnProgress& on_progress);
 
+/// {"what": "shared", "level", "flow", "bytes"}: seconds of a call of Stretto on two ranks of a node, whose
+/// messages go through shared memory: an allreduce by recursive doubling ("exchange") or by the ring
+/// ("ring"), or a broadcast, whose roots alternate ("one-way"); of calls in a row with the same buffers.
+std::unique_ptr<Phase> make_shared_memory(Site& site, const Phase::OnProgress& on_progress);
+/// Whether ranks share a node, and STRETTO_SHM does not switch shared memory off. (If it does not work there,
+/// the figures are those of the engine's messages all the same.)
+bool has_shared_memory(const Site& site);
+
 /// {"what": "engine", "level", "spec", "ranks", "bytes"}: seconds of an allreduce of so many bytes by a
 /// spec of Stretto among so many ranks. {"what": "messages", "level", "bytes", "messages"}: seconds until
 /// two ranks have exchanged so many messages of the MPI library, posted at once. {"what": "round-trip",

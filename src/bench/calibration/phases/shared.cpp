@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mpi.h>
+#include <stretto/stretto.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string_view>
+
+#include "bench/calibration/phases/phases.hpp"
+#include "bench/measure/calls.hpp"
+
+namespace stretto::bench {
+namespace {
+
+constexpr std::size_t tiny = 8;  // an element for each rank
+constexpr std::size_t shortest = std::size_t{4} << 10U;
+constexpr std::size_t longest = std::size_t{16} << 20U;
+constexpr double sample_seconds = 300e-6;
+constexpr int most_in_sample = 256;
+constexpr int least_rounds = 3;
+constexpr int most_rounds = 30;
+
+/// The nearest two ranks of a node.
+std::vector<int> find_pair(const Site& site) {
+  return site.levels.front().name == "network" ? std::vector<int>{} : site.levels.front().pair;
+}
+
+/// Three flows tell apart what a core needs to write a message, to read it and to reduce it. An exchange by
+/// recursive doubling writes the vector and reads the other one's. A ring writes it, reduces one half
+/// straight from the other one's memory and reads the other half. Broadcasts in turns from either rank take
+/// the slower one of writing and reading.
+class Shared : public TeamPhase {
+ public:
+  Shared(Site& site, const OnProgress& on_progress) : TeamPhase(site, on_progress, find_pair(site)) {
+    for (const Flow flow : {Flow::exchange, Flow::ring, Flow::one_way}) {
+      cases_.push_back({flow, tiny});
+      for (std::size_t bytes = shortest; bytes <= longest; bytes *= 2) cases_.push_back({flow, bytes});
+    }
+    PMPI_Comm_split(MPI_COMM_WORLD, team().takes_part() ? 0 : MPI_UNDEFINED, this->site().rank, &comm_);
+    team().set_work([this](int which, int count) { call(cases_[static_cast<std::size_t>(which)], count); });
+  }
+
+  ~Shared() override {
+    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  Shared(Shared&&) = delete;
+  Shared& operator=(Shared&&) = delete;
+
+  double weight() const override { return 4; }
+
+ private:
+  enum class Flow { exchange, ring, one_way };
+  struct Case {
+    Flow flow;
+    std::size_t bytes;
+    int count = 2;
+  };
+
+  void prepare(double /*seconds*/, int /*pass*/) override {
+    if (!team().takes_part()) return;
+    input_.assign(longest / sizeof(float), 1.0F);
+    output_.assign(input_.size(), 0.0F);
+  }
+
+  void lead(double seconds, int pass) override {
+    const double end = PMPI_Wtime() + seconds;
+    std::vector<std::size_t> order(cases_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    if (pass == 0) {
+      for (const std::size_t index : order) choose_count(index);
+    }
+    for (int round = 0; round < most_rounds; ++round) {
+      const double begin = PMPI_Wtime();
+      std::shuffle(order.begin(), order.end(), random_);
+      for (const std::size_t index : order) {
+        records().add(describe(cases_[index]), run(index));
+        report_progress();
+      }
+      const double now = PMPI_Wtime();
+      if (round + 1 >= least_rounds && now + (now - begin) > end) break;
+    }
+  }
+
+  /// The first calls set up channels and map pages. An even number: roots alternate.
+  void choose_count(std::size_t index) {
+    run(index);
+    const double pairs = sample_seconds / run(index) / 2;
+    cases_[index].count = 2 * static_cast<int>(std::clamp(pairs, 1.0, most_in_sample / 2.0));
+  }
+
+  double run(std::size_t index) { return team().work(static_cast<int>(index), cases_[index].count); }
+
+  nlohmann::ordered_json describe(const Case& one) const {
+    constexpr std::array<const char*, 3> names{"exchange", "ring", "one-way"};
+    return {{"what", "shared"},
+            {"level", site().levels.front().name},
+            {"flow", names.at(static_cast<std::size_t>(one.flow))},
+            {"bytes", one.bytes}};
+  }
+
+  void call(const Case& one, int count) {
+    const int elements = static_cast<int>(one.bytes / sizeof(float));
+    const char* spec = one.flow == Flow::exchange ? "recursive_doubling" : "ring";
+    for (int i = 0; i < count; ++i) {
+      const int code =
+          one.flow == Flow::one_way
+              ? stretto_bcast(output_.data(), elements, MPI_FLOAT, i % 2, comm_, "binomial")
+              : stretto_allreduce(input_.data(), output_.data(), elements, MPI_FLOAT, MPI_SUM, comm_, spec);
+      if (code != MPI_SUCCESS) fail(spec, code);
+    }
+  }
+
+  std::vector<Case> cases_;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::vector<float> input_;
+  std::vector<float> output_;
+  std::mt19937_64 random_{1};
+};
+
+}  // namespace
+
+bool has_shared_memory(const Site& site) {
+  const char* setting = std::getenv("STRETTO_SHM");
+  return !find_pair(site).empty() && (setting == nullptr || std::string_view(setting) != "0");
+}
+
+std::unique_ptr<Phase> make_shared_memory(Site& site, const Phase::OnProgress& on_progress) {
+  return std::make_unique<Shared>(site, on_progress);
+}
+
+}  // namespace stretto::bench
