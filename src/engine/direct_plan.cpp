@@ -58,7 +58,6 @@ class Planner {
     for (const int like : schedule.scratch_shape()) {
       scratch_offsets_.push_back(scratch_offsets_.back() + blocks.run(static_cast<std::size_t>(like)).count);
     }
-    plan_.scratch_bytes = scratch_offsets_.back() * static_cast<std::size_t>(call.element.extent);
   }
 
   DirectPlan make() {
@@ -66,6 +65,7 @@ class Planner {
       add_steps(round);
       round += fold(round);
     }
+    measure_scratch();
     return std::move(plan_);
   }
 
@@ -282,6 +282,27 @@ class Planner {
       }
     }
     return true;
+  }
+
+  /// Only what something lies in: no more than a call needs is taken for it.
+  void measure_scratch() {
+    const auto count_in = [&](const Place& place, std::size_t count) {
+      const Extent bytes = extent(place, count);
+      if (place.buffer == Buffer::scratch)
+        plan_.scratch_bytes = std::max(plan_.scratch_bytes, static_cast<std::size_t>(bytes.end));
+    };
+    for (const Step& step : plan_.steps) {
+      if (step.is_folded) continue;
+      for (const Place& place : {step.into, step.left, step.right}) count_in(place, step.count);
+    }
+    for (const DirectPlan::Round& round : plan_.rounds) {
+      for (std::size_t i = 0; i < round.operations; ++i) {
+        const DirectPlan::Operation& one = plan_.operations[round.first_operation + i];
+        for (const Operand& operand : {one.into, one.left, one.right}) {
+          if (operand.where == Operand::Where::memory) count_in(operand.place, round.fold_count);
+        }
+      }
+    }
   }
 
   [[nodiscard]] int place_of_peer(const Action& action) const {

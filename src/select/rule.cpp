@@ -121,28 +121,57 @@ Spec choose_blocking_blocks(const CallShape& shape, const RuleConstants& rule) {
   return blocks_over_links(shape, rule);
 }
 
-constexpr int most_one_shot_ranks = 16;
+/// More ranks than this do not all write to all others.
+constexpr int most_ranks_at_once = 16;
 
 /// Below this, no call inside a node of so many ranks gains by shared memory that is carried out step by step.
 std::size_t least_in_memory(int ranks) {
   return (ranks == 2 ? 8 : 4) * kibibyte;
 }
 
-/// The choice for calls so short that what counts is how often ranks wait for each other: every rank writes
-/// to all others, and reduces what they write.
+/// Every rank writes to all others, and reduces what they write: one wait.
+Spec one_shot(const CallShape& shape) {
+  Recipe recipe = recipe_of(Collective::allreduce, "recursive_multiplying");
+  recipe.radix = shape.ranks;
+  return whole(recipe);
+}
+
+/// The choice for blocking calls among a few ranks that share memory, more than two. What counts is how often
+/// ranks wait for each other, and how many bytes they move: messages to all are written once.
+Spec choose_at_once(const CallShape& shape) {
+  static const Recipe two_shot = recipe_of(Collective::allreduce, "two_shot");
+  static const Recipe bcast = recipe_of(Collective::bcast, "linear");
+  static const Recipe reduce = recipe_of(Collective::reduce, "linear");
+  static const Recipe reduce_tree = recipe_of(Collective::reduce, "binomial");
+  static const Recipe reduce_halving = recipe_of(Collective::reduce, "rabenseifner");
+  static const Recipe direct = recipe_of(Collective::reduce_scatter, "direct");
+  static const Recipe gather = recipe_of(Collective::allgather, "linear");
+  switch (shape.collective) {
+    case Collective::allreduce:
+      return shape.bytes < 16 * kibibyte ? one_shot(shape) : whole(two_shot);
+    case Collective::bcast:
+      return whole(bcast);
+    case Collective::reduce:
+      if (shape.bytes < 64 * kibibyte) return whole(reduce);
+      return shape.ranks <= 8 ? whole(reduce_tree) : pipelined(reduce_halving, mebibyte);
+    case Collective::reduce_scatter:
+      return whole(direct);
+    case Collective::allgather:
+      return whole(gather);
+  }
+  return {};
+}
+
+/// The choice for calls that are too short for a learner.
 Spec choose_short_in_memory(const CallShape& shape) {
   static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
   if (shape.face != Face::blocking || shape.collective != Collective::allreduce) return {};
   if (shape.ranks == 2) return whole(doubling);
-  if (shape.ranks > most_one_shot_ranks) return {};
-  Recipe one_shot = recipe_of(Collective::allreduce, "recursive_multiplying");
-  one_shot.radix = shape.ranks;
-  return whole(one_shot);
+  return shape.ranks <= most_ranks_at_once ? one_shot(shape) : Spec{};
 }
 
 /// The choice inside a node whose ranks share memory. Sizes and specs are those that were fastest with 2, 3,
-/// 4 and 8 ranks on two cores (docs/shared-memory.md): there, what counts is how many bytes all ranks move,
-/// and how often they wait for each other.
+/// 4 and 8 ranks on two cores (docs/shared-memory.md).
 Spec choose_in_memory(const CallShape& shape) {
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
   static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
@@ -157,6 +186,8 @@ Spec choose_in_memory(const CallShape& shape) {
   const bool is_pair = shape.ranks == 2;
   const bool power_of_two = is_power_of_two(shape.ranks);
   if (shape.bytes < least_in_memory(shape.ranks)) return choose_short_in_memory(shape);
+  if (shape.face == Face::blocking && !is_pair && shape.ranks <= most_ranks_at_once)
+    return choose_at_once(shape);
   switch (shape.collective) {
     case Collective::allreduce:
       if (is_pair) return shape.bytes < 4 * mebibyte ? whole(ring) : pipelined(ring, 512 * kibibyte);
@@ -331,7 +362,7 @@ std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
   };
   switch (collective) {
     case Collective::allreduce:
-      if (blocking && sharing_ranks > 0 && sharing_ranks <= most_one_shot_ranks) return 1;
+      if (blocking && sharing_ranks > 0 && sharing_ranks <= most_ranks_at_once) return 1;
       return least(std::min(rule.allreduce, rule.allreduce_power_of_two), 0);
     case Collective::bcast:
       return least(std::min(rule.bcast, rule.bcast_blocks), rule.background_bcast);

@@ -14,6 +14,7 @@ Schedule ring(const Task& task, int rank);
 Schedule recursive_doubling(const Task& task, int rank);
 Schedule rabenseifner(const Task& task, int rank);
 Schedule pairwise(const Task& task, int rank);
+Schedule two_shot(const Task& task, int rank);
 Schedule rabenseifner_no_idle(const Task& task, int rank);
 Schedule knomial(const Task& task, int rank);
 Schedule recursive_multiplying(const Task& task, int rank);

@@ -71,6 +71,13 @@ constexpr auto rows = std::to_array<Algorithm>({
      .keeps_order = always,
      .has_fixed_tree = always},
     {.collective = Collective::allreduce,
+     .name = "two_shot",
+     .description =
+         "the same messages in two rounds of p-1: for ranks that share memory; fixed tree",
+     .build = two_shot,
+     .keeps_order = always,
+     .has_fixed_tree = always},
+    {.collective = Collective::allreduce,
      .name = "rabenseifner_no_idle",
      .description = "rabenseifner with unequal halves, so that no rank idles for any p",
      .build = rabenseifner_no_idle,

@@ -12,6 +12,7 @@ std::span<const Algorithm> table();
 
 Schedule ring(const Task& task, int rank);
 Schedule pairwise(const Task& task, int rank);
+Schedule direct(const Task& task, int rank);
 Schedule recursive_halving(const Task& task, int rank);
 Schedule linear(const Task& task, int rank);
 Schedule multilane(const Task& task, int rank);
