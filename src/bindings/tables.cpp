@@ -133,6 +133,13 @@ void bind_tables(nb::module_& module) {
       },
       nb::arg("call"), nb::arg("sharing_ranks"));
   module.def(
+      "learning_floor",
+      [](const std::string& call, int sharing_ranks) {
+        const NamedCall named = call_named(call);
+        return learning_floor(named.collective, sharing_ranks > 1 ? sharing_ranks : 0);
+      },
+      nb::arg("call"), nb::arg("sharing_ranks"));
+  module.def(
       "read_table", [](const std::string& text) { return parse_table(text); }, nb::arg("text"));
   module.def(
       "lookup",

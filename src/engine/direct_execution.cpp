@@ -44,9 +44,8 @@ void DirectExecution::set(const Call& call, std::size_t segments, int lane) {
   std::size_t temporaries = 0;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const Range segment = cut.run(i == 0 ? 0 : shorter);
-    const BlockCut blocks = borders_.empty()
-                                ? BlockCut(segment, static_cast<std::size_t>(schedule_.blocks()))
-                                : BlockCut(borders_, 0, 1);
+    const BlockCut blocks = borders_.empty() ? BlockCut(segment, static_cast<std::size_t>(schedule_.blocks()))
+                                             : BlockCut(borders_, 0, 1);
     DirectPlan& plan = plans_.at(i) = DirectPlan::make(schedule_, neighbours_, shape_, blocks, segment.first);
     all_ends_.at(i).clear();
     for (const int place : plan.targets) all_ends_.at(i).push_back(memory_.end(lane, place));
@@ -246,8 +245,8 @@ bool DirectExecution::look_for_piece(const Step& step, Progress& progress) {
     const auto size = static_cast<std::size_t>(shape_.element.extent);
     const std::size_t count = piece.bytes / size;
     const std::size_t missing = step.count - folded_;
-    const bool fits = count > 0 && count * size == piece.bytes && count <= missing &&
-                      piece.is_last == (count == missing);
+    const bool fits =
+        count > 0 && count * size == piece.bytes && count <= missing && piece.is_last == (count == missing);
     if (piece.has_failed || !fits) check(MPI_ERR_OTHER);
     progress.is_last = piece.is_last;
     if (has_failed()) {

@@ -127,7 +127,7 @@ class DirectExecution {
   std::array<std::byte*, 3> buffers_{};  // [Buffer]
   const DirectPlan::Round* round_ = nullptr;
   std::vector<Progress> progress_;  // [step]
-  std::size_t folded_ = 0;               // elements of the round's fold that are done
+  std::size_t folded_ = 0;          // elements of the round's fold that are done
   int error_ = MPI_SUCCESS;
 };
 

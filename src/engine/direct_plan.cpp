@@ -43,8 +43,10 @@ bool writes(const Action& action, int scratch_block) {
 bool is_dead_after(const Schedule& schedule, int round, int scratch_block) {
   for (int later = round + 1; later < schedule.rounds(); ++later) {
     const auto actions = schedule.round(later);
-    if (std::ranges::any_of(actions, [&](const Action& one) { return reads(one, scratch_block); })) return false;
-    if (std::ranges::any_of(actions, [&](const Action& one) { return writes(one, scratch_block); })) return true;
+    if (std::ranges::any_of(actions, [&](const Action& one) { return reads(one, scratch_block); }))
+      return false;
+    if (std::ranges::any_of(actions, [&](const Action& one) { return writes(one, scratch_block); }))
+      return true;
   }
   return true;
 }
@@ -119,9 +121,8 @@ class Planner {
     const bool is_same = latest.kind == Kind::send && latest.count == elements_in(action.left) &&
                          latest.left.buffer == from.buffer && latest.left.offset == from.offset;
     const auto messages_to = [&](int place) {
-      return std::ranges::count_if(round, [&](const Action& one) {
-        return one.kind == Kind::send && place_of_peer(one) == place;
-      });
+      return std::ranges::count_if(
+          round, [&](const Action& one) { return one.kind == Kind::send && place_of_peer(one) == place; });
     };
     if (!is_same || messages_to(place_of_peer(action)) > 1 ||
         messages_to(plan_.targets[latest.first_target]) > 1) {
@@ -177,13 +178,16 @@ class Planner {
                                            std::span<const Step> steps) const {
     std::map<int, std::size_t> arrivals;
     for (const Action& action : schedule_.round(index)) {
-      if (action.kind != Kind::recv || action.into.buffer != Buffer::scratch || action.into.count != 1) continue;
+      if (action.kind != Kind::recv || action.into.buffer != Buffer::scratch || action.into.count != 1)
+        continue;
       const int block = action.into.first;
       const Place place = place_of(action.into);
       const auto step = std::ranges::find_if(steps, [&](const Step& one) {
-        return one.kind == Kind::recv && one.into.buffer == Buffer::scratch && one.into.offset == place.offset;
+        return one.kind == Kind::recv && one.into.buffer == Buffer::scratch &&
+               one.into.offset == place.offset;
       });
-      const bool is_used = std::ranges::any_of(computations, [&](const Action& one) { return reads(one, block); });
+      const bool is_used =
+          std::ranges::any_of(computations, [&](const Action& one) { return reads(one, block); });
       // A message that others of the same sender follow would hold them up.
       if (step == steps.end() || !is_used || step->behind != DirectPlan::none ||
           !is_dead_after(schedule_, index + rounds, block) || has_followers(steps, *step)) {
@@ -195,12 +199,12 @@ class Planner {
   }
 
   static bool has_followers(std::span<const Step> steps, const Step& step) {
-    return std::ranges::any_of(steps, [&](const Step& other) {
-      return other.behind == static_cast<int>(&step - steps.data());
-    });
+    return std::ranges::any_of(
+        steps, [&](const Step& other) { return other.behind == static_cast<int>(&step - steps.data()); });
   }
 
-  std::vector<DirectPlan::Operation> make_operations(int index, int rounds, std::span<const Action> computations,
+  std::vector<DirectPlan::Operation> make_operations(int index, int rounds,
+                                                     std::span<const Action> computations,
                                                      const std::map<int, std::size_t>& arrivals) {
     std::map<int, std::size_t> temporary;  // of scratch blocks that the fold has written
     const auto operand = [&](const Slice& slice) {
@@ -241,14 +245,16 @@ class Planner {
     friend bool operator==(const Extent&, const Extent&) = default;
   };
   [[nodiscard]] Extent extent(const Place& place, std::size_t count) const {
-    const bool is_output = place.buffer == Buffer::output || (call_.in_place && place.buffer == Buffer::input);
+    const bool is_output =
+        place.buffer == Buffer::output || (call_.in_place && place.buffer == Buffer::input);
     return {is_output ? Buffer::output : place.buffer, place.offset,
             place.offset + static_cast<std::ptrdiff_t>(count) * call_.element.extent};
   }
 
   /// Whether the operations may be carried out chunk by chunk, while messages of the round are on their way.
-  [[nodiscard]] bool may_go_along(std::span<const DirectPlan::Operation> operations, std::span<const Step> steps,
-                                  const std::map<int, std::size_t>& arrivals, std::size_t count) const {
+  [[nodiscard]] bool may_go_along(std::span<const DirectPlan::Operation> operations,
+                                  std::span<const Step> steps, const std::map<int, std::size_t>& arrivals,
+                                  std::size_t count) const {
     std::vector<Extent> read;
     std::vector<Extent> written;
     for (const auto& one : operations) {
@@ -258,9 +264,8 @@ class Planner {
       if (one.into.where == Operand::Where::memory) written.push_back(extent(one.into.place, count));
     }
     const auto clashes = [](const Extent& one, const std::vector<Extent>& others, bool may_be_same) {
-      return std::ranges::any_of(others, [&](const Extent& other) {
-        return one.overlaps(other) && !(may_be_same && one == other);
-      });
+      return std::ranges::any_of(
+          others, [&](const Extent& other) { return one.overlaps(other) && !(may_be_same && one == other); });
     };
     // A chunk depends on the same chunk alone.
     for (const Extent& one : written) {

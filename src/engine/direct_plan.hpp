@@ -5,9 +5,9 @@
 // - Sends of one slice in one round are one message that several ranks read (a publication): it is copied in
 //   once.
 // - Where a round is followed by rounds that only compute, and what has arrived is needed there alone, these
-//   computations become a *fold*: they are carried out chunk by chunk, as soon as a chunk has arrived from all
-//   of its senders, and straight from their stores. So nothing lands, and intermediate results stay in the
-//   first-level cache. The operands of each operation, and so the bits, are those of the schedule.
+//   computations become a *fold*: they are carried out chunk by chunk, as soon as a chunk has arrived from
+//   all of its senders, and straight from their stores. So nothing lands, and intermediate results stay in
+//   the first-level cache. The operands of each operation, and so the bits, are those of the schedule.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +33,11 @@ struct DirectPlan {
   struct Step {
     Kind kind = Kind::send;
     bool arrives_left = false;
-    bool is_folded = false;         // a message that arrives for the fold of its round
-    std::size_t first_target = 0;   // of its peers in `targets`; several ones only for a send
+    bool is_folded = false;        // a message that arrives for the fold of its round
+    std::size_t first_target = 0;  // of its peers in `targets`; several ones only for a send
     std::size_t target_count = 0;
-    int behind = none;              // the step of the round whose message must pass before
-    std::size_t count = 0;          // elements
+    int behind = none;      // the step of the round whose message must pass before
+    std::size_t count = 0;  // elements
     Place into{};
     Place left{};
     Place right{};

@@ -23,6 +23,16 @@ constexpr std::size_t most_kept_requests = 8192;
 /// ranks on one node.)
 constexpr std::size_t least_kept_bytes = 512;
 
+/// Whether any other rank gets, or sends, several messages of a round.
+bool has_several_messages_of_a_pair(std::span<const Action> round) {
+  std::vector<std::pair<int, bool>> messages;
+  for (const Action& action : round) {
+    if (action.communicates()) messages.emplace_back(action.peer, action.kind == Kind::send);
+  }
+  std::ranges::sort(messages);
+  return std::ranges::adjacent_find(messages) != messages.end();
+}
+
 int class_of(int code) {
   int result = code;
   mpi.Error_class(code, &result);
@@ -39,7 +49,12 @@ ScheduleExecution::ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedu
       pipelining_(pipelining),
       keep_(keep),
       neighbours_(std::move(neighbours)),
-      width_(static_cast<std::size_t>(schedule_.widest_round())) {}
+      width_(static_cast<std::size_t>(schedule_.widest_round())) {
+  if (!neighbours_) return;
+  for (int round = 0; round < schedule_.rounds(); ++round) {
+    has_rows_.push_back(has_several_messages_of_a_pair(schedule_.round(round)));
+  }
+}
 
 ScheduleExecution::~ScheduleExecution() {
   for (MPI_Request& request : kept_) {
@@ -454,11 +469,13 @@ bool ScheduleExecution::advance_memory(Flight& flight) {
       Transfer& transfer = transfers_[flight.first_slot + i];
       if (transfer.memory.ended() || (transfer.action->kind == Kind::send) != sends) continue;
       // Messages of a pair go one after the other.
-      const bool is_later = std::ranges::any_of(
-          std::span(transfers_).subspan(flight.first_slot, i), [&](const Transfer& earlier) {
-            return !earlier.memory.ended() && (earlier.action->kind == Kind::send) == sends &&
-                   earlier.action->peer == transfer.action->peer;
-          });
+      const bool is_later = has_rows_[static_cast<std::size_t>(flight.round)] &&
+                            std::ranges::any_of(std::span(transfers_).subspan(flight.first_slot, i),
+                                                [&](const Transfer& earlier) {
+                                                  return !earlier.memory.ended() &&
+                                                         (earlier.action->kind == Kind::send) == sends &&
+                                                         earlier.action->peer == transfer.action->peer;
+                                                });
       if (!is_later) any = advance_memory(flight, transfer) || any;
     }
   }

@@ -139,7 +139,8 @@ class ScheduleExecution final : public Execution {
   Pipelining pipelining_;
   Keep keep_;
   SharedNeighbours neighbours_;
-  std::size_t width_;  // most transfers of a flight
+  std::size_t width_;           // most transfers of a flight
+  std::vector<bool> has_rows_;  // [round] whether messages of a pair follow each other in it; with neighbours
 
   Call call_;
   void* output_ = nullptr;  // as the program gave it, if the result is made in another place

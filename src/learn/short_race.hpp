@@ -11,8 +11,8 @@ namespace stretto {
 
 /// Finds out whether calls that take a microsecond are faster by a spec or by `native`. A single call of that
 /// kind cannot be timed, nor can an agreement follow each few of them, so the two sides make calls in blocks
-/// by turns, and the ranks agree once, on the median blocks. What wins is in force until the race is repeated,
-/// more and more seldom; so seldom that what the loser costs stays below 0.5 % of the calls.
+/// by turns, and the ranks agree once, on the median blocks. What wins is in force until the race is
+/// repeated, more and more seldom; so seldom that what the loser costs stays below 0.5 % of the calls.
 ///
 /// Its decisions depend only on the number of calls and on what the ranks have agreed on.
 class ShortRace {

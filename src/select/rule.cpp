@@ -124,7 +124,8 @@ Spec choose_blocking_blocks(const CallShape& shape, const RuleConstants& rule) {
 /// More ranks than this do not all write to all others.
 constexpr int most_ranks_at_once = 16;
 
-/// Below this, no call inside a node of so many ranks gains by shared memory that is carried out step by step.
+/// Below this, no call inside a node of so many ranks gains by shared memory that is carried out step by
+/// step.
 std::size_t least_in_memory(int ranks) {
   return (ranks == 2 ? 8 : 4) * kibibyte;
 }

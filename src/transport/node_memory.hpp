@@ -67,8 +67,7 @@ class NodeMemory {
   /// A piece that all of `to` read lies in the store once.
   Piece reserve(int lane, std::span<const int> to, std::size_t bytes);
   /// Shows the piece that was reserved last for this lane and these places. `flags`: of PieceHead.
-  void publish(int lane, std::span<const int> to, const Piece& piece, std::size_t bytes,
-               std::uint32_t flags);
+  void publish(int lane, std::span<const int> to, const Piece& piece, std::size_t bytes, std::uint32_t flags);
 
   struct Arrival {
     const std::byte* data = nullptr;  // nullptr: nothing is there

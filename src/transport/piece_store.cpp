@@ -7,12 +7,14 @@
 namespace stretto {
 
 bool PieceStore::is_front_known_to_be_free() const {
-  return std::all_of(readers_.begin(), readers_.begin() + static_cast<std::ptrdiff_t>(pieces_.front().readers),
+  return std::all_of(readers_.begin(),
+                     readers_.begin() + static_cast<std::ptrdiff_t>(pieces_.front().readers),
                      [](const Reader& reader) { return reader.is_known_to_have_taken(); });
 }
 
 bool PieceStore::is_front_free() const {
-  return std::all_of(readers_.begin(), readers_.begin() + static_cast<std::ptrdiff_t>(pieces_.front().readers),
+  return std::all_of(readers_.begin(),
+                     readers_.begin() + static_cast<std::ptrdiff_t>(pieces_.front().readers),
                      [](const Reader& reader) { return reader.has_taken(); });
 }
 

@@ -51,7 +51,7 @@ class PieceStore {
 
   SpinLock lock_;
   std::uint32_t room_;
-  std::uint32_t next_ = 0;    // where the next piece begins
+  std::uint32_t next_ = 0;      // where the next piece begins
   std::deque<Piece> pieces_;    // as they lie from `next_` on, once around
   std::deque<Reader> readers_;  // of the pieces, in the same order
 };

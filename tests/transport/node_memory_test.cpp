@@ -53,7 +53,8 @@ std::byte value_at(int from, int to, std::size_t i) {
 bool write_some(NodeMemory& memory, int lane, int from, int to, std::size_t piece_bytes, std::size_t total,
                 std::size_t& done) {
   if (done == total) return false;
-  const NodeMemory::Piece piece = memory.reserve(lane, std::span(&to, 1), std::min(piece_bytes, total - done));
+  const NodeMemory::Piece piece =
+      memory.reserve(lane, std::span(&to, 1), std::min(piece_bytes, total - done));
   if (piece.data == nullptr) return false;
   EXPECT_GT(piece.bytes, 0U);
   for (std::size_t i = 0; i < piece.bytes; ++i) piece.data[i] = value_at(from, to, done + i);

@@ -221,12 +221,14 @@ class _Asked:
         least = self._least_learned()
         if variable or self._call.bytes >= least:
             return variable
+        if self._by_rule() != NATIVE:
+            return f"calls below {format_bytes(least)} have a race with the MPI library instead"
         return f"calls below {format_bytes(least)} go to the MPI library at once"
 
     def _least_learned(self) -> int:
-        """As Session::choice_floor."""
+        """As begin_online() in dispatch/online.cpp."""
         name = self._call.collective
-        floors = [_core.native_floor(name, self._topology.max_ppn)]
+        floors = [_core.learning_floor(name, self._topology.max_ppn)]
         if self._table is not None:
             floors.append(self._table.native_floor(name))
         if self._topology.nodes > 1:

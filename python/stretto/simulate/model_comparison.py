@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from stretto._core import Machine, algorithms, build, closed_forms, parse_spec
+from stretto._core import Machine, algorithms, build, closed_forms, misfit, parse_spec
 from stretto.model.machine_file import MachineFile, Protocol, file_text, read_machine_file
 from stretto.model.walker import Call, Model, machine_text
 from stretto.simulate.jobs import Job, run_jobs
@@ -64,7 +64,10 @@ def all_cases(
     shapes: Sequence[tuple[int, int]] = SHAPES,
     sizes: tuple[int, ...] = SIZES,
 ) -> list[Case]:
-    """Every algorithm with one rank a node, some in segments, too; on fuller nodes those made for them."""
+    """Every algorithm with one rank a node, some in segments, too; on fuller nodes those made for them.
+
+    What is for ranks of one node has no case.
+    """
     cases = []
     for algorithm in algorithms():
         specs = [algorithm.usual]
@@ -73,7 +76,12 @@ def all_cases(
         machine = "bluewaters" if algorithm.needs_shared_nodes else "altec"
         places = shapes if algorithm.needs_shared_nodes else [(count, 1) for count in ranks]
         for spec in specs:
-            cases += [Case(machine, algorithm.collective, spec, nodes, ppn, sizes) for nodes, ppn in places]
+            recipe = parse_spec(spec, algorithm.collective).recipe
+            cases += [
+                Case(machine, algorithm.collective, spec, nodes, ppn, sizes)
+                for nodes, ppn in places
+                if not misfit(algorithm.collective, recipe, parse_topology(f"nodes={nodes},ppn={ppn}"))
+            ]
     return cases
 
 

@@ -90,7 +90,11 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   const auto elements = static_cast<std::size_t>(count);
   if (may_repeat(form, predefined)) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
-    form.key = {.collective = Collective::allreduce, .in_place = in_place, .count = count, .datatype = datatype, .op = op};
+    form.key = {.collective = Collective::allreduce,
+                .in_place = in_place,
+                .count = count,
+                .datatype = datatype,
+                .op = op};
     const Repetition again = try_repeat(form, *form.key, input_of(sendbuf, recvbuf), recvbuf, comm);
     if (again.is_known) return again.result;
   }

@@ -36,7 +36,8 @@ inline KnownCommunicator& place_of_known(MPI_Comm comm) {
 }
 
 /// Keeps a communicator, all of whose ranks are on one node or are not.
-inline void keep_known(MPI_Comm comm, bool is_one_node, int ranks, Communicator& state, RepeatedCalls& repeated) {
+inline void keep_known(MPI_Comm comm, bool is_one_node, int ranks, Communicator& state,
+                       RepeatedCalls& repeated) {
   KnownCommunicator& known = place_of_known(comm);
   known.comm = comm;
   known.freed = freed_communicators.load(std::memory_order_acquire);

@@ -9,7 +9,7 @@
 
 #include "engine/direct_execution.hpp"
 #include "engine/mpi.hpp"
-#include "interpose/observe/statistics.hpp"
+#include "interpose/session/call_counter.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/short_race.hpp"
 #include "select/spec.hpp"
@@ -49,9 +49,7 @@ class RepeatedCalls {
     return call != nullptr && call->key == key ? call : nullptr;
   }
   /// Replaces another one in the same place.
-  void add(RepeatedCall call) {
-    place_of(call.key) = std::make_unique<RepeatedCall>(std::move(call));
-  }
+  void add(RepeatedCall call) { place_of(call.key) = std::make_unique<RepeatedCall>(std::move(call)); }
 
  private:
   static constexpr std::size_t places = 64;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/dispatch.hpp"
 
+#include "interpose/observe/statistics.hpp"
+
 namespace stretto {
 
 namespace {
@@ -20,7 +22,8 @@ std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& st
                                          const Form& form, MPI_Comm comm, Spec& spec) {
   if (spec.is_native()) return nullptr;
   ShortRace* race = find_short_race(*state, traits, spec, comm);
-  if (form.key && state->repeated_calls().find(*form.key) == nullptr) {
+  const bool may_repeat = form.key && session.program_forced(traits.collective) == nullptr;
+  if (may_repeat && state->repeated_calls().find(*form.key) == nullptr) {
     state->repeated_calls().add({.key = *form.key,
                                  .traits = traits,
                                  .spec = spec,
@@ -42,10 +45,16 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
   if (form.face != Face::blocking || !traits.understood || traits.is_own || state->native_only())
     return nullptr;
   if (!form.forced) agree_on_races(*state, traits, spec, comm);
-  if (form.forced || session.program_forced(traits.collective) != nullptr) return nullptr;
+  if (form.forced) return nullptr;
   if (!is_long_enough(*state, traits)) return try_racing(state, traits, form, comm, spec);
+  if (session.program_forced(traits.collective) != nullptr) return nullptr;
   Learner* learner = consider(*state, traits, comm, spec);
   return learner == nullptr ? nullptr : std::make_shared<LearningCall>(state, *learner);
+}
+
+bool is_short(const Communicator& state, const CallTraits& traits) {
+  return !state.native_only() && state.topology().nodes == 1 &&
+         traits.bytes < session.learning_floor_inside_node(traits.collective);
 }
 
 bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face) {

@@ -168,6 +168,16 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
          state.learners().count_short_call() <= short_calls_before_probe;
 }
 
+/// Whether a race decides about a call, if the choice is not `native`.
+bool may_race(const Communicator& state, const CallTraits& traits) {
+  const Settings& settings = session.settings;
+  return state.topology().nodes == 1 &&
+         traits.bytes < session.learning_floor_inside_node(traits.collective) &&
+         (settings.online == Online::guard || settings.online == Online::explore) && !settings.reproducible &&
+         !settings.check && !session.forced_for(traits.collective, traits.bytes) &&
+         !is_tuned(state, traits, Face::blocking);
+}
+
 /// Agrees with the other ranks where that is due, and keeps what was decided.
 void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& traits, const Spec& spec,
                   MPI_Comm comm) {
@@ -218,17 +228,16 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
 }
 
 std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits) {
+  if (may_race(state, traits)) {
+    const ShortRace& race = state.learners().short_race(traits.collective, traits.bytes);
+    return race.winner() == ShortRace::Side::native ? std::optional(Spec{}) : std::nullopt;
+  }
   const KindLearner* kind = state.learners().find(Learners::key_of(traits));
   return kind == nullptr ? std::nullopt : std::optional(kind->learner.in_force());
 }
 
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
-  const Settings& settings = session.settings;
-  const bool is_decided = session.forced_for(traits.collective, traits.bytes) ||
-                          state.topology().nodes > 1 || settings.reproducible ||
-                          settings.check || settings.online == Online::off ||
-                          settings.online == Online::freeze || is_tuned(state, traits, Face::blocking);
-  if (is_decided) return nullptr;
+  if (!may_race(state, traits)) return nullptr;
   ShortRace& race = state.learners().short_race(traits.collective, traits.bytes);
   if (!race.wants_agreement()) return &race;
   const AwaitedCall awaited(state, traits, spec);
@@ -275,9 +284,9 @@ void begin_online() {
                                 ", because of " + variable_of(collective));
       continue;
     }
-    session.online_floors[static_cast<std::size_t>(collective)] =
-        std::min(session.learning_floor_inside_node(collective),
-                 session.topology.nodes > 1 ? session.floor_between_nodes(collective, Face::blocking) : SIZE_MAX);
+    session.online_floors[static_cast<std::size_t>(collective)] = std::min(
+        session.learning_floor_inside_node(collective),
+        session.topology.nodes > 1 ? session.floor_between_nodes(collective, Face::blocking) : SIZE_MAX);
   }
 }
 

@@ -74,6 +74,7 @@ std::vector<Row> all_rows() {
     const std::lock_guard lock(mutex);
     for (const auto& [key, specs] : own_counts()) {
       for (const auto& [spec, counter] : specs) {
+        if (counter.calls == 0) continue;
         rows.push_back({key.first, key.second, to_string(spec), read(counter)});
       }
     }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
+#include "interpose/session/call_counter.hpp"
 #include "select/spec.hpp"
 #include "settings/settings.hpp"
 
@@ -13,19 +12,6 @@ namespace stretto {
 
 /// Starts the clock of the job.
 void begin_statistics();
-
-/// Counts calls of one kind. Thread-safe, and without a lock, since it counts the shortest calls as well.
-struct CallCounter {
-  std::atomic<std::uint64_t> calls{0};
-  std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> nanoseconds{0};
-
-  void add(std::size_t bytes_of_call, double seconds) {
-    calls.fetch_add(1, std::memory_order_relaxed);
-    bytes.fetch_add(bytes_of_call, std::memory_order_relaxed);
-    nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9), std::memory_order_relaxed);
-  }
-};
 
 /// Returns the counter of calls by a spec, which stays where it is. Thread-safe.
 CallCounter& counter_of(Collective collective, std::size_t bytes, const Spec& spec);

@@ -185,8 +185,8 @@ void begin_session(Background background, Participation participation) {
       session.native_floors[static_cast<std::size_t>(face)][i] =
           find_native_floor(session.settings, collective, face);
     }
-    session.is_left_to_choice[i] = session.native_floor(collective, Face::blocking) ==
-                                   session.choice_floor(collective, Face::blocking);
+    session.is_left_to_choice[i] =
+        session.native_floor(collective, Face::blocking) == session.choice_floor(collective, Face::blocking);
   }
   begin_statistics();
   begin_online();

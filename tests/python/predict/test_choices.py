@@ -228,7 +228,7 @@ def test_reproducible_calls_reduce_by_the_fixed_tree(tmp_path: Path) -> None:
     [
         (0, WHERE, "not used: calls below 1 KiB go to the MPI library at once"),
         (1023, WHERE, "not used: calls below 1 KiB go to the MPI library at once"),
-        (4095, "nodes=1,ppn=4", "go to the MPI library at once"),
+        (4095, "nodes=1,ppn=24", "go to the MPI library at once"),
     ],
 )
 def test_short_calls_are_left_to_the_library(size: int, topology: str, reason: str, tmp_path: Path) -> None:
@@ -236,6 +236,14 @@ def test_short_calls_are_left_to_the_library(size: int, topology: str, reason: s
     assert deciding(found).spec == "native"
     assert by_source(found)["modelled"].reason.endswith(reason)
     assert by_source(found)["learnt"].reason.endswith(reason)
+
+
+def test_short_calls_inside_a_node_have_a_race(tmp_path: Path) -> None:
+    found = claims_of(tmp_path, Call("allreduce", 4095, "nodes=1,ppn=4"))
+    assert deciding(found).spec == "recursive_multiplying:radix=4"
+    assert by_source(found)["modelled"].reason.endswith(
+        "calls below 4 KiB have a race with the MPI library instead"
+    )
 
 
 def explain(*options: str, status: int = 0) -> str:

@@ -67,7 +67,7 @@ def test_messages_inside_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     output = " ".join(explain("--topology", "ppn=8,l3=2").split())
     assert "messages go through shared memory, between 2 groups of ranks that share a last-level" in output
     assert "this machine's file does not say how fast" in output
-    assert "the rule inside a node: native, from 4 KiB on rabenseifner, from 1 MiB on" in output
+    assert "the rule inside a node: recursive_multiplying:radix=8, from 16 KiB on two_shot" in output
     monkeypatch.setenv("STRETTO_SHM", "0")
     output = explain("--bytes", "64KiB", "--topology", "ppn=8")
     assert "inside a node, the MPI library carries the messages (STRETTO_SHM=0)" in output

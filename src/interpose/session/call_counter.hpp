@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto {
+
+/// Counts calls of one kind. Thread-safe, and without a lock, since it counts the shortest calls as well.
+struct CallCounter {
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<std::uint64_t> nanoseconds{0};
+
+  void add(std::size_t bytes_of_call, double seconds) {
+    calls.fetch_add(1, std::memory_order_relaxed);
+    bytes.fetch_add(bytes_of_call, std::memory_order_relaxed);
+    nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9), std::memory_order_relaxed);
+  }
+};
+
+}  // namespace stretto
