@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
+#include <utility>
 
 #include "engine/device_staging.hpp"
 #include "engine/library_progress.hpp"
@@ -111,17 +113,23 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
   const Pipelining pipelining = stays_whole ? Pipelining{} : Communicator::pipelining_of(spec);
   const std::size_t segments = pipelining.count(call.count, static_cast<std::size_t>(call.element.size));
   if (segments > 1 && (pipelining.in_flight() > 1 || !call.borders.empty())) return {};
-  DirectExecution* execution = state.direct(traits, spec);
-  if (execution == nullptr) return {};
   const double began = session.counts_calls() ? seconds_now() : 0;
-  if (message.begin() != MPI_SUCCESS) return {};
-  const int lane = state.channel()->blocking_passage().lane(0);
-  RepeatedCall* repeated = key ? state.repeated_calls().find(*key) : nullptr;
-  if (repeated != nullptr && repeated->execution == nullptr) {
-    repeated->execution = std::make_unique<DirectExecution>(execution->schedule(), *state.neighbours());
-    repeated->execution->set(call, segments, lane);
+  DirectExecution* execution = nullptr;
+  try {
+    execution = state.direct(traits, spec);
+    if (execution == nullptr) return {};
+    const int lane = state.channel()->blocking_passage().lane(0);
+    RepeatedCall* repeated = key ? state.repeated_calls().find(*key) : nullptr;
+    if (repeated != nullptr && repeated->execution == nullptr) {
+      auto again = std::make_unique<DirectExecution>(execution->schedule(), *state.neighbours());
+      again->set(call, segments, lane);
+      repeated->execution = std::move(again);
+    }
+    execution->set(call, segments, lane);
+  } catch (const std::bad_alloc&) {
+    return {};  // an operation tells the other ranks of its failure
   }
-  execution->set(call, segments, lane);
+  if (message.begin() != MPI_SUCCESS) return {};
   state.next_sequence();
   int error = run(state, traits, spec, *execution, call.input, call.output);
   if (error == MPI_SUCCESS) error = message.finish();

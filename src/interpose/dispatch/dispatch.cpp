@@ -22,7 +22,9 @@ std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& st
                                          const Form& form, MPI_Comm comm, Spec& spec) {
   if (spec.is_native()) return nullptr;
   ShortRace* race = find_short_race(*state, traits, spec, comm);
-  const bool may_repeat = form.key && session.program_forced(traits.collective) == nullptr;
+  // The handle of a program's operation may stand for another one later.
+  const bool may_repeat =
+      form.key && !is_program_operation(form.key->op) && session.program_forced(traits.collective) == nullptr;
   if (may_repeat && state->repeated_calls().find(*form.key) == nullptr) {
     state->repeated_calls().add({.key = *form.key,
                                  .traits = traits,
