@@ -43,7 +43,7 @@ class Backoff {
     const auto began = Clock::now();
     sched_yield();
     const auto taken = Clock::now() - began;
-    shares_core_ = taken > longest_yield_alone;
+    core_is_shared = taken > longest_yield_alone;
     if (taken > longest_free_yield) {
       ask_for_short_slices();
       asked_ = true;
@@ -53,12 +53,12 @@ class Backoff {
 
   /// Whether another thread had the core while this one last yielded it. (Ranks that outnumber cores give it
   /// to each other for a few microseconds at a time.)
-  static bool shares_core() { return shares_core_; }
+  static bool shares_core() { return core_is_shared; }
   static constexpr int usual_looks = 8;
 
  private:
   using Clock = std::chrono::steady_clock;
-  static inline thread_local bool shares_core_ __attribute__((tls_model("initial-exec"))) = false;
+  static inline thread_local bool core_is_shared __attribute__((tls_model("initial-exec"))) = false;
   static constexpr std::chrono::nanoseconds longest_yield_alone{1500};
   /// If no other thread wants the core, a yield takes less than 1 µs.
   static constexpr std::chrono::microseconds longest_free_yield{20};

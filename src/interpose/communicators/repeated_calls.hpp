@@ -49,7 +49,10 @@ class RepeatedCalls {
     return call != nullptr && call->key == key ? call : nullptr;
   }
   /// Replaces another one in the same place.
-  void add(RepeatedCall call) { place_of(call.key) = std::make_unique<RepeatedCall>(std::move(call)); }
+  void add(RepeatedCall call) {
+    std::unique_ptr<RepeatedCall>& place = place_of(call.key);
+    place = std::make_unique<RepeatedCall>(std::move(call));
+  }
 
  private:
   static constexpr std::size_t places = 64;
