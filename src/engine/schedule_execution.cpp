@@ -394,20 +394,15 @@ bool ScheduleExecution::advance_flights() {
 
 /// What is to be done now and then while nothing of this call moves.
 void ScheduleExecution::look_around() {
-  constexpr std::size_t looks_between = 64;
-  if (++looks_in_vain_ % looks_between != 0) return;
+  if (!vain_looks_.count()) return;
   // What the program does by MPI must go on while it waits here, even if nothing of this call needs MPI.
   if (messages_ == 0) drive_library(comm_);
-  if (neighbours_) look_for_lost_peer();
+  if (neighbours_ && vain_looks_.is_time_for_peers()) look_for_lost_peer();
 }
 
 /// Nothing else would end the wait for a process that is no more: the library does not know of it. A rank
 /// that ends regularly has made all of its calls before, so what the others need of it is there.
 void ScheduleExecution::look_for_lost_peer() {
-  constexpr std::chrono::milliseconds interval{100};
-  const auto now = Clock::now();
-  if (now < next_look_for_peers_) return;
-  next_look_for_peers_ = now + interval;
   if (find_ended_peer() < 0) return;
   // It may have written something between the last look and its end.
   while (advance_flights()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "engine/execution.hpp"
 #include "engine/memory_transfer.hpp"
 #include "engine/neighbours.hpp"
+#include "engine/vain_looks.hpp"
 #include "schedule/pipelining.hpp"
 #include "schedule/schedule.hpp"
 
@@ -55,7 +55,6 @@ class ScheduleExecution final : public Execution {
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 
  private:
-  using Clock = std::chrono::steady_clock;
   /// The arguments of a communication for MPI.
   struct Posting {
     void* buffer;
@@ -147,8 +146,7 @@ class ScheduleExecution final : public Execution {
   PooledBuffer apart_;
   Passage passage_;
   std::size_t messages_ = 0;  // posted by MPI, and not yet complete
-  std::size_t looks_in_vain_ = 0;
-  Clock::time_point next_look_for_peers_;
+  VainLooks vain_looks_;
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;

@@ -137,14 +137,18 @@ Spec one_shot(const CallShape& shape) {
   return whole(recipe);
 }
 
+Spec reduce_in_memory(int ranks) {
+  static const Recipe tree = recipe_of(Collective::reduce, "binomial");
+  static const Recipe halving = recipe_of(Collective::reduce, "rabenseifner");
+  return ranks <= 8 ? whole(tree) : pipelined(halving, mebibyte);
+}
+
 /// The choice for blocking calls among a few ranks that share memory, more than two. What counts is how often
 /// ranks wait for each other, and how many bytes they move: messages to all are written once.
 Spec choose_at_once(const CallShape& shape) {
   static const Recipe two_shot = recipe_of(Collective::allreduce, "two_shot");
   static const Recipe bcast = recipe_of(Collective::bcast, "linear");
   static const Recipe reduce = recipe_of(Collective::reduce, "linear");
-  static const Recipe reduce_tree = recipe_of(Collective::reduce, "binomial");
-  static const Recipe reduce_halving = recipe_of(Collective::reduce, "rabenseifner");
   static const Recipe direct = recipe_of(Collective::reduce_scatter, "direct");
   static const Recipe gather = recipe_of(Collective::allgather, "linear");
   switch (shape.collective) {
@@ -153,8 +157,7 @@ Spec choose_at_once(const CallShape& shape) {
     case Collective::bcast:
       return whole(bcast);
     case Collective::reduce:
-      if (shape.bytes < 64 * kibibyte) return whole(reduce);
-      return shape.ranks <= 8 ? whole(reduce_tree) : pipelined(reduce_halving, mebibyte);
+      return shape.bytes < 64 * kibibyte ? whole(reduce) : reduce_in_memory(shape.ranks);
     case Collective::reduce_scatter:
       return whole(direct);
     case Collective::allgather:
@@ -177,8 +180,6 @@ Spec choose_in_memory(const CallShape& shape) {
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
   static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
   static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
-  static const Recipe reduce = recipe_of(Collective::reduce, "binomial");
-  static const Recipe reduce_halving = recipe_of(Collective::reduce, "rabenseifner");
   static const Recipe scatter_ring = recipe_of(Collective::reduce_scatter, "ring");
   static const Recipe scatter_halving = recipe_of(Collective::reduce_scatter, "recursive_halving");
   static const Recipe doubling = recipe_of(Collective::allgather, "recursive_doubling");
@@ -197,7 +198,7 @@ Spec choose_in_memory(const CallShape& shape) {
       if (is_pair || shape.bytes < 128 * kibibyte) return whole(bcast);
       return pipelined(chain_of(Collective::bcast), 128 * kibibyte);
     case Collective::reduce:
-      return shape.ranks <= 8 ? whole(reduce) : pipelined(reduce_halving, mebibyte);
+      return reduce_in_memory(shape.ranks);
     case Collective::reduce_scatter:
       return whole(power_of_two && !is_pair ? scatter_halving : scatter_ring);
     case Collective::allgather:

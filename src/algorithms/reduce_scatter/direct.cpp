@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/fixed_tree.hpp"
+#include "algorithms/reduce_scatter/reduce_brought.hpp"
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
 
 namespace stretto::reduce_scatter {
@@ -22,12 +22,8 @@ Schedule direct(const Task& task, int rank) {
     brought[static_cast<std::size_t>(from)] = landing;
   }
   schedule.end_round();
-  const Slice result = fixed_tree(std::move(brought), [&](Slice left, Slice right) {
-    const Slice into = left.buffer == Buffer::input ? right : left;
-    schedule.reduce(into, left, right).end_round();
-    return into;
-  });
-  return schedule.copy(output(rank), result).end_round();
+  reduce_brought(schedule, std::move(brought));
+  return schedule;
 }
 
 }  // namespace stretto::reduce_scatter

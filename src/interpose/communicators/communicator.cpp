@@ -319,9 +319,8 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   if (error != MPI_SUCCESS) return error;
   if (found != 0) {
     state = static_cast<Attachment*>(value)->state;
-    if (!state->native_only()) {
-      keep_known(comm, state->topology().nodes == 1, state->topology().ranks(), *state,
-                 state->repeated_calls());
+    if (!state->native_only() && find_known(comm) == nullptr) {
+      keep_known(comm, state->topology().nodes == 1, state->topology().ranks(), *state);
     }
     return MPI_SUCCESS;
   }

@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "engine/mpi.hpp"
-#include "interpose/communicators/repeated_calls.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {
@@ -25,7 +24,6 @@ struct KnownCommunicator {
   /// [collective] Blocking calls of fewer bytes are the library's.
   std::array<std::size_t, collectives.size()> floors{};
   Communicator* state = nullptr;
-  RepeatedCalls* repeated = nullptr;
 };
 
 inline KnownCommunicator& place_of_known(MPI_Comm comm) {
@@ -36,13 +34,11 @@ inline KnownCommunicator& place_of_known(MPI_Comm comm) {
 }
 
 /// Keeps a communicator, all of whose ranks are on one node or are not.
-inline void keep_known(MPI_Comm comm, bool is_one_node, int ranks, Communicator& state,
-                       RepeatedCalls& repeated) {
+inline void keep_known(MPI_Comm comm, bool is_one_node, int ranks, Communicator& state) {
   KnownCommunicator& known = place_of_known(comm);
   known.comm = comm;
   known.freed = freed_communicators.load(std::memory_order_acquire);
   known.state = &state;
-  known.repeated = &repeated;
   for (const Collective collective : collectives) {
     known.floors.at(static_cast<std::size_t>(collective)) =
         is_one_node ? session.floor_inside_node(collective, Face::blocking, ranks)
@@ -53,7 +49,7 @@ inline void keep_known(MPI_Comm comm, bool is_one_node, int ranks, Communicator&
 /// Returns what this thread knows of a communicator; nullptr if that is nothing.
 inline const KnownCommunicator* find_known(MPI_Comm comm) {
   const KnownCommunicator& known = place_of_known(comm);
-  const bool is_current = known.repeated != nullptr && known.comm == comm &&
+  const bool is_current = known.state != nullptr && known.comm == comm &&
                           known.freed == freed_communicators.load(std::memory_order_acquire);
   return is_current ? &known : nullptr;
 }

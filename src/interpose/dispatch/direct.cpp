@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/dispatch/direct.hpp"
 
-#include <chrono>
 #include <memory>
 #include <new>
 #include <utility>
 
 #include "engine/device_staging.hpp"
 #include "engine/library_progress.hpp"
+#include "engine/vain_looks.hpp"
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/dispatch/online.hpp"
 #include "interpose/observe/statistics.hpp"
@@ -37,8 +37,7 @@ class DirectWaiting final : public Waiting {
       polling_.emplace();
       mark_communication_thread(true);
     }
-    constexpr std::size_t looks_between = 64;
-    if (++looks_ % looks_between == 0 && !look_around(waits)) return false;
+    if (looks_.count() && !look_around(waits)) return false;
     if (make_progress()) {
       backoff_.reset();
     } else {
@@ -51,8 +50,6 @@ class DirectWaiting final : public Waiting {
   [[nodiscard]] int error() const { return error_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   /// What is to be done now and then while nothing moves. Returns false if nothing will.
   bool look_around(const DirectExecution& waits) {
     drive_library(channel_pool().comm());
@@ -60,17 +57,15 @@ class DirectWaiting final : public Waiting {
       error_ = Communicator::error_if_revoked;
       return false;
     }
-    constexpr std::chrono::milliseconds interval{100};
-    const auto now = Clock::now();
-    if (now < next_look_for_peers_) return true;
-    next_look_for_peers_ = now + interval;
+    if (!looks_.is_time_for_peers()) return true;
     const int ended = waits.find_ended_peer();
     // It may have written something just before its end.
     const bool is_lost = ended != Neighbours::none && ended == suspect_;
     suspect_ = ended;
     if (!is_lost) return true;
     if (!Communicator::library_tolerates_faults()) {
-      end_job_without(ended, describe_call(state_, traits_, spec_, state_.sequence()));
+      // The call has its number already.
+      end_job_without(ended, describe_call(state_, traits_, spec_, state_.sequence() - 1));
     }
     error_ = Communicator::error_if_rank_failed;
     return false;
@@ -81,8 +76,7 @@ class DirectWaiting final : public Waiting {
   const Spec& spec_;
   std::optional<PollingScope> polling_;
   Backoff backoff_{Backoff::shares_core() ? 0 : Backoff::usual_looks};
-  std::size_t looks_ = 0;
-  Clock::time_point next_look_for_peers_{};
+  VainLooks looks_;
   int suspect_ = Neighbours::none;
   int error_ = MPI_SUCCESS;
 };
@@ -140,7 +134,7 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
 
 Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* output, MPI_Comm comm) {
   const KnownCommunicator* known = find_known(comm);
-  RepeatedCall* call = known == nullptr ? nullptr : known->repeated->find(key);
+  RepeatedCall* call = known == nullptr ? nullptr : known->state->repeated_calls().find(key);
   const bool is_decided = call != nullptr && session.due_races.load(std::memory_order_relaxed) == 0 &&
                           session.program_forced(key.collective) == nullptr && !known->state->native_only();
   if (!is_decided) return {};

@@ -11,9 +11,7 @@ namespace {
 bool is_long_enough(const Communicator& state, const CallTraits& traits) {
   // A shorter call may not get here on all ranks: with different datatypes, some ranks pass it straight
   // on.
-  return traits.bytes >= session.online_floor(traits.collective) &&
-         (state.topology().nodes > 1 ||
-          traits.bytes >= session.learning_floor_inside_node(traits.collective));
+  return traits.bytes >= session.online_floor(traits.collective) && !is_short(state, traits);
 }
 
 /// The same as try_learning() for a call that is too short for a learner. What is decided about it holds for
@@ -52,11 +50,6 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
   if (session.program_forced(traits.collective) != nullptr) return nullptr;
   Learner* learner = consider(*state, traits, comm, spec);
   return learner == nullptr ? nullptr : std::make_shared<LearningCall>(state, *learner);
-}
-
-bool is_short(const Communicator& state, const CallTraits& traits) {
-  return !state.native_only() && state.topology().nodes == 1 &&
-         traits.bytes < session.learning_floor_inside_node(traits.collective);
 }
 
 bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face) {

@@ -23,9 +23,6 @@ namespace stretto {
 /// Calls the error handler of the program's communicator. Returns the error.
 int report(MPI_Comm comm, int error);
 
-/// Whether a call is so short that summaries do not count it if the library carries it out.
-bool is_short(const Communicator& state, const CallTraits& traits);
-
 /// Returns the learner's part of a call from which something is learned, or nullptr. May replace the
 /// spec.
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
@@ -53,6 +50,7 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
   if (!prepare(*state, traits, *spec, form.face)) spec = Spec{};
   if (spec->is_pass_through()) {
     form.learning = std::move(learning);
+    // Summaries do not count short calls of the library.
     if (session.observes_all_calls() || (session.counts_calls() && !is_short(*state, traits)))
       form.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;

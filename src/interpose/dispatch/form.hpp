@@ -9,6 +9,7 @@
 
 #include "engine/mpi.hpp"
 #include "interpose/communicators/known_communicators.hpp"
+#include "interpose/communicators/repeated_calls.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/session.hpp"
 #include "select/face.hpp"

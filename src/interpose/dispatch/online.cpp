@@ -49,23 +49,28 @@ std::vector<Candidate> candidates_for(const Communicator& state, CallTraits trai
   return all;
 }
 
-/// All ranks get here in the same call, because a learner depends only on the sequence of calls and on
-/// what was agreed on. So the library's blocking allreduce on the program's communicator is in the same
+/// Makes figures the greatest of all ranks. Returns false after an error, which the program's handler has
+/// got; the call that follows meets it as well.
+///
+/// All ranks get here in the same call, because a learner and a race depend only on the sequence of calls and
+/// on what was agreed on. So the library's blocking allreduce on the program's communicator is in the same
 /// order on all ranks: MPI requires that order for this call, and for everything that the program has
 /// started on the communicator before. Meanwhile the helper thread advances what is outstanding, as in a
 /// call that the library carries out.
-void agree(Learner& learner, const Communicator& state, const CallTraits& traits, const Spec& spec,
-           MPI_Comm comm) {
+template <typename Figures>
+bool agree_on_greatest(Figures& figures, const Communicator& state, const CallTraits& traits,
+                       const Spec& spec, MPI_Comm comm) {
   const AwaitedCall awaited(state, traits, spec);
   const BlockedScope elsewhere;
+  return mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
+                       comm) == MPI_SUCCESS;
+}
+
+void agree(Learner& learner, const Communicator& state, const CallTraits& traits, const Spec& spec,
+           MPI_Comm comm) {
   const double began = seconds_now();
   Learner::Figures figures = learner.figures(began);
-  // The program's handler has got the error. The call that follows meets it as well.
-  if (mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
-                    comm) != MPI_SUCCESS) {
-    return;
-  }
-  learner.agree(figures, seconds_now() - began);
+  if (agree_on_greatest(figures, state, traits, spec, comm)) learner.agree(figures, seconds_now() - began);
 }
 
 /// What an earlier job, or another communicator of this one, has found; nullptr if nothing fits.
@@ -171,8 +176,7 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
 /// Whether a race decides about a call, if the choice is not `native`.
 bool may_race(const Communicator& state, const CallTraits& traits) {
   const Settings& settings = session.settings;
-  return state.topology().nodes == 1 &&
-         traits.bytes < session.learning_floor_inside_node(traits.collective) &&
+  return is_short(state, traits) &&
          (settings.online == Online::guard || settings.online == Online::explore) && !settings.reproducible &&
          !settings.check && !session.forced_for(traits.collective, traits.bytes) &&
          !is_tuned(state, traits, Face::blocking);
@@ -236,18 +240,18 @@ std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits)
   return kind == nullptr ? std::nullopt : std::optional(kind->learner.in_force());
 }
 
+bool is_short(const Communicator& state, const CallTraits& traits) {
+  return !state.native_only() && state.topology().nodes == 1 &&
+         traits.bytes < session.learning_floor_inside_node(traits.collective);
+}
+
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
   if (!may_race(state, traits)) return nullptr;
   ShortRace& race = state.learners().short_race(traits.collective, traits.bytes);
-  if (!race.wants_agreement()) return &race;
-  const AwaitedCall awaited(state, traits, spec);
-  const BlockedScope elsewhere;
-  ShortRace::Figures figures = race.figures();
-  if (mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
-                    comm) != MPI_SUCCESS) {
-    figures = {};
+  if (race.wants_agreement()) {
+    ShortRace::Figures figures = race.figures();
+    if (agree_on_greatest(figures, state, traits, spec, comm)) race.agree(figures);
   }
-  race.agree(figures);
   return &race;
 }
 

@@ -19,6 +19,9 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
 /// Returns what is in force for blocking calls of this kind, as far as the calls before have decided it.
 std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits);
 
+/// Whether a call inside a node is so short that it takes less time than finding out who is faster.
+bool is_short(const Communicator& state, const CallTraits& traits);
+
 /// For a call that is too short for a learner: its race, nullptr if it has none. Agrees with the other ranks
 /// where that is due. To be called in the order of calls.
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm);
