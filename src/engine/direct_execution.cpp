@@ -59,8 +59,9 @@ void DirectExecution::set(const Call& call, std::size_t segments, int lane) {
   segments_ = segments;
 }
 
-int DirectExecution::run(const void* input, void* output, Waiting& waiting) {
+int DirectExecution::run(const void* input, void* output, Streams streams, Waiting& waiting) {
   error_ = MPI_SUCCESS;
+  streams_ = streams;
   const Partition cut(shape_.count, segments_);
   for (std::size_t i = 0; i < segments_; ++i) {
     const Range segment = cut.run(i);
@@ -151,7 +152,7 @@ bool DirectExecution::advance(const Step& step, Progress& progress) {
   bool any = false;
   int error = MPI_SUCCESS;
   if (sends) {
-    any = progress.transfer.send(shape_.element, at(step.left), has_failed(), error);
+    any = progress.transfer.send(shape_.element, at(step.left), streams_.into_store, has_failed(), error);
   } else {
     error = error_;
     any = progress.transfer.receive(
@@ -201,7 +202,10 @@ bool DirectExecution::receive_line(const Step& step, Progress& progress) {
 int DirectExecution::accept(const Step& step, std::size_t first, std::size_t count, const std::byte* data) {
   const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(first) * shape_.element.extent;
   std::byte* into = at(step.into) + offset;
-  if (step.kind == Kind::recv) return shape_.element.copy(into, data, count);
+  if (step.kind == Kind::recv) {
+    return streams_.into_output ? shape_.element.stream(into, data, count)
+                                : shape_.element.copy(into, data, count);
+  }
   return step.arrives_left ? shape_.element.reduce(into, data, at(step.right) + offset, count)
                            : shape_.element.reduce(into, at(step.left) + offset, data, count);
 }

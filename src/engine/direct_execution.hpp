@@ -52,9 +52,14 @@ class DirectExecution {
   /// message without borders. `lane` is for calls that follow one another, and is the same on all ranks.
   /// Throws std::bad_alloc.
   void set(const Call& call, std::size_t segments, int lane);
+  /// What goes past the caches: what other ranks read, and what the program gets.
+  struct Streams {
+    bool into_store = false;
+    bool into_output = false;
+  };
   /// Carries out a call of that shape. Returns an MPI error code, or `gave_up`: then lane and execution
   /// must not be used again.
-  int run(const void* input, void* output, Waiting& waiting);
+  int run(const void* input, void* output, Streams streams, Waiting& waiting);
   static constexpr int gave_up = -1;
 
   /// Returns the place of a rank for which the call waits and whose process has ended, or Neighbours::none.
@@ -125,6 +130,7 @@ class DirectExecution {
   const DirectPlan* plan_ = nullptr;
   const std::vector<NodeMemory::End>* ends_ = nullptr;
   std::array<std::byte*, 3> buffers_{};  // [Buffer]
+  Streams streams_;
   const DirectPlan::Round* round_ = nullptr;
   std::vector<Progress> progress_;  // [step]
   std::size_t folded_ = 0;          // elements of the round's fold that are done

@@ -17,6 +17,13 @@ int Element::copy(void* into, const void* from, std::size_t count) const {
                       MPI_STATUS_IGNORE);
 }
 
+int Element::stream(void* into, const void* from, std::size_t count) const {
+  if (count == 0 || !contiguous()) return copy(into, from, count);
+  static const kernels::Copy stream_bytes = kernels::find_streaming_copy();
+  stream_bytes(into, from, count * static_cast<std::size_t>(extent));
+  return MPI_SUCCESS;
+}
+
 int Element::reduce(void* into, const void* left, const void* right, std::size_t count) const {
   if (count == 0) return MPI_SUCCESS;
   if (kernel != nullptr) {

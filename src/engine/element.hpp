@@ -50,6 +50,8 @@ struct Element {
 
   /// Computes into ← from. Gaps in `into` keep their contents. Returns an MPI error code.
   int copy(void* into, const void* from, std::size_t count) const;
+  /// Computes the same past the caches, where that is possible.
+  int stream(void* into, const void* from, std::size_t count) const;
 
   /// Computes into ← left op right. `into` may be one of the two. Returns an MPI error code.
   int reduce(void* into, const void* left, const void* right, std::size_t count) const;

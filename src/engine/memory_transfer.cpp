@@ -12,7 +12,8 @@ bool may_cross_memory(const Element& element) {
          element.true_extent > 0 && element.true_extent <= static_cast<std::ptrdiff_t>(Line::room);
 }
 
-bool MemoryTransfer::send(const Element& element, const std::byte* from, bool failed, int& error) {
+bool MemoryTransfer::send(const Element& element, const std::byte* from, bool streams, bool failed,
+                          int& error) {
   bool any = false;
   const std::size_t piece_bytes = bytes_of_piece(element.span(count_));
   while (!ended()) {
@@ -26,8 +27,9 @@ bool MemoryTransfer::send(const Element& element, const std::byte* from, bool fa
         1;
     const std::size_t count = failed ? 0 : std::min(fitting, count_ - moved_);
     if (!failed) {
-      error = element.copy(element.place(piece.data, count),
-                           from + static_cast<std::ptrdiff_t>(moved_) * element.extent, count);
+      std::byte* into = element.place(piece.data, count);
+      const std::byte* rest = from + static_cast<std::ptrdiff_t>(moved_) * element.extent;
+      error = streams ? element.stream(into, rest, count) : element.copy(into, rest, count);
       failed = error != MPI_SUCCESS;
     }
     moved_ += count;

@@ -4,6 +4,7 @@
 // buffer, and no copy of its own.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <span>
 
@@ -16,9 +17,16 @@ namespace stretto {
 /// datatype. A line of a mailbox must have room for one: then a message never waits for room.
 bool may_cross_memory(const Element& element);
 
+/// Shorter messages never go past the caches: their reader takes them at once.
+constexpr std::size_t least_streamed_bytes = std::size_t{16} << 10;
+
 /// One message on its way.
 class MemoryTransfer {
  public:
+  /// Whether operations, which cannot time their messages, write long ones past the caches: as direct calls
+  /// have found to be better.
+  static inline std::atomic<bool> streams_in_background{false};
+
   MemoryTransfer() = default;
   MemoryTransfer(NodeMemory& memory, int lane, int place, std::size_t count)
       : memory_(&memory), lane_(lane), place_(place), count_(count) {}
@@ -29,8 +37,9 @@ class MemoryTransfer {
   [[nodiscard]] bool ended() const { return memory_ == nullptr; }
 
   /// Writes as many pieces as there is room for. `from`: the elements; if `failed`, it is told in their
-  /// place. Returns whether anything was written. Writes an MPI error code to `error` if there is one.
-  bool send(const Element& element, const std::byte* from, bool failed, int& error);
+  /// place. `streams`: past the caches. Returns whether anything was written. Writes an MPI error code to
+  /// `error` if there is one.
+  bool send(const Element& element, const std::byte* from, bool streams, bool failed, int& error);
 
   /// Reads as many pieces as are there. For each, calls work(first, count, data): elements of the message,
   /// and an address for MPI; it returns an error code. Returns whether anything was read. Sets `error` if the

@@ -486,8 +486,10 @@ bool ScheduleExecution::advance_memory(Flight& flight, Transfer& transfer) {
   int error = MPI_SUCCESS;
   bool any = false;
   if (action.kind == Kind::send) {
-    any = transfer.memory.send(element, has_failed() ? nullptr : address(flight, action.left), has_failed(),
-                               error);
+    const bool streams = MemoryTransfer::streams_in_background.load(std::memory_order_relaxed) &&
+                         element.span(transfer.count) >= least_streamed_bytes;
+    any = transfer.memory.send(element, has_failed() ? nullptr : address(flight, action.left), streams,
+                               has_failed(), error);
   } else {
     error = this->error();
     any = transfer.memory.receive(

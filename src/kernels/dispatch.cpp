@@ -35,6 +35,10 @@ Copy find_copy() noexcept {
   return chosen_target().copy;
 }
 
+Copy find_streaming_copy() noexcept {
+  return chosen_target().streaming_copy;
+}
+
 std::size_t size_of(Type type) noexcept {
   switch (type) {
     case Type::i8:

@@ -15,6 +15,7 @@ struct Target {
   bool (*supported)() noexcept;  // by the processor and the operating system
   Table table;                   // nullptr where the target has no kernel of its own
   Copy copy;
+  Copy streaming_copy;
 };
 
 // Plain loops for every operation on every type. They run anywhere.

@@ -158,6 +158,6 @@ void copy(void* into, const void* from, std::size_t bytes) {
 
 }  // namespace
 
-constinit const Target plain_target{"plain", always, TableBuilder<Plain>::build(), copy};
+constinit const Target plain_target{"plain", always, TableBuilder<Plain>::build(), copy, copy};
 
 }  // namespace stretto::kernels

@@ -61,6 +61,10 @@ Function find(Type type, Op op) noexcept;
 using Copy = void (*)(void* into, const void* from, std::size_t bytes);
 Copy find_copy() noexcept;
 
+// Does the same past the caches, where the processor can. What is written is visible to another thread that
+// has acquired what this one releases later.
+Copy find_streaming_copy() noexcept;
+
 // Bytes of one element, padding included.
 std::size_t size_of(Type type) noexcept;
 

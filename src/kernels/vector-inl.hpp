@@ -307,7 +307,25 @@ void Vectors::reduce(void* into, const void* left, const void* right, std::size_
   hn::StoreU(last, d, out + lanes - step);
 }
 
+// How the vectors of a copy are stored.
+struct Cached {
+  template <class D>
+  static HWY_INLINE void store(Vector<D> vector, D d, std::uint8_t* to) {
+    hn::StoreU(vector, d, to);
+  }
+  static HWY_INLINE void finish() {}
+};
+// Past the caches, by whole lines: the writer need not own a line that another core has.
+struct Streamed {
+  template <class D>
+  static HWY_INLINE void store(Vector<D> vector, D d, std::uint8_t* to) {
+    hn::Stream(vector, d, to);
+  }
+  static HWY_INLINE void finish() { hwy::FlushStream(); }
+};
+
 // As above: the first and the last vector are loaded first and stored last, with aligned stores between them.
+template <class Way>
 void copy(void* into, const void* from, std::size_t bytes) {
   const hn::ScalableTag<std::uint8_t> d;
   const std::size_t step = hn::Lanes(d);
@@ -326,14 +344,15 @@ void copy(void* into, const void* from, std::size_t bytes) {
     const auto v1 = hn::LoadU(d, in + i + step);
     const auto v2 = hn::LoadU(d, in + i + 2 * step);
     const auto v3 = hn::LoadU(d, in + i + 3 * step);
-    hn::StoreU(v0, d, out + i);
-    hn::StoreU(v1, d, out + i + step);
-    hn::StoreU(v2, d, out + i + 2 * step);
-    hn::StoreU(v3, d, out + i + 3 * step);
+    Way::store(v0, d, out + i);
+    Way::store(v1, d, out + i + step);
+    Way::store(v2, d, out + i + 2 * step);
+    Way::store(v3, d, out + i + 3 * step);
   }
-  for (; i + step <= bytes; i += step) hn::StoreU(hn::LoadU(d, in + i), d, out + i);
+  for (; i + step <= bytes; i += step) Way::store(hn::LoadU(d, in + i), d, out + i);
   hn::StoreU(first, d, out);
   hn::StoreU(last, d, out + bytes - step);
+  Way::finish();
 }
 
 constexpr Table table = TableBuilder<Vectors>::build();

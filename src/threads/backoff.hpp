@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "threads/time_slice.hpp"
@@ -16,6 +17,10 @@ namespace stretto {
 /// core. Then the thread asks for short slices until the wait is over, and yields after each poll, because
 /// its slices are taken from that computation (4 % of a step that is all computation, with eight polls in
 /// each).
+///
+/// If each rank has a core, what computes here is not a rank that this one waits for, and a yield gives it a
+/// whole slice of some milliseconds, in which calls of microseconds stand still. So the thread polls for as
+/// long as the last yield took, before it yields again: it never loses more than twice what it must.
 ///
 /// Rejected: sleeping, whose wake-up of 50 µs and more leaves the links idle, and which does not get the
 /// processor sooner beside a computation; sleeping until a socket has data, which is not faster and does
@@ -41,30 +46,47 @@ class Backoff {
       return;
     }
     const auto began = Clock::now();
+    if (!cores_are_crowded && patience > longest_free_yield) {
+      if (!polls_) polls_since_ = began;
+      polls_ = true;
+      if (began - polls_since_ < patience) return;
+    }
     sched_yield();
     const auto taken = Clock::now() - began;
-    core_is_shared = taken > longest_yield_alone;
+    last_yield = taken;
+    // Not every yield gives the core away.
+    patience = std::max(std::min<Clock::duration>(taken, longest_polling), patience * 7 / 8);
     if (taken > longest_free_yield) {
       ask_for_short_slices();
       asked_ = true;
     }
   }
-  void reset() { looks_ = 0; }
+  void reset() {
+    looks_ = 0;
+    polls_ = false;
+  }
 
-  /// Whether another thread had the core while this one last yielded it. (Ranks that outnumber cores give it
-  /// to each other for a few microseconds at a time.)
-  static bool shares_core() { return core_is_shared; }
+  /// Whether a rank had the core while this thread last yielded it. (Ranks that outnumber cores give it to
+  /// each other for a few microseconds at a time.)
+  static bool shares_core() { return cores_are_crowded && last_yield > longest_yield_alone; }
+  /// To be called before any thread waits: whether ranks outnumber cores. Until then they may.
+  static void set_crowded(bool crowded) { cores_are_crowded = crowded; }
   static constexpr int usual_looks = 8;
 
  private:
   using Clock = std::chrono::steady_clock;
-  static inline thread_local bool core_is_shared __attribute__((tls_model("initial-exec"))) = false;
+  static inline thread_local Clock::duration last_yield __attribute__((tls_model("initial-exec"))){};
+  static inline thread_local Clock::duration patience __attribute__((tls_model("initial-exec"))){};
+  static inline bool cores_are_crowded = true;
   static constexpr std::chrono::nanoseconds longest_yield_alone{1500};
   /// If no other thread wants the core, a yield takes less than 1 µs.
   static constexpr std::chrono::microseconds longest_free_yield{20};
+  static constexpr Clock::duration longest_polling = std::chrono::milliseconds{4};
 
   int looks_before_yield_;
   int looks_ = 0;
+  bool polls_ = false;
+  Clock::time_point polls_since_{};
   bool asked_ = false;
 };
 

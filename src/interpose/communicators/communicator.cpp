@@ -2,6 +2,7 @@
 #include "interpose/communicators/communicator.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <array>
 #include <cstdio>
 #include <map>
@@ -220,6 +221,13 @@ DirectExecution* Communicator::direct(const CallTraits& traits, const Spec& spec
     }
   }
   return direct_.front().execution.get();
+}
+
+StreamingRace& Communicator::streaming_race(Collective collective, std::size_t bytes) {
+  // The program's next work finds what it gets in a cache, if that is large enough. No race sees that.
+  constexpr std::size_t least_everywhere = std::size_t{8} << 20;
+  const std::size_t ways = bytes < least_everywhere ? StreamingRace::ways - 1 : StreamingRace::ways;
+  return streaming_races_.try_emplace({collective, std::bit_width(bytes)}, ways).first->second;
 }
 
 void Communicator::spoil_channel() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "interpose/communicators/repeated_calls.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/fabric.hpp"
+#include "learn/streaming_race.hpp"
 #include "select/spec.hpp"
 #include "select/table.hpp"
 #include "threads/spin_lock.hpp"
@@ -90,6 +92,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// channel is open; nullptr if such calls need MPI.
   DirectExecution* direct(const CallTraits& traits, const Spec& spec);
   [[nodiscard]] RepeatedCalls& repeated_calls() { return repeated_; }
+  /// Returns how direct calls of this length go best. Throws std::bad_alloc.
+  StreamingRace& streaming_race(Collective collective, std::size_t bytes);
   /// Some message of a call will never arrive.
   void spoil_channel();
 
@@ -158,6 +162,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   std::list<IdleExecution> idle_;  // most recently used first
   std::list<Direct> direct_;       // most recently used first
   RepeatedCalls repeated_;
+  std::map<std::pair<Collective, int>, StreamingRace> streaming_races_;  // by the magnitude of the length
 };
 
 /// Finds the state of a communicator, which is made at its first use. The state is nullptr for a handle

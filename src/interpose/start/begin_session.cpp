@@ -28,6 +28,7 @@
 #include "interpose/start/share_memory.hpp"
 #include "interpose/start/shared_settings.hpp"
 #include "interpose/start/start_exchange.hpp"
+#include "threads/backoff.hpp"
 
 namespace stretto {
 namespace {
@@ -175,6 +176,7 @@ void begin_session(Background background, Participation participation) {
   session.non_blocking = session.background == Background::own;
   session.topology = find_topology(session.settings, facts.of_rank);
   remark_on_shape(session.topology);
+  Backoff::set_crowded(outnumber_cores(facts.of_rank, session.world_rank));
   share_memory(facts.of_rank);
   session.may_repeat = session.shares_memory && !session.observes_all_calls();
   mpi.Comm_group(mpi.comm_world, &session.world_group);

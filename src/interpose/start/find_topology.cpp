@@ -50,6 +50,8 @@ Topology from_facts(const std::vector<RankFacts>& of_rank) {
 
 void find_own_place(RankFacts& own) {
   own.node = hash_of(name_of_node());
+  if (const std::string id = boot_id(); !id.empty()) own.kernel = hash_of(id);
+  own.cpus = own_cpu_span();
   const CpuDomains domains = find_domains(allowed_cpus());
   own.socket = domains.socket;
   own.numa = domains.numa;
@@ -66,6 +68,16 @@ Topology find_topology(const Settings& settings, const std::vector<RankFacts>& o
       (settings.strict ? "the job ends (STRETTO_STRICT)" : "the nodes that the ranks find are used"));
   if (settings.strict) mpi.Abort(mpi.comm_world, EXIT_FAILURE);
   return from_facts(of_rank);
+}
+
+bool outnumber_cores(const std::vector<RankFacts>& of_rank, int rank) {
+  const std::uint64_t kernel = of_rank[static_cast<std::size_t>(rank)].kernel;
+  if (kernel == 0) return true;
+  std::vector<CpuSpan> here;
+  for (const RankFacts& other : of_rank) {
+    if (other.kernel == kernel) here.push_back(other.cpus);
+  }
+  return are_crowded(here);
 }
 
 }  // namespace stretto

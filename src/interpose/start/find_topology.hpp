@@ -15,4 +15,7 @@ void find_own_place(RankFacts& own);
 /// says, or as the ranks found. The same on all ranks.
 Topology find_topology(const Settings& settings, const std::vector<RankFacts>& of_rank);
 
+/// Whether the ranks that run under the kernel of this one outnumber their processors, or may.
+bool outnumber_cores(const std::vector<RankFacts>& of_rank, int rank);
+
 }  // namespace stretto

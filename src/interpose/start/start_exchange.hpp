@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "topology/crowd.hpp"
+
 namespace stretto {
 
 /// What a rank knows of itself and tells all others. Plain memory, without pointers.
@@ -27,6 +29,9 @@ struct RankFacts {
   /// Where its shared memory is (transport/region.hpp).
   std::int32_t pid = 0;
   std::int32_t memory_file = -1;
+  /// A number that is the same on all ranks that run under one kernel; 0: not known.
+  std::uint64_t kernel = 0;
+  CpuSpan cpus{};
 };
 
 /// What all ranks know after the exchange.
