@@ -56,7 +56,7 @@ class Backoff {
     last_yield = taken;
     // Not every yield gives the core away.
     patience = std::max(std::min<Clock::duration>(taken, longest_polling), patience * 7 / 8);
-    if (taken > longest_free_yield) {
+    if (taken > (cores_are_crowded ? longest_round_of_ranks : longest_free_yield)) {
       ask_for_short_slices();
       asked_ = true;
     }
@@ -81,6 +81,9 @@ class Backoff {
   static constexpr std::chrono::nanoseconds longest_yield_alone{1500};
   /// If no other thread wants the core, a yield takes less than 1 µs.
   static constexpr std::chrono::microseconds longest_free_yield{20};
+  /// Where ranks outnumber cores, those of a core take turns of some microseconds. To ask the kernel twice in
+  /// each call would take longer than the call.
+  static constexpr std::chrono::microseconds longest_round_of_ranks{200};
   static constexpr Clock::duration longest_polling = std::chrono::milliseconds{4};
 
   int looks_before_yield_;

@@ -12,6 +12,7 @@
 #include "interpose/session/call_counter.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/short_race.hpp"
+#include "learn/streaming_race.hpp"
 #include "select/spec.hpp"
 
 namespace stretto {
@@ -38,6 +39,7 @@ struct RepeatedCall {
   ShortRace* race = nullptr;  // nullptr: always by the spec
   CallCounter* counter = nullptr;
   std::unique_ptr<DirectExecution> execution = nullptr;  // from the first call by the spec on
+  StreamingRace* streaming = nullptr;                    // the communicator's; nullptr: it is too short
   std::uint32_t untimed = 0;                             // calls since one was timed
 };
 

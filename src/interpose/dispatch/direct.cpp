@@ -81,10 +81,20 @@ class DirectWaiting final : public Waiting {
   int error_ = MPI_SUCCESS;
 };
 
+/// `race`: nullptr: the call is too short to go past the caches.
 int run(Communicator& state, const CallTraits& traits, const Spec& spec, DirectExecution& execution,
-        DirectExecution::Streams streams, const void* input, void* output) {
+        StreamingRace* race, const void* input, void* output) {
+  using Way = StreamingRace::Way;
+  const Way way = race == nullptr ? Way::cached : race->next();
+  const double began = race == nullptr ? 0 : seconds_now();
   DirectWaiting waiting(state, traits, spec);
+  const DirectExecution::Streams streams{.into_store = way != Way::cached,
+                                         .into_output = way == Way::everywhere};
   const int error = execution.run(input, output, streams, waiting);
+  if (race != nullptr) {
+    race->count(seconds_now() - began);
+    MemoryTransfer::streams_in_background.store(race->winner() != Way::cached, std::memory_order_relaxed);
+  }
   if (error != DirectExecution::gave_up) return error;
   state.spoil_channel();
   return waiting.error();
@@ -107,39 +117,30 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
   const Pipelining pipelining = stays_whole ? Pipelining{} : Communicator::pipelining_of(spec);
   const std::size_t segments = pipelining.count(call.count, static_cast<std::size_t>(call.element.size));
   if (segments > 1 && (pipelining.in_flight() > 1 || !call.borders.empty())) return {};
+  const double began = session.counts_calls() ? seconds_now() : 0;
   DirectExecution* execution = nullptr;
   StreamingRace* race = nullptr;
   try {
     execution = state.direct(traits, spec);
     if (execution == nullptr) return {};
     const int lane = state.channel()->blocking_passage().lane(0);
+    if (traits.bytes >= least_streamed_bytes) race = &state.streaming_race(traits.collective, traits.bytes);
     RepeatedCall* repeated = key ? state.repeated_calls().find(*key) : nullptr;
     if (repeated != nullptr && repeated->execution == nullptr) {
       auto again = std::make_unique<DirectExecution>(execution->schedule(), *state.neighbours());
       again->set(call, segments, lane);
       repeated->execution = std::move(again);
+      repeated->streaming = race;
     }
     execution->set(call, segments, lane);
-    if (traits.bytes >= least_streamed_bytes) race = &state.streaming_race(traits.collective, traits.bytes);
   } catch (const std::bad_alloc&) {
     return {};  // an operation tells the other ranks of its failure
   }
   if (message.begin() != MPI_SUCCESS) return {};
   state.next_sequence();
-  const bool counts = session.counts_calls();
-  const double began = counts || race != nullptr ? seconds_now() : 0;
-  const auto way = race == nullptr ? StreamingRace::Way::cached : race->next();
-  const DirectExecution::Streams streams{.into_store = way != StreamingRace::Way::cached,
-                                         .into_output = way == StreamingRace::Way::everywhere};
-  int error = run(state, traits, spec, *execution, streams, call.input, call.output);
-  const double seconds = counts || race != nullptr ? seconds_now() - began : 0;
-  if (race != nullptr) {
-    race->count(seconds);
-    MemoryTransfer::streams_in_background.store(race->winner() != StreamingRace::Way::cached,
-                                                std::memory_order_relaxed);
-  }
+  int error = run(state, traits, spec, *execution, race, call.input, call.output);
   if (error == MPI_SUCCESS) error = message.finish();
-  if (counts) record_call(traits.collective, traits.bytes, spec, seconds);
+  if (session.counts_calls()) record_call(traits.collective, traits.bytes, spec, seconds_now() - began);
   if (error != MPI_SUCCESS) state.call_error_handler(error);
   return error;
 }
@@ -166,7 +167,7 @@ Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* o
   const bool is_timed = races || (counts && ++call->untimed % calls_between == 0);
   const double began = is_timed ? seconds_now() : 0;
   known->state->next_sequence();
-  const int error = run(*known->state, call->traits, call->spec, *call->execution, {}, input, output);
+  const int error = run(*known->state, call->traits, call->spec, *call->execution, call->streaming, input, output);
   const double seconds = is_timed ? seconds_now() - began : 0;
   if (races) race->count(seconds);
   if (counts) call->counter->add(call->traits.bytes, races ? seconds : calls_between * seconds);
