@@ -6,8 +6,8 @@
 // read by an acquire (transport/mailbox.hpp), from rank to rank. So what any rank wrote to memory before the
 // barrier is there for all ranks after it.
 //
-// What decides whether it is the library's barrier is equal on all ranks: settings, the communicator, and what
-// its ranks have agreed on. Whatever observes all calls (a trace, say) sees the library's.
+// What decides whether it is the library's barrier is equal on all ranks: settings, the communicator, and
+// what its ranks have agreed on. Whatever observes all calls (a trace, say) sees the library's.
 #include <cstddef>
 #include <memory>
 #include <optional>

@@ -53,7 +53,8 @@ STRETTO_RAW_COLLECTIVES(STRETTO_OLD_FORMS, int)
 #endif
 
 STRETTO_TAKE_OVER(Barrier, (RawComm comm), {
-  return make_call(next, Form{}, [&](Form& its) { return try_barrier(its, comm); }, comm);
+  return make_call(
+      next, Form{}, [&](Form& its) { return try_barrier(its, comm); }, comm);
 })
 
 }  // namespace stretto
