@@ -12,7 +12,7 @@
 #endif
 
 static struct {
-  int Allreduce, Iallreduce, Allreduce_init, Bcast, Ibcast, Reduce, Start, Wait, Waitall;
+  int Allreduce, Iallreduce, Allreduce_init, Barrier, Bcast, Ibcast, Reduce, Start, Wait, Waitall;
 } seen;
 
 int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
@@ -31,6 +31,11 @@ int PERSISTENT(Allreduce_init)(const void* sendbuf, void* recvbuf, int count, MP
                                MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   ++seen.Allreduce_init;
   return NEXT_PERSISTENT(Allreduce_init)(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+}
+
+int MPI_Barrier(MPI_Comm comm) {
+  ++seen.Barrier;
+  return PMPI_Barrier(comm);
 }
 
 int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
@@ -73,6 +78,7 @@ int MPI_Finalize(void) {
   TELL(Allreduce);
   TELL(Iallreduce);
   TELL(Allreduce_init);
+  TELL(Barrier);
   TELL(Bcast);
   TELL(Ibcast);
   TELL(Reduce);

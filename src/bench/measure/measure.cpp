@@ -56,7 +56,7 @@ std::string choice(Collective collective, Form form, std::size_t bytes) {
 /// Seconds of this rank since a start that all ranks share.
 template <typename Work>
 double timed(const Work& work) {
-  PMPI_Barrier(MPI_COMM_WORLD);
+  LIBRARY(PMPI_Barrier)(MPI_COMM_WORLD);
   const double begin = PMPI_Wtime();
   work();
   return PMPI_Wtime() - begin;
@@ -243,7 +243,7 @@ class Measurement::Trial {
           between(its_pair);
           step.call.wait(its_pair);
         }
-        if (barrier) PMPI_Barrier(MPI_COMM_WORLD);
+        if (barrier) LIBRARY(PMPI_Barrier)(MPI_COMM_WORLD);
       }
     });
     const bool right = std::all_of(subject.steps.begin(), subject.steps.end(),

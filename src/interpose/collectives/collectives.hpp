@@ -34,4 +34,7 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
                                  MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
                                  MPI_Datatype recvtype, MPI_Comm comm);
 
+/// A barrier of ranks of one node that share memory.
+std::optional<int> try_barrier(Form& form, MPI_Comm comm);
+
 }  // namespace stretto

@@ -68,8 +68,11 @@ void remark_on_background() {
 }  // namespace
 
 std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form) {
+  if (!traits.understood || state.native_only()) return Spec{};
+  // What is forced and tuned is about allreduces of the program.
+  if (traits.is_barrier) return choose(shape_of(traits, state.topology(), form.face, session.shares_memory));
   // The library checks an empty message. Some ranks may send no elements, and others empty ones.
-  if (!traits.understood || state.native_only() || traits.bytes == 0) return Spec{};
+  if (traits.bytes == 0) return Spec{};
   const bool is_blocking = form.face == Face::blocking;
   if (!is_blocking && !may_be_in_background(traits)) {
     const std::optional<Spec>& wanted =

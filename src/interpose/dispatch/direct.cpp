@@ -117,7 +117,7 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
   const Pipelining pipelining = stays_whole ? Pipelining{} : Communicator::pipelining_of(spec);
   const std::size_t segments = pipelining.count(call.count, static_cast<std::size_t>(call.element.size));
   if (segments > 1 && (pipelining.in_flight() > 1 || !call.borders.empty())) return {};
-  const double began = session.counts_calls() ? seconds_now() : 0;
+  const double began = session.counts(traits) ? seconds_now() : 0;
   DirectExecution* execution = nullptr;
   StreamingRace* race = nullptr;
   try {
@@ -140,7 +140,7 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
   state.next_sequence();
   int error = run(state, traits, spec, *execution, race, call.input, call.output);
   if (error == MPI_SUCCESS) error = message.finish();
-  if (session.counts_calls()) record_call(traits.collective, traits.bytes, spec, seconds_now() - began);
+  if (session.counts(traits)) record_call(traits.collective, traits.bytes, spec, seconds_now() - began);
   if (error != MPI_SUCCESS) state.call_error_handler(error);
   return error;
 }
@@ -163,7 +163,7 @@ Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* o
   }
   // Times of some calls stand for all, since a look at the clock takes as long as a part of the call.
   constexpr std::uint32_t calls_between = 16;
-  const bool counts = session.counts_calls();
+  const bool counts = session.counts(call->traits);
   const bool is_timed = races || (counts && ++call->untimed % calls_between == 0);
   const double began = is_timed ? seconds_now() : 0;
   known->state->next_sequence();

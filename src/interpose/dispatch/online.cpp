@@ -176,10 +176,11 @@ bool is_too_early(Communicator& state, const CallTraits& traits, const Spec& spe
 /// Whether a race decides about a call, if the choice is not `native`.
 bool may_race(const Communicator& state, const CallTraits& traits) {
   const Settings& settings = session.settings;
-  return is_short(state, traits) &&
-         (settings.online == Online::guard || settings.online == Online::explore) && !settings.reproducible &&
-         !settings.check && !session.forced_for(traits.collective, traits.bytes) &&
-         !is_tuned(state, traits, Face::blocking);
+  const bool compares = settings.online == Online::guard || settings.online == Online::explore;
+  if (!compares || settings.check || !is_short(state, traits)) return false;
+  return traits.is_barrier ||
+         (!settings.reproducible && !session.forced_for(traits.collective, traits.bytes) &&
+          !is_tuned(state, traits, Face::blocking));
 }
 
 /// Agrees with the other ranks where that is due, and keeps what was decided.
@@ -233,7 +234,7 @@ Learner* consider(Communicator& state, const CallTraits& traits, MPI_Comm comm, 
 
 std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits) {
   if (may_race(state, traits)) {
-    const ShortRace& race = state.learners().short_race(traits.collective, traits.bytes);
+    const ShortRace& race = state.learners().short_race(traits);
     return race.winner() == ShortRace::Side::native ? std::optional(Spec{}) : std::nullopt;
   }
   const KindLearner* kind = state.learners().find(Learners::key_of(traits));
@@ -242,12 +243,12 @@ std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits)
 
 bool is_short(const Communicator& state, const CallTraits& traits) {
   return !state.native_only() && state.topology().nodes == 1 &&
-         traits.bytes < session.learning_floor_inside_node(traits.collective);
+         (traits.is_barrier || traits.bytes < session.learning_floor_inside_node(traits.collective));
 }
 
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
   if (!may_race(state, traits)) return nullptr;
-  ShortRace& race = state.learners().short_race(traits.collective, traits.bytes);
+  ShortRace& race = state.learners().short_race(traits);
   if (race.wants_agreement()) {
     ShortRace::Figures figures = race.figures();
     if (agree_on_greatest(figures, state, traits, spec, comm)) race.agree(figures);

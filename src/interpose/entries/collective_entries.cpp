@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collectives that Stretto handles, in all forms: MPI_X, MPI_IX and MPI_X_init, with counts of int
-// and, on MPICH's interface, of MPI_Count.
+// and, on MPICH's interface, of MPI_Count. And MPI_Barrier, whose other forms are the library's.
 #include "interpose/collectives/collective_forms.hpp"
 
 namespace stretto {
@@ -51,5 +51,10 @@ STRETTO_RAW_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)
   STRETTO_OLD_PERSISTENT(PMPIX_##Name##_init, name, parameters, arguments)
 STRETTO_RAW_COLLECTIVES(STRETTO_OLD_FORMS, int)
 #endif
+
+STRETTO_TAKE_OVER(Barrier, (RawComm comm), {
+  return make_call(
+      next, Form{}, [&](Form& its) { return try_barrier(its, comm); }, comm);
+})
 
 }  // namespace stretto

@@ -189,7 +189,7 @@ void Operation::end(int error) {
     if (channel_ && has_ticket_) channel_->end(ticket_);
   }
   if (!traits_.is_own) {
-    if (session.counts_calls()) {
+    if (session.counts(traits_)) {
       record_call(traits_.collective, traits_.bytes, spec_, seconds_now() - began_);
     }
     trace_.reset();
@@ -261,7 +261,7 @@ void end_job_without(int place, const std::string& call) {
 
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
                           std::uint64_t sequence) {
-  return std::string(name_of(traits.collective)) + " (call number " + std::to_string(sequence) +
+  return std::string(name_of(traits)) + " (call number " + std::to_string(sequence) +
          " of a communicator of " + std::to_string(state.topology().ranks()) + " ranks, " +
          std::to_string(traits.bytes) + " bytes, by " + to_string(spec) + ")";
 }

@@ -249,6 +249,7 @@ def test_the_wrong_interface_when_strict(mpi: Runner) -> None:
 
 # Calls of traced.c on rank 0, and those of them that MPI_Wait and MPI_Waitall (of three) complete.
 CALLS = {"MPI_Allreduce": 3, "MPI_Iallreduce": 2, "MPI_Bcast": 2, "MPI_Ibcast": 1, "MPI_Reduce": 1}
+CALLS |= {"MPI_Barrier": 1}
 WAITS = {"MPI_Start": 6, "MPI_Wait": 6, "MPI_Waitall": 1}
 BY_LIBRARY = ["STRETTO_ALLREDUCE", "STRETTO_BCAST", "STRETTO_REDUCE"]
 
@@ -311,6 +312,44 @@ def test_a_tool_before_stretto_sees_every_call(mpi: Runner, tmp_path: Path, spec
     seen = traced_with(mpi, tool, library(mpi.abi), **settings)
     assert seen == {**CALLS, "MPI_Allreduce_init": 2, **WAITS}
     assert counted(file) == {("allreduce", spec): count, ("bcast", "native"): 3, ("reduce", "native"): 1}
+
+
+# The first race takes 192 barriers, half of which are the library's.
+BARRIERS = 192
+
+
+@pytest.mark.parametrize(
+    ("settings", "by_library"),
+    [
+        ({}, BARRIERS // 2),
+        ({"STRETTO_ONLINE": "0"}, 0),
+        ({"STRETTO_ONLINE": "0", "STRETTO_ALLREDUCE": "native"}, 0),
+        ({"STRETTO_REPRODUCIBLE": "1"}, BARRIERS // 2),
+        ({"STRETTO_ONLINE": "0", "STRETTO_SHM": "0"}, BARRIERS),
+        ({"STRETTO_ONLINE": "0", "STRETTO_TOPOLOGY": "nodes=3,ppn=1"}, BARRIERS),
+        ({"STRETTO_ONLINE": "0", "STRETTO_WATCHDOG": "60s"}, BARRIERS),
+        ({"STRETTO_ONLINE": "0", "STRETTO_CHECK": "1"}, BARRIERS),
+        ({"STRETTO_DISABLE": "1"}, BARRIERS),
+    ],
+    ids=lambda value: "-".join(value.values()) if isinstance(value, dict) else None,
+)
+def test_who_makes_barriers(mpi: Runner, settings: dict[str, str], by_library: int) -> None:
+    tool = mpi.compiled("counting_tool.c", "-shared", "-fPIC")
+    program = [str(mpi.compiled("barrier.cpp", "-pthread")), "count", str(BARRIERS)]
+    ran = mpi.run(program, preload=f"{library(mpi.abi)}:{tool}", ranks=3, more=settings)
+    assert ran.right, ran.output
+    assert ran.lines == [], ran.output
+    assert seen_by_tool(ran.output)["MPI_Barrier"] == by_library
+
+
+def test_barriers_are_not_counted(mpi: Runner) -> None:
+    """Nothing is chosen for them, and they have no bytes."""
+    program = [str(mpi.compiled("barrier.cpp", "-pthread")), "count", str(BARRIERS)]
+    for summary in ("1", "large"):
+        ran = mpi.run(program, more={"STRETTO_SUMMARY": summary})
+        assert ran.right, ran.output
+        assert len(ran.lines) == 1, ran.output
+        assert "no collective was counted" in ran.lines[0]
 
 
 def levels(mpi: Runner, asked: str, flags: list[str], stretto: bool, **settings: str) -> dict[str, str]:

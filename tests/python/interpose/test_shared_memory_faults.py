@@ -26,9 +26,9 @@ ON_RANK_1 = '[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 1 ]'
 # Open MPI and UCX would read each other's memory in ways that these faults forbid, too.
 CAREFUL = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "UCX_TLS": "tcp,self"}
 PROCESS = re.compile(r"rank (\d+) is process (\d+)")
-LOST = re.compile(
-    r"stretto: rank (\d+): rank (\d+) \(process (\d+) of this node\) has ended, and allreduce \(call number"
-    rf" \d+ of a communicator of {RANKS} ranks, \d+ bytes, by ring\) waits for it; the job ends"
+LOST = (
+    r"stretto: rank (\d+): rank (\d+) \(process (\d+) of this node\) has ended, and {call} \(call number"
+    r" \d+ of a communicator of {ranks} ranks, \d+ bytes, by {spec}\) waits for it; the job ends"
 )
 
 
@@ -224,15 +224,16 @@ def test_few_files(mpi: Runner) -> None:
     check_shared(mpi, ["bash", "-c", f"ulimit -n 50; exec {shlex.join(program(mpi, RANKS, 'calls'))}"])
 
 
-def check_lost(mpi: Runner, line: Sequence[str]) -> None:
+def check_lost(mpi: Runner, line: Sequence[str], call: str = "allreduce", spec: str = "ring") -> None:
     """Rank 1 is killed. The launcher does not know of it: a shell stays in its place."""
+    lost_line = LOST.format(call=call, ranks=RANKS, spec=spec)
     words = shlex.join(line)
     stays = f"{ON_RANK_1} || exec {words}; {words}; exec sleep 100"
-    ran = run(mpi, ["bash", "-c", stays])
+    ran = run(mpi, ["bash", "-c", stays], {"STRETTO_ONLINE": "0"} if call == "barrier" else None)
     assert ran.code != 0, ran.output
     processes = {int(match[1]): int(match[2]) for match in PROCESS.finditer(ran.output)}
     assert len(processes) == RANKS, ran.output
-    lost = [match for text in ran.lines if (match := LOST.fullmatch(text))]
+    lost = [match for text in ran.lines if (match := re.fullmatch(lost_line, text))]
     assert len(lost) == len(ran.lines), ran.output
     # A rank that ends the job may be gone before another one has looked at the first.
     assert ("1", str(processes[1])) in {(match[2], match[3]) for match in lost}, ran.output
@@ -252,6 +253,11 @@ def wait_until_gone(process: int) -> None:
 @pytest.mark.parametrize("when", ["before", "reduction 1", "reduction 6", "after 20000"])
 def test_a_rank_is_killed(mpi: Runner, when: str) -> None:
     check_lost(mpi, program(mpi, RANKS, "lose", *when.split()))
+
+
+def test_a_rank_is_killed_before_a_barrier(mpi: Runner) -> None:
+    line = [str(mpi.compiled("barrier.cpp", "-pthread")), "lose"]
+    check_lost(mpi, line, "barrier", f"recursive_multiplying:radix={RANKS}")
 
 
 def test_a_rank_is_killed_where_the_kernel_gives_no_descriptor(mpi: Runner) -> None:
