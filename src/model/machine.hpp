@@ -62,8 +62,11 @@ struct Lines {
 /// The engine's messages through the shared memory of a node (docs/shared-memory.md). They go in pieces: the
 /// reader works on one while the writer copies the next. Lists ascend by the bytes of the whole vector.
 struct SharedMemory {
-  double latency = 0;        // until the reader sees what has been written
-  double piece = 0;          // seconds of a core for a piece, at each of its ends
+  double latency = 0;  // until the reader sees what has been written
+  double piece = 0;    // seconds of a core for a piece, at each of its ends
+  /// The same for a message that lies in lines alone, and for each further reader of a publication. Nothing:
+  /// as long as a piece.
+  std::optional<double> line = std::nullopt;
   std::vector<Rate> write;   // copy into the store
   std::vector<Rate> read;    // copy from another one's store
   std::vector<Rate> reduce;  // reduction straight from another one's store
@@ -79,6 +82,12 @@ struct SharedMemory {
     return lines[static_cast<std::size_t>(distance)].value_or(Lines{.latency = latency, .bandwidth = 0});
   }
   [[nodiscard]] static double pieces(double message_bytes);
+  /// What the seconds above hold for its pieces.
+  [[nodiscard]] double overhead(double message_bytes) const;
+  /// For a further reader of a publication.
+  [[nodiscard]] double overhead_of_reader(double message_bytes) const {
+    return pieces(message_bytes) * line.value_or(piece);
+  }
 
  private:
   /// The least seconds in which the lines of a message get from core to core.

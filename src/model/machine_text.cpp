@@ -87,6 +87,7 @@ SharedMemory read_shared(const JsonValue& value) {
   SharedMemory shared;
   shared.latency = object.required("latency").number(0, most_seconds);
   shared.piece = object.required("piece").number(0, most_seconds);
+  if (const auto line = object.optional("line")) shared.line = line->number(0, most_seconds);
   shared.write = read_rates(object.required("write"));
   shared.read = read_rates(object.required("read"));
   shared.reduce = read_rates(object.required("reduce"));
@@ -242,6 +243,7 @@ nlohmann::ordered_json json_of(const Machine& machine) {
                       {"write", json_of(shared->write)},
                       {"read", json_of(shared->read)},
                       {"reduce", json_of(shared->reduce)}};
+    if (shared->line) json["shared"]["line"] = *shared->line;
     for (std::size_t i = 0; i < distance_count; ++i) {
       const auto& lines = shared->lines.at(i);
       if (!lines) continue;

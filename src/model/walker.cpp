@@ -54,8 +54,8 @@ class Walker {
                    in_flight_ == 1 && (cut_.segments() == 1 || !has_block_of_each_rank(call.collective))),
         engine_message_(options.engine ? machine.engine_message : 0),
         engine_round_(options.engine ? machine.engine_round : 0),
-        reduction_(options.arithmetic ? machine.reduction_seconds(call.bytes) : 0),
-        vector_bytes_(call.bytes),
+        reduction_(options.arithmetic ? machine.reduction_seconds(call.rated()) : 0),
+        vector_bytes_(call.rated()),
         cores_(ranks()),
         begins_(ranks(), std::numeric_limits<double>::infinity()),
         network_ports_(ranks()),
@@ -66,6 +66,13 @@ class Walker {
         node_pairs_(plan.node_pairs()),
         flights_(ranks() * in_flight_),
         meetings_(plan.steps() * cut_.segments(), nobody) {
+    if (machine.shared && is_limited() && machine.memory.bandwidth > 0 &&
+        vector_bytes_ >= machine.memory.from) {
+      // So many slots pass while every rank writes a vector.
+      constexpr double slots = 4096;
+      const double all = static_cast<double>(vector_bytes_) * static_cast<double>(ranks());
+      stores_.assign(links_.size(), {machine.memory.bandwidth, all / machine.memory.bandwidth / slots});
+    }
     if (const SharedCores& shared = machine.shared_cores; shared.cores > 0) {
       const auto nodes = static_cast<std::size_t>(shared.nodes);
       hosts_.assign((links_.size() + nodes - 1) / nodes,
@@ -287,9 +294,10 @@ class Walker {
     const Plan::Step& step = plan_.step(index);
     const SharedMemory& shared = *machine_.shared;
     const double pieces = SharedMemory::pieces(bytes);
-    const double of_pieces = options_.engine ? pieces * shared.piece : 0;
     const bool is_there = is_direct_ && step.is_published;
-    const double of_bytes = is_there ? 0 : shared.write_seconds(bytes, vector_bytes_) - pieces * shared.piece;
+    const double overhead = is_there ? shared.overhead_of_reader(bytes) : shared.overhead(bytes);
+    const double of_pieces = options_.engine ? overhead : 0;
+    const double of_bytes = is_there ? 0 : shared.write_seconds(bytes, vector_bytes_) - overhead;
     const Instant begin = core(step.rank);
     work(step.rank, of_pieces, Part::overhead);
     work(step.rank, of_bytes, Part::wire);
@@ -309,14 +317,13 @@ class Walker {
 
   /// A copy of bytes between memory and a store is half a message.
   Passage through_memory(const Passage& passage, const Plan::Step& step, double bytes) {
-    if (!is_limited() || vector_bytes_ < machine_.memory.from) return passage;
-    const auto node = static_cast<std::size_t>(plan_.topology().node(step.rank));
-    return memories_[node].pass(passage, bytes / 2, machine_.memory, step.rank);
+    if (stores_.empty()) return passage;
+    return stores_[static_cast<std::size_t>(plan_.topology().node(step.rank))].pass(passage, bytes / 2);
   }
 
   [[nodiscard]] Costs costs_of(const Plan::Step& step, double bytes) const {
     const SharedMemory& shared = *machine_.shared;
-    const double of_pieces = SharedMemory::pieces(bytes) * shared.piece;
+    const double of_pieces = shared.overhead(bytes);
     const double reading = shared.read_seconds(bytes, vector_bytes_, plan_.distance(step)) - of_pieces;
     const bool reduces = step.kind == Kind::recv_reduce || (is_direct_ && step.is_folded);
     const double all = reduces && options_.arithmetic
@@ -518,10 +525,11 @@ class Walker {
   std::vector<std::vector<double>> hosts_;  // [host][core] until when it is busy, if ranks share cores
   std::vector<Ports> network_ports_;
   std::vector<Ports> node_ports_;
-  std::vector<Ports> links_;       // [node]
-  std::vector<Server> memories_;   // [node]
-  std::vector<Ports> pairs_;       // of ranks; in: from the higher one to the lower one
-  std::vector<Ports> node_pairs_;  // of nodes
+  std::vector<Ports> links_;             // [node]
+  std::vector<Server> memories_;         // [node] for messages of the library
+  std::vector<SharedBandwidth> stores_;  // [node] for those through stores; empty: without limit
+  std::vector<Ports> pairs_;             // of ranks; in: from the higher one to the lower one
+  std::vector<Ports> node_pairs_;        // of nodes
   Server fabric_;
 
   Instant now_;        // of the current message

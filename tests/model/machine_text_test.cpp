@@ -89,7 +89,8 @@ TEST(MachineText, OneNodeIsAMachine) {
 TEST(MachineText, LinesOfANodeAreReadByDistance) {
   const std::string levels = R"("levels": {"node": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}]},
     "limits": {"memory": {"bandwidth": 2e11, "from": "2MiB"}})";
-  const Machine machine = parse_machine(machine_with(levels + R"(, "shared": {"latency": 2e-7, "piece": 1e-8,
+  const Machine machine =
+      parse_machine(machine_with(levels + R"(, "shared": {"latency": 2e-7, "piece": 1e-8, "line": 4e-9,
     "write": [{"from": 0, "bandwidth": 2e10}], "read": [{"from": 0, "bandwidth": 1e10}],
     "reduce": [{"from": 0, "bandwidth": 5e9}],
     "lines": {"cache": {"latency": 2e-8, "bandwidth": 3e10}, "socket": {"latency": 1e-7, "bandwidth": 1e9}}})"));
@@ -99,7 +100,10 @@ TEST(MachineText, LinesOfANodeAreReadByDistance) {
   EXPECT_EQ(shared.lines_at(Distance::node).latency, 2e-7);
   EXPECT_EQ(machine.memory.from, 2 << 20);
   // Eight bytes take a line, and longer messages one a piece on top.
-  EXPECT_DOUBLE_EQ(shared.read_seconds(8, 8, Distance::socket), 1e-8 + 64 / 1e9);
+  EXPECT_DOUBLE_EQ(shared.read_seconds(8, 8, Distance::socket), 4e-9 + 64 / 1e9);
+  EXPECT_DOUBLE_EQ(shared.overhead(96), 8e-9);
+  EXPECT_DOUBLE_EQ(shared.overhead(8192), 2e-8);
+  EXPECT_DOUBLE_EQ(shared.overhead_of_reader(8192), 8e-9);
   EXPECT_DOUBLE_EQ(shared.read_seconds(8192, 8192, Distance::socket), 2e-8 + (8192 + 2 * 64) / 1e9);
   EXPECT_DOUBLE_EQ(shared.read_seconds(8192, 8192, Distance::cache), 2e-8 + 8192 / 1e10);
   EXPECT_DOUBLE_EQ(shared.reduce_seconds(8192, 8192, Distance::node), 2e-8 + 8192 / 5e9);

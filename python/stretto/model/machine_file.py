@@ -92,6 +92,9 @@ class SharedMemory:
     """Bytes per second that it reduces straight from another one's store."""
     lines: dict[str, Lines] = field(default_factory=dict)
     """By distance; a missing one has `latency` and no limit."""
+    line: float | None = None
+    """Seconds of a core for a message in lines alone, and for each further reader of a publication; None means
+    those of a piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,7 @@ def _shared_json(shared: SharedMemory) -> dict[str, Any]:
     return {
         "latency": _rounded(shared.latency),
         "piece": _rounded(shared.piece),
+        **({} if shared.line is None else {"line": _rounded(shared.line)}),
         "write": _rates_json(shared.write),
         "read": _rates_json(shared.read),
         "reduce": _rates_json(shared.reduce),
@@ -294,7 +298,7 @@ def _read_shared(row: dict[str, Any]) -> SharedMemory:
     write, read, reduce = (_read_rates(row[name]) for name in ("write", "read", "reduce"))
     lines = row.get("lines", {}).items()
     by_distance = {name: Lines(one["latency"], one.get("bandwidth")) for name, one in lines}
-    return SharedMemory(row["latency"], row["piece"], write, read, reduce, by_distance)
+    return SharedMemory(row["latency"], row["piece"], write, read, reduce, by_distance, row.get("line"))
 
 
 def _read_protocol(row: dict[str, Any]) -> Protocol:

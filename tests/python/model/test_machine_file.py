@@ -84,6 +84,7 @@ def machines(draw: st.DrawFn) -> MachineFile:
             rates(),
             rates(),
             draw(st.dictionaries(st.sampled_from(DISTANCES), lines_at)),
+            draw(st.none() | seconds),
         )
         if draw(st.booleans())
         else None,
