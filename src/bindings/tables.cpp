@@ -55,6 +55,7 @@ CallShape shape_of(const std::string& call, std::size_t bytes, const Topology& t
           .nodes = topology.nodes,
           .min_ppn = topology.min_ppn,
           .max_ppn = topology.max_ppn,
+          .min_cache = topology.min_cache,
           .face = named.face,
           .shares_memory = true};  // as jobs do, unless STRETTO_SHM=0
 }

@@ -40,7 +40,7 @@ bool writes(const Action& action, int scratch_block) {
 }
 
 /// Whether a scratch block holds nothing of use after a round.
-bool is_dead_after(const Schedule& schedule, int round, int scratch_block) {
+bool is_block_dead_after(const Schedule& schedule, int round, int scratch_block) {
   for (int later = round + 1; later < schedule.rounds(); ++later) {
     const auto actions = schedule.round(later);
     if (std::ranges::any_of(actions, [&](const Action& one) { return reads(one, scratch_block); }))
@@ -49,6 +49,28 @@ bool is_dead_after(const Schedule& schedule, int round, int scratch_block) {
       return true;
   }
   return true;
+}
+
+/// Whether a run of scratch blocks holds nothing of use after a round.
+bool is_dead_after(const Schedule& schedule, int round, const Slice& run) {
+  for (int block = run.first; block < run.first + run.count; ++block) {
+    if (!is_block_dead_after(schedule, round, block)) return false;
+  }
+  return true;
+}
+
+/// Whether some of the computations read a run of scratch blocks, and none touches a part of it only.
+bool is_used_whole(std::span<const Action> computations, const Slice& run) {
+  bool is_read = false;
+  for (const Action& action : computations) {
+    for (const Slice& slice : {action.into, action.left, action.right}) {
+      const bool overlaps = slice.buffer == Buffer::scratch && slice.first < run.first + run.count &&
+                            run.first < slice.first + slice.count;
+      if (overlaps && slice != run) return false;
+    }
+    is_read = is_read || action.left == run || action.right == run;
+  }
+  return is_read;
 }
 
 class Planner {
@@ -173,27 +195,25 @@ class Planner {
     return true;
   }
 
-  /// The scratch blocks that arrive in this round and are needed in the computations alone, with their steps.
+  /// The runs of scratch blocks that arrive in this round and are needed in the computations alone: the first
+  /// block of each, and its step.
   std::map<int, std::size_t> find_arrivals(int index, int rounds, std::span<const Action> computations,
                                            std::span<const Step> steps) const {
     std::map<int, std::size_t> arrivals;
     for (const Action& action : schedule_.round(index)) {
-      if (action.kind != Kind::recv || action.into.buffer != Buffer::scratch || action.into.count != 1)
-        continue;
-      const int block = action.into.first;
+      if (action.kind != Kind::recv || action.into.buffer != Buffer::scratch) continue;
       const Place place = place_of(action.into);
       const auto step = std::ranges::find_if(steps, [&](const Step& one) {
         return one.kind == Kind::recv && one.into.buffer == Buffer::scratch &&
                one.into.offset == place.offset;
       });
-      const bool is_used =
-          std::ranges::any_of(computations, [&](const Action& one) { return reads(one, block); });
       // A message that others of the same sender follow would hold them up.
-      if (step == steps.end() || !is_used || step->behind != DirectPlan::none ||
-          !is_dead_after(schedule_, index + rounds, block) || has_followers(steps, *step)) {
+      if (step == steps.end() || step->behind != DirectPlan::none || has_followers(steps, *step) ||
+          !is_used_whole(computations, action.into) ||
+          !is_dead_after(schedule_, index + rounds, action.into)) {
         continue;
       }
-      arrivals.emplace(block, static_cast<std::size_t>(step - steps.begin()));
+      arrivals.emplace(action.into.first, static_cast<std::size_t>(step - steps.begin()));
     }
     return arrivals;
   }
@@ -206,7 +226,7 @@ class Planner {
   std::vector<DirectPlan::Operation> make_operations(int index, int rounds,
                                                      std::span<const Action> computations,
                                                      const std::map<int, std::size_t>& arrivals) {
-    std::map<int, std::size_t> temporary;  // of scratch blocks that the fold has written
+    std::map<int, std::size_t> temporary;  // of runs of scratch blocks that the fold has written
     const auto operand = [&](const Slice& slice) {
       Operand found{.place = place_of(slice)};
       if (slice.buffer != Buffer::scratch) return found;
@@ -223,8 +243,9 @@ class Planner {
     for (const Action& action : computations) {
       DirectPlan::Operation one{.kind = action.kind, .into = {}, .left = operand(action.left), .right = {}};
       if (action.kind == Kind::reduce) one.right = operand(action.right);
-      const bool is_temporary = action.into.buffer == Buffer::scratch && action.into.count == 1 &&
-                                is_dead_after(schedule_, index + rounds, action.into.first);
+      const bool is_temporary = action.into.buffer == Buffer::scratch &&
+                                is_used_whole(computations, action.into) &&
+                                is_dead_after(schedule_, index + rounds, action.into);
       if (is_temporary) temporary.emplace(action.into.first, temporary.size());
       one.into = operand(action.into);
       operations.push_back(one);

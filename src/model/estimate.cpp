@@ -35,7 +35,7 @@ class Loads {
     const bool by_network = from_node != to_node;
     if (!by_network && machine_.shared) {
       add_work(from, machine_.shared->write_seconds(bytes, vector_bytes_));
-      at(memories_, from_node) += passage(machine_.memory, bytes);
+      if (vector_bytes_ >= machine_.memory.from) at(memories_, from_node) += passage(machine_.memory, bytes);
       return;
     }
     const Level level = by_network ? Level::network : Level::node;
@@ -49,15 +49,15 @@ class Loads {
       at(links_out_, from_node) += passage(machine_.limit_of(from_node, topology_.nodes), bytes);
       at(links_in_, to_node) += passage(machine_.limit_of(to_node, topology_.nodes), bytes);
       fabric_ += passage(machine_.fabric, bytes);
-    } else {
+    } else if (vector_bytes_ >= machine_.memory.from) {
       at(memories_, from_node) += passage(machine_.memory, bytes);
     }
   }
   /// What the reader's core does with a message through shared memory. A reduction takes no other time.
-  bool add_reading(int from, int to, double bytes, bool reduces) {
+  bool add_reading(int from, int to, double bytes, bool reduces, Distance distance) {
     if (!machine_.shared || topology_.node(from) != topology_.node(to)) return false;
-    add_work(to, reduces ? machine_.shared->reduce_seconds(bytes, vector_bytes_)
-                         : machine_.shared->read_seconds(bytes, vector_bytes_));
+    add_work(to, reduces ? machine_.shared->reduce_seconds(bytes, vector_bytes_, distance)
+                         : machine_.shared->read_seconds(bytes, vector_bytes_, distance));
     return true;
   }
   void add_work(int rank, double seconds) {
@@ -104,7 +104,10 @@ double busiest(const Plan& plan, const WalkedCall& call, const Machine& machine)
     if (bytes == 0) continue;
     if (step.kind == Kind::send) loads.add_message(step.rank, step.peer, bytes);
     const bool receives = step.kind == Kind::recv || step.kind == Kind::recv_reduce;
-    if (receives && loads.add_reading(step.peer, step.rank, bytes, step.kind == Kind::recv_reduce)) continue;
+    if (receives &&
+        loads.add_reading(step.peer, step.rank, bytes, step.kind == Kind::recv_reduce, plan.distance(step))) {
+      continue;
+    }
     const bool computes = step.kind != Kind::send && step.kind != Kind::recv;
     if (computes) loads.add_work(step.rank, bytes * reduction);
   }

@@ -9,6 +9,13 @@
 namespace stretto {
 namespace {
 
+constexpr double line_bytes = 64;
+
+/// Whether a message needs no room in a store.
+bool is_in_lines(double message_bytes) {
+  return bytes_of_piece(static_cast<std::size_t>(message_bytes)) <= Line::room;
+}
+
 /// The last entry that begins at this many bytes or below. The list ascends by `from`, and its first entry
 /// is from 0.
 template <typename Row>
@@ -41,16 +48,29 @@ double SharedMemory::pieces(double message_bytes) {
   return std::max(std::ceil(message_bytes / piece), 1.0);
 }
 
+double SharedMemory::overhead(double message_bytes) const {
+  return pieces(message_bytes) * (is_in_lines(message_bytes) ? line.value_or(piece) : piece);
+}
+
 double SharedMemory::write_seconds(double message_bytes, std::size_t vector_bytes) const {
-  return pieces(message_bytes) * piece + message_bytes / row_for(write, vector_bytes).bandwidth;
+  return overhead(message_bytes) + message_bytes / row_for(write, vector_bytes).bandwidth;
 }
 
-double SharedMemory::read_seconds(double message_bytes, std::size_t vector_bytes) const {
-  return pieces(message_bytes) * piece + message_bytes / row_for(read, vector_bytes).bandwidth;
+double SharedMemory::read_seconds(double message_bytes, std::size_t vector_bytes, Distance distance) const {
+  return overhead(message_bytes) + std::max(message_bytes / row_for(read, vector_bytes).bandwidth,
+                                            passing_seconds(message_bytes, distance));
 }
 
-double SharedMemory::reduce_seconds(double message_bytes, std::size_t vector_bytes) const {
-  return pieces(message_bytes) * piece + message_bytes / row_for(reduce, vector_bytes).bandwidth;
+double SharedMemory::reduce_seconds(double message_bytes, std::size_t vector_bytes, Distance distance) const {
+  return overhead(message_bytes) + std::max(message_bytes / row_for(reduce, vector_bytes).bandwidth,
+                                            passing_seconds(message_bytes, distance));
+}
+
+double SharedMemory::passing_seconds(double message_bytes, Distance distance) const {
+  const double bandwidth = lines_at(distance).bandwidth;
+  if (bandwidth == 0) return 0;
+  // A piece has a line of its own, which holds its bytes if they are few.
+  return (pieces(message_bytes) * line_bytes + (is_in_lines(message_bytes) ? 0 : message_bytes)) / bandwidth;
 }
 
 }  // namespace stretto

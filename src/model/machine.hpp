@@ -39,6 +39,8 @@ struct Limit {
   double message_rate = 0;  // messages per second
   /// A link that was idle passes this many bytes at the speed of the level (a token bucket).
   double burst = 0;
+  /// Of memory: shorter vectors stay in the caches, and are not limited.
+  std::size_t from = 0;
 };
 
 /// From `from` bytes of a vector on, a core works on this many bytes in a second.
@@ -47,20 +49,49 @@ struct Rate {
   double bandwidth = 0;
 };
 
+/// How far one rank's core is from another one's, on a node.
+enum class Distance : std::uint8_t { cache, socket, node };
+inline constexpr std::size_t distance_count = 3;
+
+/// What cores at a certain distance take for the lines that pass between them.
+struct Lines {
+  double latency = 0;    // until a core sees what another one has written
+  double bandwidth = 0;  // of a core that reads lines which another one has written; 0: no limit
+};
+
 /// The engine's messages through the shared memory of a node (docs/shared-memory.md). They go in pieces: the
 /// reader works on one while the writer copies the next. Lists ascend by the bytes of the whole vector.
 struct SharedMemory {
-  double latency = 0;        // until the reader sees what has been written
-  double piece = 0;          // seconds of a core for a piece, at each of its ends
+  double latency = 0;  // until the reader sees what has been written
+  double piece = 0;    // seconds of a core for a piece, at each of its ends
+  /// The same for a message that lies in lines alone, and for each further reader of a publication. Nothing:
+  /// as long as a piece.
+  std::optional<double> line = std::nullopt;
   std::vector<Rate> write;   // copy into the store
   std::vector<Rate> read;    // copy from another one's store
   std::vector<Rate> reduce;  // reduction straight from another one's store
+  /// [distance] Where they are known; else lines have `latency` and no limit.
+  std::array<std::optional<Lines>, distance_count> lines{};
 
   /// Seconds of the writer's core for a message, and of the reader's.
   [[nodiscard]] double write_seconds(double message_bytes, std::size_t vector_bytes) const;
-  [[nodiscard]] double read_seconds(double message_bytes, std::size_t vector_bytes) const;
-  [[nodiscard]] double reduce_seconds(double message_bytes, std::size_t vector_bytes) const;
+  [[nodiscard]] double read_seconds(double message_bytes, std::size_t vector_bytes, Distance distance) const;
+  [[nodiscard]] double reduce_seconds(double message_bytes, std::size_t vector_bytes,
+                                      Distance distance) const;
+  [[nodiscard]] Lines lines_at(Distance distance) const {
+    return lines[static_cast<std::size_t>(distance)].value_or(Lines{.latency = latency, .bandwidth = 0});
+  }
   [[nodiscard]] static double pieces(double message_bytes);
+  /// What the seconds above hold for its pieces.
+  [[nodiscard]] double overhead(double message_bytes) const;
+  /// For a further reader of a publication.
+  [[nodiscard]] double overhead_of_reader(double message_bytes) const {
+    return pieces(message_bytes) * line.value_or(piece);
+  }
+
+ private:
+  /// The least seconds in which the lines of a message get from core to core.
+  [[nodiscard]] double passing_seconds(double message_bytes, Distance distance) const;
 };
 
 /// The ranks of so many nodes in a row share so many cores: nodes that are containers on one host, or more
@@ -79,7 +110,7 @@ struct Machine {
   Limit node;  // messages into one node over the network, and out of it
   /// [node] The bandwidth of each node's link if they differ, on a cluster of as many nodes; else empty.
   std::vector<double> node_rates;
-  Limit memory;                 // messages inside one node
+  Limit memory;                 // messages inside one node; the half of one for each copy of it
   Limit fabric;                 // all messages between nodes
   std::vector<Rate> reduction;  // of an operand; ascending; empty: reductions take no time
   /// Nothing: the engine's messages inside a node go through the MPI library, as those of `levels` do.

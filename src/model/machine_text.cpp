@@ -14,6 +14,7 @@ namespace stretto {
 namespace {
 
 constexpr std::array<const char*, level_count> level_names{"socket", "node", "network"};
+constexpr std::array<const char*, distance_count> distance_names{"cache", "socket", "node"};
 constexpr std::size_t most_rows = 64;
 /// Of clusters of more nodes, the rates are not kept.
 constexpr std::size_t most_rates = 256;
@@ -66,20 +67,37 @@ std::vector<Rate> read_rates(const JsonValue& list) {
   });
 }
 
+std::array<std::optional<Lines>, distance_count> read_lines(const JsonValue& value) {
+  JsonObject object = value.object();
+  std::array<std::optional<Lines>, distance_count> all;
+  for (std::size_t i = 0; i < distance_count; ++i) {
+    const auto row = object.optional(distance_names.at(i));
+    if (!row) continue;
+    JsonObject lines = row->object();
+    all.at(i) = {.latency = lines.required("latency").number(0, most_seconds), .bandwidth = 0};
+    if (const auto bandwidth = lines.optional("bandwidth")) all.at(i)->bandwidth = bandwidth_of(*bandwidth);
+    lines.finish();
+  }
+  object.finish();
+  return all;
+}
+
 SharedMemory read_shared(const JsonValue& value) {
   JsonObject object = value.object();
   SharedMemory shared;
   shared.latency = object.required("latency").number(0, most_seconds);
   shared.piece = object.required("piece").number(0, most_seconds);
+  if (const auto line = object.optional("line")) shared.line = line->number(0, most_seconds);
   shared.write = read_rates(object.required("write"));
   shared.read = read_rates(object.required("read"));
   shared.reduce = read_rates(object.required("reduce"));
+  if (const auto lines = object.optional("lines")) shared.lines = read_lines(*lines);
   object.finish();
   return shared;
 }
 
-Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst,
-                 std::vector<double>* rates = nullptr) {
+Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst, std::vector<double>* rates = nullptr,
+                 bool has_from = false) {
   Limit limit;
   JsonObject object = value.object();
   if (const auto bandwidth = object.optional("bandwidth")) limit.bandwidth = bandwidth_of(*bandwidth);
@@ -93,6 +111,9 @@ Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst,
   }
   if (has_burst) {
     if (const auto burst = object.optional("burst")) limit.burst = static_cast<double>(burst->bytes());
+  }
+  if (has_from) {
+    if (const auto from = object.optional("from")) limit.from = from->bytes();
   }
   object.finish();
   return limit;
@@ -140,7 +161,8 @@ Machine read_machine(JsonObject& object) {
     if (const auto node = limits.optional("node")) {
       machine.node = read_limit(*node, true, true, &machine.node_rates);
     }
-    if (const auto memory = limits.optional("memory")) machine.memory = read_limit(*memory, false, false);
+    if (const auto memory = limits.optional("memory"))
+      machine.memory = read_limit(*memory, false, false, nullptr, true);
     if (const auto fabric = limits.optional("fabric")) machine.fabric = read_limit(*fabric, true, false);
     limits.finish();
   }
@@ -181,6 +203,7 @@ Json json_of(const Limit& limit) {
   if (limit.bandwidth > 0) json["bandwidth"] = limit.bandwidth;
   if (limit.message_rate > 0) json["message_rate"] = limit.message_rate;
   if (limit.burst > 0) json["burst"] = static_cast<std::uint64_t>(limit.burst);
+  if (limit.from > 0) json["from"] = limit.from;
   return json;
 }
 
@@ -220,6 +243,13 @@ nlohmann::ordered_json json_of(const Machine& machine) {
                       {"write", json_of(shared->write)},
                       {"read", json_of(shared->read)},
                       {"reduce", json_of(shared->reduce)}};
+    if (shared->line) json["shared"]["line"] = *shared->line;
+    for (std::size_t i = 0; i < distance_count; ++i) {
+      const auto& lines = shared->lines.at(i);
+      if (!lines) continue;
+      Json& row = json["shared"]["lines"][distance_names.at(i)] = {{"latency", lines->latency}};
+      if (lines->bandwidth > 0) row["bandwidth"] = lines->bandwidth;
+    }
   }
   json["engine"] = {{"message", machine.engine_message}, {"round", machine.engine_round}};
   const SharedCores& shared = machine.shared_cores;

@@ -2,6 +2,8 @@
 #include "model/plan.hpp"
 
 #include <algorithm>
+#include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -41,8 +43,17 @@ Plan::Plan(const Topology& topology, const std::function<Schedule(int)>& schedul
   node_pairs_ = number_pairs([&](int rank) { return topology.node(rank); }, &Step::node_pair);
 }
 
+Distance Plan::distance(const Step& step) const {
+  const auto is_same = [&](const std::vector<int>& label) {
+    return label[static_cast<std::size_t>(step.rank)] == label[static_cast<std::size_t>(step.peer)];
+  };
+  if (is_same(topology_->l3_of)) return Distance::cache;
+  return is_same(topology_->socket_of) ? Distance::socket : Distance::node;
+}
+
 void Plan::add(const Schedule& schedule) {
   blocks_ = schedule.blocks();
+  const auto begin = static_cast<std::uint32_t>(steps_.size());
   first_round_.push_back(static_cast<std::uint32_t>(first_step_.size()));
   for (int round = 0; round < schedule.rounds(); ++round) {
     first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
@@ -53,6 +64,65 @@ void Plan::add(const Schedule& schedule) {
                         .peer = action.peer,
                         .run = run_of(schedule, slice)});
     }
+  }
+  mark_publications(schedule, begin);
+  mark_folds(schedule, begin);
+}
+
+void Plan::mark_publications(const Schedule& schedule, std::uint32_t begin) {
+  for (int number = 0; number < schedule.rounds(); ++number) {
+    const auto round = schedule.round(number);
+    std::map<int, int> messages;  // by peer
+    for (const Action& action : round) messages[action.peer] += action.kind == Kind::send ? 1 : 0;
+    const Action* latest = nullptr;
+    for (const Action& action : round) {
+      Step& step = steps_[begin++];
+      if (action.kind != Kind::send) continue;
+      step.is_published = latest != nullptr && latest->left == action.left && messages[action.peer] == 1 &&
+                          messages[latest->peer] == 1;
+      latest = &action;
+    }
+  }
+}
+
+void Plan::mark_folds(const Schedule& schedule, std::uint32_t begin) {
+  const auto size_of_round = [&](int round) {
+    return static_cast<std::uint32_t>(schedule.round(round).size());
+  };
+  const auto computes = [&](int round) {
+    return std::ranges::none_of(schedule.round(round), &Action::communicates);
+  };
+  for (int number = 0; number < schedule.rounds(); ++number) {
+    const std::uint32_t of_messages = begin;
+    begin += size_of_round(number);
+    if (computes(number)) continue;
+    // The computing rounds after it, as long as they work on the same blocks.
+    std::vector<Action> computations;
+    std::uint32_t end = begin;
+    const Run* run = nullptr;
+    int next = number + 1;
+    for (; next < schedule.rounds() && computes(next); ++next) {
+      const auto round = schedule.round(next);
+      const auto steps = std::span(steps_).subspan(end, round.size());
+      if (run == nullptr) run = &steps.front().run;
+      if (std::ranges::any_of(steps, [&](const Step& step) { return step.run != *run; })) break;
+      computations.insert(computations.end(), round.begin(), round.end());
+      end += size_of_round(next);
+    }
+    bool any = false;
+    for (std::uint32_t i = of_messages; i < begin; ++i) {
+      const Action& action = schedule.round(number)[i - of_messages];
+      const auto uses = [&](const Action& one) {
+        return one.left == action.into || one.right == action.into;
+      };
+      steps_[i].is_folded = action.kind == Kind::recv && action.into.buffer == Buffer::scratch &&
+                            std::ranges::any_of(computations, uses);
+      any = any || steps_[i].is_folded;
+    }
+    if (!any) continue;
+    for (std::uint32_t i = begin; i < end; ++i) steps_[i].is_folded = true;
+    begin = end;
+    number = next - 1;
   }
 }
 

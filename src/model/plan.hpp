@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "model/machine.hpp"
 #include "schedule/schedule.hpp"
 #include "topology/topology.hpp"
 
@@ -20,6 +21,8 @@ class Plan {
   struct Run {
     int first = 0;
     int count = 0;
+
+    friend bool operator==(const Run&, const Run&) = default;
   };
   struct Step {
     Kind kind = Kind::send;
@@ -31,6 +34,11 @@ class Plan {
     /// The number of the pair of ranks, or of nodes: the same for messages in both directions.
     std::uint32_t pair = 0;
     std::uint32_t node_pair = 0;
+    // Where all ranks share memory (engine/direct_plan.hpp):
+    /// A send of what another rank gets in the same round: it is a further reader of that publication.
+    bool is_published = false;
+    /// A message that is folded, or a computation that is part of the fold.
+    bool is_folded = false;
   };
 
   Plan(const Recipe& recipe, const Topology& topology, int root);
@@ -44,6 +52,8 @@ class Plan {
   [[nodiscard]] std::size_t node_pairs() const { return node_pairs_; }
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
   [[nodiscard]] const Step& step(std::size_t index) const { return steps_[index]; }
+  /// Of the two ends of a message inside a node.
+  [[nodiscard]] Distance distance(const Step& step) const;
 
   /// Rounds are numbered over all ranks. Those of a rank are consecutive.
   [[nodiscard]] std::uint32_t first_round(int rank) const {
@@ -54,9 +64,16 @@ class Plan {
   }
   /// The steps of a round are consecutive: from here to where the next round begins.
   [[nodiscard]] std::uint32_t first_step(std::uint32_t round) const { return first_step_[round]; }
+  /// Whether a round is a part of the fold of an earlier one.
+  [[nodiscard]] bool is_in_fold(std::uint32_t round) const {
+    const Step& first = steps_[first_step(round)];
+    return first.is_folded && first.peer < 0;
+  }
 
  private:
   void add(const Schedule& schedule);
+  void mark_publications(const Schedule& schedule, std::uint32_t begin);
+  void mark_folds(const Schedule& schedule, std::uint32_t begin);
   void match_messages();
   /// Numbers the pairs of labels of messages; returns how many there are.
   std::size_t number_pairs(const std::function<int(int)>& label, std::uint32_t Step::*number);

@@ -60,6 +60,7 @@ Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machi
   const auto walk_some = [&](std::size_t some) {
     WalkedCall shorter = call;
     shorter.bytes = call.bytes / segments * some;
+    shorter.rated_bytes = call.rated();
     shorter.pipelining.segments = static_cast<int>(some);
     shorter.pipelining.segment_bytes = 0;
     return walk(*plan_, shorter, machine, options).end();

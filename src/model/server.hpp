@@ -2,6 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "model/instant.hpp"
 #include "model/machine.hpp"
@@ -47,6 +51,57 @@ class Server {
 
   Instant free_;
   int rank_ = -1;
+};
+
+/// The bandwidth of a memory, which cores share. They use it out of order: the walker lets a core work for
+/// longer before another one begins. So time is cut into slots, and a use takes what is left of them.
+class SharedBandwidth {
+ public:
+  /// `slot`: seconds. In a slot, uses do not wait for each other.
+  SharedBandwidth(double bandwidth, double slot) : bandwidth_(bandwidth), slot_(slot) {}
+
+  Passage pass(const Passage& passage, double bytes) {
+    const double least = bytes / bandwidth_;
+    double at = passage.begin.at();
+    auto slot = static_cast<std::size_t>(at / slot_);
+    for (double left = least; left > 0; ++slot) {
+      slot = next_free(slot);
+      const double begin = std::max(at, static_cast<double>(slot) * slot_);
+      const double end = static_cast<double>(slot + 1) * slot_;
+      const double taken = std::clamp(end - begin, 0.0, std::min(left, slot_ - used_[slot]));
+      used_[slot] += taken;
+      if (used_[slot] >= full * slot_) next_[slot] = slot + 1;
+      left -= taken;
+      at = begin + taken;
+    }
+    const double waited = std::max(at - passage.begin.at() - least, 0.0);
+    return {passage.begin,
+            later(passage.end, passage.begin.after(least, Part::wire).after(waited, Part::waiting))};
+  }
+
+ private:
+  static constexpr double full = 1 - 1e-9;
+
+  /// The first slot from `slot` on that is not full.
+  std::size_t next_free(std::size_t slot) {
+    std::size_t free = slot;
+    for (;; free = next_[free]) {
+      if (free >= next_.size()) {
+        const std::size_t begin = next_.size();
+        next_.resize(free + 1);
+        std::iota(next_.begin() + static_cast<std::ptrdiff_t>(begin), next_.end(), begin);
+        used_.resize(free + 1);
+      }
+      if (next_[free] == free) break;
+    }
+    for (std::size_t on = slot; on != free;) on = std::exchange(next_[on], free);
+    return free;
+  }
+
+  double bandwidth_;
+  double slot_;
+  std::vector<double> used_;       // [slot] seconds
+  std::vector<std::size_t> next_;  // [slot] itself unless it is full; else a later one
 };
 
 }  // namespace stretto

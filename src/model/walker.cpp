@@ -50,10 +50,12 @@ class Walker {
         cut_(plan, call),
         element_bytes_(static_cast<double>(call.element_bytes)),
         in_flight_(std::min(cut_.segments(), call.pipelining.in_flight())),
+        is_direct_(machine.shared && options.model != CostModel::postal && plan.topology().nodes == 1 &&
+                   in_flight_ == 1 && (cut_.segments() == 1 || !has_block_of_each_rank(call.collective))),
         engine_message_(options.engine ? machine.engine_message : 0),
         engine_round_(options.engine ? machine.engine_round : 0),
-        reduction_(options.arithmetic ? machine.reduction_seconds(call.bytes) : 0),
-        vector_bytes_(call.bytes),
+        reduction_(options.arithmetic ? machine.reduction_seconds(call.rated()) : 0),
+        vector_bytes_(call.rated()),
         cores_(ranks()),
         begins_(ranks(), std::numeric_limits<double>::infinity()),
         network_ports_(ranks()),
@@ -64,6 +66,13 @@ class Walker {
         node_pairs_(plan.node_pairs()),
         flights_(ranks() * in_flight_),
         meetings_(plan.steps() * cut_.segments(), nobody) {
+    if (machine.shared && is_limited() && machine.memory.bandwidth > 0 &&
+        vector_bytes_ >= machine.memory.from) {
+      // So many slots pass while every rank writes a vector.
+      constexpr double slots = 4096;
+      const double all = static_cast<double>(vector_bytes_) * static_cast<double>(ranks());
+      stores_.assign(links_.size(), {machine.memory.bandwidth, all / machine.memory.bandwidth / slots});
+    }
     if (const SharedCores& shared = machine.shared_cores; shared.cores > 0) {
       const auto nodes = static_cast<std::size_t>(shared.nodes);
       hosts_.assign((links_.size() + nodes - 1) / nodes,
@@ -89,11 +98,23 @@ class Walker {
   }
 
  private:
+  /// The seconds of a core that reads, or of what it works on.
+  struct Costs {
+    double pieces = 0;
+    double wire = 0;
+    double reduction = 0;
+
+    [[nodiscard]] double all() const { return pieces + wire + reduction; }
+  };
   /// A slot for one segment at a time.
   struct Flight {
     std::uint32_t segment = 0;
     std::uint32_t round = 0;
     std::uint32_t outstanding = 0;
+    // Of the fold of its round:
+    std::uint32_t missing = 0;  // messages that have not begun to arrive
+    Passage passage{};          // of all of them
+    Costs costs{};
   };
   // The state of the meeting of a send and a receive: empty, the receive is posted, or the message that
   // waits for it. If a receive waits for a synchronous send, it is a message without a sender yet.
@@ -177,6 +198,10 @@ class Walker {
         flight.round = plan_.first_round(rank);
         continue;
       }
+      if (is_direct_ && plan_.is_in_fold(flight.round)) {
+        ++flight.round;
+        continue;
+      }
       post_round(rank, flight);
       if (flight.outstanding > 0) return;
       end_round(rank, flight);
@@ -184,7 +209,8 @@ class Walker {
   }
 
   void end_round(int rank, Flight& flight) {
-    work(rank, engine_round_, Part::overhead);
+    // No operation passes through the round of a direct call.
+    if (!is_direct_) work(rank, engine_round_, Part::overhead);
     ++flight.round;
   }
 
@@ -215,6 +241,7 @@ class Walker {
     const double bytes = bytes_of(step, flight.segment);
     if (bytes == 0) return;
     ++flight.outstanding;
+    if (is_direct_ && step.is_folded) ++flight.missing;
     std::uint32_t& here = meeting(index, flight.segment);
     const Instant& now = core(step.rank);
     if (here != nobody) {
@@ -261,43 +288,84 @@ class Walker {
   }
 
   /// Copies a message into shared memory, piece by piece. It is there with its first piece. (In fact, a
-  /// writer that is four pieces ahead of its reader does something else first.)
+  /// writer that is four pieces ahead of its reader does something else first.) A further reader of a
+  /// publication needs only lines that say so, which are written along with the first one's.
   void write_message(std::uint32_t index, const Flight& flight, double bytes) {
     const Plan::Step& step = plan_.step(index);
     const SharedMemory& shared = *machine_.shared;
     const double pieces = SharedMemory::pieces(bytes);
-    const double seconds = shared.write_seconds(bytes, vector_bytes_);
-    const double of_pieces = options_.engine ? pieces * shared.piece : 0;
-    const double of_bytes = seconds - pieces * shared.piece;
+    const bool is_there = is_direct_ && step.is_published;
+    const double overhead = is_there ? shared.overhead_of_reader(bytes) : shared.overhead(bytes);
+    const double of_pieces = options_.engine ? overhead : 0;
+    const double of_bytes = is_there ? 0 : shared.write_seconds(bytes, vector_bytes_) - overhead;
     const Instant begin = core(step.rank);
     work(step.rank, of_pieces, Part::overhead);
     work(step.rank, of_bytes, Part::wire);
     const Instant& end = core(step.rank);
-    Passage passage{begin.after((of_pieces + of_bytes) / pieces, Part::wire), end};
-    if (is_limited()) {
-      const auto node = static_cast<std::size_t>(plan_.topology().node(step.rank));
-      passage = memories_[node].pass(passage, bytes, machine_.memory, step.rank);
+    if (is_there) {
+      published_ = {published_.begin.after(of_pieces / pieces, Part::overhead), later(published_.end, end)};
+    } else {
+      published_ = {begin.after((of_pieces + of_bytes) / pieces, Part::wire), end};
+      published_ = through_memory(published_, step, bytes);
     }
-    passage = {passage.begin.after(shared.latency, Part::latency),
-               passage.end.after(shared.latency, Part::latency)};
+    const double latency = shared.lines_at(plan_.distance(step)).latency;
+    const Passage passage{published_.begin.after(latency, Part::latency),
+                          published_.end.after(latency, Part::latency)};
     const std::uint32_t message = new_message({index, flight.segment, bytes, passage, next_number_++});
     schedule(passage.begin.at(), message, Stage::arrives);
   }
 
-  /// Reads a message from the writer's memory. The last piece is read after it has been written.
-  void read_message(const Message& message, const Plan::Step& step) {
+  /// A copy of bytes between memory and a store is half a message.
+  Passage through_memory(const Passage& passage, const Plan::Step& step, double bytes) {
+    if (stores_.empty()) return passage;
+    return stores_[static_cast<std::size_t>(plan_.topology().node(step.rank))].pass(passage, bytes / 2);
+  }
+
+  [[nodiscard]] Costs costs_of(const Plan::Step& step, double bytes) const {
     const SharedMemory& shared = *machine_.shared;
+    const double of_pieces = shared.overhead(bytes);
+    const double reading = shared.read_seconds(bytes, vector_bytes_, plan_.distance(step)) - of_pieces;
+    const bool reduces = step.kind == Kind::recv_reduce || (is_direct_ && step.is_folded);
+    const double all = reduces && options_.arithmetic
+                           ? shared.reduce_seconds(bytes, vector_bytes_, plan_.distance(step)) - of_pieces
+                           : reading;
+    return {.pieces = options_.engine ? of_pieces : 0,
+            .wire = std::min(all, reading),
+            .reduction = std::max(all - reading, 0.0)};
+  }
+
+  /// Works on what arrives by a passage. The last of its pieces is worked on after it has been written.
+  void read(int rank, const Passage& passage, const Costs& costs, double pieces) {
+    Instant& now = core(rank);
+    now = later(passage.begin, now);
+    work(rank, costs.pieces, Part::overhead);
+    work(rank, costs.wire, Part::wire);
+    work(rank, costs.reduction, Part::reduction);
+    now = later(passage.end.after((costs.wire + costs.reduction) / pieces, Part::wire), now);
+  }
+
+  void read_message(const Message& message, const Plan::Step& step) {
     const double pieces = SharedMemory::pieces(message.bytes);
-    const double of_pieces = pieces * shared.piece;
-    const double reading = shared.read_seconds(message.bytes, vector_bytes_) - of_pieces;
-    const bool reduces = step.kind == Kind::recv_reduce && options_.arithmetic;
-    const double all = reduces ? shared.reduce_seconds(message.bytes, vector_bytes_) - of_pieces : reading;
+    if (is_direct_ && step.is_folded) return fold(message, step, pieces);
     Instant& now = core(step.rank);
-    now = later(message.passage.begin, now);
-    work(step.rank, options_.engine ? of_pieces : 0, Part::overhead);
-    work(step.rank, std::min(all, reading), Part::wire);
-    work(step.rank, std::max(all - reading, 0.0), Part::reduction);
-    now = later(message.passage.end.after(all / pieces, Part::wire), now);
+    const Instant begin = later(message.passage.begin, now);
+    read(step.rank, message.passage, costs_of(step, message.bytes), pieces);
+    now = through_memory({begin, now}, step, message.bytes).end;
+  }
+
+  /// A fold begins when all of its messages have begun to arrive. Its results stay in the caches.
+  void fold(const Message& message, const Plan::Step& step, double pieces) {
+    Flight& flight = flight_of(step.rank, message.segment);
+    const Costs more = costs_of(step, message.bytes);
+    flight.costs.pieces += more.pieces;
+    flight.costs.wire += more.wire;
+    flight.costs.reduction += more.reduction;
+    flight.passage = {later(flight.passage.begin, message.passage.begin),
+                      later(flight.passage.end, message.passage.end)};
+    if (--flight.missing > 0) return;
+    read(step.rank, flight.passage, flight.costs, pieces);
+    flight.passage = {};
+    flight.costs = {};
   }
 
   void finish(int rank, std::size_t segment) {
@@ -388,7 +456,7 @@ class Walker {
     const auto node = static_cast<std::size_t>(plan_.topology().node(send.rank));
     if (is_limited() && by_network) {
       passage = through(links_[node], true, passage, message.bytes, limit_of(node), cost.duplex, send.rank);
-    } else if (is_limited()) {
+    } else if (is_limited() && vector_bytes_ >= machine_.memory.from) {
       passage = memories_[node].pass(passage, message.bytes, machine_.memory, send.rank);
     }
     if (cost.synchronous) schedule(passage.end.at(), index, Stage::is_sent);
@@ -446,6 +514,7 @@ class Walker {
   Cut cut_;
   double element_bytes_;
   std::size_t in_flight_;
+  bool is_direct_;  // publications and folds (engine/direct_plan.hpp)
   double engine_message_;
   double engine_round_;
   double reduction_;  // seconds of a byte
@@ -456,13 +525,15 @@ class Walker {
   std::vector<std::vector<double>> hosts_;  // [host][core] until when it is busy, if ranks share cores
   std::vector<Ports> network_ports_;
   std::vector<Ports> node_ports_;
-  std::vector<Ports> links_;       // [node]
-  std::vector<Server> memories_;   // [node]
-  std::vector<Ports> pairs_;       // of ranks; in: from the higher one to the lower one
-  std::vector<Ports> node_pairs_;  // of nodes
+  std::vector<Ports> links_;             // [node]
+  std::vector<Server> memories_;         // [node] for messages of the library
+  std::vector<SharedBandwidth> stores_;  // [node] for those through stores; empty: without limit
+  std::vector<Ports> pairs_;             // of ranks; in: from the higher one to the lower one
+  std::vector<Ports> node_pairs_;        // of nodes
   Server fabric_;
 
-  Instant now_;  // of the current message
+  Instant now_;        // of the current message
+  Passage published_;  // of the message that was written last
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> meetings_;  // of each receive, segment by segment
   std::vector<Message> messages_;

@@ -36,7 +36,11 @@ struct WalkedCall {
   std::size_t bytes = 0;  // of the whole message
   Pipelining pipelining;
   std::size_t element_bytes = 4;
+  /// Rates are those for vectors of so many bytes; 0: of the message. It differs where a part of the message
+  /// is walked.
+  std::size_t rated_bytes = 0;
 
+  [[nodiscard]] std::size_t rated() const { return rated_bytes > 0 ? rated_bytes : bytes; }
   [[nodiscard]] std::size_t elements() const { return bytes / element_bytes; }
   [[nodiscard]] std::size_t segments() const { return pipelining.count(elements(), element_bytes); }
 };

@@ -166,16 +166,26 @@ Spec choose_at_once(const CallShape& shape) {
   return {};
 }
 
+/// The choice for blocking allreduces among many ranks that share memory, by the model of a node of 128
+/// (docs/shared-memory.md). Long messages cross between caches as little as can be, however ranks are mapped.
+/// For shorter ones, fewer messages among caches count more than fewer rounds.
+Spec choose_by_cache(const CallShape& shape) {
+  static const Recipe halving = recipe_of(Collective::allreduce, "cache_lanes(rabenseifner)");
+  static const Recipe at_once = recipe_of(Collective::allreduce, "cache_lanes(two_shot)");
+  return whole(shape.bytes < 64 * kibibyte ? halving : at_once);
+}
+
 /// The choice for calls that are too short for a learner.
 Spec choose_short_in_memory(const CallShape& shape) {
   static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
   if (shape.face != Face::blocking || shape.collective != Collective::allreduce) return {};
-  if (shape.ranks == 2) return whole(doubling);
-  return shape.ranks <= most_ranks_at_once ? one_shot(shape) : Spec{};
+  // Many ranks would write many lines, and wait for as many.
+  const bool is_few = shape.ranks > 2 && shape.ranks <= most_ranks_at_once;
+  return is_few ? one_shot(shape) : whole(doubling);
 }
 
-/// The choice inside a node whose ranks share memory. Sizes and specs are those that were fastest with 2, 3,
-/// 4 and 8 ranks on two cores (docs/shared-memory.md).
+/// The choice inside a node whose ranks share memory. Up to 16 ranks, sizes and specs are those that were
+/// fastest with 2, 3, 4 and 8 ranks on two cores (docs/shared-memory.md).
 Spec choose_in_memory(const CallShape& shape) {
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
   static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
@@ -190,8 +200,10 @@ Spec choose_in_memory(const CallShape& shape) {
   if (shape.bytes < least_in_memory(shape.ranks)) return choose_short_in_memory(shape);
   if (shape.face == Face::blocking && !is_pair && shape.ranks <= most_ranks_at_once)
     return choose_at_once(shape);
+  const bool has_lanes = shape.ranks > most_ranks_at_once && shape.min_cache > 1;
   switch (shape.collective) {
     case Collective::allreduce:
+      if (shape.face == Face::blocking && has_lanes) return choose_by_cache(shape);
       if (is_pair) return shape.bytes < 4 * mebibyte ? whole(ring) : pipelined(ring, 512 * kibibyte);
       return shape.bytes < mebibyte ? whole(halving) : pipelined(halving, mebibyte);
     case Collective::bcast:
@@ -364,7 +376,7 @@ std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
   };
   switch (collective) {
     case Collective::allreduce:
-      if (blocking && sharing_ranks > 0 && sharing_ranks <= most_ranks_at_once) return 1;
+      if (blocking && sharing_ranks > 0) return 1;
       return least(std::min(rule.allreduce, rule.allreduce_power_of_two), 0);
     case Collective::bcast:
       return least(std::min(rule.bcast, rule.bcast_blocks), rule.background_bcast);

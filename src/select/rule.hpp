@@ -17,6 +17,7 @@ struct CallShape {
   int nodes = 1;
   int min_ppn = 1;
   int max_ppn = 1;
+  int min_cache = 1;  // ranks on the emptiest last-level cache
   bool commutative = true;
   Face face = Face::blocking;
   /// Whether messages inside nodes go through Stretto's shared memory (transport/node_memory.hpp).

@@ -71,6 +71,9 @@ Topology Topology::from_labels(const std::vector<int>& nodes, const std::vector<
     const auto [fewest, most] = std::minmax_element(ranks_on.begin(), ranks_on.end());
     topology.min_ppn = *fewest;
     topology.max_ppn = *most;
+    std::vector<int> ranks_with(static_cast<std::size_t>(l3.count), 0);
+    for (const int number : l3.of) ++ranks_with[static_cast<std::size_t>(number)];
+    topology.min_cache = *std::min_element(ranks_with.begin(), ranks_with.end());
   }
   return topology;
 }

@@ -26,6 +26,8 @@ struct Topology {
   /// Ranks on the fullest and on the emptiest node. They differ if nodes are ragged.
   int max_ppn = 0;
   int min_ppn = 0;
+  /// Ranks on the emptiest last-level cache.
+  int min_cache = 0;
   /// Each node holds a run of consecutive ranks.
   bool contiguous = true;
 

@@ -23,11 +23,15 @@ struct Shape {
   const char* spec;
   bool in_place = false;
   int rank = 1;
+  int caches = 1;
 };
 
 DirectPlan plan_of(const Shape& shape) {
   const Recipe recipe = parse_spec(shape.collective, shape.spec).recipe;
-  const Schedule schedule = build(recipe, Topology::flat(ranks), 0, shape.rank);
+  std::vector<int> l3s;
+  for (int rank = 0; rank < ranks; ++rank) l3s.push_back(rank * shape.caches / ranks);
+  const Topology topology = Topology::from_labels(std::vector<int>(ranks, 0), {}, {}, l3s);
+  const Schedule schedule = build(recipe, topology, 0, shape.rank);
   Neighbours neighbours;
   for (int rank = 0; rank < ranks; ++rank) {
     neighbours.place_of.push_back(rank == shape.rank ? Neighbours::none : rank);
@@ -68,6 +72,17 @@ void check_two_shot() {
   }
 }
 
+/// A lane is a run of blocks, which is folded as one.
+void check_cache_lanes() {
+  for (const bool in_place : {false, true}) {
+    const DirectPlan plan = plan_of({Collective::allreduce, "cache_lanes", in_place, 1, 2});
+    STRETTO_CHECK(plan.rounds.size() == 4);
+    STRETTO_CHECK(plan.rounds[0].operations == 1 && plan.rounds[0].fold_count == count / 2);
+    STRETTO_CHECK(plan.rounds[1].operations == 1 && plan.rounds[1].fold_count == count / 4);
+    STRETTO_CHECK(plan.scratch_bytes == 0);
+  }
+}
+
 /// Its sends and its result are the same memory in place, so that nothing may be folded.
 void check_one_shot() {
   const char* spec = "recursive_multiplying:radix=4";
@@ -97,6 +112,7 @@ void check_publications() {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   check_two_shot();
+  check_cache_lanes();
   check_one_shot();
   check_reduce_scatter();
   check_publications();

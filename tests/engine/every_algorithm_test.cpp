@@ -276,6 +276,7 @@ void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
   for (int rank = 0; rank < p; ++rank) labels.push_back(rank * rank / 7 % 5);
   const Topology flat = Topology::flat(p);
   const Topology ragged = Topology::from_labels(labels);
+  const Topology caches = Topology::from_labels(std::vector<int>(ranks, 0), {}, {}, labels);
   int root = 0;
   for (const Collective collective : collectives) {
     for (const Recipe& recipe : sample_recipes(collective)) {
@@ -287,6 +288,10 @@ void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
       RecipeTest(recipe, comm, flat, root, pair, composition)
           .run({.segments = 5, .window = 2}, {1009, 10007});
       RecipeTest(recipe, comm, ragged, root, pair, composition).run({}, {ranks + 1});
+      // Only these look at caches.
+      if (recipe.algorithm->name.starts_with("cache_")) {
+        RecipeTest(recipe, comm, caches, root, pair, composition).run({}, {1, ranks + 1, 10007});
+      }
     }
   }
 }

@@ -65,8 +65,9 @@ TEST(MachineText, SharedMemoryIsReadAndWritten) {
   // Four pieces of 4 KiB.
   EXPECT_DOUBLE_EQ(machine.shared->write_seconds(16384, 16384), 4e-7 + 16384 / 2e10);
   EXPECT_DOUBLE_EQ(machine.shared->write_seconds(16384, 1 << 20), 4e-7 + 16384 / 1e10);
-  EXPECT_DOUBLE_EQ(machine.shared->read_seconds(40, 40), 1e-7 + 40 / 1e10);
-  EXPECT_DOUBLE_EQ(machine.shared->reduce_seconds(1 << 20, 1 << 20), 32 * 1e-7 + (1 << 20) / 5e9);
+  EXPECT_DOUBLE_EQ(machine.shared->read_seconds(40, 40, Distance::cache), 1e-7 + 40 / 1e10);
+  EXPECT_DOUBLE_EQ(machine.shared->reduce_seconds(1 << 20, 1 << 20, Distance::node),
+                   32 * 1e-7 + (1 << 20) / 5e9);
   nlohmann::ordered_json written = json_of(machine);
   written["format"] = "stretto-machine";
   written["version"] = 1;
@@ -83,6 +84,33 @@ TEST(MachineText, OneNodeIsAMachine) {
     EXPECT_EQ(machine.protocol(level, 100).bandwidth, 5e9);
   }
   EXPECT_EQ(machine.reduction_seconds(100), 0);
+}
+
+TEST(MachineText, LinesOfANodeAreReadByDistance) {
+  const std::string levels = R"("levels": {"node": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}]},
+    "limits": {"memory": {"bandwidth": 2e11, "from": "2MiB"}})";
+  const Machine machine =
+      parse_machine(machine_with(levels + R"(, "shared": {"latency": 2e-7, "piece": 1e-8, "line": 4e-9,
+    "write": [{"from": 0, "bandwidth": 2e10}], "read": [{"from": 0, "bandwidth": 1e10}],
+    "reduce": [{"from": 0, "bandwidth": 5e9}],
+    "lines": {"cache": {"latency": 2e-8, "bandwidth": 3e10}, "socket": {"latency": 1e-7, "bandwidth": 1e9}}})"));
+  const SharedMemory& shared = *machine.shared;
+  EXPECT_EQ(shared.lines_at(Distance::cache).latency, 2e-8);
+  EXPECT_EQ(shared.lines_at(Distance::socket).bandwidth, 1e9);
+  EXPECT_EQ(shared.lines_at(Distance::node).latency, 2e-7);
+  EXPECT_EQ(machine.memory.from, 2 << 20);
+  // Eight bytes take a line, and longer messages one a piece on top.
+  EXPECT_DOUBLE_EQ(shared.read_seconds(8, 8, Distance::socket), 4e-9 + 64 / 1e9);
+  EXPECT_DOUBLE_EQ(shared.overhead(96), 8e-9);
+  EXPECT_DOUBLE_EQ(shared.overhead(8192), 2e-8);
+  EXPECT_DOUBLE_EQ(shared.overhead_of_reader(8192), 8e-9);
+  EXPECT_DOUBLE_EQ(shared.read_seconds(8192, 8192, Distance::socket), 2e-8 + (8192 + 2 * 64) / 1e9);
+  EXPECT_DOUBLE_EQ(shared.read_seconds(8192, 8192, Distance::cache), 2e-8 + 8192 / 1e10);
+  EXPECT_DOUBLE_EQ(shared.reduce_seconds(8192, 8192, Distance::node), 2e-8 + 8192 / 5e9);
+  nlohmann::ordered_json written = json_of(machine);
+  written["format"] = "stretto-machine";
+  written["version"] = 1;
+  EXPECT_EQ(json_of(parse_machine(written.dump())), json_of(machine));
 }
 
 TEST(MachineText, SaysWhatIsWrongAndWhere) {

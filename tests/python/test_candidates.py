@@ -9,10 +9,12 @@ from stretto import _core
 from stretto.advise.search import Search
 from stretto.model.walker import Model, machine_text
 from stretto.simulate.model_comparison import all_cases
+from stretto.spec.topologies import parse_topology
 from stretto.study.specs import own_specs
 from stretto.tune.candidates import Candidates
 
 TOPOLOGY = "nodes=4,ppn=4"
+ONE_NODE = "nodes=1,ppn=32,l3=4"
 SHORT, LONG = 1 << 10, 16 << 20
 
 
@@ -20,8 +22,8 @@ def names(specs: list[str], collective: str) -> set[str]:
     return {_core.parse_spec(spec, collective).algorithm for spec in specs}
 
 
-def advised(collective: str) -> list[str]:
-    return Search(Model(_core.Machine(machine_text("altec"))), collective, TOPOLOGY).recipes
+def advised(collective: str, topology: str = TOPOLOGY) -> list[str]:
+    return Search(Model(_core.Machine(machine_text("altec"))), collective, topology).recipes
 
 
 @pytest.mark.parametrize("collective", _core.collectives())
@@ -36,11 +38,14 @@ def test_what_is_good_for_something_is_tried_everywhere(collective: str) -> None
     assert names(advised(collective), collective) >= good
 
 
+@pytest.mark.parametrize("topology", [TOPOLOGY, ONE_NODE])
 @pytest.mark.parametrize("collective", ["allreduce", "bcast", "reduce"])
-def test_a_part_is_tried_in_every_composed_algorithm(collective: str) -> None:
-    tuned = set(Candidates(collective, TOPOLOGY).all(SHORT))
+def test_a_part_is_tried_in_every_composed_algorithm(collective: str, topology: str) -> None:
+    tuned = set(Candidates(collective, topology).all(SHORT))
     for whole in _core.algorithms():
         if whole.collective != collective or not whole.parts:
+            continue
+        if _core.misfit(collective, whole.usual, parse_topology(topology)):
             continue
         usual = {name for _, name in whole.parts}
         parts = {
@@ -49,7 +54,7 @@ def test_a_part_is_tried_in_every_composed_algorithm(collective: str) -> None:
         tried = {name for recipe in whole.recipes for name in recipe.partition("(")[2].rstrip(")").split(",")}
         assert tried - {""} >= parts - usual
         assert tuned >= {str(_core.parse_spec(recipe, collective)) for recipe in whole.recipes}
-        assert set(advised(collective)) >= set(whole.recipes)
+        assert set(advised(collective, topology)) >= set(whole.recipes)
 
 
 def test_what_gains_by_segments_is_compared_in_segments() -> None:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../algorithms/topologies.hpp"
+#include "text/size.hpp"
 
 namespace stretto {
 namespace {
@@ -19,6 +20,7 @@ CallShape shape_of(Collective collective, std::size_t bytes, const Topology& top
           .nodes = topology.nodes,
           .min_ppn = topology.min_ppn,
           .max_ppn = topology.max_ppn,
+          .min_cache = topology.min_cache,
           .face = face};
 }
 
@@ -170,6 +172,26 @@ TEST(Rule, InsideANodeThatSharesMemory) {
       }
     }
   }
+}
+
+TEST(Rule, ManyRanksOfANodeGoByCache) {
+  const auto chosen = [](std::size_t bytes, const std::vector<int>& l3s, Face face = Face::blocking) {
+    const Topology node = Topology::from_labels(std::vector<int>(l3s.size(), 0), {}, {}, l3s);
+    CallShape shape = shape_of(Collective::allreduce, bytes, node, face);
+    shape.shares_memory = true;
+    return to_string(choose(shape));
+  };
+  std::vector<int> caches;
+  for (int rank = 0; rank < 32; ++rank) caches.push_back(rank % 4);
+  EXPECT_EQ(chosen(8, caches), "recursive_doubling");
+  EXPECT_EQ(chosen(16 * kibibyte, caches), "cache_lanes(rabenseifner)");
+  EXPECT_EQ(chosen(64 * kibibyte, caches), "cache_lanes(two_shot)");
+  EXPECT_EQ(chosen(64 * mebibyte, caches), "cache_lanes(two_shot)");
+  EXPECT_EQ(chosen(64 * kibibyte, caches, Face::non_blocking), "rabenseifner");
+  // A cache that holds one rank has no lanes.
+  caches.back() = 4;
+  EXPECT_EQ(chosen(64 * kibibyte, caches), "rabenseifner");
+  EXPECT_EQ(chosen(16 * kibibyte, std::vector<int>(16, 0)), "two_shot");
 }
 
 TEST(Rule, WhatIsReproducibleHasTheFixedTreeAndKeepsOrder) {

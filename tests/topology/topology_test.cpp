@@ -6,6 +6,12 @@
 namespace stretto {
 namespace {
 
+TEST(Topology, KnowsItsEmptiestCache) {
+  EXPECT_EQ(Topology::from_labels({0, 0, 0, 0, 0}, {}, {}, {7, 7, 8, 8, 8}).min_cache, 2);
+  // The caches of two nodes are never one.
+  EXPECT_EQ(Topology::from_labels({0, 0, 0, 1}, {}, {}, {7, 7, 7, 7}).min_cache, 1);
+}
+
 TEST(Topology, NumbersNodesByTheirLowestRank) {
   const Topology topology = Topology::from_labels({70, 70, 5, 70, 9, 5});
   EXPECT_EQ(topology.node_of, (std::vector<int>{0, 0, 1, 0, 2, 1}));

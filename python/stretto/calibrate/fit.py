@@ -72,12 +72,7 @@ def fit(measured: Measured, seed: int = 1) -> Fit:
             [one.bytes for one in reductions], [result.of(one) for one in reductions]
         )
     result.engine = fit_engine(measured, result.of)
-    result.shared = fit_shared(
-        measured,
-        result.of,
-        [one.rate for one in result.reduction],
-        result.engine.round.value if result.engine else 0.0,
-    )
+    result.shared = fit_shared(measured, result.of)
     return result
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits what the engine's messages through the shared memory of a node take.
 
-Calls of two ranks were measured (src/bench/calibration/phases/shared.cpp). With `k` pieces in a message, and
-1/w, 1/r and 1/x the seconds in which a core writes, reads and reduces a byte, n bytes take
+Calls of two ranks were measured (src/bench/calibration/phases/shared.cpp), which the engine carries out
+directly (docs/shared-memory.md). With `k` pieces in a message, and 1/w, 1/r and 1/x the seconds in which a
+core writes, reads and reduces a byte, n bytes take
 
-    exchange  2 k o + n/w + n/r, and then a reduction out of the receiver's own memory
+    exchange  2 k o + n/w + n/x, since what arrives is folded
     ring      two rounds of half the vector: the first one reduces, the second one reads
     one-way   the reader works on one piece while the writer copies the next: the slower one counts
 
@@ -23,7 +24,7 @@ import numpy as np
 from stretto import _core
 from stretto.calibrate.points import Measured, Points
 from stretto.calibrate.reduction import RateFit, fit_reduction
-from stretto.model.machine_file import ReductionRate, SharedMemory, rate_for
+from stretto.model.machine_file import SharedMemory
 from stretto.support.robust import Array, Typical, spread
 
 _FLOWS = ("exchange", "ring", "one-way")
@@ -48,17 +49,12 @@ class SharedFit:
     @property
     def figures(self) -> SharedMemory:
         """As a machine file has them."""
-        rates = [[one.rate for one in rows] for rows in (self.write, self.read, self.reduce)]
-        return SharedMemory(self.latency, self.piece, *rates)
+        write, read, reduce = ([one.rate for one in rows] for rows in (self.write, self.read, self.reduce))
+        return SharedMemory(self.latency, self.piece, write, read, reduce)
 
 
-def fit_shared(
-    measured: Measured,
-    typical_of: Callable[[Points], Typical],
-    reduction: list[ReductionRate],
-    round_seconds: float,
-) -> SharedFit | None:
-    """Fit the figures, given those for reductions and for a round. None if nothing was measured."""
+def fit_shared(measured: Measured, typical_of: Callable[[Points], Typical]) -> SharedFit | None:
+    """Fit the figures. None if nothing was measured."""
     cases = {flow: measured.of("shared", flow=flow) for flow in _FLOWS}
     sizes = [one.bytes for one in cases["exchange"]]
     if len(sizes) < 4 or any([one.bytes for one in rows] != sizes for rows in cases.values()):
@@ -66,12 +62,8 @@ def fit_shared(
     times = {flow: [typical_of(one) for one in rows] for flow, rows in cases.items()}
     values = [np.asarray([one.value for one in times[flow]]) for flow in _FLOWS]
     drawn = [np.asarray([one.replicates for one in times[flow]]) for flow in _FLOWS]
-    arithmetic: Array = np.asarray([size / rate_for(reduction, size) for size in sizes])
-    found = _solve(sizes, values, arithmetic, round_seconds)
-    others = [
-        _solve(sizes, [rows[:, index] for rows in drawn], arithmetic, round_seconds)
-        for index in range(drawn[0].shape[1])
-    ]
+    found = _solve(sizes, values)
+    others = [_solve(sizes, [rows[:, index] for rows in drawn]) for index in range(drawn[0].shape[1])]
     rates = []
     for which in range(3):
         seconds = [
@@ -83,26 +75,25 @@ def fit_shared(
     return SharedFit(found[0], latency_error, found[1], piece_error, *rates)
 
 
-def _solve(
-    sizes: list[int], times: list[Array], arithmetic: Array, round_seconds: float
-) -> tuple[float, float, tuple[Array, Array, Array]]:
+def _solve(sizes: list[int], times: list[Array]) -> tuple[float, float, tuple[Array, Array, Array]]:
     """Latency, seconds of a piece; of writing, reading and reducing each vector but the tiny one."""
     exchange, ring, one_way = times
-    moved = exchange - arithmetic - 2 * round_seconds
-    piece = _piece_seconds(sizes, moved)
-    latency = max(float(ring[0]) / 2 - 2 * piece - round_seconds, 0.0)
+    piece = _piece_seconds(sizes, exchange)
+    latency = max(float(ring[0]) / 2 - 2 * piece, 0.0)
     whole, half = (np.asarray([_pieces(size // part) for size in sizes[1:]]) for part in (1, 2))
     least = 1e-3 * exchange[1:]
-    both = np.maximum(moved[1:] - 2 * whole * piece - latency * (whole == 1), least)
+    exchanged = np.maximum(exchange[1:] - 2 * whole * piece - latency * (whole == 1), least)
+    rounds = ring[1:] - 4 * half * piece - 2 * latency * (half == 1)
+    # Two rings write twice and reduce and read once: an exchange, and a writing and a reading.
+    both = np.maximum(2 * rounds - exchanged, _LEAST_SHARE * exchanged)
     # Of k pieces, the slower end takes all, the other one only one. (Of short vectors, the overhead of calls
     # hides which end is slower.)
-    rest = one_way[1:] - latency - round_seconds - (whole + 1) * piece - both / whole
+    rest = one_way[1:] - latency - (whole + 1) * piece - both / whole
     is_long = np.asarray(sizes[1:]) >= _LONGEST_OF_PIECES
     slower = np.where(is_long, rest / np.maximum(whole - 1, 1) * whole, both / 2)
     read = np.clip(slower, both / 2, (1 - _LEAST_SHARE) * both)
     write = both - read
-    rounds = ring[1:] - 2 * round_seconds - 4 * half * piece - 2 * latency * (half == 1)
-    reduce = np.maximum(2 * (rounds - write) - read, _LEAST_SHARE * both)
+    reduce = np.maximum(exchanged - write, _LEAST_SHARE * exchanged)
     return latency, piece, (write, read, reduce)
 
 

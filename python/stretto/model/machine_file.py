@@ -20,6 +20,8 @@ LEVELS = ("socket", "node", "network")
 """Distances of two ranks, the nearest first."""
 LIMITS = ("node", "memory", "fabric")
 """Resources that messages of several ranks share."""
+DISTANCES = ("cache", "socket", "node")
+"""Distances of two cores of a node: with one last-level cache, on one socket, on two."""
 _FORMAT = "stretto-machine"
 _VERSION = 1
 _WIDTH = 118
@@ -54,6 +56,8 @@ class Limit:
     """Messages per second."""
     burst: int = 0
     """Bytes that an idle link passes at the speed of the level before the limit applies."""
+    begin: int = 0
+    """Of memory: shorter vectors stay in the caches, and are not limited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,15 @@ class ReductionRate:
 
     begin: int
     bandwidth: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Cost of the lines that pass between two cores at some distance."""
+
+    latency: float
+    bandwidth: float | None = None
+    """Bytes per second of a core that reads what another one has written; None means no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,13 @@ class SharedMemory:
     """Bytes per second that it copies from another one's store."""
     reduce: list[ReductionRate]
     """Bytes per second that it reduces straight from another one's store."""
+    lines: dict[str, Lines] = field(default_factory=dict)
+    """By distance; a missing one has `latency` and no limit."""
+    line: float | None = None
+    """Seconds of a core for a message in lines alone, and for each further reader of a publication.
+
+    None means those of a piece.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +192,8 @@ def _limit_json(limit: Limit) -> dict[str, Any]:
         row["message_rate"] = _rounded(limit.message_rate)
     if limit.burst:
         row["burst"] = size_text(limit.burst)
+    if limit.begin:
+        row["from"] = size_text(limit.begin)
     return row
 
 
@@ -183,10 +205,21 @@ def _shared_json(shared: SharedMemory) -> dict[str, Any]:
     return {
         "latency": _rounded(shared.latency),
         "piece": _rounded(shared.piece),
+        **({} if shared.line is None else {"line": _rounded(shared.line)}),
         "write": _rates_json(shared.write),
         "read": _rates_json(shared.read),
         "reduce": _rates_json(shared.reduce),
+        **({"lines": _lines_json(shared.lines)} if shared.lines else {}),
     }
+
+
+def _lines_json(lines: dict[str, Lines]) -> dict[str, Any]:
+    rows = {}
+    for distance in DISTANCES:
+        if one := lines.get(distance):
+            limit = {} if one.bandwidth is None else {"bandwidth": _rounded(one.bandwidth)}
+            rows[distance] = {"latency": _rounded(one.latency), **limit}
+    return rows
 
 
 def _rounded(number: float) -> float:
@@ -264,8 +297,10 @@ def _read_rates(rows: list[dict[str, Any]]) -> list[ReductionRate]:
 
 
 def _read_shared(row: dict[str, Any]) -> SharedMemory:
-    rates = [_read_rates(row[name]) for name in ("write", "read", "reduce")]
-    return SharedMemory(row["latency"], row["piece"], *rates)
+    write, read, reduce = (_read_rates(row[name]) for name in ("write", "read", "reduce"))
+    lines = row.get("lines", {}).items()
+    by_distance = {name: Lines(one["latency"], one.get("bandwidth")) for name, one in lines}
+    return SharedMemory(row["latency"], row["piece"], write, read, reduce, by_distance, row.get("line"))
 
 
 def _read_protocol(row: dict[str, Any]) -> Protocol:
@@ -281,7 +316,8 @@ def _read_protocol(row: dict[str, Any]) -> Protocol:
 
 
 def _read_limit(row: dict[str, Any]) -> Limit:
-    return Limit(row.get("bandwidth"), row.get("message_rate"), _read_size(row.get("burst", 0)))
+    sizes = [_read_size(row.get(name, 0)) for name in ("burst", "from")]
+    return Limit(row.get("bandwidth"), row.get("message_rate"), *sizes)
 
 
 def _read_size(value: int | str) -> int:

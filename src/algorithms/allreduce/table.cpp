@@ -154,6 +154,22 @@ constexpr auto rows = std::to_array<Algorithm>({
      .misfit = smp_misfit,
      .parts = {{{Collective::allreduce, "recursive_doubling"}}},
      .use = {.long_messages = true}},
+    {.collective = Collective::allreduce,
+     .name = "cache_leaders",
+     .description = "reduce inside each last-level cache at once, an allreduce among the leaders, and back",
+     .build = cache_leaders,
+     .keeps_order = by_cache_keeps_order,
+     .has_fixed_tree = by_cache_has_fixed_tree,
+     .misfit = cache_leaders_misfit,
+     .parts = {{{Collective::allreduce, "recursive_multiplying"}}}},
+    {.collective = Collective::allreduce,
+     .name = "cache_lanes",
+     .description = "cuts the message into lanes; each rank of a cache joins an allreduce among the caches",
+     .build = cache_lanes,
+     .keeps_order = by_cache_keeps_order,
+     .has_fixed_tree = by_cache_has_fixed_tree,
+     .misfit = cache_lanes_misfit,
+     .parts = {{{Collective::allreduce, "two_shot"}}}},
 });
 
 }  // namespace

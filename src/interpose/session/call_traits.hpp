@@ -47,6 +47,7 @@ inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Fa
           .nodes = topology.nodes,
           .min_ppn = topology.min_ppn,
           .max_ppn = topology.max_ppn,
+          .min_cache = topology.min_cache,
           .commutative = traits.commutative,
           .face = face,
           .shares_memory = shares_memory};

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from stretto import _core
 from stretto.model.machine_file import (
+    DISTANCES,
     LEVELS,
     LIMITS,
     Limit,
+    Lines,
     MachineFile,
     Protocol,
     ReductionRate,
@@ -56,12 +58,14 @@ def machines(draw: st.DrawFn) -> MachineFile:
     def rates() -> list[ReductionRate]:
         return [ReductionRate(begin, draw(figures)) for begin in draw(ascending(3))]
 
+    lines_at = st.builds(Lines, seconds, st.none() | figures)
     levels = draw(st.sets(st.sampled_from(LEVELS), min_size=1))
     limits = {
         name: Limit(
             draw(st.none() | figures),
             None if name == "memory" else draw(st.none() | st.floats(1, 1e11).map(round).map(float)),
             draw(st.integers(0, 1 << 40)) if name == "node" else 0,
+            draw(st.integers(0, 1 << 40)) if name == "memory" else 0,
         )
         for name in draw(st.sets(st.sampled_from(LIMITS)))
     }
@@ -73,7 +77,15 @@ def machines(draw: st.DrawFn) -> MachineFile:
         reduction=[ReductionRate(begin, draw(figures)) for begin in draw(st.just([]) | ascending(3))],
         engine_message=draw(seconds),
         engine_round=draw(seconds),
-        shared=SharedMemory(draw(seconds), draw(seconds), rates(), rates(), rates())
+        shared=SharedMemory(
+            draw(seconds),
+            draw(seconds),
+            rates(),
+            rates(),
+            rates(),
+            draw(st.dictionaries(st.sampled_from(DISTANCES), lines_at)),
+            draw(st.none() | seconds),
+        )
         if draw(st.booleans())
         else None,
         notes={"points": [{"what": "ping-pong", "seconds": [[1e-7, 2.5, 1e9]]}]},
@@ -87,6 +99,7 @@ def rounded(machine: MachineFile) -> MachineFile:
             one.bandwidth,
             None if one.message_rate is None else float(f"{one.message_rate:.4g}"),
             one.burst,
+            one.begin,
         )
         for name, one in machine.limits.items()
     }

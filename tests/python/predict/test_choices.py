@@ -224,23 +224,24 @@ def test_reproducible_calls_reduce_by_the_fixed_tree(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "topology", "reason"),
+    ("call", "reason"),
     [
-        (0, WHERE, "not used: calls below 1 KiB go to the MPI library at once"),
-        (1023, WHERE, "not used: calls below 1 KiB go to the MPI library at once"),
-        (4095, "nodes=1,ppn=24", "go to the MPI library at once"),
+        (Call("allreduce", 0, WHERE), "not used: calls below 1 KiB go to the MPI library at once"),
+        (Call("allreduce", 1023, WHERE), "not used: calls below 1 KiB go to the MPI library at once"),
+        (Call("bcast", 4095, "nodes=1,ppn=24"), "go to the MPI library at once"),
     ],
 )
-def test_short_calls_are_left_to_the_library(size: int, topology: str, reason: str, tmp_path: Path) -> None:
-    found = claims_of(tmp_path, Call("allreduce", size, topology))
+def test_short_calls_are_left_to_the_library(call: Call, reason: str, tmp_path: Path) -> None:
+    found = claims_of(tmp_path, call)
     assert deciding(found).spec == "native"
     assert by_source(found)["modelled"].reason.endswith(reason)
     assert by_source(found)["learnt"].reason.endswith(reason)
 
 
-def test_short_calls_inside_a_node_have_a_race(tmp_path: Path) -> None:
-    found = claims_of(tmp_path, Call("allreduce", 4095, "nodes=1,ppn=4"))
-    assert deciding(found).spec == "recursive_multiplying:radix=4"
+@pytest.mark.parametrize(("ppn", "spec"), [(4, "recursive_multiplying:radix=4"), (24, "recursive_doubling")])
+def test_short_calls_inside_a_node_have_a_race(ppn: int, spec: str, tmp_path: Path) -> None:
+    found = claims_of(tmp_path, Call("allreduce", 4095, f"nodes=1,ppn={ppn}"))
+    assert deciding(found).spec == spec
     assert by_source(found)["modelled"].reason.endswith(
         "calls below 4 KiB have a race with the MPI library instead"
     )

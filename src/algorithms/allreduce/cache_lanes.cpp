@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allreduces by last-level cache, for nodes with many ranks. A line of memory takes several times as long
+// between two caches as inside one, and a rank that waits for all others waits for p-1 lines. So the ranks of
+// a cache (cache_groups.hpp) come first, each group in one round, as in `two_shot`. Then there is any
+// allreduce among groups, and the groups' ranks get the result in one round.
+//
+// Cache leaders: the first rank of a group reduces the whole message, and joins the allreduce among the
+// groups. Three waits, if that is one shot: for short messages.
+//
+// Cache lanes: the message is cut into L lanes (L = the ranks of the smallest group). Rank l of each group
+// reduces lane l, and L allreduces among the groups run side by side. So each byte crosses from cache to
+// cache once in each direction, if the part sends the fewest bytes. With `two_shot` inside, there are four
+// waits, and 2(m-1) + 2(g-1) messages for g groups of m ranks, in place of 2(p-1).
+//
+// A group reduces by the fixed tree in rank order. So rank order is kept if each group holds consecutive
+// ranks and the part keeps it. Otherwise the operands of a group follow each other, and groups are in the
+// order of their lowest ranks.
+//
+// Source: multi-leader designs such as DPML (Bayatpour et al. 2017), with caches in place of nodes; leaders
+// of caches as in XHC (Katevenis, Ploumidis and Marazakis, "Impact of Cache Coherence on the Performance of
+// Shared-Memory based MPI Primitives", ICPP 2023).
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/allreduce/reduce_in_fixed_tree.hpp"
+#include "algorithms/cache_groups.hpp"
+
+namespace stretto::allreduce {
+namespace {
+
+using Groups = std::vector<std::vector<int>>;
+
+std::size_t smallest(const Groups& groups) {
+  return std::ranges::min_element(groups, {}, &std::vector<int>::size)->size();
+}
+
+/// One rank's view of its group.
+class Group {
+ public:
+  Group(const std::vector<int>& ranks, int me, int lanes, int lane_blocks)
+      : ranks_(ranks), me_(me), lanes_(lanes), lane_blocks_(lane_blocks) {}
+
+  [[nodiscard]] bool has_lane() const { return me_ < lanes_; }
+
+  void reduce_scatter(Schedule& schedule) const {
+    std::vector<Slice> contributions(ranks_.size(), lane(Buffer::input, me_));
+    // Each rank begins with the rank after itself, so that not all send to the same one at once.
+    for (int ahead = 1; ahead < size(); ++ahead) {
+      const int to = (me_ + ahead) % size();
+      const int from = (me_ + size() - ahead) % size();
+      if (to < lanes_) schedule.send(lane(Buffer::input, to), rank(to));
+      if (!has_lane()) continue;
+      const Slice theirs = scratch(schedule.add_scratch(me_ * lane_blocks_, lane_blocks_), lane_blocks_);
+      schedule.recv(theirs, rank(from));
+      contributions[static_cast<std::size_t>(from)] = theirs;
+    }
+    schedule.end_round();
+    if (has_lane()) reduce_in_fixed_tree(schedule, std::move(contributions), lane(Buffer::output, me_));
+  }
+
+  void allgather(Schedule& schedule) const {
+    for (int ahead = 1; ahead < size(); ++ahead) {
+      const int from = (me_ + size() - ahead) % size();
+      if (has_lane()) schedule.send(lane(Buffer::output, me_), rank((me_ + ahead) % size()));
+      if (from < lanes_) schedule.recv(lane(Buffer::output, from), rank(from));
+    }
+    schedule.end_round();
+  }
+
+ private:
+  [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] int rank(int place) const { return ranks_[static_cast<std::size_t>(place)]; }
+  [[nodiscard]] Slice lane(Buffer buffer, int number) const {
+    return {buffer, number * lane_blocks_, lane_blocks_};
+  }
+
+  const std::vector<int>& ranks_;
+  int me_;
+  int lanes_;
+  int lane_blocks_;
+};
+
+Schedule by_cache(const Task& task, int rank, const Groups& groups, int lanes) {
+  std::size_t mine = 0;
+  while (!std::ranges::binary_search(groups[mine], rank)) ++mine;
+  const auto me = std::ranges::lower_bound(groups[mine], rank) - groups[mine].begin();
+  const Schedule across =
+      build(task.parts[0], Topology::flat(static_cast<int>(groups.size())), 0, static_cast<int>(mine));
+  const Group group(groups[mine], static_cast<int>(me), lanes, across.blocks());
+  Schedule schedule(task.ranks(), rank, lanes * across.blocks());
+  group.reduce_scatter(schedule);
+  if (group.has_lane()) {
+    std::vector<int> ranks;
+    for (const std::vector<int>& one : groups) ranks.push_back(one[static_cast<std::size_t>(me)]);
+    std::vector<int> borders(static_cast<std::size_t>(across.blocks()) + 1);
+    std::iota(borders.begin(), borders.end(), static_cast<int>(me) * across.blocks());
+    schedule.append(across, {.ranks = ranks,
+                             .input = groups[mine].size() == 1 ? Buffer::input : Buffer::output,
+                             .borders = borders});
+  }
+  group.allgather(schedule);
+  return schedule;
+}
+
+bool are_runs(const Groups& groups) {
+  int next = 0;
+  return std::ranges::all_of(groups, [&](const std::vector<int>& group) {
+    return std::ranges::all_of(group, [&](int rank) { return rank == next++; });
+  });
+}
+
+}  // namespace
+
+Schedule cache_leaders(const Task& task, int rank) {
+  return by_cache(task, rank, cache_groups(task.topology), 1);
+}
+
+Schedule cache_lanes(const Task& task, int rank) {
+  const Groups groups = cache_groups(task.topology);
+  return by_cache(task, rank, groups, static_cast<int>(smallest(groups)));
+}
+
+bool by_cache_keeps_order(const Task& task) {
+  const Groups groups = cache_groups(task.topology);
+  return are_runs(groups) && keeps_order(task.parts[0], Topology::flat(static_cast<int>(groups.size())));
+}
+
+bool by_cache_has_fixed_tree(const Task& task) {
+  const Groups groups = cache_groups(task.topology);
+  const bool perfect = std::has_single_bit(static_cast<unsigned>(task.ranks())) &&
+                       groups.size() * smallest(groups) == static_cast<std::size_t>(task.ranks());
+  return perfect && are_runs(groups) &&
+         has_fixed_tree(task.parts[0], Topology::flat(static_cast<int>(groups.size())));
+}
+
+std::string_view cache_leaders_misfit(const Task& task) {
+  if (task.topology.nodes > 1) return "it is for ranks of one node; smp does the same for nodes";
+  const auto groups = cache_groups(task.topology).size();
+  if (groups == 1) return "all ranks are in one group, so its part would have nothing to do";
+  return groups == static_cast<std::size_t>(task.ranks())
+             ? "each cache has one rank, so only its part would run"
+             : "";
+}
+
+std::string_view cache_lanes_misfit(const Task& task) {
+  if (task.topology.nodes > 1) return "it is for ranks of one node; multilane does the same for nodes";
+  const Groups groups = cache_groups(task.topology);
+  if (groups.size() == 1) return "all ranks are in one group, so its part would have nothing to do";
+  return smallest(groups) == 1 ? "a cache has one rank only, so there are no lanes" : "";
+}
+
+}  // namespace stretto::allreduce
