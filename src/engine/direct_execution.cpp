@@ -271,9 +271,10 @@ void DirectExecution::drop_piece(const Step& step, Progress& progress) {
 
 void DirectExecution::fold(const DirectPlan::Round& round, std::size_t count) {
   const auto size = static_cast<std::size_t>(shape_.element.extent);
-  const std::size_t most = std::max<std::size_t>(chunk_bytes / size, 1);
   const auto steps = std::span(plan_->steps).subspan(round.first_step, round.steps);
   const auto operations = std::span(plan_->operations).subspan(round.first_operation, round.operations);
+  // A single operation has no intermediate results.
+  const std::size_t most = operations.size() == 1 ? count : std::max<std::size_t>(chunk_bytes / size, 1);
   while (count > 0 && !has_failed()) {
     const std::size_t now = std::min(count, most);
     for (const DirectPlan::Operation& one : operations) {

@@ -187,6 +187,7 @@ Spec choose_short_in_memory(const CallShape& shape) {
 /// The choice inside a node whose ranks share memory. Up to 16 ranks, sizes and specs are those that were
 /// fastest with 2, 3, 4 and 8 ranks on two cores (docs/shared-memory.md).
 Spec choose_in_memory(const CallShape& shape) {
+  static const Recipe exchange = recipe_of(Collective::allreduce, "recursive_doubling");
   static const Recipe ring = recipe_of(Collective::allreduce, "ring");
   static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
   static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
@@ -204,6 +205,7 @@ Spec choose_in_memory(const CallShape& shape) {
   switch (shape.collective) {
     case Collective::allreduce:
       if (shape.face == Face::blocking && has_lanes) return choose_by_cache(shape);
+      if (is_pair && shape.bytes < 128 * kibibyte) return whole(exchange);
       if (is_pair) return shape.bytes < 4 * mebibyte ? whole(ring) : pipelined(ring, 512 * kibibyte);
       return shape.bytes < mebibyte ? whole(halving) : pipelined(halving, mebibyte);
     case Collective::bcast:
