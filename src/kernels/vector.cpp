@@ -50,7 +50,8 @@ bool has_avx512() noexcept {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
 }
-constexpr Target avx512{"avx512", has_avx512, N_AVX3::table, N_AVX3::copy<N_AVX3::Cached>, N_AVX3::copy<N_AVX3::Streamed>};
+constexpr Target avx512{"avx512", has_avx512, N_AVX3::table, N_AVX3::copy<N_AVX3::Cached>,
+                        N_AVX3::copy<N_AVX3::Streamed>};
 #endif
 
 #if HWY_TARGETS & HWY_AVX2
@@ -65,7 +66,8 @@ bool has_avx2() noexcept {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") && has_f16c();
 }
-constexpr Target avx2{"avx2", has_avx2, N_AVX2::table, N_AVX2::copy<N_AVX2::Cached>, N_AVX2::copy<N_AVX2::Streamed>};
+constexpr Target avx2{"avx2", has_avx2, N_AVX2::table, N_AVX2::copy<N_AVX2::Cached>,
+                      N_AVX2::copy<N_AVX2::Streamed>};
 #endif
 
 #if HWY_TARGETS & HWY_SSE4
@@ -73,14 +75,16 @@ bool has_sse4() noexcept {
   __builtin_cpu_init();
   return __builtin_cpu_supports("sse4.2");
 }
-constexpr Target sse4{"sse4", has_sse4, N_SSE4::table, N_SSE4::copy<N_SSE4::Cached>, N_SSE4::copy<N_SSE4::Streamed>};
+constexpr Target sse4{"sse4", has_sse4, N_SSE4::table, N_SSE4::copy<N_SSE4::Cached>,
+                      N_SSE4::copy<N_SSE4::Streamed>};
 #endif
 
 #if defined(HWY_COMPILE_ONLY_STATIC) && STRETTO_TARGET_HAS_VECTORS
 bool always() noexcept {
   return true;
 }
-constexpr Target simd{"simd", always, HWY_NAMESPACE::table, HWY_NAMESPACE::copy<HWY_NAMESPACE::Cached>, HWY_NAMESPACE::copy<HWY_NAMESPACE::Streamed>};
+constexpr Target simd{"simd", always, HWY_NAMESPACE::table, HWY_NAMESPACE::copy<HWY_NAMESPACE::Cached>,
+                      HWY_NAMESPACE::copy<HWY_NAMESPACE::Streamed>};
 #endif
 
 constexpr const Target* best_first[] = {

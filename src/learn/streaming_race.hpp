@@ -28,9 +28,7 @@ class StreamingRace {
   explicit StreamingRace(std::size_t taking_part) : ways_(taking_part) {}
 
   /// How the next call is to be made. After it, call count() with its seconds.
-  [[nodiscard]] Way next() const {
-    return rest_ > 0 ? winner_ : static_cast<Way>(turn_ % ways_);
-  }
+  [[nodiscard]] Way next() const { return rest_ > 0 ? winner_ : static_cast<Way>(turn_ % ways_); }
   void count(double seconds);
 
   /// The way in force.

@@ -2,8 +2,8 @@
 #include "interpose/communicators/communicator.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <map>
 #include <mutex>

@@ -167,7 +167,8 @@ Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* o
   const bool is_timed = races || (counts && ++call->untimed % calls_between == 0);
   const double began = is_timed ? seconds_now() : 0;
   known->state->next_sequence();
-  const int error = run(*known->state, call->traits, call->spec, *call->execution, call->streaming, input, output);
+  const int error =
+      run(*known->state, call->traits, call->spec, *call->execution, call->streaming, input, output);
   const double seconds = is_timed ? seconds_now() - began : 0;
   if (races) race->count(seconds);
   if (counts) call->counter->add(call->traits.bytes, races ? seconds : calls_between * seconds);
