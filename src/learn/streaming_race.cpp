@@ -38,7 +38,9 @@ void StreamingRace::decide() {
   // The calls of the losers, as if they were by the winner.
   const double winners = best.at(static_cast<std::size_t>(winner_));
   double lost = 0;
-  for (std::size_t i = 0; i < ways_; ++i) lost += static_cast<double>(rounds) * (best.at(i) / winners - 1);
+  for (std::size_t i = 0; i < ways_; ++i) {
+    if (best.at(i) < never) lost += static_cast<double>(rounds) * (best.at(i) / winners - 1);
+  }
   const auto paid_after = static_cast<std::uint64_t>(std::clamp(lost / share, 0.0, most_rest));
   rest_ = std::max(next_rest_, paid_after);
   next_rest_ = std::min(2 * next_rest_, longest_rest);
