@@ -202,11 +202,11 @@ def test_nodes_of_several_machines(mpi: Runner) -> None:
     """The rule for ranks that share memory does not hold where only STRETTO_TOPOLOGY says that they do."""
     chosen = []
     for command in ("exec", "exec unshare -u bash -c 'hostname other && exec \"$@\"' bash"):
-        line = [str(mpi.compiled("choices.cpp")), "allreduce:65536"]
+        line = [str(mpi.compiled("choices.cpp")), "allreduce:262144"]
         more = {**CAREFUL, "STRETTO_TOPOLOGY": "nodes=1,ppn=2", "STRETTO_TABLE": "none"}
         ran = mpi.run(on_rank_1(command, line), more=more)
         assert ran.right, ran.output
-        chosen += re.findall("world allreduce:65536 (.*)", ran.output)
+        chosen += re.findall("world allreduce:262144 (.*)", ran.output)
     assert len(chosen) == 2
     assert chosen[0] == "ring"
     assert chosen[1] != "ring"
