@@ -12,8 +12,8 @@ namespace {
 constexpr double line_bytes = 64;
 
 /// Whether a message needs no room in a store.
-bool is_in_lines(double message_bytes) {
-  return bytes_of_piece(static_cast<std::size_t>(message_bytes)) <= Line::room;
+bool fits_into_line(double message_bytes) {
+  return message_bytes <= static_cast<double>(Line::room);
 }
 
 /// The last entry that begins at this many bytes or below. The list ascends by `from`, and its first entry
@@ -49,7 +49,7 @@ double SharedMemory::pieces(double message_bytes) {
 }
 
 double SharedMemory::overhead(double message_bytes) const {
-  return pieces(message_bytes) * (is_in_lines(message_bytes) ? line.value_or(piece) : piece);
+  return pieces(message_bytes) * (fits_into_line(message_bytes) ? line.value_or(piece) : piece);
 }
 
 double SharedMemory::write_seconds(double message_bytes, std::size_t vector_bytes) const {
@@ -69,8 +69,9 @@ double SharedMemory::reduce_seconds(double message_bytes, std::size_t vector_byt
 double SharedMemory::passing_seconds(double message_bytes, Distance distance) const {
   const double bandwidth = lines_at(distance).bandwidth;
   if (bandwidth == 0) return 0;
-  // A piece has a line of its own, which holds its bytes if they are few.
-  return (pieces(message_bytes) * line_bytes + (is_in_lines(message_bytes) ? 0 : message_bytes)) / bandwidth;
+  // A piece has a line of its own, which holds its bytes if they fit.
+  return (pieces(message_bytes) * line_bytes + (fits_into_line(message_bytes) ? 0 : message_bytes)) /
+         bandwidth;
 }
 
 }  // namespace stretto

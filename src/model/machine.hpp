@@ -64,7 +64,7 @@ struct Lines {
 struct SharedMemory {
   double latency = 0;  // until the reader sees what has been written
   double piece = 0;    // seconds of a core for a piece, at each of its ends
-  /// The same for a message that lies in lines alone, and for each further reader of a publication. Nothing:
+  /// The same for a message that fits into a line, and for each further reader of a publication. Nothing:
   /// as long as a piece.
   std::optional<double> line = std::nullopt;
   std::vector<Rate> write;   // copy into the store

@@ -93,7 +93,7 @@ class SharedMemory:
     lines: dict[str, Lines] = field(default_factory=dict)
     """By distance; a missing one has `latency` and no limit."""
     line: float | None = None
-    """Seconds of a core for a message in lines alone, and for each further reader of a publication.
+    """Seconds of a core for a message that fits into a line, and for each further reader of a publication.
 
     None means those of a piece.
     """
