@@ -39,8 +39,10 @@ class DirectExecution {
  public:
   /// Whether all messages of this rank may go through memory.
   static bool serves(const Schedule& schedule, const Neighbours& neighbours);
-  /// Whether elements need no function of MPI.
-  static bool serves(const Element& element) { return element.contiguous() && may_cross_memory(element); }
+  /// Whether elements need no function of MPI, and no more than a line.
+  static bool serves(const Element& element) {
+    return element.contiguous() && may_cross_memory(element) && !exceeds_line(element);
+  }
 
   DirectExecution(Schedule schedule, Neighbours neighbours);
   DirectExecution(const DirectExecution&) = delete;

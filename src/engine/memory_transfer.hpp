@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "engine/element.hpp"
 #include "transport/node_memory.hpp"
@@ -14,8 +15,13 @@
 namespace stretto {
 
 /// Whether elements travel through shared memory. It is the same on all ranks, since they call with the same
-/// datatype. A line of a mailbox must have room for one: then a message never waits for room.
+/// datatype.
 bool may_cross_memory(const Element& element);
+
+/// Whether a line of a mailbox has no room for an element.
+inline bool exceeds_line(const Element& element) {
+  return element.true_extent > static_cast<std::ptrdiff_t>(Line::room);
+}
 
 /// Shorter messages never go past the caches: their reader takes them at once.
 constexpr std::size_t least_streamed_bytes = std::size_t{16} << 10;
@@ -51,6 +57,12 @@ class MemoryTransfer {
       const NodeMemory::Arrival piece = memory_->look(lane_, place_);
       if (piece.data == nullptr) break;
       any = true;
+      if (!piece.has_failed && exceeds_line(element) && piece.bytes <= Line::room) {
+        if (error == MPI_SUCCESS) error = join(element, piece, work);
+        memory_->take(lane_, place_);
+        if (piece.is_last) memory_ = nullptr;
+        continue;
+      }
       // What goes on after an error is only taken, so that its writer can end.
       const std::size_t count = (piece.bytes + element.distance() - 1) / element.distance();
       const bool fits = count <= count_ - moved_ && element.span(count) == piece.bytes;
@@ -71,12 +83,33 @@ class MemoryTransfer {
     return readers_.empty() ? std::span(&place_, 1) : readers_;
   }
 
+  /// Writes the next part of an element that fits into no line, in a line. Returns how many bytes, or 0 if
+  /// copying has failed.
+  std::size_t write_part(const Element& element, const std::byte* from, const NodeMemory::Piece& piece,
+                         int& error);
+
+  /// Works on an element when its last part has come.
+  template <typename Work>
+  int join(const Element& element, const NodeMemory::Arrival& part, const Work& work) {
+    if (moved_ == count_ || part.bytes > element.span(1) - parts_.size()) return MPI_ERR_OTHER;
+    parts_.insert(parts_.end(), part.data, part.data + part.bytes);
+    const bool is_whole = parts_.size() == element.span(1);
+    if (part.is_last && !(is_whole && moved_ + 1 == count_)) return MPI_ERR_OTHER;
+    if (!is_whole) return MPI_SUCCESS;
+    const int error = work(moved_++, std::size_t{1}, element.place(parts_.data(), 1));
+    parts_.clear();
+    return error;
+  }
+
   NodeMemory* memory_ = nullptr;  // nullptr: it has ended
   int lane_ = 0;
   int place_ = 0;
   std::span<const int> readers_;  // empty: `place_`
   std::size_t count_ = 0;
   std::size_t moved_ = 0;
+  /// Of an element that goes by several lines: what has come of it, or all of it where it is sent.
+  std::vector<std::byte> parts_;
+  std::size_t parts_sent_ = 0;  // bytes
 };
 
 }  // namespace stretto

@@ -30,6 +30,7 @@ const Layout layouts[] = {
     {"contiguous", 0, 8, 0, 16},         {"gaps", 4, 20, 0, 40},
     {"true lower bound", 24, 32, 0, 48}, {"negative lower bound", -24, -8, -32, 40},
     {"interleaved", 0, 40, 0, 16},       {"falling", 0, 8, 0, -16},
+    {"more than a line", 0, 88, 0, 104}, {"most of a piece", 8, 4000, 0, 4032},
 };
 const Layout* current = nullptr;
 
@@ -86,7 +87,9 @@ void run(const Layout& layout, std::size_t count, bool commutes, bool in_place) 
   MPI_Op op{};
   MPI_Op_create(commutes ? operation<add> : operation<compose>, commutes ? 1 : 0, &op);
 
-  const std::size_t half = 64 + 48 * (count + 2);  // bytes enough on either side
+  // Bytes enough on either side.
+  const std::size_t half =
+      64 + std::max<std::size_t>(48, layout.extent < 0 ? 16 : layout.extent) * (count + 2);
   const auto at = [&](std::vector<char>& buffer, std::size_t i) {
     return buffer.data() + half + static_cast<MPI_Aint>(i) * layout.extent;
   };

@@ -18,32 +18,10 @@
 #include <thread>
 #include <vector>
 
+#include "node.hpp"
+
 namespace stretto {
 namespace {
-
-constexpr std::size_t store_bytes = std::size_t{160} << 10;
-
-/// The memory of all ranks of a node, in one process.
-class Node {
- public:
-  explicit Node(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {
-    std::vector<NodeMemory::Owner> owners;
-    for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      ranks_[i].open();
-      owners.push_back({getpid(), ranks_[i].file(), 1000 + i});
-      EXPECT_EQ(ranks_[i].make(shape(), static_cast<int>(i), owners.back().token), "");
-    }
-    for (NodeMemory& rank : ranks_) EXPECT_EQ(rank.map(owners), "");
-    for (NodeMemory& rank : ranks_) rank.close_files();
-  }
-  [[nodiscard]] RegionShape shape() const {
-    return RegionShape::make(static_cast<int>(ranks_.size()), store_bytes);
-  }
-  NodeMemory& operator[](int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
-
- private:
-  std::vector<NodeMemory> ranks_;
-};
 
 std::byte value_at(int from, int to, std::size_t i) {
   return static_cast<std::byte>(static_cast<std::size_t>(from * 31 + to * 7) + i * 13 + i / 256);
