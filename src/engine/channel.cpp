@@ -68,6 +68,15 @@ void ChannelPool::close() {
     remove_sent();
     backoff.wait();
   }
+  // MPICH 4.0.2 over UCX and TCP now and then does not return from MPI_Finalize, most often where it follows
+  // a reduction at once: in 50 of 1000 jobs of two ranks, after a barrier in 4 of 450, and without Stretto in
+  // 1 of 150.
+  int have_all_come = 0;
+  mpi.Ibarrier(comm_, &request);
+  while (have_all_come == 0) {
+    mpi.Test(&request, &have_all_come, MPI_STATUS_IGNORE);
+    backoff.wait();
+  }
   mpi.Comm_free(&comm_);
 }
 

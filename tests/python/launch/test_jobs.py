@@ -157,7 +157,7 @@ def test_the_job_ends_when_what_started_it_is_killed(victim: str, tmp_path: Path
 
 
 def test_shared_memory_and_session_folders_of_what_was_killed_are_removed(tmp_path: Path) -> None:
-    name = f"/dev/shm/stretto-test-{os.getpid()}"
+    name = f"/dev/shm/guard-test-{os.getpid()}"
     ours, before = Path(f"{name}-ours"), Path(f"{name}-before")
     before.write_bytes(b"x" * 4096)
     session = tmp_path / "ompi.host.0" / "pid.1234567"
