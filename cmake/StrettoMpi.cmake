@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds one MPI of each binary interface, and makes what is built once for each of them.
 #
-# STRETTO_ABIS                     the interfaces that were found, of openmpi and mpich
+# STRETTO_ABIS                     the interfaces that were found, of openmpi, mpich and abi (the MPI-5 standard ABI)
 # stretto_mpi_headers_ABI          target: mpi.h only
 # stretto_mpi_ABI                  target: mpi.h and libmpi
 # STRETTO_MPIRUN_ABI               the launcher that belongs to it
 # stretto_add_abi(ABI)             the targets stretto-engine-ABI, stretto-ABI and stretto-bench-ABI
 
-set(STRETTO_INTERFACES "openmpi;mpich" CACHE STRING "Binary interfaces to build for, as far as an MPI is found")
+set(STRETTO_INTERFACES "openmpi;mpich;abi" CACHE STRING "Binary interfaces to build for, as far as an MPI is found")
 set(STRETTO_MPICC_OPENMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI (empty: search)")
 set(STRETTO_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH or Intel MPI (empty: search)")
+set(STRETTO_MPICC_ABI "" CACHE FILEPATH "Compiler wrapper for the standard ABI, such as MPICH's mpicc_abi (empty: search)")
 
-# Which binary interface the mpi.h of a compiler wrapper has: openmpi, mpich, or empty.
+# Which binary interface the mpi.h of a compiler wrapper has: openmpi, mpich, abi, or empty.
 function(stretto_mpi_kind mpicc result)
   set(probe "${CMAKE_CURRENT_BINARY_DIR}/mpi_kind.c")
   file(WRITE "${probe}" [[
@@ -20,6 +21,8 @@ function(stretto_mpi_kind mpicc result)
 stretto_kind=openmpi
 #elif defined(MPICH_VERSION) || defined(I_MPI_VERSION)
 stretto_kind=mpich
+#elif defined(MPI_ABI_VERSION)
+stretto_kind=abi
 #endif
 ]])
   execute_process(COMMAND "${mpicc}" -E "${probe}" OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE status)
@@ -51,12 +54,15 @@ function(stretto_import_mpi abi mpicc)
   set(include_dirs "")
   set(library_dirs "")
   set(link_words "")
+  set(definitions "")
   foreach(word IN LISTS words)
     if(word MATCHES "^-I(.+)")
       list(APPEND include_dirs "${CMAKE_MATCH_1}")
     elseif(word MATCHES "^-L(.+)")
       list(APPEND library_dirs "${CMAKE_MATCH_1}")
-    elseif(word MATCHES "^(-l.+|-pthread|-Wl,-rpath.*|-Wl,--enable-new-dtags)$")
+    elseif(word MATCHES "^-D(.+)")
+      list(APPEND definitions "${CMAKE_MATCH_1}")
+    elseif(word MATCHES "^(-l.+|-pthread|-Wl,-rpath.*|-Wl,/.+|-Wl,--enable-new-dtags)$")
       list(APPEND link_words "${word}")
     endif()
   endforeach()
@@ -65,7 +71,8 @@ function(stretto_import_mpi abi mpicc)
   target_include_directories(stretto_mpi_headers_${abi} SYSTEM INTERFACE ${include_dirs})
   string(TOUPPER "STRETTO_ABI_${abi}" definition)
   # The C++ bindings, gone from MPI since 3.0, would drag in symbols of a libmpi_cxx.
-  target_compile_definitions(stretto_mpi_headers_${abi} INTERFACE ${definition} OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  target_compile_definitions(stretto_mpi_headers_${abi} INTERFACE ${definition} ${definitions} OMPI_SKIP_MPICXX
+                             MPICH_SKIP_MPICXX)
   add_library(stretto_mpi_${abi} INTERFACE)
   target_link_directories(stretto_mpi_${abi} INTERFACE ${library_dirs})
   target_link_libraries(stretto_mpi_${abi} INTERFACE stretto_mpi_headers_${abi} ${link_words})
@@ -79,8 +86,10 @@ endfunction()
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter)
 find_program(STRETTO_FOUND_MPICC_OPENMPI NAMES mpicc.openmpi)
 find_program(STRETTO_FOUND_MPICC_MPICH NAMES mpicc.mpich)
+# scripts/setup fetches an MPICH that has it.
+find_program(STRETTO_FOUND_MPICC_ABI NAMES mpicc_abi HINTS "${PROJECT_SOURCE_DIR}/.mpi/mpich5/bin")
 find_program(STRETTO_FOUND_MPICC NAMES mpicc)
-mark_as_advanced(STRETTO_FOUND_MPICC_OPENMPI STRETTO_FOUND_MPICC_MPICH STRETTO_FOUND_MPICC)
+mark_as_advanced(STRETTO_FOUND_MPICC_OPENMPI STRETTO_FOUND_MPICC_MPICH STRETTO_FOUND_MPICC_ABI STRETTO_FOUND_MPICC)
 
 set(STRETTO_ABIS "")
 foreach(abi IN LISTS STRETTO_INTERFACES)

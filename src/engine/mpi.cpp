@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <array>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stretto {
@@ -13,18 +16,18 @@ MpiLibrary mpi;
 
 namespace {
 
-// Each binary interface is recognized by a symbol that only its libraries have.
-#ifdef STRETTO_ABI_OPENMPI
-constexpr const char* our_mark = "ompi_mpi_comm_world";
-constexpr const char* our_name = "openmpi";
-constexpr const char* other_name = "mpich";
+#if defined(STRETTO_ABI_OPENMPI)
+constexpr Interface own_interface = Interface::openmpi;
+#elif defined(STRETTO_ABI_MPICH)
+constexpr Interface own_interface = Interface::mpich;
 #else
-constexpr const char* our_mark = "MPIR_Err_create_code";
-constexpr const char* our_name = "mpich";
-constexpr const char* other_name = "openmpi";
+constexpr Interface own_interface = Interface::abi;
 #endif
 
-void* library = nullptr;
+std::string name_of(Interface interface) {
+  constexpr std::array<const char*, 3> names{"openmpi", "mpich", "abi"};
+  return names.at(static_cast<std::size_t>(interface));
+}
 
 /// Returns the paths of all objects that the process has loaded, even privately.
 std::vector<std::string> loaded_objects() {
@@ -44,13 +47,82 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+/// The library of the MPI-5 standard ABI has a name of its own in every MPI library, and in what translates
+/// it into the interface of another one.
+bool is_of_standard_abi(const std::string& path) {
+  return base_name(path).starts_with("libmpi_abi.so");
+}
+
 /// Only libmpi itself. A language layer (libmpi_mpifh) or a tool that depends on it would also offer its
 /// symbols.
 bool may_be_mpi(const std::string& path) {
   const std::string name = base_name(path);
-  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") ||
-         name.starts_with("libmpi_abi.so");
+  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") || is_of_standard_abi(path);
 }
+
+/// Each binary interface has a symbol that the libraries of no other one have; but what MPICH's has, its
+/// library of the standard ABI has, too.
+std::optional<Interface> interface_of(const std::string& path, void* handle) {
+  if (is_of_standard_abi(path)) return Interface::abi;
+  if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) return Interface::openmpi;
+  if (dlsym(handle, "MPIR_Err_create_code") != nullptr) return Interface::mpich;
+  return std::nullopt;
+}
+
+/// An MPI library of the process.
+class Library {
+ public:
+  explicit Library(std::string path)
+      : path_(std::move(path)), handle_(dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+    if (handle_ != nullptr) interface_ = interface_of(path_, handle_);
+  }
+  Library(Library&& other) noexcept { *this = std::move(other); }
+  Library& operator=(Library&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(handle_, other.handle_);
+    std::swap(interface_, other.interface_);
+    return *this;
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library() {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] void* symbol(const char* name) const {
+    return handle_ == nullptr ? nullptr : dlsym(handle_, name);
+  }
+  [[nodiscard]] std::optional<Interface> interface() const { return interface_; }
+  /// How likely it is the one that the program calls, if there are several. One of the standard ABI may be a
+  /// translation, which has loaded a library of another interface for itself.
+  [[nodiscard]] int likelihood() const {
+    if (symbol("PMPI_Init") == nullptr) return 0;
+    if (!interface_) return 1;
+    if (*interface_ == Interface::abi) return 4;
+    return *interface_ == own_interface ? 3 : 2;
+  }
+  /// It stays loaded.
+  void* keep() { return std::exchange(handle_, nullptr); }
+
+ private:
+  std::string path_;
+  void* handle_ = nullptr;
+  std::optional<Interface> interface_;
+};
+
+/// Returns the library that the program calls, if any is loaded.
+std::optional<Library> find_library() {
+  std::optional<Library> found;
+  for (const std::string& path : loaded_objects()) {
+    if (!may_be_mpi(path)) continue;
+    Library one(path);
+    if (one.likelihood() > (found ? found->likelihood() : 0)) found = std::move(one);
+  }
+  return found;
+}
+
+void* library = nullptr;  // of dlopen; that of our interface, once it is found
 
 }  // namespace
 
@@ -65,36 +137,26 @@ void* mpi_variable(const char* name) {
 
 void* any_mpi_symbol(const char* name) {
   if (library != nullptr) return mpi_symbol(name);
-  for (const std::string& path : loaded_objects()) {
-    if (!may_be_mpi(path)) continue;
-    void* candidate = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    void* symbol = candidate == nullptr ? nullptr : dlsym(candidate, name);
-    if (symbol != nullptr) return symbol;
-  }
-  return nullptr;
+  const std::optional<Library> found = find_library();
+  return found ? found->symbol(name) : nullptr;
+}
+
+std::optional<Interface> find_interface() {
+  const std::optional<Library> found = find_library();
+  return found ? found->interface() : std::nullopt;
 }
 
 std::string load_mpi() {
   if (library != nullptr) return {};
-  std::string wrong;
-  for (const std::string& path : loaded_objects()) {
-    if (!may_be_mpi(path)) continue;
-    void* candidate = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (candidate == nullptr) continue;
-    const bool standard_abi = base_name(path).starts_with("libmpi_abi.so");
-    if (!standard_abi && dlsym(candidate, our_mark) != nullptr) {
-      library = candidate;
-      break;
-    }
-    if (dlsym(candidate, "PMPI_Init") != nullptr && wrong.empty()) {
-      wrong = "this is Stretto for the binary interface " + std::string(our_name) +
-              ", but the process uses " + path +
-              (standard_abi ? " (the MPI-5 standard ABI, which Stretto does not serve)"
-                            : "; preload the one for " + std::string(other_name));
-    }
-    dlclose(candidate);
+  std::optional<Library> found = find_library();
+  if (!found) return "no MPI library is loaded in this process";
+  if (found->interface() != own_interface) {
+    const std::string advice = found->interface() ? "; preload the one for " + name_of(*found->interface())
+                                                  : ", of an interface that Stretto does not know";
+    return "this is Stretto for the binary interface " + name_of(own_interface) + ", but the process uses " +
+           found->path() + advice;
   }
-  if (library == nullptr) return wrong.empty() ? "no MPI library is loaded in this process" : wrong;
+  library = found->keep();
 
 #define STRETTO_FIND(name)                                                    \
   mpi.name = reinterpret_cast<decltype(mpi.name)>(mpi_symbol("PMPI_" #name)); \
@@ -104,7 +166,7 @@ std::string load_mpi() {
   }
   STRETTO_MPI_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
 #define STRETTO_FIND(name) mpi.name = reinterpret_cast<decltype(mpi.name)>(mpi_symbol("PMPI_" #name));
   STRETTO_MPI_4_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND

@@ -10,6 +10,8 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace stretto {
@@ -20,6 +22,12 @@ void* mpi_symbol(const char* name);
 
 /// Returns the same of any MPI library of the process, whatever its binary interface.
 void* any_mpi_symbol(const char* name);
+
+/// The binary interfaces. A program is built for one of them, and each has a Stretto of its own.
+enum class Interface : std::uint8_t { openmpi, mpich, abi };
+
+/// Returns the interface by which the program calls MPI, if a library of one is loaded.
+std::optional<Interface> find_interface();
 
 /// Returns the address of a variable of the MPI library. The program may hold it: the linker moves
 /// variables that a program refers to into the program (copy relocation), and the library's own copy is
@@ -60,7 +68,9 @@ namespace stretto {
   X(Type_size_x) X(Unpack) X(Waitall)
 // clang-format on
 
-#ifdef STRETTO_ABI_MPICH
+// The mpi.h of Open MPI 4 and 5, and that of SMPI, do not declare all of MPI 4.
+#if defined(STRETTO_ABI_MPICH) || defined(STRETTO_ABI_ABI)
+#define STRETTO_HAS_MPI_4
 #define STRETTO_MPI_4_FUNCTIONS(X) \
   X(Precv_init) X(Pready) X(Psend_init) X(Type_get_contents_c) X(Type_get_envelope_c)
 #endif
@@ -69,7 +79,7 @@ namespace stretto {
 struct MpiLibrary {
 #define STRETTO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
   STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
   STRETTO_MPI_4_FUNCTIONS(STRETTO_DECLARE)  // nullptr where the library is older
 #endif
 #undef STRETTO_DECLARE

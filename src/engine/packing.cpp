@@ -46,7 +46,7 @@ struct Envelope {
 /// an error that goes to the program's handler. So the query with large counts is used where it exists.
 std::optional<Envelope> envelope_of(MPI_Datatype datatype) {
   Envelope it;
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
   if (mpi.Type_get_envelope_c != nullptr) {
     const int error = mpi.Type_get_envelope_c(datatype, &it.integers, &it.addresses, &it.large_counts,
                                               &it.datatypes, &it.combiner);
@@ -89,7 +89,7 @@ class InnerType {
   int contents_of(MPI_Datatype datatype, const Envelope& how) {
     int count = 0;
     MPI_Aint no_address = 0;
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
     if (mpi.Type_get_contents_c != nullptr) {
       MPI_Count large_count = 0;
       return mpi.Type_get_contents_c(datatype, how.integers, how.addresses, how.large_counts, how.datatypes,

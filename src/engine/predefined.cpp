@@ -136,12 +136,21 @@ bool may_be_user_op(MPI_Op op) {
 bool may_be_user_datatype(MPI_Datatype datatype) {
   return is_user_handle(datatype, mpich_datatype);
 }
-#else
+#elif defined(STRETTO_ABI_OPENMPI)
 bool may_be_user_op(MPI_Op op) {
   return op != nullptr && op != mpi.op_null;
 }
 bool may_be_user_datatype(MPI_Datatype datatype) {
   return datatype != nullptr && datatype != mpi.datatype_null;
+}
+#else
+/// The standard ABI keeps the numbers of ten bits for what it defines itself.
+constexpr std::uintptr_t highest_predefined = 0x3ff;
+bool may_be_user_op(MPI_Op op) {
+  return reinterpret_cast<std::uintptr_t>(op) > highest_predefined;
+}
+bool may_be_user_datatype(MPI_Datatype datatype) {
+  return reinterpret_cast<std::uintptr_t>(datatype) > highest_predefined;
 }
 #endif
 

@@ -16,6 +16,14 @@
 
 #include "bench/library/library.hpp"
 
+#ifdef MPI_ABI
+// The standard ABI has the numbers of handles under other names.
+using MPI_Fint = int;
+#define MPI_Type_c2f MPI_Type_toint
+#define MPI_Request_c2f MPI_Request_toint
+#define MPI_Request_f2c MPI_Request_fromint
+#endif
+
 inline int world_rank() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -82,13 +82,15 @@ std::vector<Case> all_cases() {
   // MPICH 4.0 itself crashes.
   cases.push_back(CASE("negative count", in, out, -1, MPI_DOUBLE, MPI_SUM, comm));
 #else
-  // Open MPI 4 itself crashes. Its handles are pointers, which must be valid.
+  // Open MPI 4 itself crashes.
   cases.push_back(CASE("null input", nullptr, out, 8, MPI_DOUBLE, MPI_SUM, comm));
   cases.push_back(CASE("null output", in, nullptr, 8, MPI_DOUBLE, MPI_SUM, comm));
   cases.push_back(CASE("null output in place", MPI_IN_PLACE, nullptr, 8, MPI_DOUBLE, MPI_SUM, comm));
+#ifndef MPI_ABI  // its handles are pointers, which must be valid, as those of Open MPI
   cases.push_back(CASE("operation as communicator", in, out, 8, MPI_DOUBLE, MPI_SUM, MPI_SUM));
   cases.push_back(CASE("datatype as operation", in, out, 8, MPI_DOUBLE, MPI_DOUBLE, comm));
   cases.push_back(CASE("zeros", in, out, 8, 0, 0, 0));
+#endif
 #endif
 #undef CASE
   return cases;

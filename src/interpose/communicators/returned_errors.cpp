@@ -7,7 +7,7 @@
 
 namespace stretto {
 
-#ifdef STRETTO_ABI_MPICH
+#ifndef STRETTO_ABI_OPENMPI
 namespace {
 
 SpinLock lock;

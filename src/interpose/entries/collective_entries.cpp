@@ -36,7 +36,7 @@ Form persistent(void* request) {
   STRETTO_FORMS(Name, Iname, , name, parameters, arguments)
 STRETTO_RAW_COLLECTIVES(STRETTO_INT_FORMS, int)
 
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
 #define STRETTO_LARGE_FORMS(Name, Iname, name, iname, collective, parameters, arguments) \
   STRETTO_FORMS(Name, Iname, _c, name, parameters, arguments)
 STRETTO_RAW_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)

@@ -231,7 +231,7 @@ bool is_for_library(int count, const void* requests) {
   return is_idle() || count < 0 || (count > 0 && requests == nullptr);
 }
 
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
 /// A list whose status is queried without completing or changing anything. `next` is the library's
 /// function for it. It gets the library's requests, since only the library knows whether those are
 /// active.
@@ -368,7 +368,7 @@ STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices,
   return list.poll().value_or(MPI_SUCCESS);
 })
 
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
 // New in MPI 4.1. (Open MPI 4 and 5 have none of them.)
 
 STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses), {

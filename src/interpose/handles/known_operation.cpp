@@ -42,8 +42,10 @@ struct KnownFunction {
 // MXNet, mpi_lib_v2.*.so for PyTorch. horovod::common::float16_sum(void*, void*, int*, MPI_Datatype*)
 #ifdef STRETTO_ABI_OPENMPI
 constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiPP15ompi_datatype_t";
-#else
+#elif defined(STRETTO_ABI_MPICH)
 constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiS2_";
+#else
+constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiPP16MPI_ABI_Datatype";
 #endif
 constexpr std::array<KnownFunction, 1> functions{{{horovods_sum, "mpi_lib", Type::f16, Op::sum}}};
 

@@ -74,7 +74,7 @@ void EarlyMessages::send(int to, const void* data, std::size_t bytes) {
 
 void EarlyMessages::begin_to_send(Message& message, int to) const {
   const auto bytes = static_cast<int>(message.data.size());
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
   if (way_ == Way::partitioned) {
     mpi.Psend_init(message.data.data(), 1, bytes, MPI_BYTE, to, tag(), mpi.comm_world, MPI_INFO_NULL,
                    &message.request);
@@ -88,7 +88,7 @@ void EarlyMessages::begin_to_send(Message& message, int to) const {
 
 bool EarlyMessages::begin_to_receive(Message& message, int from) const {
   const auto bytes = static_cast<int>(message.data.size());
-#ifdef STRETTO_ABI_MPICH
+#ifdef STRETTO_HAS_MPI_4
   if (way_ == Way::partitioned) {
     mpi.Precv_init(message.data.data(), 1, bytes, MPI_BYTE, from, tag(), mpi.comm_world, MPI_INFO_NULL,
                    &message.request);

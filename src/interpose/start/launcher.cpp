@@ -71,20 +71,25 @@ std::optional<std::string> find_other_launcher(int ranks) {
 
 int ranks_of_other_library() {
   void* comm_size = any_mpi_symbol("PMPI_Comm_size");
-  if (comm_size == nullptr) return 0;
+  const std::optional<Interface> interface = find_interface();
+  if (comm_size == nullptr || !interface) return 0;
   int ranks = 0;
-#ifdef STRETTO_ABI_OPENMPI
-  // MPICH's MPI_COMM_WORLD, part of its binary interface.
-  constexpr int world = 0x44000000;
-  if (any_mpi_symbol("MPIR_Err_create_code") == nullptr) return 0;
-  const int error = reinterpret_cast<int (*)(int, int*)>(comm_size)(world, &ranks);
-#else
-  // The program may hold the variable. Otherwise it is the library's, which may be loaded privately.
-  void* world = mpi_variable("ompi_mpi_comm_world");
-  if (world == nullptr) world = any_mpi_symbol("ompi_mpi_comm_world");
-  if (world == nullptr) return 0;
-  const int error = reinterpret_cast<int (*)(void*, int*)>(comm_size)(world, &ranks);
-#endif
+  int error = 0;
+  if (*interface == Interface::mpich) {
+    // Its MPI_COMM_WORLD is part of its binary interface.
+    constexpr int world = 0x44000000;
+    error = reinterpret_cast<int (*)(int, int*)>(comm_size)(world, &ranks);
+  } else {
+    // So is that of the standard ABI.
+    void* world = reinterpret_cast<void*>(std::uintptr_t{0x101});  // NOLINT(performance-no-int-to-ptr)
+    if (*interface == Interface::openmpi) {
+      // The program may hold the variable. Otherwise it is the library's, which may be loaded privately.
+      world = mpi_variable("ompi_mpi_comm_world");
+      if (world == nullptr) world = any_mpi_symbol("ompi_mpi_comm_world");
+      if (world == nullptr) return 0;
+    }
+    error = reinterpret_cast<int (*)(void*, int*)>(comm_size)(world, &ranks);
+  }
   return error == 0 ? ranks : 0;
 }
 

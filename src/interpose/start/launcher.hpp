@@ -16,7 +16,7 @@ bool may_be_rank_0();
 /// unknown.
 std::optional<std::string> find_other_launcher(int ranks);
 
-/// Returns the ranks of MPI_COMM_WORLD if the process uses a library of the other binary interface; 0 if
+/// Returns the ranks of MPI_COMM_WORLD if the process uses a library of another binary interface; 0 if
 /// unknown.
 int ranks_of_other_library();
 

@@ -28,7 +28,7 @@ std::optional<std::vector<int>> label_parts(int rank, int ranks, int kind, MPI_I
 std::optional<std::vector<int>> label_sockets(int rank, int ranks) {
 #if defined(STRETTO_ABI_OPENMPI)
   return label_parts(rank, ranks, OMPI_COMM_TYPE_SOCKET, MPI_INFO_NULL);
-#elif defined(MPI_COMM_TYPE_HW_GUIDED)
+#elif defined(MPI_COMM_TYPE_HW_GUIDED) || defined(STRETTO_ABI_ABI)
   MPI_Info info = MPI_INFO_NULL;
   PMPI_Info_create(&info);
   PMPI_Info_set(info, "mpi_hw_resource_type", "hwloc://Package");
