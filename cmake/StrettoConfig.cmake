@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# find_package(Stretto [COMPONENTS openmpi mpich])
+# find_package(Stretto [COMPONENTS openmpi mpich abi])
 #
 # Stretto::openmpi   libstretto-openmpi.so, for programs that are built for Open MPI
 # Stretto::mpich     libstretto-mpich.so, for programs that are built for MPICH or Intel MPI
+# Stretto::abi       libstretto-abi.so, for programs that are built for the standard ABI of MPI 5
 #
-# Neither brings MPI: find_package(MPI) does, and the program links MPI::MPI_C or MPI::MPI_CXX itself.
+# None brings MPI: find_package(MPI) does, and the program links MPI::MPI_C or MPI::MPI_CXX itself.
 include("${CMAKE_CURRENT_LIST_DIR}/StrettoTargets.cmake")
 
-foreach(Stretto_abi IN ITEMS openmpi mpich)
+foreach(Stretto_abi IN ITEMS openmpi mpich abi)
   if(TARGET Stretto::${Stretto_abi})
     set(Stretto_${Stretto_abi}_FOUND TRUE)
     # Of two shared objects that define MPI_Allreduce, the one that stands first serves the program. Options stand

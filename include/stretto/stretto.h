@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interface of Stretto, for programs that link it (libstretto-openmpi or libstretto-mpich, before the
- * MPI library). Programs under the preload do not need it. */
+/* The interface of Stretto, for programs that link it (libstretto-openmpi, -mpich or -abi, before the MPI
+ * library). Programs under the preload do not need it. */
 #ifndef STRETTO_STRETTO_H
 #define STRETTO_STRETTO_H
 
@@ -11,8 +11,11 @@
 #if defined(STRETTO_LIBRARY_OPENMPI) && !defined(OPEN_MPI)
 #error "libstretto-openmpi is for programs that are compiled with the mpi.h of an Open MPI"
 #endif
-#if defined(STRETTO_LIBRARY_MPICH) && defined(OPEN_MPI)
+#if defined(STRETTO_LIBRARY_MPICH) && (defined(OPEN_MPI) || defined(MPI_H_ABI))
 #error "libstretto-mpich is for programs that are compiled with the mpi.h of an MPICH or Intel MPI"
+#endif
+#if defined(STRETTO_LIBRARY_ABI) && !defined(MPI_H_ABI)
+#error "libstretto-abi is for programs that are compiled with the mpi.h of the standard ABI (mpicc_abi)"
 #endif
 
 #ifdef __cplusplus

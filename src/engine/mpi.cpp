@@ -69,6 +69,14 @@ std::optional<Interface> interface_of(const std::string& path, void* handle) {
   return std::nullopt;
 }
 
+/// Whether MPI_Init has been called in this library. That call is the same in all interfaces.
+bool is_initialized(void* handle) {
+  auto* const ask =
+      handle == nullptr ? nullptr : reinterpret_cast<int (*)(int*)>(dlsym(handle, "PMPI_Initialized"));
+  int answer = 0;
+  return ask != nullptr && ask(&answer) == 0 && answer != 0;
+}
+
 /// An MPI library of the process.
 class Library {
  public:
@@ -94,14 +102,8 @@ class Library {
     return handle_ == nullptr ? nullptr : dlsym(handle_, name);
   }
   [[nodiscard]] std::optional<Interface> interface() const { return interface_; }
-  /// How likely it is the one that the program calls, if there are several. One of the standard ABI may be a
-  /// translation, which has loaded a library of another interface for itself.
-  [[nodiscard]] int likelihood() const {
-    if (symbol("PMPI_Init") == nullptr) return 0;
-    if (!interface_) return 1;
-    if (*interface_ == Interface::abi) return 4;
-    return *interface_ == own_interface ? 3 : 2;
-  }
+  [[nodiscard]] bool is_mpi() const { return symbol("PMPI_Init") != nullptr; }
+  [[nodiscard]] bool is_initialized() const { return stretto::is_initialized(handle_); }
   /// It stays loaded.
   void* keep() { return std::exchange(handle_, nullptr); }
 
@@ -111,18 +113,22 @@ class Library {
   std::optional<Interface> interface_;
 };
 
-/// Returns the library that the program calls, if any is loaded.
+/// Returns the library that the program calls, if any is loaded: the first one that is initialized, or else the
+/// first one. (A library of the standard ABI that translates has loaded another one behind it, for itself.)
 std::optional<Library> find_library() {
-  std::optional<Library> found;
+  std::optional<Library> first;
   for (const std::string& path : loaded_objects()) {
     if (!may_be_mpi(path)) continue;
     Library one(path);
-    if (one.likelihood() > (found ? found->likelihood() : 0)) found = std::move(one);
+    if (!one.is_mpi()) continue;
+    if (one.is_initialized()) return one;
+    if (!first) first = std::move(one);
   }
-  return found;
+  return first;
 }
 
 void* library = nullptr;  // of dlopen; that of our interface, once it is found
+bool is_certain = false;  // that the program calls it
 
 }  // namespace
 
@@ -147,10 +153,13 @@ std::optional<Interface> find_interface() {
 }
 
 std::string load_mpi() {
-  if (library != nullptr) return {};
+  // A process may load several, and only one of them is initialized.
+  is_certain = is_certain || is_initialized(library);
+  if (is_certain) return {};
   std::optional<Library> found = find_library();
   if (!found) return "no MPI library is loaded in this process";
   if (found->interface() != own_interface) {
+    library = nullptr;
     const std::string advice = found->interface() ? "; preload the one for " + name_of(*found->interface())
                                                   : ", of an interface that Stretto does not know";
     return "this is Stretto for the binary interface " + name_of(own_interface) + ", but the process uses " +

@@ -38,10 +38,11 @@ class UnknownLauncherError(StrettoError):
         self.exports = exports
 
 
-def preload_value(library: Path, existing: str) -> str:
-    """The value of LD_PRELOAD: the library, then what is preloaded already."""
-    others = [entry for entry in existing.replace(" ", ":").split(":") if entry and entry != str(library)]
-    return ":".join([str(library), *others])
+def preload_value(libraries: Sequence[Path], existing: str) -> str:
+    """The value of LD_PRELOAD: the libraries, then what is preloaded already."""
+    own = list(map(str, libraries))
+    others = [entry for entry in existing.replace(" ", ":").split(":") if entry and entry not in own]
+    return ":".join([*own, *others])
 
 
 def forced(specs: Sequence[str]) -> dict[str, str]:
@@ -145,11 +146,10 @@ def _exports(own_settings: Mapping[str, str], existing_preload: str) -> list[str
     """Shell lines that set by hand what Stretto sets for known launchers."""
     lines = [f"export {name}={shlex.quote(value)}" for name, value in own_settings.items()]
     users = {"openmpi": "Open MPI", "mpich": "MPICH, Intel MPI or Cray MPICH"}
-    for abi in paths.ABIS:
-        library = paths.find_library(abi)
-        if library:
-            lines.append(f"# if the program uses {users[abi]}:")
-            lines.append(f"export LD_PRELOAD={shlex.quote(preload_value(library, existing_preload))}")
+    for abi, name in users.items():
+        if paths.find_library(abi):
+            value = preload_value(paths.preloads(abi), existing_preload)
+            lines += [f"# if the program uses {name}:", f"export LD_PRELOAD={shlex.quote(value)}"]
     return lines
 
 
@@ -213,7 +213,7 @@ def build_command(
     given |= mpi4py_settings(start.launcher, start.environment)
     if follow_table:
         given |= settings_for_launch(start.launcher, start.environment)
-    given["LD_PRELOAD"] = preload_value(paths.library(flavor.abi), existing)
+    given["LD_PRELOAD"] = preload_value(paths.preloads(flavor.abi), existing)
     return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
 
 
@@ -230,7 +230,7 @@ def _by_environment(
     if "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
         variables["MPI4PY_MPIABI"] = flavor.abi
     variables["LD_PRELOAD"] = preload_value(
-        paths.library(flavor.abi), start.environment.get("LD_PRELOAD", "")
+        paths.preloads(flavor.abi), start.environment.get("LD_PRELOAD", "")
     )
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # Just before the program, since a wrapper may clear the environment.

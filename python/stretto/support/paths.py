@@ -9,7 +9,8 @@ from pathlib import Path
 import stretto
 from stretto.support.errors import StrettoError
 
-ABIS = ("openmpi", "mpich")
+ABIS = ("openmpi", "mpich", "abi")
+"""The binary interfaces: of Open MPI, of MPICH and Intel MPI, and the standard ABI of MPI 5."""
 
 
 def library_folders() -> list[Path]:
@@ -46,8 +47,18 @@ def _require(name: str) -> Path:
 def library(abi: str) -> Path:
     """The shared object to preload for a binary interface. Raises StrettoError if there is none."""
     if abi not in ABIS:
-        raise StrettoError(f"no binary interface is called {abi!r}; there are {' and '.join(ABIS)}")
+        raise StrettoError(f"no binary interface is called {abi!r}; there are {', '.join(ABIS)}")
     return _require(f"libstretto-{abi}.so")
+
+
+def preloads(abi: str) -> list[Path]:
+    """The shared objects to preload for programs of a launcher, first the one for its binary interface.
+
+    Those of MPICH and Intel MPI may be built for the standard ABI, too. A Stretto that is not for the MPI
+    library of a process lets calls pass by to the next one.
+    """
+    standard = find_library("abi") if abi == "mpich" else None
+    return [library(abi), *([standard] if standard else [])]
 
 
 def bench_program(abi: str) -> Path:

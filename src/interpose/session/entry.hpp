@@ -21,6 +21,8 @@ namespace stretto {
 /// Returns the next definition of `symbol`, or else of `otherwise`; nullptr if there is none.
 void* find_next(const char* symbol, const char* otherwise = nullptr);
 bool is_of_library(void* function, const char* symbol);
+/// Whether a Stretto behind this one serves the process, and this one does not.
+bool another_serves();
 /// For a function that the library lacks. Reports the MPI error code for that and returns it.
 int refuse_missing(const char* symbol);
 

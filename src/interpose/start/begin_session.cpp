@@ -22,6 +22,7 @@
 #include "interpose/observe/watchdog.hpp"
 #include "interpose/operations/requests.hpp"
 #include "interpose/progress/progress.hpp"
+#include "interpose/session/entry.hpp"
 #include "interpose/session/session.hpp"
 #include "interpose/start/find_topology.hpp"
 #include "interpose/start/launcher.hpp"
@@ -134,6 +135,7 @@ void end_with_mpi() {
 void begin_session(Background background, Participation participation) {
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
+    if (another_serves()) return;
     const char* strict = std::getenv("STRETTO_STRICT");
     const std::optional<std::string> other = find_other_launcher(ranks_of_other_library());
     if (other) {

@@ -79,7 +79,7 @@ def test_the_users_arguments_stay_in_order(
     ],
 )
 def test_what_is_preloaded_already_stays(existing: str, expected: str) -> None:
-    assert run.preload_value(Path("/s.so"), existing) == expected
+    assert run.preload_value([Path("/s.so")], existing) == expected
 
 
 def test_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every Stretto under every MPI library: the right one serves the program, and no other one harms it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stretto.launch import mpi
+from stretto.launch.run import rank_options
+from stretto.support.paths import ABIS, library
+
+ROOT = Path(__file__).parents[3]
+PROGRAMS = ROOT / "tests" / "interpose"
+FLAGS = ["-std=c++20", "-O1", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+
+
+@dataclass(frozen=True)
+class Library:
+    """An MPI library, as a program is built for it."""
+
+    install: str
+    """What `--mpi` calls it."""
+    abi: str
+    """The binary interface by which the program calls it."""
+
+    def __str__(self) -> str:
+        return f"{self.install}-{self.abi}"
+
+    @property
+    def soname(self) -> str:
+        return {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12", "abi": "libmpi_abi.so.1"}[self.abi]
+
+    def path(self) -> Path:
+        """The library's file."""
+        install = mpi.find_install(self.install)
+        found = mpi.find_library_below(install.launcher.prefix, self.soname)
+        assert found is not None
+        return found
+
+
+LIBRARIES = [
+    Library("openmpi", "openmpi"),
+    Library("openmpi5", "openmpi"),
+    Library("mpich", "mpich"),
+    Library("mpich5", "mpich"),
+    Library("mpich5", "abi"),
+    Library("intelmpi", "mpich"),
+    Library("intelmpi", "abi"),
+]
+
+
+@dataclass(frozen=True)
+class Programs:
+    folder: Path
+
+    def of(self, abi: str, *, module: bool = False) -> Path:
+        """The program for a binary interface, or a module with the same; made once."""
+        out = self.folder / f"pairing-{abi}{'.so' if module else ''}"
+        if not out.exists():
+            compiler = {
+                "openmpi": "mpicxx.openmpi",
+                "mpich": "mpicxx.mpich",
+                "abi": str(mpi.find_install("mpich5").launcher.path.with_name("mpicxx_abi")),
+            }[abi]
+            kind = ["-DMODULE", "-shared", "-fPIC"] if module else []
+            # Without the compiler wrapper's rpath, which would prevail over the environment's.
+            command = [compiler, *FLAGS, *kind, str(PROGRAMS / "pairing.cpp"), "-o", str(out)]
+            subprocess.run([*command, "-Wl,--enable-new-dtags"], check=True, capture_output=True)
+        return out
+
+    def opener(self) -> Path:
+        """A program that opens a module late and privately."""
+        out = self.folder / "opens-late"
+        if not out.exists():
+            subprocess.run(["cc", PROGRAMS / "opens_late.c", "-o", out, "-ldl"], check=True)
+        return out
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    return Programs(tmp_path_factory.mktemp("pairings"))
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    output: str
+
+    @property
+    def lines(self) -> list[str]:
+        """What Stretto says, but for the summary."""
+        lines = [line for line in self.output.splitlines() if line.startswith("stretto: ")]
+        return [line for line in lines if " on rank 0" not in line]
+
+    @property
+    def served(self) -> bool:
+        """Whether Stretto carried out all collectives that were counted."""
+        return "by Stretto and 0 by" in self.output
+
+
+def run(target: Library, strettos: Sequence[str], program: Sequence[str]) -> Ran:
+    """Runs the program on two ranks with these Strettos preloaded, in this order."""
+    install = mpi.find_install(target.install)
+    own = [str(library(abi)) for abi in strettos]
+    variables = {
+        "LD_PRELOAD": ":".join([*own, os.environ["LD_PRELOAD"]]),
+        "STRETTO_SUMMARY": "1",
+        "STRETTO_ALLREDUCE": "ring",
+        "STRETTO_BCAST": "chain",
+        "STRETTO_REDUCE": "chain",
+        "STRETTO_ALLGATHER": "ring",
+        "STRETTO_PROGRESS_THREAD": "1",
+        "STRETTO_FABRIC": "none",
+        "STRETTO_TABLE": "none",
+    }
+    options = ["--allow-run-as-root", "--oversubscribe"] if install.flavor.abi == "openmpi" else []
+    words = [*options, *rank_options(install.flavor, variables), "-n", "2", *program]
+    ran = subprocess.run(
+        [str(install.launcher.path), *words],
+        env=os.environ | install.environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    return Ran(ran.returncode, ran.stdout + ran.stderr)
+
+
+def check(ran: Ran, target: Library, strettos: Sequence[str]) -> None:
+    """It is right, by the Stretto for it if there is one; else one line tells of the first one."""
+    assert ran.code == 0, ran.output
+    assert "right" in ran.output.splitlines(), ran.output
+    if target.abi in strettos:
+        assert ran.lines == [], ran.output
+        assert ran.served, ran.output
+    else:
+        assert len(ran.lines) == 1, ran.output
+        assert f"for the binary interface {strettos[0]}, but the process uses " in ran.lines[0]
+        assert ran.lines[0].endswith(
+            f"; preload the one for {target.abi}; every call goes to the MPI library"
+        )
+
+
+@pytest.mark.parametrize("strettos", [*((abi,) for abi in ABIS), ABIS, ABIS[::-1]], ids="-".join)
+@pytest.mark.parametrize("target", LIBRARIES, ids=str)
+def test_every_pairing(target: Library, strettos: Sequence[str], programs: Programs) -> None:
+    check(run(target, strettos, [str(programs.of(target.abi))]), target, strettos)
+
+
+@pytest.mark.parametrize("strettos", [*((abi,) for abi in ABIS), ABIS], ids="-".join)
+@pytest.mark.parametrize("target", LIBRARIES, ids=str)
+def test_a_library_that_is_opened_late(target: Library, strettos: Sequence[str], programs: Programs) -> None:
+    program = [str(programs.opener()), str(programs.of(target.abi, module=True))]
+    check(run(target, strettos, program), target, strettos)
+
+
+@pytest.mark.parametrize("strettos", [*((abi,) for abi in ABIS), ABIS], ids="-".join)
+@pytest.mark.parametrize(
+    ("target", "other"),
+    [
+        (Library("openmpi", "openmpi"), Library("mpich5", "abi")),
+        (Library("mpich5", "mpich"), Library("mpich5", "abi")),
+        (Library("mpich5", "abi"), Library("mpich5", "mpich")),
+        (Library("mpich5", "abi"), Library("openmpi", "openmpi")),
+        (Library("intelmpi", "mpich"), Library("openmpi", "openmpi")),
+    ],
+    ids=str,
+)
+def test_two_libraries(
+    target: Library, other: Library, strettos: Sequence[str], programs: Programs
+) -> None:
+    """The other one is loaded, and never called."""
+    program = [str(programs.of(target.abi)), "beside", str(other.path())]
+    check(run(target, strettos, program), target, strettos)
