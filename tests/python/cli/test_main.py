@@ -97,7 +97,7 @@ def test_config_puts_what_belongs_together_on_one_line(abi: str, libraries: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["lib", "lam"], "no binary interface is called 'lam'; there are openmpi and mpich"),
+        (["lib", "lam"], "no binary interface is called 'lam'; there are openmpi, mpich, abi"),
         (["lib"], "ABI"),
         (["config"], "say what to print: --cmake-dir, --pkgconfig-dir, --cflags or --libs"),
         (["config", "--libs"], "--libs: name the MPI: --mpi openmpi or --mpi mpich"),

@@ -171,9 +171,7 @@ def test_a_library_that_is_opened_late(target: Library, strettos: Sequence[str],
     ],
     ids=str,
 )
-def test_two_libraries(
-    target: Library, other: Library, strettos: Sequence[str], programs: Programs
-) -> None:
+def test_two_libraries(target: Library, other: Library, strettos: Sequence[str], programs: Programs) -> None:
     """The other one is loaded, and never called."""
     program = [str(programs.of(target.abi)), "beside", str(other.path())]
     check(run(target, strettos, program), target, strettos)

@@ -280,7 +280,13 @@ def test_a_launcher_that_a_wrapper_finds_elsewhere(libraries: Path, tmp_path: Pa
     assert f"{libraries}/libstretto-mpich.so\n" in done.stdout
 
 
-@pytest.mark.parametrize("abi", paths.ABIS)
+def test_programs_of_mpich_may_be_built_for_the_standard_abi(libraries: Path) -> None:
+    (libraries / "libstretto-abi.so").touch()
+    assert [path.name for path in paths.preloads("mpich")] == ["libstretto-mpich.so", "libstretto-abi.so"]
+    assert [path.name for path in paths.preloads("openmpi")] == ["libstretto-openmpi.so"]
+
+
+@pytest.mark.parametrize("abi", ["openmpi", "mpich"])
 def test_a_script_with_its_mpi_named(abi: str, libraries: Path, tmp_path: Path) -> None:
     script = tmp_path / "job.sh"
     script.write_text(f"mpirun.{abi} -np 1 sh -c 'echo preload=$LD_PRELOAD $STRETTO_ALLREDUCE'\nexit 5\n")
