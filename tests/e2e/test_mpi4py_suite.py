@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from stretto import _core
+from stretto.launch import mpi
 from stretto.trace.analysis import join
 from stretto.trace.files import read_folder
 
@@ -299,3 +300,52 @@ def test_diagnosis_changes_nothing(
         one.complete and not one.contradicts_clocks
         for one in join(itertools.chain.from_iterable(trace.calls for trace in traced.traces))
     )
+
+
+@pytest.fixture(scope="session")
+def for_the_standard_abi(pytestconfig: pytest.Config) -> Path:
+    """A folder with mpi4py for the standard ABI of MPI 5, which is made once: no wheel of it has that."""
+    version = metadata.version("mpi4py")
+    folder = pytestconfig.rootpath / ".cache" / f"mpi4py-{version}-abi"
+    if not folder.is_dir():
+        compiler = mpi.find_install("mpich5").launcher.path.with_name("mpicc_abi")
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
+        done = subprocess.run(
+            [*pip, "--no-binary", "mpi4py", "--target", str(partial), f"mpi4py=={version}"],
+            env=os.environ | {"MPICC": str(compiler)},
+            capture_output=True,
+            text=True,
+            timeout=500,
+        )
+        assert done.returncode == 0, f"mpi4py cannot be built for the standard ABI:\n{done.stderr}"
+        partial.rename(folder)
+    return folder
+
+
+@pytest.mark.long
+def test_passes_for_the_standard_abi(
+    local_ranks: Callable[[str], LocalRanks], suite: Path, for_the_standard_abi: Path, tmp_path: Path
+) -> None:
+    """By the library alone, by the rule, and with specs forced."""
+    script = str(Path(__file__).with_name("mpi4py_suite.py"))
+    for number, specs in enumerate((None, [], RINGS, TREES)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        stats = folder / "stats.json" if specs else None
+        local_ranks("mpich5").run(
+            2,
+            [sys.executable, script, str(suite), str(folder), *ALL_MODULES],
+            specs=specs,
+            stats=stats,
+            settings={"PYTHONPATH": str(for_the_standard_abi)},
+            seconds=240,
+        )
+        for rank in range(2):
+            report = json.loads((folder / f"rank{rank}.json").read_text())
+            assert report["failed"] == {}
+            assert report["ran"] > FEWEST_TESTS + FEWEST_NON_BLOCKING_TESTS["mpich"]
+        if stats:
+            calls = json.loads(stats.read_text())["calls"]
+            own = sum(call["calls"] for call in calls if not call["spec"].startswith("native"))
+            assert own > FEWEST_CALLS
