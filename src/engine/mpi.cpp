@@ -113,8 +113,9 @@ class Library {
   std::optional<Interface> interface_;
 };
 
-/// Returns the library that the program calls, if any is loaded: the first one that is initialized, or else the
-/// first one. (A library of the standard ABI that translates has loaded another one behind it, for itself.)
+/// Returns the library that the program calls, if any is loaded: the first one that is initialized, or else
+/// the first one. (A library of the standard ABI that translates has loaded another one behind it, for
+/// itself.)
 std::optional<Library> find_library() {
   std::optional<Library> first;
   for (const std::string& path : loaded_objects()) {

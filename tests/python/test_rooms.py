@@ -32,6 +32,7 @@ CPP_ROOMS = (
         "learn",
         "settings",
     ),
+    "exec",
     *("bindings", "bench/cases", "simulate", "bench/library", "bench/measure", "bench/output"),
     *("bench/calibration/common", "bench/calibration/phases", "bench/calibration", "bench"),
     *("interpose/session", "interpose/handles", "interpose/progress", "interpose/communicators"),

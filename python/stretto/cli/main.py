@@ -10,6 +10,7 @@ import typer
 
 from stretto.cli.config import config
 from stretto.cli.doctor import doctor
+from stretto.cli.exec import exec_
 from stretto.cli.lab import lab_app
 from stretto.cli.lib import lib
 from stretto.cli.program import OneLineErrors, ProgramCommand
@@ -45,6 +46,7 @@ def main(
 
 
 app.command(cls=ProgramCommand)(run)
+app.command("exec", cls=ProgramCommand)(exec_)
 app.command()(lib)
 app.command()(config)
 app.command()(doctor)
@@ -74,3 +76,8 @@ _ON_CORE = (
 )
 for _name in _ON_CORE:
     _add_command_on_core(_name)
+
+
+def tool() -> None:
+    """What the program `stretto` becomes for all commands but `stretto exec`."""
+    app(prog_name="stretto")

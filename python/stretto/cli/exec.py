@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stretto exec` for `python -m stretto`: the program that `stretto` is carries it out."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+import typer
+
+from stretto.cli.program import program_of
+from stretto.support.errors import StrettoError
+
+
+def exec_(context: typer.Context) -> None:
+    """Become an MPI program with Stretto under it, behind a launcher: srun -n 8 stretto exec ./solver.
+
+    It needs no --mpi, and the launcher may clean the environment. Its own --help has the options.
+    """
+    command = Path(sysconfig.get_path("scripts")) / "stretto"
+    if not command.is_file():
+        raise StrettoError(f"exec: {command} does not exist; install Stretto again")
+    sys.stdout.flush()
+    os.execv(command, [str(command), "exec", "--", *program_of(context)])

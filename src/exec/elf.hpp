@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stretto {
+
+/// What a program's file says of how it is loaded.
+struct ElfFacts {
+  bool is_of_this_machine = false;  // 64 bits, and the same processor
+  std::string loader;               // the program that loads it; empty: it is linked statically
+  std::vector<std::string> needed;  // the names of the shared libraries that it needs itself
+};
+
+/// Returns nothing if the file is no ELF file, or is damaged.
+std::optional<ElfFacts> read_elf(const std::string& path);
+
+}  // namespace stretto

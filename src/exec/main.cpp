@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `stretto`, a small static program. `stretto exec` is carried out here: it stands behind a
+// launcher, so it starts once a rank. All other commands are carried out by stretto-tool, beside this
+// program.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exec/strettos.hpp"
+#include "exec/target.hpp"
+
+namespace stretto {
+namespace {
+
+// As shells have it.
+constexpr int usage_error = 2;
+constexpr int cannot_start = 126;
+constexpr int not_found = 127;
+
+constexpr const char* help =
+    "Usage: stretto exec [OPTIONS] [--] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Become an MPI program with Stretto under it. It stands behind a launcher, which starts it once a rank:\n"
+    "\n"
+    "  srun -n 8 stretto exec ./solver\n"
+    "  mpirun -np 8 stretto exec python train.py\n"
+    "\n"
+    "Options:\n"
+    "  --spec SPEC         The spec of allreduce, as ring:segments=4, or of another: bcast/chain.\n"
+    "  --stats FILE        Write what was called into this JSON file.\n"
+    "  --strict            Fail if a setting cannot be followed.\n"
+    "  --summary           Print one line at the end.\n"
+    "  --set NAME=VALUE    Set a variable of Stretto, as STRETTO_TABLE=table.json.\n"
+    "  -h, --help          Print this.\n"
+    "\n"
+    "Exit status: the program's; 2 wrong options; 126 it cannot be started; 127 it is not there.\n";
+
+void say(const std::string& line) {
+  std::fprintf(stderr, "stretto: %s\n", line.c_str());
+}
+
+int refuse(const std::string& line) {
+  say("exec: " + line + "; write: stretto exec ./program");
+  return usage_error;
+}
+
+/// The launcher's ranks would all say the same.
+bool is_rank_0() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  }
+  return true;
+}
+
+void set(const std::string& name, const std::string& value) {
+  setenv(name.c_str(), value.c_str(), 1);
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return result;
+}
+
+/// Ranks may run in another folder.
+std::string absolute(const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  char* folder = getcwd(nullptr, 0);
+  const std::string result = folder == nullptr ? path : std::string(folder) + "/" + path;
+  std::free(folder);
+  return result;
+}
+
+void force(std::string_view spec) {
+  const std::size_t slash = spec.find('/');
+  const std::string_view collective = slash == std::string_view::npos ? "allreduce" : spec.substr(0, slash);
+  set("STRETTO_" + upper(collective),
+      std::string(spec.substr(slash == std::string_view::npos ? 0 : slash + 1)));
+}
+
+/// Puts Stretto under what is started next, unless that cannot be.
+void preload(const Target& target) {
+  std::string obstacle = find_obstacle(target);
+  if (obstacle.empty()) {
+    const std::string folder = find_library_folder();
+    if (folder.empty()) {
+      obstacle = "no libstretto is there; install Stretto again, or set STRETTO_LIB_DIR to its folder";
+    } else {
+      set("LD_PRELOAD", preload_value(choose_strettos(folder, target.elf), std::getenv("LD_PRELOAD")));
+    }
+  }
+  if (!obstacle.empty() && is_rank_0()) say(target.path + " runs without Stretto: " + obstacle);
+}
+
+int start(std::span<char*> words) {
+  const Target target = find_target(words.front());
+  if (target.error == 0) {
+    preload(target);
+    execv(target.path.c_str(), words.data());
+  }
+  int error = target.error != 0 ? target.error : errno;
+  if (error == ENOEXEC) {
+    // A script without `#!`: as execvp has it.
+    std::vector<char*> line{const_cast<char*>("/bin/sh"), const_cast<char*>(target.path.c_str())};
+    line.insert(line.end(), words.begin() + 1, words.end());
+    execv(line.front(), line.data());
+    error = errno;
+  }
+  say("exec: " + std::string(words.front()) + " cannot be started: " + std::strerror(error));
+  return error == ENOENT ? not_found : cannot_start;
+}
+
+/// `words`: what follows `exec`, and a null pointer.
+int exec(std::span<char*> words) {
+  while (words.front() != nullptr && words.front()[0] == '-') {
+    std::string option = words.front();
+    words = words.subspan(1);
+    if (option == "--") break;
+    std::optional<std::string> given;
+    if (const std::size_t equals = option.find('='); equals != std::string::npos) {
+      given = option.substr(equals + 1);
+      option.resize(equals);
+    }
+    if (option == "-h" || option == "--help") {
+      std::fputs(help, stdout);
+      return EXIT_SUCCESS;
+    }
+    if (option == "--strict") {
+      set("STRETTO_STRICT", "1");
+    } else if (option == "--summary") {
+      set("STRETTO_SUMMARY", "1");
+    } else if (option == "--spec" || option == "--stats" || option == "--set") {
+      if (!given && words.front() == nullptr) return refuse(option + " needs a value");
+      const std::string value = given ? *given : words.front();
+      if (!given) words = words.subspan(1);
+      if (option == "--spec") {
+        force(value);
+      } else if (option == "--stats") {
+        set("STRETTO_STATS", absolute(value));
+      } else {
+        const std::size_t equals = value.find('=');
+        if (!value.starts_with("STRETTO_") || equals == std::string::npos) {
+          return refuse("--set " + value + ": expected STRETTO_NAME=VALUE");
+        }
+        set(value.substr(0, equals), value.substr(equals + 1));
+      }
+    } else {
+      return refuse("there is no option " + option);
+    }
+  }
+  if (words.front() == nullptr) return refuse("no program given");
+  return start(words);
+}
+
+/// Becomes the Python program that has all other commands.
+int become_tool(std::span<char*> words) {
+  std::string path(4096, '\0');
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  path.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
+  path = path.substr(0, path.rfind('/') + 1) + "stretto-tool";
+  execv(path.c_str(), words.data());
+  say(path + " cannot be started: " + std::strerror(errno) + "; python -m stretto does the same");
+  return not_found;
+}
+
+}  // namespace
+}  // namespace stretto
+
+int main(int argc, char** argv) {
+  const std::span<char*> words(argv, static_cast<std::size_t>(argc) + 1);
+  if (argc > 1 && std::string_view(argv[1]) == "exec") return stretto::exec(words.subspan(2));
+  return stretto::become_tool(words);
+}

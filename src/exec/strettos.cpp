@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/strettos.hpp"
+
+#include <glob.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+namespace stretto {
+namespace {
+
+constexpr std::array<const char*, 3> interfaces{"openmpi", "mpich", "abi"};
+
+std::string object_of(const std::string& folder, std::string_view interface) {
+  return folder + "/libstretto-" + std::string(interface) + ".so";
+}
+
+bool holds_strettos(const std::string& folder) {
+  return std::ranges::any_of(interfaces, [&](const char* interface) {
+    return access(object_of(folder, interface).c_str(), R_OK) == 0;
+  });
+}
+
+/// Returns the path of this program, symbolic links resolved.
+std::string own_path() {
+  std::array<char, 4096> path{};
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return length < 0 ? std::string() : std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+std::string_view interface_of(std::string_view library) {
+  if (library.starts_with("libmpi_abi.so")) return "abi";
+  if (library.starts_with("libmpi.so.12") || library.starts_with("libmpich.so")) return "mpich";
+  if (library.starts_with("libmpi.so.") || library.starts_with("libmpi_usempi") ||
+      library.starts_with("libmpi_mpifh") || library.starts_with("libmpi_cxx")) {
+    return "openmpi";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string find_library_folder() {
+  if (const char* chosen = std::getenv("STRETTO_LIB_DIR"); chosen != nullptr && chosen[0] != '\0') {
+    return holds_strettos(chosen) ? chosen : "";
+  }
+  std::string prefix = own_path();
+  for (int up = 0; up < 2; ++up) prefix.resize(std::min(prefix.size(), prefix.rfind('/')));
+  // In a Python environment, and after cmake --install.
+  for (const char* pattern :
+       {"/lib*/python3*/*-packages/stretto/lib", "/local/lib/python3*/*-packages/stretto/lib", "/lib",
+        "/lib64", "/lib/*-linux-gnu"}) {
+    glob_t found{};
+    const bool any = glob((prefix + pattern).c_str(), 0, nullptr, &found) == 0;
+    std::string folder;
+    for (std::size_t i = 0; any && i < found.gl_pathc && folder.empty(); ++i) {
+      if (holds_strettos(found.gl_pathv[i])) folder = found.gl_pathv[i];
+    }
+    globfree(&found);
+    if (!folder.empty()) return folder;
+  }
+  return {};
+}
+
+std::vector<std::string> choose_strettos(const std::string& folder, const std::optional<ElfFacts>& program) {
+  std::string_view needed;
+  if (program) {
+    for (const std::string& library : program->needed) {
+      if (needed.empty()) needed = interface_of(library);
+    }
+  }
+  std::vector<std::string> chosen;
+  for (const char* interface : interfaces) {
+    const std::string object = object_of(folder, interface);
+    if (!needed.empty() && needed != interface) continue;
+    if (access(object.c_str(), R_OK) == 0) chosen.push_back(object);
+  }
+  return chosen;
+}
+
+std::string preload_value(const std::vector<std::string>& strettos, const char* existing) {
+  std::string value;
+  for (const std::string& one : strettos) value += (value.empty() ? "" : ":") + one;
+  std::string_view rest = existing == nullptr ? "" : existing;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find_first_of(": ");
+    const std::string_view entry = rest.substr(0, end);
+    // A Stretto of an outer `stretto exec` would stand there twice.
+    if (!entry.empty() && std::ranges::find(strettos, entry) == strettos.end()) {
+      value += (value.empty() ? "" : ":") + std::string(entry);
+    }
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return value;
+}
+
+}  // namespace stretto

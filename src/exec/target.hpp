@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "exec/elf.hpp"
+
+namespace stretto {
+
+/// The program that a command starts.
+struct Target {
+  std::string path;
+  int error = 0;  // an errno if it cannot be started
+  /// The file that the kernel loads in the end: of a script, its interpreter.
+  std::string binary;
+  std::optional<ElfFacts> elf;  // of that file
+};
+
+/// Finds a program as a shell does: in PATH, unless its name has a slash.
+Target find_target(const std::string& name);
+
+/// Returns why no library can be preloaded into the program; empty if one can.
+std::string find_obstacle(const Target& target);
+
+}  // namespace stretto
