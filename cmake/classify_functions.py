@@ -77,7 +77,10 @@ def make_entries(functions: dict[str, int], classes: dict[str, str]) -> str:
             words = [f"a{i}" for i in range(count)]
             parameters = ", ".join(f"Word {word}" for word in words)
             last = words[-1] if words else ""
-            lines.append(f"{MACROS[kind]}({function}, ({parameters}), ({', '.join(words)}), {last})")
+            suffix = "_c" if function.endswith("_c") else ""
+            lines.append(
+                f"{MACROS[kind]}({suffix}, {function}, ({parameters}), ({', '.join(words)}), {last})"
+            )
     if unknown:
         raise ValueError(
             f"mpi.h declares {', '.join(unknown)}, of which the table says nothing; add each to its class"

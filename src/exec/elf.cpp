@@ -106,12 +106,12 @@ std::vector<std::string> read_needed(const File& file, std::span<const Elf64_Phd
 
 std::optional<ElfFacts> read_elf(const std::string& path) {
   const File file(path);
-  const auto identity = file.read<std::array<unsigned char, EI_NIDENT>>(0);
-  if (!identity || std::memcmp(identity->data(), ELFMAG, SELFMAG) != 0) return std::nullopt;
+  const auto mark = file.read<std::array<char, SELFMAG>>(0);
+  if (!mark || std::memcmp(mark->data(), ELFMAG, SELFMAG) != 0) return std::nullopt;
   const auto header = file.read<Elf64_Ehdr>(0);
   ElfFacts facts;
-  facts.is_of_this_machine = header && (*identity)[EI_CLASS] == ELFCLASS64 &&
-                             (*identity)[EI_DATA] == ELFDATA2LSB && header->e_machine == this_machine;
+  facts.is_of_this_machine = header && header->e_ident[EI_CLASS] == ELFCLASS64 &&
+                             header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_machine == this_machine;
   if (!facts.is_of_this_machine) return facts;
   const std::vector<Elf64_Phdr> segments = read_segments(file, *header);
   for (const Elf64_Phdr& segment : segments) {

@@ -14,7 +14,7 @@ struct ElfFacts {
   std::vector<std::string> needed;  // the names of the shared libraries that it needs itself
 };
 
-/// Returns nothing if the file is no ELF file, or is damaged.
+/// Returns nothing if the file is no ELF file. One that is damaged is of no machine, or needs nothing.
 std::optional<ElfFacts> read_elf(const std::string& path);
 
 }  // namespace stretto

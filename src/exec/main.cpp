@@ -2,6 +2,7 @@
 // The command `stretto`, a small static program. `stretto exec` is carried out here: it stands behind a
 // launcher, so it starts once a rank. All other commands are carried out by stretto-tool, beside this
 // program.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -86,8 +87,27 @@ void force(std::string_view spec) {
       std::string(spec.substr(slash == std::string_view::npos ? 0 : slash + 1)));
 }
 
+/// mpi4py's wheel serves several MPI libraries. It must take that of the launcher, or each rank is a job of
+/// its own. (What Slurm tells by PMI_SIZE may be for any library.)
+void choose_for_mpi4py() {
+  if (std::getenv("MPI4PY_LIBMPI") != nullptr || std::getenv("MPI4PY_MPIABI") != nullptr) return;
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) {
+    set("MPI4PY_MPIABI", "openmpi");
+  } else if (std::getenv("PMI_SIZE") != nullptr && std::getenv("SLURM_JOB_ID") == nullptr) {
+    set("MPI4PY_MPIABI", "mpich");
+  }
+}
+
+bool is_this_program(const std::string& path) {
+  struct stat its {};
+  struct stat own {};
+  return stat(path.c_str(), &its) == 0 && stat("/proc/self/exe", &own) == 0 && its.st_dev == own.st_dev &&
+         its.st_ino == own.st_ino;
+}
+
 /// Puts Stretto under what is started next, unless that cannot be.
 void preload(const Target& target) {
+  if (is_this_program(target.binary)) return;  // an inner `stretto exec`
   std::string obstacle = find_obstacle(target);
   if (obstacle.empty()) {
     const std::string folder = find_library_folder();
@@ -104,10 +124,11 @@ int start(std::span<char*> words) {
   const Target target = find_target(words.front());
   if (target.error == 0) {
     preload(target);
+    choose_for_mpi4py();
     execv(target.path.c_str(), words.data());
   }
   int error = target.error != 0 ? target.error : errno;
-  if (error == ENOEXEC) {
+  if (error == ENOEXEC && !target.elf) {
     // A script without `#!`: as execvp has it.
     std::vector<char*> line{const_cast<char*>("/bin/sh"), const_cast<char*>(target.path.c_str())};
     line.insert(line.end(), words.begin() + 1, words.end());

@@ -109,23 +109,23 @@ STRETTO_TAKE_OVER(Sendrecv,
                   })
 
 // The functions of functions.txt that need an entry, if the mpi.h of this build has them. The arguments
-// are words as they are in registers and on the stack, whatever they mean.
+// are words as they are in registers and on the stack, whatever they mean. `suffix`: _c, or none.
 using Word = RawHandle;
 
-#define STRETTO_WAITS(function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {         \
-    const BlockedScope elsewhere;                            \
-    return next arguments;                                   \
+#define STRETTO_WAITS(suffix, function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {         \
+    const BlockedScope elsewhere;                                    \
+    return next arguments;                                           \
   })
 
-#define STRETTO_POLLS(function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {         \
-    if (has_outstanding()) make_progress();                  \
-    return next arguments;                                   \
+#define STRETTO_POLLS(suffix, function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {         \
+    if (has_outstanding()) make_progress();                          \
+    return next arguments;                                           \
   })
 
-#define STRETTO_MAKES(function, parameters, arguments, last, before)           \
-  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {                           \
+#define STRETTO_MAKES(suffix, function, parameters, arguments, last, before)   \
+  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {                   \
     before;                                                                    \
     const BlockedScope elsewhere;                                              \
     const int result = next arguments;                                         \
@@ -134,15 +134,15 @@ using Word = RawHandle;
     }                                                                          \
     return result;                                                             \
   })
-#define STRETTO_MAKES_PERSISTENT(function, parameters, arguments, last) \
-  STRETTO_MAKES(function, parameters, arguments, last, )
-#define STRETTO_MAKES_REDUCTION(function, parameters, arguments, last) \
-  STRETTO_MAKES(function, parameters, arguments, last, note_background_reduction(a4))
+#define STRETTO_MAKES_PERSISTENT(suffix, function, parameters, arguments, last) \
+  STRETTO_MAKES(suffix, function, parameters, arguments, last, )
+#define STRETTO_MAKES_REDUCTION(suffix, function, parameters, arguments, last) \
+  STRETTO_MAKES(suffix, function, parameters, arguments, last, note_background_reduction(a4))
 
-#define STRETTO_REDUCES(function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION(function, parameters, {           \
-    note_background_reduction(a4);                             \
-    return next arguments;                                     \
+#define STRETTO_REDUCES(suffix, function, parameters, arguments, last) \
+  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {           \
+    note_background_reduction(a4);                                     \
+    return next arguments;                                             \
   })
 
 #include "generated_entries.inc"

@@ -2,8 +2,13 @@
 #include "interpose/session/entry.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
+#include <array>
+#include <climits>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "engine/mpi.hpp"
 #include "interpose/session/session.hpp"
@@ -54,7 +59,37 @@ void* pass_by_others(void* function, const char* symbol) {
   return function;
 }
 
+/// Set when all that was loaded at the start of the process is bound.
+bool is_bound = false;
+__attribute__((constructor)) void note_that_it_is_bound() {
+  is_bound = true;
+}
+
 }  // namespace
+
+bool lacks_large_counts() {
+  if (!is_bound) return false;
+  struct Seen {
+    bool open_mpi = false;
+    bool another = false;
+  } seen;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t /*size*/, void* data) {
+        const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
+        if (!path.substr(path.rfind('/') + 1).starts_with("libmpi")) return 0;
+        // Behind the link, the file's name has the version. Open MPI's is 40, and was 20 before.
+        std::array<char, PATH_MAX> real{};
+        const std::string_view file = realpath(info->dlpi_name, real.data()) == nullptr ? path : real.data();
+        const std::string_view name = file.substr(file.rfind('/') + 1);
+        auto& all = *static_cast<Seen*>(data);
+        all.another = all.another || name.starts_with("libmpi.so.12") || name.starts_with("libmpich.so") ||
+                      name.starts_with("libmpi_abi.so");
+        all.open_mpi = all.open_mpi || name.starts_with("libmpi.so.40") || name.starts_with("libmpi.so.20");
+        return 0;
+      },
+      &seen);
+  return seen.open_mpi && !seen.another;
+}
 
 void* find_next(const char* symbol, const char* otherwise) {
   void* found = pass_by_others(dlsym(RTLD_NEXT, symbol), symbol);

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -175,3 +176,13 @@ def test_two_libraries(target: Library, other: Library, strettos: Sequence[str],
     """The other one is loaded, and never called."""
     program = [str(programs.of(target.abi)), "beside", str(other.path())]
     check(run(target, strettos, program), target, strettos)
+
+
+@pytest.mark.parametrize("strettos", [*((abi,) for abi in ABIS), ABIS, ABIS[::-1]], ids="-".join)
+def test_a_program_that_looks_for_functions(strettos: Sequence[str]) -> None:
+    """mpi4py's wheel, opened late. Open MPI has no large counts, and mpi4py must not find any."""
+    target = Library("openmpi", "openmpi")
+    calls = "MPI.COMM_WORLD.allgather(1); MPI.COMM_WORLD.bcast(b'x' * 10000)"
+    program = f"from mpi4py import MPI; {calls}; MPI.COMM_WORLD.rank or print('right')"
+    settings = ["env", f"MPI4PY_LIBMPI={target.path()}", sys.executable, "-c", program]
+    check(run(target, strettos, settings), target, strettos)

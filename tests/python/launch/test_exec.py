@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stretto exec` behind a launcher: it becomes the program, with Stretto under it wherever that can be."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stretto.support.paths import ABIS, library
+
+STRETTO = str(Path(sysconfig.get_path("scripts")) / "stretto")
+PROGRAM = Path(__file__).parents[2] / "interpose" / "pairing.cpp"
+SERVED = "by Stretto and 0 by"
+OWN_PRELOADS = os.environ.get("LD_PRELOAD", "")
+
+
+def run(
+    words: Sequence[str | Path], cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO_")}
+    return subprocess.run(
+        list(map(str, words)),
+        env=environment | {"STRETTO_FABRIC": "none"} | variables,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+
+
+def preloads_of(*words: str | Path, **variables: str) -> list[str]:
+    """What a program finds in LD_PRELOAD."""
+    ran = run([STRETTO, "exec", *words, "sh", "-c", "echo $LD_PRELOAD"], None, **variables)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    return ran.stdout.strip().split(":")
+
+
+def launched(abi: str, *words: str | Path) -> list[str]:
+    launcher = [f"mpirun.{abi}", "-n", "2"]
+    options = ["--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]
+    return [*launcher, *(options if abi == "openmpi" else []), *map(str, words)]
+
+
+def compiled(out: Path, source: str, *flags: str, compiler: str = "cc") -> Path:
+    file = out.with_suffix(".c")
+    file.write_text(source)
+    subprocess.run([compiler, str(file), "-o", str(out), *flags], check=True, capture_output=True)
+    return out
+
+
+@pytest.fixture(scope="module", params=["openmpi", "mpich"])
+def abi(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def program(abi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("exec") / f"pairing-{abi}"
+    flags = ["-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    subprocess.run([f"mpicxx.{abi}", *flags, PROGRAM, "-o", out], check=True, capture_output=True)
+    return out
+
+
+FORCED = [
+    *("--spec", "ring", "--spec=bcast/chain", "--spec", "reduce/chain", "--spec", "allgather/ring"),
+    *("--summary", "--set", "STRETTO_PROGRESS_THREAD=1"),
+]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [],
+        ["bash", "-c", 'exec "$@"', "bash"],
+        ["env", "-u", "STRETTO_FABRIC", "nice"],
+        [STRETTO, "exec", "sh", "-c", '"$@"; exit $?', "sh"],
+    ],
+    ids=["itself", "shell", "wrappers", "nested"],
+)
+def test_ranks_are_served(abi: str, program: Path, before: list[str]) -> None:
+    ran = run(launched(abi, STRETTO, "exec", *FORCED, "--", *before, program))
+    assert ran.returncode == 0, ran.stderr
+    assert "right" in ran.stdout
+    assert SERVED in ran.stderr
+    assert len([line for line in ran.stderr.splitlines() if line.startswith("stretto: ")]) == 1
+
+
+def test_launchers_that_clean_the_environment(abi: str, program: Path) -> None:
+    """As `srun --export=NONE` does: nothing of the environment outside is needed."""
+    kept = "^(OMPI|PMI|PMIX|PATH|HOME)"
+    cleaned = f"exec env -i $(env | grep -E {shlex.quote(kept)} | grep -v ' ') \"$@\""
+    ran = run(launched(abi, "bash", "-c", cleaned, "bash", STRETTO, "exec", *FORCED, program))
+    assert ran.returncode == 0, ran.stderr
+    assert "right" in ran.stdout
+    assert SERVED in ran.stderr
+
+
+def test_an_interpreter_that_opens_its_mpi_late() -> None:
+    script = "from mpi4py import MPI; MPI.COMM_WORLD.bcast(b'x' * 100000); print(MPI.COMM_WORLD.size)"
+    words = [STRETTO, "exec", "--summary", "--spec", "bcast/chain", sys.executable, "-c", script]
+    ran = run(launched("openmpi", *words))
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == ["2", "2"]
+    assert "bcast by chain" in ran.stderr
+
+
+def test_a_program_that_needs_an_mpi_gets_its_stretto(abi: str, program: Path) -> None:
+    shown = run([STRETTO, "exec", program], LD_DEBUG="files", LD_PRELOAD="").stderr
+    assert f"libstretto-{abi}.so" in shown
+    assert not any(f"libstretto-{other}.so" in shown for other in ABIS if other != abi)
+
+
+def test_any_other_program_gets_all() -> None:
+    assert preloads_of(LD_PRELOAD="") == [str(library(abi)) for abi in ABIS]
+
+
+def test_what_is_preloaded_already_stays_behind() -> None:
+    existing = f"./libmine.so {library('mpich')}:/other.so"
+    assert preloads_of(LD_PRELOAD="") == [str(library(abi)) for abi in ABIS]
+    ran = run([STRETTO, "exec", "env"], LD_PRELOAD=existing)
+    (line,) = (line for line in ran.stdout.splitlines() if line.startswith("LD_PRELOAD="))
+    own = ":".join(str(library(abi)) for abi in ABIS)
+    assert line == f"LD_PRELOAD={own}:./libmine.so:/other.so"
+
+
+def test_settings(tmp_path: Path) -> None:
+    options = [
+        *("--spec", "ring:segments=8", "--spec", "reduce_scatter/ring"),
+        "--strict",
+        "--stats=calls.json",
+    ]
+    ran = run([STRETTO, "exec", *options, "--set", "STRETTO_TABLE=none", "env"], cwd=tmp_path)
+    assert {line for line in ran.stdout.splitlines() if line.startswith("STRETTO_")} == {
+        "STRETTO_ALLREDUCE=ring:segments=8",
+        "STRETTO_REDUCE_SCATTER=ring",
+        "STRETTO_STRICT=1",
+        f"STRETTO_STATS={tmp_path}/calls.json",
+        "STRETTO_TABLE=none",
+        "STRETTO_FABRIC=none",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        ([], 2, "exec: no program given; write: stretto exec ./program"),
+        (["--"], 2, "exec: no program given; write: stretto exec ./program"),
+        (["--colour", "true"], 2, "exec: there is no option --colour; write: stretto exec ./program"),
+        (["--spec"], 2, "exec: --spec needs a value; write: stretto exec ./program"),
+        (
+            ["--set", "TABLE=none", "true"],
+            2,
+            "exec: --set TABLE=none: expected STRETTO_NAME=VALUE; write: stretto exec ./program",
+        ),
+        (["is-not-there"], 127, "exec: is-not-there cannot be started: No such file or directory"),
+        (["./is/not/there"], 127, "exec: ./is/not/there cannot be started: No such file or directory"),
+        (["/etc/passwd"], 126, "exec: /etc/passwd cannot be started: Permission denied"),
+        (["/etc"], 126, "exec: /etc cannot be started: Permission denied"),
+    ],
+)
+def test_errors_are_one_line(words: list[str], code: int, line: str) -> None:
+    ran = run([STRETTO, "exec", *words])
+    assert (ran.returncode, ran.stdout, ran.stderr) == (code, "", f"stretto: {line}\n")
+
+
+def test_the_status_is_the_programs() -> None:
+    assert run([STRETTO, "exec", "sh", "-c", "exit 7"]).returncode == 7
+    assert run([STRETTO, "exec", "sh", "-c", "kill -TERM $$"]).returncode == -signal.SIGTERM
+
+
+def test_a_script_without_interpreter(tmp_path: Path) -> None:
+    script = tmp_path / "job"
+    script.write_text("echo $1 $LD_PRELOAD\n")
+    script.chmod(0o755)
+    assert run([STRETTO, "exec", script, "this"]).stdout.startswith(f"this {library('openmpi')}:")
+
+
+def test_a_static_program(tmp_path: Path) -> None:
+    program = compiled(tmp_path / "static", "int main(void) { return 3; }", "-static")
+    ran = run([STRETTO, "exec", program])
+    assert ran.returncode == 3
+    reason = "it is linked statically; link libstretto into it"
+    assert ran.stderr == f"stretto: {program} runs without Stretto: {reason}\n"
+    assert run([STRETTO, "exec", program], PMI_RANK="1").stderr == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_program_with_the_rights_of_another_user(tmp_path: Path) -> None:
+    program = compiled(tmp_path / "special", "int main(void) { return 4; }")
+    os.chown(program, 12345, 12345)
+    program.chmod(0o4755)
+    ran = run([STRETTO, "exec", program])
+    assert ran.returncode == 4
+    assert ran.stderr.startswith(
+        f"stretto: {program} runs without Stretto: it gets more rights than its user"
+    )
+
+
+def test_programs_of_another_libc(tmp_path: Path) -> None:
+    loader = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"
+    program = compiled(tmp_path / "musl", "int main(void) { return 0; }", loader)
+    assert "it is of a system with musl, not glibc" in run([STRETTO, "exec", program]).stderr
+
+
+def test_an_installation_without_strettos(tmp_path: Path) -> None:
+    ran = run([STRETTO, "exec", "true"], STRETTO_LIB_DIR=str(tmp_path))
+    assert ran.returncode == 0
+    assert "runs without Stretto: no libstretto is there" in ran.stderr
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.tuples(st.integers(4, 1023), st.integers(0, 255)), max_size=12), st.integers(4, 2000))
+def test_damaged_programs(tmp_path: Path, changes: list[tuple[int, int]], length: int) -> None:
+    """What is read of a program's file is not believed. The kernel refuses it."""
+    content = bytearray(Path("/bin/true").read_bytes())
+    for place, value in changes:
+        content[place] = value
+    content[16:18] = b"\xff\xff"  # no type that is ever started
+    program = tmp_path / "damaged"
+    program.write_bytes(content[:length] if length < 1500 else content)
+    program.chmod(0o755)
+    ran = run([STRETTO, "exec", program])
+    assert ran.returncode == 126
+    assert ran.stderr.endswith(f"exec: {program} cannot be started: Exec format error\n")
+
+
+def test_python_m_stretto_does_the_same() -> None:
+    ran = run([sys.executable, "-m", "stretto", "exec", "--", "sh", "-c", "echo $LD_PRELOAD"], LD_PRELOAD="")
+    assert ran.stdout.startswith(f"{library('openmpi')}:")
