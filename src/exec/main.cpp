@@ -75,7 +75,7 @@ std::string upper(std::string_view text) {
 std::string absolute(const std::string& path) {
   if (path.empty() || path.front() == '/') return path;
   char* folder = getcwd(nullptr, 0);
-  const std::string result = folder == nullptr ? path : std::string(folder) + "/" + path;
+  std::string result = folder == nullptr ? path : std::string(folder) + "/" + path;
   std::free(folder);
   return result;
 }

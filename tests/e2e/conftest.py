@@ -27,6 +27,7 @@ MARKS = {
     "tensorflow": pytest.mark.frameworks,
     "lammps": pytest.mark.packages,
     "chromium": pytest.mark.packages,
+    "slurm": pytest.mark.packages,
 }
 
 
