@@ -70,8 +70,6 @@ def _one_line() -> Iterator[None]:
         yield
     except StrettoError as error:
         typer.echo(f"stretto: {error}", err=True)
-        for line in getattr(error, "exports", []):
-            typer.echo(line)
         raise typer.Exit(error.status) from None
     except Exception as error:
         # Typer's own usage errors. Older versions take the class from click, newer ones have their own.

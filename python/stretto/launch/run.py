@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,14 +27,6 @@ from stretto.support.files import check_files
 TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PREFIXES"})
 # Variables that name files. Ranks may run in another folder, so the paths are made absolute.
 _FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
-
-
-class UnknownLauncherError(StrettoError):
-    """A program whose MPI is not known. Carries the shell lines that put Stretto under it by hand."""
-
-    def __init__(self, message: str, exports: list[str]) -> None:
-        super().__init__(message)
-        self.exports = exports
 
 
 def preload_value(libraries: Sequence[Path], existing: str) -> str:
@@ -142,17 +133,6 @@ def _check_no_own_preload(flavor: Flavor, arguments: Sequence[str]) -> None:
             )
 
 
-def _exports(own_settings: Mapping[str, str], existing_preload: str) -> list[str]:
-    """Shell lines that set by hand what Stretto sets for known launchers."""
-    lines = [f"export {name}={shlex.quote(value)}" for name, value in own_settings.items()]
-    users = {"openmpi": "Open MPI", "mpich": "MPICH, Intel MPI or Cray MPICH"}
-    for abi, name in users.items():
-        if paths.find_library(abi):
-            value = preload_value(paths.preloads(abi), existing_preload)
-            lines += [f"# if the program uses {name}:", f"export LD_PRELOAD={shlex.quote(value)}"]
-    return lines
-
-
 @dataclass(frozen=True)
 class Start:
     """The program that a command line starts, after `env`, `timeout` and the like."""
@@ -195,15 +175,7 @@ def build_command(
     named = mpi.find_flavor(mpi_name) if mpi_name is not None else None
     start = find_start(arguments, environment)
     given = stretto_variables(start.environment, specs=specs, stats=stats, strict=strict) | dict(others or {})
-    existing = start.environment.get("LD_PRELOAD", "")
     if start.launcher is None:
-        if named is None:
-            raise UnknownLauncherError(
-                f"{start.program} is no launcher that Stretto knows (those of Open MPI, MPICH and Intel "
-                f"MPI), so nothing was run; say which MPI its ranks use, by --mpi openmpi or --mpi mpich, or "
-                f"set this for every rank yourself:",
-                _exports(given, existing),
-            )
         return _by_environment(arguments, start, given, named)
     flavor = start.launcher.flavor
     if named is not None and named.abi != flavor.abi:
@@ -213,25 +185,24 @@ def build_command(
     given |= mpi4py_settings(start.launcher, start.environment)
     if follow_table:
         given |= settings_for_launch(start.launcher, start.environment)
-    given["LD_PRELOAD"] = preload_value(paths.preloads(flavor.abi), existing)
+    given["LD_PRELOAD"] = preload_value(paths.preloads(flavor.abi), start.environment.get("LD_PRELOAD", ""))
     return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
 
 
 def _by_environment(
-    arguments: Sequence[str], start: Start, variables: Mapping[str, str], flavor: Flavor
+    arguments: Sequence[str], start: Start, variables: Mapping[str, str], flavor: Flavor | None
 ) -> list[str]:
-    """The command line with the variables in the environment of the program.
+    """The command line with the variables in the environment of the program. `flavor`: None if not known.
 
     In processes that load no MPI (shells, daemons) the library does nothing.
     """
     if Path(start.program).name == "srun":
         _check_srun(arguments[start.at + 1 :], start.environment)
     variables = dict(variables)
-    if "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
+    if flavor and "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
         variables["MPI4PY_MPIABI"] = flavor.abi
-    variables["LD_PRELOAD"] = preload_value(
-        paths.preloads(flavor.abi), start.environment.get("LD_PRELOAD", "")
-    )
+    strettos = paths.preloads(flavor.abi if flavor else None)
+    variables["LD_PRELOAD"] = preload_value(strettos, start.environment.get("LD_PRELOAD", ""))
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # Just before the program, since a wrapper may clear the environment.
     return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]
@@ -253,7 +224,10 @@ def _check_srun(arguments: Sequence[str], environment: Mapping[str, str]) -> Non
     if value is None or "ALL" in value.split(","):
         return
     wanted = "ALL" if value in ("NONE", "NIL") else f"ALL,{value}"
-    raise StrettoError(f"{where} keeps what Stretto sets from the ranks; give srun --export={wanted}")
+    raise StrettoError(
+        f"{where} keeps what Stretto sets from the ranks; write: srun … stretto exec ./program, or give srun "
+        f"--export={wanted}"
+    )
 
 
 def become_launcher(

@@ -51,14 +51,18 @@ def library(abi: str) -> Path:
     return _require(f"libstretto-{abi}.so")
 
 
-def preloads(abi: str) -> list[Path]:
-    """The shared objects to preload for programs of a launcher, first the one for its binary interface.
+def preloads(abi: str | None) -> list[Path]:
+    """The shared objects to preload for programs of an MPI, first the one for its binary interface.
 
-    Those of MPICH and Intel MPI may be built for the standard ABI, too. A Stretto that is not for the MPI
-    library of a process lets calls pass by to the next one.
+    Programs of MPICH and Intel MPI may be built for the standard ABI, too. `abi`: None if the MPI is not
+    known. A Stretto that is not for the MPI library of a process lets calls pass by to the next one.
     """
-    standard = find_library("abi") if abi == "mpich" else None
-    return [library(abi), *([standard] if standard else [])]
+    if abi == "openmpi":
+        return [library(abi)]
+    first = [library(abi)] if abi else []
+    likely = ("abi",) if abi else ABIS
+    found = [path for path in map(find_library, likely) if path is not None and path not in first]
+    return [*first, *found] or [library(ABIS[0])]
 
 
 def bench_program(abi: str) -> Path:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stretto.launch import jobs
-from stretto.launch.run import UnknownLauncherError, build_command
+from stretto.launch.run import build_command
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import INTERRUPTIONS, exit_status_of
 from stretto.trace.files import TraceFolder, read_folder
@@ -49,16 +48,13 @@ def run_profiled(program: Sequence[str], specs: Sequence[str], mpi_name: str | N
 def _run(program: Sequence[str], specs: Sequence[str], mpi_name: str | None, folder: Path) -> ProfiledRun:
     traces, timeline = folder / "traces", folder / "timeline.json"
     traces.mkdir()
-    try:
-        line = build_command(
-            program,
-            os.environ | {"STRETTO_TRACE": str(traces)},
-            specs=specs,
-            others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
-            mpi_name=mpi_name,
-        )
-    except UnknownLauncherError as error:
-        raise _by_hand(error, traces, timeline) from None
+    line = build_command(
+        program,
+        os.environ | {"STRETTO_TRACE": str(traces)},
+        specs=specs,
+        others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
+        mpi_name=mpi_name,
+    )
     try:
         # Processes that the program leaves running on purpose are not ours to end.
         with jobs.start(line, stdin=None, stdout=None, sweeps=False, grace_seconds=_GRACE_SECONDS) as process:
@@ -74,17 +70,3 @@ def _run(program: Sequence[str], specs: Sequence[str], mpi_name: str | None, fol
         )
     steps = steps_of(read_timeline(timeline)) if timeline.exists() else None
     return ProfiledRun(status, read_folder(traces), steps)
-
-
-def _by_hand(error: UnknownLauncherError, traces: Path, timeline: Path) -> UnknownLauncherError:
-    """The same advice, with a trace folder that outlives this command."""
-    lasting = Path.cwd() / "stretto-trace"
-    advice = [line for line in error.exports if str(timeline) not in line and "HOROVOD" not in line]
-    return UnknownLauncherError(
-        str(error),
-        [
-            f"mkdir -p {shlex.quote(str(lasting))}  # all nodes must see it",
-            *(line.replace(str(traces), str(lasting)) for line in advice),
-            f"# when the job has ended: stretto trace {shlex.quote(str(lasting))}",
-        ],
-    )

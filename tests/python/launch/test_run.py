@@ -245,19 +245,14 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
     return done.stderr
 
 
-def test_an_unknown_launcher(libraries: Path, tmp_path: Path) -> None:
+def test_an_unknown_launcher_may_start_ranks_of_any_mpi(libraries: Path, tmp_path: Path) -> None:
     srun = tmp_path / "srun"
-    srun.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    srun.write_text('#!/bin/sh\nprintf "%s " "$@"\necho $A preload=$LD_PRELOAD $STRETTO_ALLREDUCE\n')
     srun.chmod(0o755)
     done = stretto_run(libraries, "--spec", "ring", "--", "env", "A=1", str(srun), "-n", "2", "./program")
-    message = one_line(done)
-    assert "srun is no launcher that Stretto knows" in message
-    assert "--mpi openmpi or --mpi mpich" in message
-    lines = done.stdout.splitlines()
-    assert "export STRETTO_ALLREDUCE=ring" in lines
-    assert f"export LD_PRELOAD={libraries}/libstretto-openmpi.so" in lines
-    assert f"export LD_PRELOAD={libraries}/libstretto-mpich.so" in lines
-    assert not (tmp_path / "started").exists()
+    both = f"{libraries}/libstretto-openmpi.so:{libraries}/libstretto-mpich.so"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"-n 2 ./program 1 preload={both} ring\n"
 
 
 @pytest.mark.parametrize("wrapper", ["env -u B STRETTO_BCAST=chain", "timeout -k 5 50 nice -n 1", "nohup"])
@@ -280,10 +275,14 @@ def test_a_launcher_that_a_wrapper_finds_elsewhere(libraries: Path, tmp_path: Pa
     assert f"{libraries}/libstretto-mpich.so\n" in done.stdout
 
 
-def test_programs_of_mpich_may_be_built_for_the_standard_abi(libraries: Path) -> None:
+def test_programs_of_mpich_may_be_built_for_the_standard_abi(
+    libraries: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(libraries))
     (libraries / "libstretto-abi.so").touch()
     assert [path.name for path in paths.preloads("mpich")] == ["libstretto-mpich.so", "libstretto-abi.so"]
     assert [path.name for path in paths.preloads("openmpi")] == ["libstretto-openmpi.so"]
+    assert [path.name for path in paths.preloads(None)] == [f"libstretto-{abi}.so" for abi in paths.ABIS]
 
 
 @pytest.mark.parametrize("abi", ["openmpi", "mpich"])
