@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
-from pathlib import Path
 
 import typer
 
 from stretto.cli.program import program_of
+from stretto.support import paths
 from stretto.support.errors import StrettoError
 
 
@@ -19,8 +18,8 @@ def exec_(context: typer.Context) -> None:
 
     It needs no --mpi, and the launcher may clean the environment. Its own --help has the options.
     """
-    command = Path(sysconfig.get_path("scripts")) / "stretto"
-    if not command.is_file():
-        raise StrettoError(f"exec: {command} does not exist; install Stretto again")
+    command = paths.find_command()
+    if command is None:
+        raise StrettoError("exec: the program stretto is not there; install Stretto again")
     sys.stdout.flush()
     os.execv(command, [str(command), "exec", "--", *program_of(context)])

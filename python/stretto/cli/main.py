@@ -20,11 +20,10 @@ from stretto.support.errors import StrettoError
 app = typer.Typer(
     cls=OneLineErrors,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     help="Fast MPI collectives under unmodified programs.",
     epilog="Exit status: 0 success; 1 a check failed; 2 an error, which one line names; 128 + N ended by "
-    "signal N. run, profile and lab run: the launcher's status.",
+    "signal N. run, profile and lab run: the launcher's status; exec: the program's.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -92,6 +92,24 @@ def check_library(abi: str) -> Finding:
     return Finding(Verdict.GOOD, what, str(library))
 
 
+def check_command() -> Finding:
+    """Check the program `stretto`, which stands behind launchers: `stretto exec`."""
+    what = "stretto exec"
+    command = paths.find_command()
+    if command is None:
+        return Finding(Verdict.ABSENT, what, "the program stretto is not there; install Stretto again")
+    ran = subprocess.run(
+        [command, "exec", "sh", "-c", "echo $LD_PRELOAD"],
+        env={**os.environ, "LD_PRELOAD": ""},
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode != 0 or "libstretto" not in ran.stdout:
+        output = " ".join(ran.stderr.split()) or f"exit status {ran.returncode}"
+        return Finding(Verdict.BAD, what, f"{command} does not work: {output}")
+    return Finding(Verdict.GOOD, what, f"{command}; behind a launcher: srun -n 8 {command} exec ./program")
+
+
 def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
     """Check that mpi4py loads the MPI of each launcher."""
     if util.find_spec("mpi4py") is None:
@@ -316,6 +334,7 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]
         check_core(),
         *check_installs(installs),
         *libraries.values(),
+        check_command(),
         *check_mpi4py(installs),
         *check_frameworks(),
         *check_caches(),

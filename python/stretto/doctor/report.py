@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from importlib import metadata
 
 from rich.console import Console
 from rich.table import Table
@@ -34,6 +36,21 @@ def print_report() -> bool:
         console.print(_table(more, title, _MEANINGS[title]))
     console.print()
     console.print(_conclusion(served), soft_wrap=True)
+    return bool(served)
+
+
+def print_json() -> bool:
+    """Print the same as JSON (docs/formats.md)."""
+    findings, served = examine(os.environ)
+    parts = {"findings": findings, "choice": list_choices(os.environ), "network": list_fabrics(os.environ)}
+    report: dict[str, object] = {"format": "stretto-doctor", "version": metadata.version("stretto")}
+    report["ready_for"] = [flavor.value for flavor in served]
+    for name, of_part in parts.items():
+        report[name] = [
+            {"verdict": finding.verdict.name.lower(), "what": finding.what, "detail": finding.detail}
+            for finding in of_part
+        ]
+    print(json.dumps(report, indent=1, ensure_ascii=False))
     return bool(served)
 
 

@@ -117,7 +117,7 @@ def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path
     if job.stretto or job.specs:
         variables |= stretto_variables(os.environ, specs=job.specs)
         existing = os.environ.get("LD_PRELOAD", "")
-        variables["LD_PRELOAD"] = preload_value(paths.preloads(install.flavor.abi), existing)
+        variables["LD_PRELOAD"] = preload_value(paths.preloads(install.flavor.abis), existing)
     variables |= job.variables
     options = rank_options(install.flavor, variables)
     return Command([*base.argv, *options, *job.program], {**parts, **base.environment})

@@ -32,6 +32,11 @@ class Flavor(Enum):
         return "openmpi" if self in (Flavor.OPENMPI4, Flavor.OPENMPI5) else "mpich"
 
     @property
+    def abis(self) -> tuple[str, ...]:
+        """The binary interfaces for which programs may be built that run on it, the usual one first."""
+        return (self.abi, "abi") if self in (Flavor.MPICH5, Flavor.INTELMPI) else (self.abi,)
+
+    @property
     def label(self) -> str:
         """The name for people, such as `Open MPI 4`."""
         return _LABELS[self]

@@ -185,7 +185,7 @@ def build_command(
     given |= mpi4py_settings(start.launcher, start.environment)
     if follow_table:
         given |= settings_for_launch(start.launcher, start.environment)
-    given["LD_PRELOAD"] = preload_value(paths.preloads(flavor.abi), start.environment.get("LD_PRELOAD", ""))
+    given["LD_PRELOAD"] = preload_value(paths.preloads(flavor.abis), start.environment.get("LD_PRELOAD", ""))
     return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
 
 
@@ -201,7 +201,7 @@ def _by_environment(
     variables = dict(variables)
     if flavor and "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
         variables["MPI4PY_MPIABI"] = flavor.abi
-    strettos = paths.preloads(flavor.abi if flavor else None)
+    strettos = paths.preloads(flavor.abis if flavor else paths.ABIS)
     variables["LD_PRELOAD"] = preload_value(strettos, start.environment.get("LD_PRELOAD", ""))
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # Just before the program, since a wrapper may clear the environment.

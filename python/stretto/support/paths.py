@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 
 import stretto
@@ -51,18 +53,21 @@ def library(abi: str) -> Path:
     return _require(f"libstretto-{abi}.so")
 
 
-def preloads(abi: str | None) -> list[Path]:
-    """The shared objects to preload for programs of an MPI, first the one for its binary interface.
+def preloads(abis: Sequence[str]) -> list[Path]:
+    """The shared objects to preload for programs that may be built for any of these binary interfaces.
 
-    Programs of MPICH and Intel MPI may be built for the standard ABI, too. `abi`: None if the MPI is not
-    known. A Stretto that is not for the MPI library of a process lets calls pass by to the next one.
+    A Stretto that is not for the MPI library of a process lets calls pass by to the next one. The first one
+    must be there; StrettoError is raised if not.
     """
-    if abi == "openmpi":
-        return [library(abi)]
-    first = [library(abi)] if abi else []
-    likely = ("abi",) if abi else ABIS
-    found = [path for path in map(find_library, likely) if path is not None and path not in first]
-    return [*first, *found] or [library(ABIS[0])]
+    others = [path for path in map(find_library, abis[1:]) if path is not None]
+    return [library(abis[0]), *others]
+
+
+def find_command() -> Path | None:
+    """The program `stretto` of this installation, or None if it is not found."""
+    schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
+    folders = [Path(sysconfig.get_path("scripts", scheme)) for scheme in schemes]
+    return next((folder / "stretto" for folder in folders if (folder / "stretto").is_file()), None)
 
 
 def bench_program(abi: str) -> Path:

@@ -17,12 +17,12 @@
 // process answers; calls pass by those that do not. They know each other by these two functions.
 
 /// Returns whether this Stretto is the one for the MPI library of the process.
-extern "C" __attribute__((visibility("default"))) int stretto_serves_process() {
+extern "C" __attribute__((visibility("default"))) int _stretto_serves_process() {
   return stretto::load_mpi().empty() ? 1 : 0;
 }
 
 /// Returns the next definition of a symbol behind this Stretto.
-extern "C" __attribute__((visibility("default"))) void* stretto_find_behind(const char* symbol) {
+extern "C" __attribute__((visibility("default"))) void* _stretto_find_behind(const char* symbol) {
   void* found = dlsym(RTLD_NEXT, symbol);
   // RTLD_NEXT is behind the caller: this must not become a jump.
   asm volatile("" : "+r"(found));
@@ -51,8 +51,8 @@ Function* function_of_object(const Dl_info& object, const char* name) {
 void* pass_by_others(void* function, const char* symbol) {
   Dl_info object{};
   while (function != nullptr && dladdr(function, &object) != 0) {
-    auto* const serves = function_of_object<int()>(object, "stretto_serves_process");
-    auto* const find_behind = function_of_object<void*(const char*)>(object, "stretto_find_behind");
+    auto* const serves = function_of_object<int()>(object, "_stretto_serves_process");
+    auto* const find_behind = function_of_object<void*(const char*)>(object, "_stretto_find_behind");
     if (serves == nullptr || find_behind == nullptr || serves() != 0) break;
     function = find_behind(symbol);
   }
@@ -99,7 +99,7 @@ void* find_next(const char* symbol, const char* otherwise) {
 }
 
 bool another_serves() {
-  return pass_by_others(dlsym(RTLD_NEXT, "stretto_serves_process"), "stretto_serves_process") != nullptr;
+  return pass_by_others(dlsym(RTLD_NEXT, "_stretto_serves_process"), "_stretto_serves_process") != nullptr;
 }
 
 bool is_of_library(void* function, const char* symbol) {

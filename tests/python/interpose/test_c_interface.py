@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from stretto import _core
+from stretto.launch import mpi
 from stretto.support import paths
 
 ROOT = Path(__file__).parents[3]
@@ -55,21 +56,30 @@ def output_of(argv: Sequence[str | Path], **environment: str) -> str:
     return ended.stdout
 
 
+def mpicc(abi: str) -> str:
+    """The compiler wrapper. That of the standard ABI comes with an MPICH 5."""
+    return (
+        str(mpi.find_install("mpich5").launcher.path.with_name("mpicc_abi"))
+        if abi == "abi"
+        else f"mpicc.{abi}"
+    )
+
+
 def on_two_ranks(abi: str, program: Path, *arguments: str, **settings: str) -> list[str | Path]:
     if abi == "openmpi":
         line = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader"]
         line += ["--mca", "mpi_yield_when_idle", "1"]
         line += [word for name, value in settings.items() for word in ("-x", f"{name}={value}")]
     else:
-        line = ["mpirun.mpich"]
+        line = [str(mpi.find_install("mpich5").launcher.path) if abi == "abi" else "mpirun.mpich"]
         line += [word for name, value in settings.items() for word in ("-env", name, value)]
     return [*line, "-n", "2", program, *arguments]
 
 
 def built(source: Path, build: Path, abi: str, *definitions: str) -> Path:
     """A CMake project for one MPI."""
-    mpi = f"-DMPI_C_COMPILER=mpicc.{abi}"
-    output_of(["cmake", "-G", "Ninja", "-S", source, "-B", build, mpi, *definitions])
+    compiler = f"-DMPI_C_COMPILER={mpicc(abi)}"
+    output_of(["cmake", "-G", "Ninja", "-S", source, "-B", build, compiler, *definitions])
     output_of(["cmake", "--build", build])
     return build
 
@@ -100,8 +110,10 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plain")
     options = ["-DCMAKE_INSTALL_LIBDIR=lib64", "-DCMAKE_BUILD_TYPE=Release"]
     output_of(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder / "build", *options])
-    for abi in paths.ABIS:
-        shutil.copy2(paths.library(abi), folder / "build")
+    command = paths.find_command()
+    assert command is not None
+    for made in [command, *map(paths.library, paths.ABIS)]:
+        shutil.copy2(made, folder / "build")
     output_of(["cmake", "--install", folder / "build", "--prefix", folder / "made"])
     return (folder / "made").rename(folder / "moved")
 
@@ -110,6 +122,7 @@ def test_what_a_plain_build_installs(prefix: Path) -> None:
     made = {str(file.relative_to(prefix)) for file in prefix.rglob("*") if file.is_file()}
     lib = "lib64"
     assert made == {
+        "bin/stretto",
         "include/stretto/group.h",
         "include/stretto/stretto.h",
         f"{lib}/cmake/Stretto/StrettoConfig.cmake",
@@ -119,7 +132,7 @@ def test_what_a_plain_build_installs(prefix: Path) -> None:
         *(f"{lib}/libstretto-{abi}.so" for abi in paths.ABIS),
         *(f"{lib}/pkgconfig/stretto-{abi}.pc" for abi in paths.ABIS),
     }
-    texts = [prefix / file for file in made if not file.endswith(".so")]
+    texts = [prefix / file for file in made if not file.endswith((".so", "bin/stretto"))]
     assert [file for file in texts if str(prefix.parent) in file.read_text(encoding="utf-8")] == []
 
 
@@ -140,7 +153,7 @@ def test_programs_linked_by_pkg_config_call_stretto_first(
     name = f"stretto-{abi}"
     [libdir] = pkg_config(folder, "--variable=libdir", name)
     flags = [*pkg_config(folder, "--cflags", "--libs", name), f"-Wl,-rpath,{libdir}"]
-    output_of([f"mpicc.{abi}", "-Wl,--as-needed", *PLAIN, *flags, "-o", tmp_path / "plain"])
+    output_of([mpicc(abi), "-Wl,--as-needed", *PLAIN, *flags, "-o", tmp_path / "plain"])
     check_allreduce_is_strettos(abi, tmp_path / "plain", tmp_path / "stats.json")
     assert pkg_config(folder, "--modversion", name) == [_core.version()]
 
@@ -158,7 +171,7 @@ def test_the_example_by_cmake(abi: str, tmp_path: Path) -> None:
 def test_the_example_by_the_flags_of_stretto_config(abi: str, tmp_path: Path) -> None:
     flags = [*paths.compile_flags(), *paths.link_flags(abi)]
     source = ROOT / "examples" / "overlap.c"
-    output_of([f"mpicc.{abi}", "-std=c99", *STRICT, source, *flags, "-o", tmp_path / "overlap"])
+    output_of([mpicc(abi), "-std=c99", *STRICT, source, *flags, "-o", tmp_path / "overlap"])
     check_overlap(abi, tmp_path / "overlap")
     spec = "recursive_doubling:segments=2"
     stats = str(tmp_path / "stats.json")
@@ -193,7 +206,7 @@ def test_the_header_compiles_without_a_warning(abi: str, language: str, tmp_path
     source = tmp_path / ("program.cpp" if "+" in language else "program.c")
     source.write_text("#include <stretto/stretto.h>\nint main(void) { return stretto_version() == NULL; }\n")
     # Only warnings of our header count, not those of the MPI library's.
-    shown = output_of([f"mpicc.{abi}", "-show"]).split()
+    shown = output_of([mpicc(abi), "-show"]).split()
     includes = [f"-isystem{word.removeprefix('-I')}" for word in shown if word.startswith("-I")]
     compiler = "g++" if "+" in language else "gcc"
     output_of(
@@ -224,7 +237,7 @@ def test_the_choice_depends_on_the_form(abi: str, tmp_path: Path) -> None:
     source = tmp_path / "choices.c"
     source.write_text(CHOICES)
     flags = [*paths.compile_flags(), *paths.link_flags(abi)]
-    output_of([f"mpicc.{abi}", source, *flags, "-o", tmp_path / "choices"])
+    output_of([mpicc(abi), source, *flags, "-o", tmp_path / "choices"])
     names = ["allreduce", "iallreduce", "allreduce_init", "ibcast", "init", "i", "_init", "iallreduce_init"]
     chosen = output_of(on_two_ranks(abi, tmp_path / "choices", *names)).splitlines()
     doubling = "recursive_doubling"

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -275,14 +276,22 @@ def test_a_launcher_that_a_wrapper_finds_elsewhere(libraries: Path, tmp_path: Pa
     assert f"{libraries}/libstretto-mpich.so\n" in done.stdout
 
 
-def test_programs_of_mpich_may_be_built_for_the_standard_abi(
-    libraries: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("abis", "expected"),
+    [
+        (Flavor.OPENMPI4.abis, ["openmpi"]),
+        (Flavor.MPICH4.abis, ["mpich"]),
+        (Flavor.MPICH5.abis, ["mpich", "abi"]),
+        (Flavor.INTELMPI.abis, ["mpich", "abi"]),
+        (paths.ABIS, ["openmpi", "mpich", "abi"]),
+    ],
+)
+def test_which_strettos_are_preloaded(
+    abis: Sequence[str], expected: list[str], libraries: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STRETTO_LIB_DIR", str(libraries))
     (libraries / "libstretto-abi.so").touch()
-    assert [path.name for path in paths.preloads("mpich")] == ["libstretto-mpich.so", "libstretto-abi.so"]
-    assert [path.name for path in paths.preloads("openmpi")] == ["libstretto-openmpi.so"]
-    assert [path.name for path in paths.preloads(None)] == [f"libstretto-{abi}.so" for abi in paths.ABIS]
+    assert [path.name for path in paths.preloads(abis)] == [f"libstretto-{abi}.so" for abi in expected]
 
 
 @pytest.mark.parametrize("abi", ["openmpi", "mpich"])

@@ -207,14 +207,3 @@ def test_a_program_without_mpi(mpi: Runner, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["profile", "-o", str(missing), "--", *launcher, "-np", "1", "true"])
     assert result.exit_code == 2
     assert "there is no folder" in result.stderr
-
-
-def test_advice_names_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["profile", "--", "sh", "-c", "true"])
-    assert done.exit_code == 2
-    assert "stretto-profile-" not in done.output
-    assert f"export STRETTO_TRACE={tmp_path}/stretto-trace" in done.stdout.splitlines()
-    assert done.stdout.splitlines()[0].startswith(f"mkdir -p {tmp_path}/stretto-trace")
-    assert f"stretto trace {tmp_path}/stretto-trace" in done.stdout.splitlines()[-1]
-    assert not list(tmp_path.iterdir())
