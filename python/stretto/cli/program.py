@@ -28,7 +28,7 @@ class ProgramCommand(TyperCommand):
             at = args.index("--")
             ctx.meta[_KEY] = args[at + 1 :]
             args = args[:at]
-        elif self.program_needed and not {"-h", "--help"} & set(args):
+        elif self.program_needed and not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
             raise StrettoError(f"there is no -- before the program; write: {ctx.command_path} -- PROGRAM")
         return super().parse_args(ctx, args)
 
