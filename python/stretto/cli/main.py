@@ -13,6 +13,7 @@ from stretto.cli.doctor import doctor
 from stretto.cli.exec import exec_
 from stretto.cli.lab import lab_app
 from stretto.cli.lib import lib
+from stretto.cli.man import man
 from stretto.cli.program import OneLineErrors, ProgramCommand
 from stretto.cli.run import run
 from stretto.support.errors import StrettoError
@@ -49,6 +50,7 @@ app.command("exec", cls=ProgramCommand)(exec_)
 app.command()(lib)
 app.command()(config)
 app.command()(doctor)
+app.command()(man)
 app.add_typer(lab_app, name="lab")
 
 
