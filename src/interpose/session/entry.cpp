@@ -15,14 +15,20 @@
 
 // Several Strettos may stand one behind the other, each for another binary interface. The one that serves the
 // process answers; calls pass by those that do not. They know each other by these two functions.
+#define STRETTO_BETWEEN_STRETTOS(name) __asm__(name) __attribute__((visibility("default")))
 
+extern "C" {
 /// Returns whether this Stretto is the one for the MPI library of the process.
-extern "C" __attribute__((visibility("default"))) int _stretto_serves_process() {
+int serves_process() STRETTO_BETWEEN_STRETTOS("_stretto_serves_process");
+/// Returns the next definition of a symbol behind this Stretto.
+void* find_behind(const char* symbol) STRETTO_BETWEEN_STRETTOS("_stretto_find_behind");
+}
+
+int serves_process() {
   return stretto::load_mpi().empty() ? 1 : 0;
 }
 
-/// Returns the next definition of a symbol behind this Stretto.
-extern "C" __attribute__((visibility("default"))) void* _stretto_find_behind(const char* symbol) {
+void* find_behind(const char* symbol) {
   void* found = dlsym(RTLD_NEXT, symbol);
   // RTLD_NEXT is behind the caller: this must not become a jump.
   asm volatile("" : "+r"(found));
