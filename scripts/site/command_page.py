@@ -10,6 +10,7 @@ from typing import Any
 from typer.main import get_command
 
 from stretto.cli.main import app
+from stretto.cli.program import commands_of
 
 # Any, since Typer's classes of commands and parameters are its own or click's, depending on its version.
 
@@ -18,21 +19,12 @@ def command_page() -> str:
     """Return the page as Markdown."""
     group: Any = get_command(app)
     parts = ["# Commands\n", f"`stretto COMMAND --help` says the same. {group.help}\n"]
-    commands = list(_commands(group, "stretto"))
+    commands = list(commands_of(group, "stretto"))
     parts.append("| command | what it does |\n| --- | --- |")
     parts += [f"| [`{name}`](#{_anchor(name)}) | {_cell(command.help)} |" for name, command in commands]
     for name, command in commands:
         parts += ["", *_section(name, command)]
     return "\n".join(parts) + "\n"
-
-
-def _commands(group: Any, name: str) -> Iterator[tuple[str, Any]]:
-    for child in sorted(group.commands):
-        command = group.commands[child]
-        if hasattr(command, "commands"):
-            yield from _commands(command, f"{name} {child}")
-        elif not command.hidden:
-            yield f"{name} {child}", command
 
 
 def _anchor(name: str) -> str:

@@ -69,7 +69,7 @@ void ChannelPool::close() {
     backoff.wait();
   }
   // MPICH 4.0.2 over UCX and TCP now and then does not return from MPI_Finalize, most often where it follows
-  // a reduction at once: in 50 of 1000 jobs of two ranks, after a barrier in 4 of 450, and without Stretto in
+  // a reduction at once: in 46 of 1000 jobs of two ranks, after a barrier in 4 of 450, and without Stretto in
   // 1 of 150.
   int have_all_come = 0;
   mpi.Ibarrier(comm_, &request);

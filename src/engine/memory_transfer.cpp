@@ -17,9 +17,10 @@ bool MemoryTransfer::send(const Element& element, const std::byte* from, bool st
   bool any = false;
   const std::size_t piece_bytes = bytes_of_piece(element.span(count_));
   while (!ended()) {
-    const std::size_t rest = parts_.empty() ? element.span(count_ - moved_) : parts_.size() - parts_sent_;
-    const std::size_t most = parts_.empty() ? piece_bytes : Line::room;
-    const NodeMemory::Piece piece = memory_->reserve(lane_, readers(), failed ? 0 : std::min(rest, most));
+    const bool is_amid_element = parted_ && parted_->moved > 0;
+    const std::size_t wanted = is_amid_element ? std::min(parted_->rest(), Line::room)
+                                               : std::min(element.span(count_ - moved_), piece_bytes);
+    const NodeMemory::Piece piece = memory_->reserve(lane_, readers(), failed ? 0 : wanted);
     if (piece.data == nullptr) break;
     any = true;
     std::size_t bytes = 0;
@@ -45,18 +46,17 @@ bool MemoryTransfer::send(const Element& element, const std::byte* from, bool st
 
 std::size_t MemoryTransfer::write_part(const Element& element, const std::byte* from,
                                        const NodeMemory::Piece& piece, int& error) {
-  if (parts_.empty()) {
-    parts_.resize(element.span(1));
+  if (!parted_) parted_ = std::make_unique<Parted>(element.span(1));
+  if (parted_->moved == 0) {
     const std::byte* next = from + static_cast<std::ptrdiff_t>(moved_) * element.extent;
-    error = element.copy(element.place(parts_.data(), 1), next, 1);
+    error = element.copy(element.place(parted_->bytes.data(), 1), next, 1);
     if (error != MPI_SUCCESS) return 0;
   }
-  const std::size_t bytes = std::min(piece.bytes, parts_.size() - parts_sent_);
-  std::copy_n(parts_.data() + parts_sent_, bytes, piece.data);
-  parts_sent_ += bytes;
-  if (parts_sent_ == parts_.size()) {
-    parts_.clear();
-    parts_sent_ = 0;
+  const std::size_t bytes = std::min(piece.bytes, parted_->rest());
+  std::copy_n(parted_->next(), bytes, piece.data);
+  parted_->moved += bytes;
+  if (parted_->rest() == 0) {
+    parted_->moved = 0;
     ++moved_;
   }
   return bytes;

@@ -4,8 +4,10 @@
 // buffer, and no copy of its own.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -91,14 +93,15 @@ class MemoryTransfer {
   /// Works on an element when its last part has come.
   template <typename Work>
   int join(const Element& element, const NodeMemory::Arrival& part, const Work& work) {
-    if (moved_ == count_ || part.bytes > element.span(1) - parts_.size()) return MPI_ERR_OTHER;
-    parts_.insert(parts_.end(), part.data, part.data + part.bytes);
-    const bool is_whole = parts_.size() == element.span(1);
+    if (!parted_) parted_ = std::make_unique<Parted>(element.span(1));
+    if (moved_ == count_ || part.bytes > parted_->rest()) return MPI_ERR_OTHER;
+    std::copy_n(part.data, part.bytes, parted_->next());
+    parted_->moved += part.bytes;
+    const bool is_whole = parted_->rest() == 0;
     if (part.is_last && !(is_whole && moved_ + 1 == count_)) return MPI_ERR_OTHER;
     if (!is_whole) return MPI_SUCCESS;
-    const int error = work(moved_++, std::size_t{1}, element.place(parts_.data(), 1));
-    parts_.clear();
-    return error;
+    parted_->moved = 0;
+    return work(moved_++, std::size_t{1}, element.place(parted_->bytes.data(), 1));
   }
 
   NodeMemory* memory_ = nullptr;  // nullptr: it has ended
@@ -107,9 +110,16 @@ class MemoryTransfer {
   std::span<const int> readers_;  // empty: `place_`
   std::size_t count_ = 0;
   std::size_t moved_ = 0;
-  /// Of an element that goes by several lines: what has come of it, or all of it where it is sent.
-  std::vector<std::byte> parts_;
-  std::size_t parts_sent_ = 0;  // bytes
+  /// An element that goes by several lines.
+  struct Parted {
+    explicit Parted(std::size_t span) : bytes(span) {}
+    [[nodiscard]] std::size_t rest() const { return bytes.size() - moved; }
+    [[nodiscard]] std::byte* next() { return bytes.data() + moved; }
+
+    std::vector<std::byte> bytes;
+    std::size_t moved = 0;  // bytes that have been sent, or have come
+  };
+  std::unique_ptr<Parted> parted_;  // made at the first one: short messages must not pay for it
 };
 
 }  // namespace stretto

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,11 +24,6 @@ constexpr Interface own_interface = Interface::mpich;
 constexpr Interface own_interface = Interface::abi;
 #endif
 
-std::string name_of(Interface interface) {
-  constexpr std::array<const char*, 3> names{"openmpi", "mpich", "abi"};
-  return names.at(static_cast<std::size_t>(interface));
-}
-
 /// Returns the paths of all objects that the process has loaded, even privately.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> paths;
@@ -47,23 +42,19 @@ std::string base_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// The library of the MPI-5 standard ABI has a name of its own in every MPI library, and in what translates
-/// it into the interface of another one.
-bool is_of_standard_abi(const std::string& path) {
-  return base_name(path).starts_with("libmpi_abi.so");
-}
-
 /// Only libmpi itself. A language layer (libmpi_mpifh) or a tool that depends on it would also offer its
 /// symbols.
 bool may_be_mpi(const std::string& path) {
   const std::string name = base_name(path);
-  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") || is_of_standard_abi(path);
+  return name.starts_with("libmpi.so") || name.starts_with("libmpich.so") ||
+         name.starts_with("libmpi_abi.so");
 }
 
 /// Each binary interface has a symbol that the libraries of no other one have; but what MPICH's has, its
-/// library of the standard ABI has, too.
+/// library of the standard ABI has, too. That one has a name of its own in every MPI library, and in what
+/// translates it into the interface of another one.
 std::optional<Interface> interface_of(const std::string& path, void* handle) {
-  if (is_of_standard_abi(path)) return Interface::abi;
+  if (interface_of_file(base_name(path)) == Interface::abi) return Interface::abi;
   if (dlsym(handle, "ompi_mpi_comm_world") != nullptr) return Interface::openmpi;
   if (dlsym(handle, "MPIR_Err_create_code") != nullptr) return Interface::mpich;
   return std::nullopt;
@@ -77,55 +68,33 @@ bool is_initialized(void* handle) {
   return ask != nullptr && ask(&answer) == 0 && answer != 0;
 }
 
+struct Close {
+  void operator()(void* handle) const { dlclose(handle); }
+};
+
 /// An MPI library of the process.
-class Library {
- public:
-  explicit Library(std::string path)
-      : path_(std::move(path)), handle_(dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
-    if (handle_ != nullptr) interface_ = interface_of(path_, handle_);
-  }
-  Library(Library&& other) noexcept { *this = std::move(other); }
-  Library& operator=(Library&& other) noexcept {
-    std::swap(path_, other.path_);
-    std::swap(handle_, other.handle_);
-    std::swap(interface_, other.interface_);
-    return *this;
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  ~Library() {
-    if (handle_ != nullptr) dlclose(handle_);
-  }
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] void* symbol(const char* name) const {
-    return handle_ == nullptr ? nullptr : dlsym(handle_, name);
-  }
-  [[nodiscard]] std::optional<Interface> interface() const { return interface_; }
-  [[nodiscard]] bool is_mpi() const { return symbol("PMPI_Init") != nullptr; }
-  [[nodiscard]] bool is_initialized() const { return stretto::is_initialized(handle_); }
-  /// It stays loaded.
-  void* keep() { return std::exchange(handle_, nullptr); }
-
- private:
-  std::string path_;
-  void* handle_ = nullptr;
-  std::optional<Interface> interface_;
+struct Library {
+  std::string path;
+  std::unique_ptr<void, Close> handle;  // of dlopen
+  std::optional<Interface> interface;   // nothing: one that Stretto does not know
 };
 
 /// Returns the library that the program calls, if any is loaded: the first one that is initialized, or else
 /// the first one. (A library of the standard ABI that translates has loaded another one behind it, for
 /// itself.)
 std::optional<Library> find_library() {
-  std::optional<Library> first;
+  std::optional<Library> found;
   for (const std::string& path : loaded_objects()) {
     if (!may_be_mpi(path)) continue;
-    Library one(path);
-    if (!one.is_mpi()) continue;
-    if (one.is_initialized()) return one;
-    if (!first) first = std::move(one);
+    std::unique_ptr<void, Close> handle(dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD));
+    if (handle == nullptr || dlsym(handle.get(), "PMPI_Init") == nullptr) continue;
+    const bool is_in_use = is_initialized(handle.get());
+    if (!is_in_use && found) continue;
+    const std::optional<Interface> interface = interface_of(path, handle.get());
+    found = Library{path, std::move(handle), interface};
+    if (is_in_use) break;
   }
-  return first;
+  return found;
 }
 
 void* library = nullptr;  // of dlopen; that of our interface, once it is found
@@ -145,12 +114,12 @@ void* mpi_variable(const char* name) {
 void* any_mpi_symbol(const char* name) {
   if (library != nullptr) return mpi_symbol(name);
   const std::optional<Library> found = find_library();
-  return found ? found->symbol(name) : nullptr;
+  return found ? dlsym(found->handle.get(), name) : nullptr;
 }
 
 std::optional<Interface> find_interface() {
   const std::optional<Library> found = find_library();
-  return found ? found->interface() : std::nullopt;
+  return found ? found->interface : std::nullopt;
 }
 
 std::string load_mpi() {
@@ -159,14 +128,14 @@ std::string load_mpi() {
   if (is_certain) return {};
   std::optional<Library> found = find_library();
   if (!found) return "no MPI library is loaded in this process";
-  if (found->interface() != own_interface) {
+  if (found->interface != own_interface) {
     library = nullptr;
-    const std::string advice = found->interface() ? "; preload the one for " + name_of(*found->interface())
-                                                  : ", of an interface that Stretto does not know";
-    return "this is Stretto for the binary interface " + name_of(own_interface) + ", but the process uses " +
-           found->path() + advice;
+    return "this is Stretto for the binary interface " + std::string(name_of(own_interface)) +
+           ", but the process uses " + found->path +
+           (found->interface ? "; preload the one for " + std::string(name_of(*found->interface))
+                             : ", of an interface that Stretto does not know");
   }
-  library = found->keep();
+  library = found->handle.release();
 
 #define STRETTO_FIND(name)                                                    \
   mpi.name = reinterpret_cast<decltype(mpi.name)>(mpi_symbol("PMPI_" #name)); \

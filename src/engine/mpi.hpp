@@ -10,9 +10,10 @@
 
 #include <mpi.h>
 
-#include <cstdint>
 #include <optional>
 #include <string>
+
+#include "text/mpi_interface.hpp"
 
 namespace stretto {
 
@@ -22,9 +23,6 @@ void* mpi_symbol(const char* name);
 
 /// Returns the same of any MPI library of the process, whatever its binary interface.
 void* any_mpi_symbol(const char* name);
-
-/// The binary interfaces. A program is built for one of them, and each has a Stretto of its own.
-enum class Interface : std::uint8_t { openmpi, mpich, abi };
 
 /// Returns the interface by which the program calls MPI, if a library of one is loaded.
 std::optional<Interface> find_interface();

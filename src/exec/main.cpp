@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -139,43 +138,49 @@ int start(std::span<char*> words) {
   return error == ENOENT ? not_found : cannot_start;
 }
 
+/// Returns why the option is wrong; empty if it is not.
+std::string follow(const std::string& option, const std::string& value) {
+  if (option == "--spec") {
+    force(value);
+  } else if (option == "--stats") {
+    set("STRETTO_STATS", absolute(value));
+  } else {
+    const std::size_t equals = value.find('=');
+    if (!value.starts_with("STRETTO_") || equals == std::string::npos) {
+      return option + " " + value + ": expected STRETTO_NAME=VALUE";
+    }
+    set(value.substr(0, equals), value.substr(equals + 1));
+  }
+  return {};
+}
+
 /// `words`: what follows `exec`, and a null pointer.
 int exec(std::span<char*> words) {
-  while (words.front() != nullptr && words.front()[0] == '-') {
-    std::string option = words.front();
+  const auto take = [&] {
+    const std::string word = words.front();
     words = words.subspan(1);
-    if (option == "--") break;
-    std::optional<std::string> given;
-    if (const std::size_t equals = option.find('='); equals != std::string::npos) {
-      given = option.substr(equals + 1);
-      option.resize(equals);
-    }
+    return word;
+  };
+  while (words.front() != nullptr && words.front()[0] == '-') {
+    const std::string word = take();
+    if (word == "--") break;
+    const std::size_t equals = word.find('=');
+    const std::string option = word.substr(0, equals);
     if (option == "-h" || option == "--help") {
       std::fputs(help, stdout);
       return EXIT_SUCCESS;
     }
-    if (option == "--strict") {
-      set("STRETTO_STRICT", "1");
-    } else if (option == "--summary") {
-      set("STRETTO_SUMMARY", "1");
-    } else if (option == "--spec" || option == "--stats" || option == "--set") {
-      if (!given && words.front() == nullptr) return refuse(option + " needs a value");
-      const std::string value = given ? *given : words.front();
-      if (!given) words = words.subspan(1);
-      if (option == "--spec") {
-        force(value);
-      } else if (option == "--stats") {
-        set("STRETTO_STATS", absolute(value));
-      } else {
-        const std::size_t equals = value.find('=');
-        if (!value.starts_with("STRETTO_") || equals == std::string::npos) {
-          return refuse("--set " + value + ": expected STRETTO_NAME=VALUE");
-        }
-        set(value.substr(0, equals), value.substr(equals + 1));
-      }
-    } else {
+    if (option == "--strict" || option == "--summary") {
+      set("STRETTO_" + upper(option.substr(2)), "1");
+      continue;
+    }
+    if (option != "--spec" && option != "--stats" && option != "--set") {
       return refuse("there is no option " + option);
     }
+    const bool has_value = equals != std::string::npos;
+    if (!has_value && words.front() == nullptr) return refuse(option + " needs a value");
+    const std::string wrong = follow(option, has_value ? word.substr(equals + 1) : take());
+    if (!wrong.empty()) return refuse(wrong);
   }
   if (words.front() == nullptr) return refuse("no program given");
   return start(words);
@@ -183,10 +188,8 @@ int exec(std::span<char*> words) {
 
 /// Becomes the Python program that has all other commands.
 int become_tool(std::span<char*> words) {
-  std::string path(4096, '\0');
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  path.resize(length < 0 ? 0 : static_cast<std::size_t>(length));
-  path = path.substr(0, path.rfind('/') + 1) + "stretto-tool";
+  const std::string own = own_path();
+  const std::string path = own.substr(0, own.rfind('/') + 1) + "stretto-tool";
   execv(path.c_str(), words.data());
   say(path + " cannot be started: " + std::strerror(errno) + "; python -m stretto does the same");
   return not_found;

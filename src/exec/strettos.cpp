@@ -9,39 +9,39 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "text/mpi_interface.hpp"
+
 namespace stretto {
 namespace {
 
-constexpr std::array<const char*, 3> interfaces{"openmpi", "mpich", "abi"};
+std::string object_of(const std::string& folder, Interface interface) {
+  return folder + "/libstretto-" + std::string(name_of(interface)) + ".so";
+}
 
-std::string object_of(const std::string& folder, std::string_view interface) {
-  return folder + "/libstretto-" + std::string(interface) + ".so";
+bool is_there(const std::string& file) {
+  return access(file.c_str(), R_OK) == 0;
 }
 
 bool holds_strettos(const std::string& folder) {
-  return std::ranges::any_of(interfaces, [&](const char* interface) {
-    return access(object_of(folder, interface).c_str(), R_OK) == 0;
-  });
+  return std::ranges::any_of(interfaces,
+                             [&](Interface interface) { return is_there(object_of(folder, interface)); });
 }
 
-/// Returns the path of this program, symbolic links resolved.
+/// Returns the interface of a library that a program needs; those of a language need the one that MPI is.
+std::optional<Interface> interface_of_needed(std::string_view library) {
+  for (const char* layer : {"libmpi_usempi", "libmpi_mpifh", "libmpi_cxx"}) {
+    if (library.starts_with(layer)) return Interface::openmpi;
+  }
+  return interface_of_file(library);
+}
+
+}  // namespace
+
 std::string own_path() {
   std::array<char, 4096> path{};
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
   return length < 0 ? std::string() : std::string(path.data(), static_cast<std::size_t>(length));
 }
-
-std::string_view interface_of(std::string_view library) {
-  if (library.starts_with("libmpi_abi.so")) return "abi";
-  if (library.starts_with("libmpi.so.12") || library.starts_with("libmpich.so")) return "mpich";
-  if (library.starts_with("libmpi.so.") || library.starts_with("libmpi_usempi") ||
-      library.starts_with("libmpi_mpifh") || library.starts_with("libmpi_cxx")) {
-    return "openmpi";
-  }
-  return {};
-}
-
-}  // namespace
 
 std::string find_library_folder() {
   if (const char* chosen = std::getenv("STRETTO_LIB_DIR"); chosen != nullptr && chosen[0] != '\0') {
@@ -66,17 +66,16 @@ std::string find_library_folder() {
 }
 
 std::vector<std::string> choose_strettos(const std::string& folder, const std::optional<ElfFacts>& program) {
-  std::string_view needed;
+  std::optional<Interface> needed;
   if (program) {
     for (const std::string& library : program->needed) {
-      if (needed.empty()) needed = interface_of(library);
+      if (!needed) needed = interface_of_needed(library);
     }
   }
   std::vector<std::string> chosen;
-  for (const char* interface : interfaces) {
+  for (const Interface interface : interfaces) {
     const std::string object = object_of(folder, interface);
-    if (!needed.empty() && needed != interface) continue;
-    if (access(object.c_str(), R_OK) == 0) chosen.push_back(object);
+    if ((!needed || needed == interface) && is_there(object)) chosen.push_back(object);
   }
   return chosen;
 }

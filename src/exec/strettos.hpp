@@ -9,6 +9,9 @@
 
 namespace stretto {
 
+/// Returns the path of this program, symbolic links resolved.
+std::string own_path();
+
 /// Returns the folder with the shared objects of this installation; empty if there is none.
 /// STRETTO_LIB_DIR names that of another one.
 std::string find_library_folder();

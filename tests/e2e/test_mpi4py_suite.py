@@ -117,20 +117,26 @@ def fetch_suite(folder: Path) -> Path:
     return source / "test"
 
 
+def made_once(folder: Path, make: Callable[[Path], Path]) -> Path:
+    """The folder, which `make` makes inside of another one if it is not there."""
+    if not folder.is_dir():
+        folder.parent.mkdir(exist_ok=True)
+        # Made beside and renamed, so that what is interrupted leaves nothing that looks whole.
+        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
+        partial.mkdir()
+        try:
+            make(partial).rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def suite(pytestconfig: pytest.Config) -> Path:
     """Where mpi4py's tests lie; they are fetched once."""
-    cache = pytestconfig.rootpath / ".cache" / f"mpi4py-{metadata.version('mpi4py')}-tests"
-    if not cache.is_dir():
-        cache.parent.mkdir(exist_ok=True)
-        # Fetched beside and renamed, so that a fetch that is interrupted leaves nothing that looks whole.
-        partial = cache.with_name(f"{cache.name}.{os.getpid()}")
-        partial.mkdir()
-        try:
-            fetch_suite(partial).rename(cache)
-        finally:
-            shutil.rmtree(partial)
-    return cache
+    return made_once(
+        pytestconfig.rootpath / ".cache" / f"mpi4py-{metadata.version('mpi4py')}-tests", fetch_suite
+    )
 
 
 @dataclass(frozen=True)
@@ -302,25 +308,29 @@ def test_diagnosis_changes_nothing(
     )
 
 
+def build_for_the_standard_abi(folder: Path) -> Path:
+    """The installed version of mpi4py, from its source distribution."""
+    compiler = mpi.find_install("mpich5").launcher.path.with_name("mpicc_abi")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    source = ["--no-binary", "mpi4py", "--target", str(folder), f"mpi4py=={metadata.version('mpi4py')}"]
+    done = subprocess.run(
+        [*pip, *source],
+        env=os.environ | {"MPICC": str(compiler)},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, f"mpi4py cannot be built for the standard ABI:\n{done.stderr}"
+    return folder
+
+
 @pytest.fixture(scope="session")
 def for_the_standard_abi(pytestconfig: pytest.Config) -> Path:
     """A folder with mpi4py for the standard ABI of MPI 5, which is made once: no wheel of it has that."""
-    version = metadata.version("mpi4py")
-    folder = pytestconfig.rootpath / ".cache" / f"mpi4py-{version}-abi"
-    if not folder.is_dir():
-        compiler = mpi.find_install("mpich5").launcher.path.with_name("mpicc_abi")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        partial = folder.with_name(f"{folder.name}.{os.getpid()}")
-        done = subprocess.run(
-            [*pip, "--no-binary", "mpi4py", "--target", str(partial), f"mpi4py=={version}"],
-            env=os.environ | {"MPICC": str(compiler)},
-            capture_output=True,
-            text=True,
-            timeout=500,
-        )
-        assert done.returncode == 0, f"mpi4py cannot be built for the standard ABI:\n{done.stderr}"
-        partial.rename(folder)
-    return folder
+    return made_once(
+        pytestconfig.rootpath / ".cache" / f"mpi4py-{metadata.version('mpi4py')}-abi",
+        build_for_the_standard_abi,
+    )
 
 
 @pytest.mark.long

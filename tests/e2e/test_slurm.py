@@ -8,14 +8,15 @@ import os
 import shutil
 import signal
 import subprocess
-import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from stretto.support.paths import find_command
+
 ROOT = Path(__file__).parents[2]
-STRETTO = Path(sysconfig.get_path("scripts")) / "stretto"
+STRETTO = str(find_command())
 SERVED = "by Stretto and 0 by"
 FORCED = ["--spec=ring", "--spec=bcast/chain", "--spec=reduce/chain", "--spec=allgather/ring", "--summary"]
 FORCED += ["--set=STRETTO_PROGRESS_THREAD=1"]

@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from stretto.cli.program import commands_of
+
 # Any, since Typer's classes of commands and parameters are its own or click's, depending on its version.
 
 
@@ -22,18 +24,9 @@ def _page(root: Any) -> Iterator[str]:
     yield f'.TH STRETTO 1 "" "stretto {metadata.version("stretto")}" "Stretto"'
     yield from (".SH NAME", rf"stretto \- {_escaped(root.help)}")
     yield from (".SH SYNOPSIS", r"\fBstretto\fR \fICOMMAND\fR [\fIOPTIONS\fR]")
-    for name, command in _commands(root, "stretto"):
+    for name, command in commands_of(root, "stretto"):
         yield from _section(name, command)
     yield from (".SH EXIT STATUS", _escaped(root.epilog.removeprefix("Exit status: ")))
-
-
-def _commands(group: Any, name: str) -> Iterator[tuple[str, Any]]:
-    for child in sorted(group.commands):
-        command = group.commands[child]
-        if hasattr(command, "commands"):
-            yield from _commands(command, f"{name} {child}")
-        elif not command.hidden:
-            yield f"{name} {child}", command
 
 
 def _section(name: str, command: Any) -> Iterator[str]:

@@ -44,6 +44,16 @@ class LauncherCommand(ProgramCommand):
     program_usage = "[-- LAUNCHER [OPTIONS]]"
 
 
+def commands_of(group: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """All commands of a group and of the groups in it, by their whole names, sorted; but for hidden ones."""
+    for child in sorted(group.commands):
+        command = group.commands[child]
+        if hasattr(command, "commands"):
+            yield from commands_of(command, f"{name} {child}")
+        elif not command.hidden:
+            yield f"{name} {child}", command
+
+
 def program_of(context: typer.Context) -> list[str]:
     """The arguments after `--`; empty if there was none."""
     program: list[str] = context.meta.get(_KEY, [])

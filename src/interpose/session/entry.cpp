@@ -5,8 +5,10 @@
 #include <link.h>
 
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -58,9 +60,8 @@ void* pass_by_others(void* function, const char* symbol) {
   Dl_info object{};
   while (function != nullptr && dladdr(function, &object) != 0) {
     auto* const serves = function_of_object<int()>(object, "_stretto_serves_process");
-    auto* const find_behind = function_of_object<void*(const char*)>(object, "_stretto_find_behind");
-    if (serves == nullptr || find_behind == nullptr || serves() != 0) break;
-    function = find_behind(symbol);
+    if (serves == nullptr || serves() != 0) break;
+    function = function_of_object<void*(const char*)>(object, "_stretto_find_behind")(symbol);
   }
   return function;
 }
@@ -75,26 +76,35 @@ __attribute__((constructor)) void note_that_it_is_bound() {
 
 bool lacks_large_counts() {
   if (!is_bound) return false;
+  // The linker asks for each function, but libraries come seldom: the number of changes, and the answer
+  // below.
+  static std::atomic<unsigned long long> known{0};
   struct Seen {
+    unsigned long long changes = 0;
+    bool is_known = false;
     bool open_mpi = false;
     bool another = false;
   } seen;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t /*size*/, void* data) {
+        auto& all = *static_cast<Seen*>(data);
+        all.changes = info->dlpi_adds + info->dlpi_subs;
+        all.is_known = known / 2 == all.changes;
+        if (all.is_known) return 1;
         const std::string_view path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
         if (!path.substr(path.rfind('/') + 1).starts_with("libmpi")) return 0;
-        // Behind the link, the file's name has the version. Open MPI's is 40, and was 20 before.
+        // Behind the link, the file's name has the version.
         std::array<char, PATH_MAX> real{};
         const std::string_view file = realpath(info->dlpi_name, real.data()) == nullptr ? path : real.data();
         const std::string_view name = file.substr(file.rfind('/') + 1);
-        auto& all = *static_cast<Seen*>(data);
-        all.another = all.another || name.starts_with("libmpi.so.12") || name.starts_with("libmpich.so") ||
-                      name.starts_with("libmpi_abi.so");
+        const std::optional<Interface> interface = interface_of_file(name);
+        all.another = all.another || interface == Interface::mpich || interface == Interface::abi;
         all.open_mpi = all.open_mpi || name.starts_with("libmpi.so.40") || name.starts_with("libmpi.so.20");
         return 0;
       },
       &seen);
-  return seen.open_mpi && !seen.another;
+  if (!seen.is_known) known = 2 * seen.changes + (seen.open_mpi && !seen.another ? 1 : 0);
+  return known % 2 == 1;
 }
 
 void* find_next(const char* symbol, const char* otherwise) {

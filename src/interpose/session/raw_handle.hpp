@@ -8,11 +8,11 @@
 
 namespace stretto {
 
-/// A handle as it is in a register: an int in MPICH's interface, a pointer in Open MPI's. If Stretto was
+/// A handle as it is in a register: an int in MPICH's interface, a pointer in the others. If Stretto was
 /// preloaded for the wrong interface, it passes handles on unread and does not harm the program.
 using RawHandle = std::uintptr_t;
 
-/// MPI_Count in both interfaces.
+/// MPI_Count in all interfaces.
 using RawCount = std::int64_t;
 
 /// Converts a register to a handle as MPI's header declares it, and back.

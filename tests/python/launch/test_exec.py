@@ -8,18 +8,20 @@ import shlex
 import signal
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stretto.support.paths import ABIS, library
+from stretto.support.paths import ABIS, find_command, library
 
-STRETTO = str(Path(sysconfig.get_path("scripts")) / "stretto")
-PROGRAM = Path(__file__).parents[2] / "interpose" / "pairing.cpp"
+if TYPE_CHECKING:
+    from tests.python.conftest import Runner
+
+STRETTO = str(find_command())
 SERVED = "by Stretto and 0 by"
 OWN_PRELOADS = os.environ.get("LD_PRELOAD", "")
 
@@ -59,19 +61,6 @@ def compiled(out: Path, source: str, *flags: str, compiler: str = "cc") -> Path:
     return out
 
 
-@pytest.fixture(scope="module", params=["openmpi", "mpich"])
-def abi(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def program(abi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("exec") / f"pairing-{abi}"
-    flags = ["-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
-    subprocess.run([f"mpicxx.{abi}", *flags, PROGRAM, "-o", out], check=True, capture_output=True)
-    return out
-
-
 FORCED = [
     *("--spec", "ring", "--spec=bcast/chain", "--spec", "reduce/chain", "--spec", "allgather/ring"),
     *("--summary", "--set", "STRETTO_PROGRESS_THREAD=1"),
@@ -88,19 +77,23 @@ FORCED = [
     ],
     ids=["itself", "shell", "wrappers", "nested"],
 )
-def test_ranks_are_served(abi: str, program: Path, before: list[str]) -> None:
-    ran = run(launched(abi, STRETTO, "exec", *FORCED, "--", *before, program))
+def test_ranks_are_served(mpi: Runner, before: list[str]) -> None:
+    ran = run(launched(mpi.abi, STRETTO, "exec", *FORCED, "--", *before, mpi.compiled("pairing.cpp")))
     assert ran.returncode == 0, ran.stderr
     assert "right" in ran.stdout
     assert SERVED in ran.stderr
     assert len([line for line in ran.stderr.splitlines() if line.startswith("stretto: ")]) == 1
 
 
-def test_launchers_that_clean_the_environment(abi: str, program: Path) -> None:
+def test_launchers_that_clean_the_environment(mpi: Runner) -> None:
     """As `srun --export=NONE` does: nothing of the environment outside is needed."""
     kept = "^(OMPI|PMI|PMIX|PATH|HOME)"
     cleaned = f"exec env -i $(env | grep -E {shlex.quote(kept)} | grep -v ' ') \"$@\""
-    ran = run(launched(abi, "bash", "-c", cleaned, "bash", STRETTO, "exec", *FORCED, program))
+    ran = run(
+        launched(
+            mpi.abi, "bash", "-c", cleaned, "bash", STRETTO, "exec", *FORCED, mpi.compiled("pairing.cpp")
+        )
+    )
     assert ran.returncode == 0, ran.stderr
     assert "right" in ran.stdout
     assert SERVED in ran.stderr
@@ -115,10 +108,10 @@ def test_an_interpreter_that_opens_its_mpi_late() -> None:
     assert "bcast by chain" in ran.stderr
 
 
-def test_a_program_that_needs_an_mpi_gets_its_stretto(abi: str, program: Path) -> None:
-    shown = run([STRETTO, "exec", program], LD_DEBUG="files", LD_PRELOAD="").stderr
-    assert f"libstretto-{abi}.so" in shown
-    assert not any(f"libstretto-{other}.so" in shown for other in ABIS if other != abi)
+def test_a_program_that_needs_an_mpi_gets_its_stretto(mpi: Runner) -> None:
+    shown = run([STRETTO, "exec", mpi.compiled("pairing.cpp")], LD_DEBUG="files", LD_PRELOAD="").stderr
+    assert f"libstretto-{mpi.abi}.so" in shown
+    assert not any(f"libstretto-{other}.so" in shown for other in ABIS if other != mpi.abi)
 
 
 def test_any_other_program_gets_all() -> None:
