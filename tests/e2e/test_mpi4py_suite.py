@@ -313,13 +313,8 @@ def build_for_the_standard_abi(folder: Path) -> Path:
     compiler = mpi.find_install("mpich5").launcher.path.with_name("mpicc_abi")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     source = ["--no-binary", "mpi4py", "--target", str(folder), f"mpi4py=={metadata.version('mpi4py')}"]
-    done = subprocess.run(
-        [*pip, *source],
-        env=os.environ | {"MPICC": str(compiler)},
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
+    environment = os.environ | {"MPICC": str(compiler)}
+    done = subprocess.run([*pip, *source], env=environment, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, f"mpi4py cannot be built for the standard ABI:\n{done.stderr}"
     return folder
 
