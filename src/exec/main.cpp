@@ -110,10 +110,15 @@ void preload(const Target& target) {
   std::string obstacle = find_obstacle(target);
   if (obstacle.empty()) {
     const std::string folder = find_library_folder();
+    const std::vector<std::string> strettos = choose_strettos(folder, target.elf);
     if (folder.empty()) {
       obstacle = "no libstretto is there; install Stretto again, or set STRETTO_LIB_DIR to its folder";
+    } else if (strettos.empty()) {
+      obstacle =
+          folder +
+          " has no libstretto for the MPI library that it needs; install Stretto where mpicc of that MPI is";
     } else {
-      set("LD_PRELOAD", preload_value(choose_strettos(folder, target.elf), std::getenv("LD_PRELOAD")));
+      set("LD_PRELOAD", preload_value(strettos, std::getenv("LD_PRELOAD")));
     }
   }
   if (!obstacle.empty() && is_rank_0()) say(target.path + " runs without Stretto: " + obstacle);

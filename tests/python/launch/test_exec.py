@@ -208,6 +208,19 @@ def test_programs_of_another_libc(tmp_path: Path) -> None:
     assert "it is of a system with musl, not glibc" in run([STRETTO, "exec", program]).stderr
 
 
+def test_an_installation_without_the_stretto_that_is_needed(mpi: Runner, tmp_path: Path) -> None:
+    (tmp_path / f"libstretto-{'mpich' if mpi.abi == 'openmpi' else 'openmpi'}.so").touch()
+    program = mpi.compiled("pairing.cpp")
+    ran = run(launched(mpi.abi, STRETTO, "exec", program), STRETTO_LIB_DIR=str(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    assert "right" in ran.stdout
+    reason = f"{tmp_path} has no libstretto for the MPI library that it needs"
+    assert [line for line in ran.stderr.splitlines() if reason in line] == [
+        line for line in ran.stderr.splitlines() if line.startswith("stretto: ")
+    ]
+    assert ran.stderr.count(reason) == 1
+
+
 def test_an_installation_without_strettos(tmp_path: Path) -> None:
     ran = run([STRETTO, "exec", "true"], STRETTO_LIB_DIR=str(tmp_path))
     assert ran.returncode == 0
