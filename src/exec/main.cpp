@@ -162,7 +162,7 @@ std::string follow(const std::string& option, const std::string& value) {
 /// `words`: what follows `exec`, and a null pointer.
 int exec(std::span<char*> words) {
   const auto take = [&] {
-    const std::string word = words.front();
+    std::string word = words.front();
     words = words.subspan(1);
     return word;
   };
