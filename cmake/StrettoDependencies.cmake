@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The header-only libraries: targets stretto_highway and nlohmann_json::nlohmann_json.
+# The header-only libraries: targets stretto_highway and stretto_json. A shared object that is preloaded into foreign
+# programs must not bring a library along.
 
-find_path(STRETTO_HIGHWAY_INCLUDE_DIR hwy/highway.h)
-if(NOT STRETTO_HIGHWAY_INCLUDE_DIR)
-  message(FATAL_ERROR "Highway's headers (hwy/highway.h) were not found: install libhwy-dev (Debian, Ubuntu) "
-                      "or set STRETTO_HIGHWAY_INCLUDE_DIR")
-endif()
-# Headers only: a shared object that is preloaded into foreign programs must not bring libhwy along.
-add_library(stretto_highway INTERFACE)
-target_include_directories(stretto_highway SYSTEM INTERFACE "${STRETTO_HIGHWAY_INCLUDE_DIR}")
+# stretto_find_headers(NAME FILE WHAT PACKAGE): the target stretto_NAME with the folder that has FILE
+function(stretto_find_headers name file what package)
+  string(TOUPPER "STRETTO_${name}_INCLUDE_DIR" variable)
+  find_path(${variable} "${file}" DOC "Folder that has ${file}")
+  if(NOT ${variable})
+    message(FATAL_ERROR "${what} (${file}) was not found: install ${package} (Debian, Ubuntu) or set ${variable}")
+  endif()
+  add_library(stretto_${name} INTERFACE)
+  target_include_directories(stretto_${name} SYSTEM INTERFACE "${${variable}}")
+endfunction()
 
-find_package(nlohmann_json 3 QUIET)
-if(NOT nlohmann_json_FOUND)
-  message(FATAL_ERROR "nlohmann's JSON library was not found: install nlohmann-json3-dev (Debian, Ubuntu) "
-                      "or set nlohmann_json_DIR")
-endif()
+stretto_find_headers(highway hwy/highway.h "Highway" libhwy-dev)
+stretto_find_headers(json nlohmann/json.hpp "nlohmann's JSON library" nlohmann-json3-dev)

@@ -8,6 +8,7 @@
 # stretto_add_abi(ABI)             the targets stretto-engine-ABI, stretto-ABI and stretto-bench-ABI
 
 set(STRETTO_INTERFACES "openmpi;mpich;abi" CACHE STRING "Binary interfaces to build for, as far as an MPI is found")
+option(STRETTO_ALL_INTERFACES "Fail if no MPI is found for one of STRETTO_INTERFACES" OFF)
 set(STRETTO_MPICC_OPENMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI (empty: search)")
 set(STRETTO_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH or Intel MPI (empty: search)")
 set(STRETTO_MPICC_ABI "" CACHE FILEPATH "Compiler wrapper for the standard ABI, such as MPICH's mpicc_abi (empty: search)")
@@ -113,6 +114,10 @@ foreach(abi IN LISTS STRETTO_INTERFACES)
     endif()
   endforeach()
 endforeach()
+if(STRETTO_ALL_INTERFACES AND NOT STRETTO_ABIS STREQUAL STRETTO_INTERFACES)
+  message(FATAL_ERROR "STRETTO_ALL_INTERFACES: an MPI was found for '${STRETTO_ABIS}' only, of '${STRETTO_INTERFACES}'; "
+                      "install libopenmpi-dev and libmpich-dev (Debian, Ubuntu), and for abi run scripts/setup")
+endif()
 if(NOT STRETTO_ABIS)
   message(FATAL_ERROR "No MPI was found: install libopenmpi-dev or libmpich-dev (Debian, Ubuntu), or name a compiler "
                       "wrapper by STRETTO_MPICC_OPENMPI or STRETTO_MPICC_MPICH")
@@ -127,7 +132,7 @@ function(stretto_add_abi abi)
   file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
   if(library_sources)
     add_library(stretto-${abi} SHARED ${library_sources})
-    target_link_libraries(stretto-${abi} PRIVATE stretto-engine-${abi} nlohmann_json::nlohmann_json ${CMAKE_DL_LIBS})
+    target_link_libraries(stretto-${abi} PRIVATE stretto-engine-${abi} stretto_json ${CMAKE_DL_LIBS})
     target_include_directories(stretto-${abi} PRIVATE "${PROJECT_BINARY_DIR}/generated/${abi}")
     target_link_options(stretto-${abi} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
     set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
@@ -140,13 +145,26 @@ function(stretto_add_abi abi)
   file(GLOB_RECURSE bench_sources CONFIGURE_DEPENDS src/bench/*.cpp)
   # No test under a sanitizer runs it.
   if(bench_sources AND library_sources AND NOT STRETTO_SANITIZE)
-    add_executable(stretto-bench-${abi} ${bench_sources})
+    # Two parts, so that no MPI library is linked: the program finds one, then loads the rest.
+    list(FILTER bench_sources EXCLUDE REGEX "/src/bench/program/")
+    add_executable(stretto-bench-${abi} src/bench/program/main.cpp)
+    string(TOUPPER "${abi}" upper)
+    target_compile_definitions(stretto-bench-${abi} PRIVATE STRETTO_ABI_${upper})
+    target_link_libraries(stretto-bench-${abi} PRIVATE stretto_options ${CMAKE_DL_LIBS})
+    target_link_options(stretto-bench-${abi} PRIVATE -static-libstdc++ -static-libgcc)
     # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.
-    target_link_libraries(stretto-bench-${abi} PRIVATE stretto_core stretto_kernels stretto-${abi} stretto_mpi_${abi}
-                                                       nlohmann_json::nlohmann_json)
+    target_link_libraries(stretto-bench-${abi} PRIVATE -Wl,--no-as-needed stretto-${abi})
     set_target_properties(stretto-bench-${abi} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    add_library(stretto-bench-${abi}-rest MODULE ${bench_sources})
+    target_link_libraries(stretto-bench-${abi}-rest PRIVATE stretto_core stretto_kernels stretto_mpi_headers_${abi}
+                                                            stretto-${abi} stretto_json)
+    target_link_options(stretto-bench-${abi}-rest PRIVATE -static-libstdc++ -static-libgcc)
+    set_target_properties(stretto-bench-${abi}-rest PROPERTIES PREFIX "" OUTPUT_NAME stretto-bench-${abi}
+                                                               INSTALL_RPATH "$ORIGIN")
+    add_dependencies(stretto-bench-${abi} stretto-bench-${abi}-rest)
     if(building_wheel)
-      install(TARGETS stretto-bench-${abi} RUNTIME DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto)
+      install(TARGETS stretto-bench-${abi} stretto-bench-${abi}-rest DESTINATION "${STRETTO_INSTALL_LIBDIR}"
+              COMPONENT stretto)
     endif()
   endif()
 endfunction()

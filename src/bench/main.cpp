@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measuring program: times collectives by several specs in one run, checks their results, and prints
+// The measuring program, without its beginning (program/main.cpp): times collectives by several specs in one run, checks their results, and prints
 // events (output/report.hpp) for `stretto bench`; or measures messages, for `stretto calibrate`. Its own
 // traffic uses PMPI, so that nothing changes what it relies on.
 //
@@ -103,7 +103,8 @@ bool serve(const Options& usual, const Placement& placement, Job& job) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+/// Runs it all and returns the exit status. program/main.cpp calls it.
+extern "C" [[gnu::visibility("default")]] int stretto_bench_main(int argc, char** argv) {
   Options options;
   std::exception_ptr wrong;
   try {

@@ -59,7 +59,8 @@ void ask_for_usual_slices() {
 
 void detail::note_thread(bool wanted) {
   is_noted = wanted;
-  if (getpid() == gettid()) return;
+  if (getpid() == syscall(SYS_gettid))
+    return;  // gettid() is younger than the oldest C library that we run on
   if (wanted) {
     ask_for_short_slices();
   } else {

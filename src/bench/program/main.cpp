@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measuring program that a launcher starts: finds the MPI library of its interface, and then loads the
+// rest (../main.cpp), which is a shared object beside it. So no MPI library is linked: one build runs on each
+// that has the interface, whatever its file is called. Stretto is linked, so its functions come first.
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/mpi_interface.hpp"
+
+namespace stretto::bench {
+namespace {
+
+#if defined(STRETTO_ABI_OPENMPI)
+constexpr Interface interface = Interface::openmpi;
+#elif defined(STRETTO_ABI_MPICH)
+constexpr Interface interface = Interface::mpich;
+#else
+constexpr Interface interface = Interface::abi;
+#endif
+
+/// Returns the names by which programs of the interface load their library. Debian has one of its own for
+/// MPICH's.
+std::vector<std::string> names_of_library() {
+  switch (interface) {
+    case Interface::openmpi:
+      return {"libmpi.so.40"};
+    case Interface::mpich:
+      return {"libmpi.so.12", "libmpich.so.12"};
+    case Interface::abi:
+      break;
+  }
+  return {"libmpi_abi.so.1", "libmpi_abi.so.0"};
+}
+
+bool open_globally(const std::string& path) {
+  return dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL) != nullptr;
+}
+
+/// Returns the folders of LD_LIBRARY_PATH.
+std::vector<std::string> named_folders() {
+  std::vector<std::string> folders;
+  const char* value = std::getenv("LD_LIBRARY_PATH");
+  std::string_view rest = value == nullptr ? "" : value;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find_first_of(":;"), rest.size());
+    folders.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return folders;
+}
+
+/// Returns whether the process has an MPI library of the interface already: it may be preloaded.
+bool is_loaded() {
+  return dl_iterate_phdr(
+             [](dl_phdr_info* object, std::size_t /*size*/, void* /*none*/) {
+               const std::string_view path = object->dlpi_name;
+               return interface_of_file(path.substr(path.rfind('/') + 1)) == interface ? 1 : 0;
+             },
+             nullptr) != 0;
+}
+
+/// Loads the MPI library, unless it is there. A folder that the user names counts before a name: the
+/// system may have the other name of another library.
+bool load_library() {
+  if (is_loaded()) return true;
+  const std::vector<std::string> names = names_of_library();
+  for (const std::string& folder : named_folders()) {
+    for (const std::string& name : names) {
+      if (!folder.empty() && open_globally(folder + "/" + name)) return true;
+    }
+  }
+  return std::ranges::any_of(names, open_globally);
+}
+
+int fail(const std::string& reason) {
+  std::fprintf(stderr, "stretto-bench: %s\n", reason.c_str());
+  return 2;
+}
+
+/// Returns the path of the rest of this program.
+std::string path_of_rest() {
+  char* own = realpath("/proc/self/exe", nullptr);
+  std::string path = own == nullptr ? "stretto-bench" : own;
+  std::free(own);
+  return path + ".so";
+}
+
+int start(int count, char** words) {
+  if (!load_library()) {
+    std::string names;
+    for (const std::string& name : names_of_library()) names += (names.empty() ? "" : " or ") + name;
+    return fail(names + " was not found; add the folder of your MPI library to LD_LIBRARY_PATH");
+  }
+  const std::string path = path_of_rest();
+  void* rest = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (rest == nullptr) return fail(dlerror());
+  auto* const run = reinterpret_cast<int (*)(int, char**)>(dlsym(rest, "stretto_bench_main"));
+  return run == nullptr ? fail(path + " is not of this version; install Stretto again") : run(count, words);
+}
+
+}  // namespace
+}  // namespace stretto::bench
+
+int main(int argc, char** argv) {
+  return stretto::bench::start(argc, argv);
+}
