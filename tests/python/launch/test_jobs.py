@@ -227,7 +227,7 @@ def test_what_was_measured_before_a_signal_is_written_and_said(
 ) -> None:
     pids, file = tmp_path / "pids", tmp_path / "a.json"
     let_print(program, pids, START, NATIVE)
-    own = ("--mpi", "openmpi", "--json", str(file), "--", "env")
+    own = ("--mpi", "openmpi", "-o", str(file), "--", "env")
     with command(environment, "bench", "allreduce", *own) as process:
         (pid,) = pids_in(pids)
         process.send_signal(number)
