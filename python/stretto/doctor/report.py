@@ -19,10 +19,6 @@ from stretto.support.console import console_for
 from stretto.support.json_files import document_text
 
 _STYLES = {Verdict.GOOD: "green", Verdict.ABSENT: "dim", Verdict.BAD: "bold red"}
-_MEANINGS = {
-    "choice": "what decides which spec a call takes: the first of these that applies",
-    "network": "what jobs have found out about it",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,10 @@ def print_report(report: Report) -> None:
     """Print the findings as tables."""
     tables = [
         _table(report.findings, "what", "finding"),
-        *(_table(getattr(report, title), title, meaning) for title, meaning in _MEANINGS.items()),
+        _table(
+            report.choice, "choice", "what decides which spec a call takes: the first of these that applies"
+        ),
+        _table(report.network, "network", "what jobs have found out about it"),
     ]
     console = console_for(*tables)
     for table in tables:
@@ -57,16 +56,18 @@ def print_report(report: Report) -> None:
 
 def report_json(report: Report) -> str:
     """The document of the same (docs/formats.md)."""
-    content: dict[str, object] = {
+    content = {
         "stretto": metadata.version("stretto"),
         "ready_for": [flavor.value for flavor in report.served],
+        "findings": _rows(report.findings),
+        "choice": _rows(report.choice),
+        "network": _rows(report.network),
     }
-    for name in ("findings", *_MEANINGS):
-        content[name] = [
-            {"verdict": finding.verdict.name.lower(), "what": finding.what, "detail": finding.detail}
-            for finding in getattr(report, name)
-        ]
     return document_text("stretto-doctor", sys.argv, None, content)
+
+
+def _rows(findings: Iterable[Finding]) -> list[dict[str, str]]:
+    return [{"verdict": one.verdict.name.lower(), "what": one.what, "detail": one.detail} for one in findings]
 
 
 def _table(findings: Iterable[Finding], what: str, meaning: str) -> Table:
