@@ -28,7 +28,7 @@ from stretto.results.runs import Run, Series
 from stretto.support.console import console_for, progress_bar
 from stretto.support.estimates import Estimate, speedup
 from stretto.support.files import write_atomically
-from stretto.support.json_files import file_text
+from stretto.support.json_files import document_text
 from stretto.support.units import format_bytes, format_seconds, parse_sizes
 
 # The library's name of an algorithm, and Stretto's spec for the same.
@@ -129,7 +129,7 @@ def main() -> None:
     if options.json:
         results = {"results": content}
         write_atomically(
-            options.json, file_text("stretto-engine-parity", sys.argv, socket.gethostname(), results)
+            options.json, document_text("stretto-engine-parity", sys.argv, socket.gethostname(), results)
         )
 
 

@@ -26,7 +26,7 @@ from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.support.console import console_for
 from stretto.support.estimates import Estimate, estimate_median, speedup
 from stretto.support.files import write_atomically
-from stretto.support.json_files import file_text
+from stretto.support.json_files import document_text
 from stretto.support.units import format_bytes, format_seconds, parse_rate, parse_sizes, three_digits
 
 BACKENDS = ("stretto", "gloo")
@@ -153,7 +153,7 @@ def main() -> None:
                 "alone": alone,
             }
             write_atomically(
-                options.json, file_text("stretto-torch-backends", sys.argv, socket.gethostname(), content)
+                options.json, document_text("stretto-torch-backends", sys.argv, socket.gethostname(), content)
             )
     dist.destroy_process_group()
 

@@ -27,7 +27,7 @@ from stretto.spec.architectures import ARCHITECTURES
 from stretto.support.console import console_for
 from stretto.support.estimates import estimate_median, speedup
 from stretto.support.files import write_atomically
-from stretto.support.json_files import file_text
+from stretto.support.json_files import document_text
 from stretto.workers import torch_network
 from stretto.workers.images import Source, find_source
 
@@ -114,7 +114,7 @@ def main() -> None:
                 "seconds": times,
             }
             write_atomically(
-                options.json, file_text("stretto-torch-steps", sys.argv, socket.gethostname(), content)
+                options.json, document_text("stretto-torch-steps", sys.argv, socket.gethostname(), content)
             )
     # A network keeps the threads of its group alive, and gloo's must not outlive the interpreter.
     networks.clear()

@@ -56,7 +56,7 @@ class Place:
     def bench(self, files: Path) -> list[str]:
         """Return the command that measures the MPI default and Stretto."""
         command = ["stretto", "bench", "allreduce", "--mpi", self.install.flavor.value]
-        command += ["--specs", "native,auto", "--json", f"{files}.json", "--png", f"{files}.png"]
+        command += ["--specs", "native,auto", "-o", f"{files}.json", "--png", f"{files}.png"]
         if self.on_lab:
             # The largest messages take seconds each, and vary by only a percent.
             limits = ["--repetitions", "5", "--warmup", "1", "--max-seconds", "15"]

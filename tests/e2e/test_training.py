@@ -33,7 +33,7 @@ def pytorch(*arguments: str) -> list[str]:
 
 
 def trained(line: list[str], file: Path) -> dict[str, Any]:
-    ran = subprocess.run([*line, "--json", str(file)], capture_output=True, text=True, timeout=280)
+    ran = subprocess.run([*line, "-o", str(file)], capture_output=True, text=True, timeout=280)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     content: dict[str, Any] = json.loads(file.read_text())
     return content
@@ -102,7 +102,7 @@ def test_an_interpreter_whose_horovod_is_of_another_mpi(tensorflow: Path, specs:
 @pytest.mark.long
 def test_a_rank_that_dies_ends_the_job(tmp_path: Path) -> None:
     """Within seconds, as the launcher sees it."""
-    line = pytorch("--rounds", "1000", "--json", str(tmp_path / "x.json"))
+    line = pytorch("--rounds", "1000", "-o", str(tmp_path / "x.json"))
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         worker = _a_worker(process.pid)
         os.kill(worker, signal.SIGKILL)

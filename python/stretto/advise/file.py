@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import itertools
-import json
+import sys
 from collections.abc import Sequence
 
 from stretto._core import parse_library_name
-from stretto.advise.check import Check
+from stretto.advise.result import Question, Result
 from stretto.advise.search import Advice
 from stretto.simulate.jobs import LABELS
 from stretto.spec.native import NATIVE
 from stretto.support.errors import StrettoError
+from stretto.support.json_files import document_text
 from stretto.support.units import size_text
 from stretto.tune.table import Json, Shape, table_text, within
 
@@ -20,10 +21,8 @@ from stretto.tune.table import Json, Shape, table_text, within
 _LEAST_GAIN = 1.1
 
 
-def advice_json(
-    collective: str, nodes: int, ppn: int, machine: str, advice: Sequence[Advice], check: Check | None
-) -> str:
-    """All figures, as JSON."""
+def advice_json(question: Question, machine: str, result: Result) -> str:
+    """The document of all figures."""
     rows = [
         {
             "bytes": one.bytes,
@@ -43,9 +42,17 @@ def advice_json(
                 for item in one.libraries
             },
         }
-        for one in advice
+        for one in result.advice
     ]
-    content: Json = {"collective": collective, "nodes": nodes, "ppn": ppn, "machine": machine, "advice": rows}
+    content: Json = {
+        "collective": question.collective,
+        "nodes": question.nodes,
+        "ppn": question.ppn,
+        "machine": machine,
+        "remarks": result.remarks,
+        "advice": rows,
+    }
+    check = result.checked
     if check is not None:
         content["check"] = {
             "nodes": check.nodes,
@@ -61,7 +68,7 @@ def advice_json(
                 for row in check.rows
             ],
         }
-    return json.dumps(content, indent=1) + "\n"
+    return document_text("stretto-advice", sys.argv, result.title, content)
 
 
 def family_of(mpi: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from stretto.advise.check import APART, OURS, Check, Checked
 from stretto.advise.search import Advice, OfLibrary
 from stretto.simulate.jobs import LABELS
 from stretto.spec.native import NATIVE
-from stretto.support.console import console_for
+from stretto.support.console import console_for, print_lines
 from stretto.support.units import format_bandwidth, format_bytes, format_nodes, format_seconds, three_digits
 
 
@@ -43,8 +43,7 @@ def print_advice(title: str, advice: Sequence[Advice], remarks: Sequence[str]) -
         *_by_simulation(advice),
         *remarks,
     ]
-    for line in lines:
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    print_lines(console, lines)
 
 
 def _by_simulation(advice: Sequence[Advice]) -> list[str]:
@@ -94,15 +93,11 @@ def print_check(check: Check, nodes: int) -> None:
         )
     console = console_for(table)
     console.print(table)
-    for row in check.rows:
-        if row.why:
-            console.print(
-                f"{LABELS.get(row.who, row.who)} at {format_bytes(row.bytes)}: {row.why}",
-                style="dim",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
+    failed = [row for row in check.rows if row.why]
+    print_lines(
+        console,
+        (f"{LABELS.get(row.who, row.who)} at {format_bytes(row.bytes)}: {row.why}" for row in failed),
+    )
 
 
 def _gains(row: Checked, check: Check) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from stretto.support.interruption import INTERRUPTIONS, signal_of
 from stretto.support.machine_load import LoadWatch
 
 
-def compare(request: Request, place: Place, rate: float | None, outputs: Outputs) -> None:
+def compare(request: Request, place: Place, rate: float | None, outputs: Outputs, *, as_json: bool) -> None:
     """Measure, print and write. If the run is interrupted, report what was measured before.
 
     `rate`: of a node's link in bytes per second, where the user knows it.
@@ -28,7 +28,7 @@ def compare(request: Request, place: Place, rate: float | None, outputs: Outputs
     def finish(incomplete: str = "") -> None:
         load = watch.look(run.ranks if run.nodes == 1 or target.links is not None else None)
         outcome = Outcome(run, link_bound(run, target, rate), load, incomplete)
-        report(outcome, emulated=target.links is not None, outputs=outputs)
+        report(outcome, emulated=target.links is not None, outputs=outputs, as_json=as_json)
 
     try:
         with progress_bar("measuring") as progress:

@@ -3,32 +3,38 @@
 
 from __future__ import annotations
 
-from stretto.bench.files import Outcome, Outputs
+from stretto.bench.files import Outcome, Outputs, run_text
 from stretto.bench.table import notes, results_table
 from stretto.results.runs import summarize
-from stretto.support.console import console_for, print_lines
+from stretto.support.console import console_for, print_lines, print_result
 from stretto.support.errors import WrongResultError
 from stretto.support.units import format_bytes
 
 
-def report(outcome: Outcome, *, emulated: bool, outputs: Outputs) -> None:
-    """Print the table, notes and remarks, and write the files.
+def report(outcome: Outcome, *, emulated: bool, outputs: Outputs, as_json: bool) -> None:
+    """Print the table, notes and remarks, or the document, and write the files.
 
     Raises WrongResultError if a result was wrong.
     """
     run = outcome.run
     rows = summarize(run, outcome.bound)
-    table = results_table(rows)
-    console = console_for(table)
-    console.print(table)
-    print_lines(console, notes(run, outcome.bound, emulated))
-    remarks = outcome.load.remarks(crowded=False) if outcome.load else []
-    if outcome.incomplete:
-        remarks = [*remarks, outcome.incomplete]
-    print_lines(console, (f"! {remark}" for remark in remarks), style="yellow")
-    outputs.write(outcome, rows)
-    if outcome.incomplete:
-        print_lines(console, (f"written to {file}" for file in outputs.named()))
+
+    def show() -> None:
+        table = results_table(rows)
+        console = console_for(table)
+        console.print(table)
+        print_lines(console, notes(run, outcome.bound, emulated))
+        remarks = outcome.load.remarks(crowded=False) if outcome.load else []
+        if outcome.incomplete:
+            remarks = [*remarks, outcome.incomplete]
+        print_lines(console, (f"! {remark}" for remark in remarks), style="yellow")
+
+    text = run_text(outcome, rows)
+    print_result(as_json, lambda: text, show)
+    outputs.write(outcome, rows, text)
+    if outcome.incomplete and not as_json:
+        for file in outputs.named():
+            print(f"written to {file}")
     wrong = [
         f"{series.label} at {format_bytes(series.bytes)}{' in place' if series.in_place else ''}"
         for series in run.series

@@ -22,8 +22,10 @@ from stretto.advise.plot import plot_advice
 from stretto.advise.result import Question, find_advice
 from stretto.advise.table import print_advice, print_check
 from stretto.cli.options import Ppn
+from stretto.cli.result_options import AsJson, ResultFile
 from stretto.model.walker import machine_names
 from stretto.spec.recipes import check_collective
+from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import parse_sizes
@@ -69,7 +71,8 @@ def advise(
     check_sample: Annotated[
         bool, typer.Option("--check/--no-check", help="Check a sample by simulation with SimGrid's SMPI.")
     ] = True,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures here.")] = None,
+    as_json: AsJson = False,
+    output: ResultFile = None,
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
     table_file: Annotated[
         Path | None, typer.Option("--table", help="Write a tuning table (STRETTO_TABLE) for --mpi here.")
@@ -78,7 +81,7 @@ def advise(
 ) -> None:
     """Find the fastest spec for each message size on a planned cluster, and its gain over each library."""
     check_collective(collective)
-    check_files([json_file, table_file], [png_file])
+    check_files([output, table_file], [png_file])
     cluster = cluster_of(Figures(network, latency, node_latency, node_bandwidth, reduction), machine)
     all_sizes = parse_sizes(sizes)
     if all_sizes[0] < 1:
@@ -86,12 +89,17 @@ def advise(
     family_of(mpi)
     question = Question(collective, nodes, ppn, all_sizes)
     found = find_advice(question, cluster, check_sample=check_sample)
-    print_advice(found.title, found.advice, found.remarks)
-    if found.checked is not None:
-        print_check(found.checked, nodes)
     name = cluster.machine.name
-    if json_file:
-        write_atomically(json_file, advice_json(collective, nodes, ppn, name, found.advice, found.checked))
+    text = advice_json(question, name, found)
+
+    def show() -> None:
+        print_advice(found.title, found.advice, found.remarks)
+        if found.checked is not None:
+            print_check(found.checked, nodes)
+
+    print_result(as_json, lambda: text, show)
+    if output:
+        write_atomically(output, text)
     if table_file:
         write_atomically(table_file, tuning_table(collective, nodes, ppn, mpi, name, found.advice))
     if png_file:

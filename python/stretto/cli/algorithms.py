@@ -6,12 +6,22 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from stretto import _core
-from stretto.show.algorithms import cost_tables, crossing_table, overview_table
+from stretto.cli.result_options import AsJson
+from stretto.show.algorithms import (
+    costs_json,
+    crossings_json,
+    find_costs,
+    find_crossings,
+    overview_json,
+    print_costs,
+    print_crossings,
+    print_overview,
+)
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import read_topology_text
+from stretto.support.console import print_result
 
 _TABLE_TOPOLOGY = "nodes=8,ppn=4"
 
@@ -32,14 +42,15 @@ def algorithms(
             "--nap", help="Print how many messages nap, smp and recursive doubling send to other nodes."
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the algorithms."""
     chosen = _core.collectives() if collective is None else [check_collective(collective)]
     if nap:
-        print("\n".join(crossing_table()))
+        crossings = find_crossings()
+        print_result(as_json, lambda: crossings_json(crossings), lambda: print_crossings(crossings))
     elif table:
-        texts = [read_topology_text(text) for text in topology or [_TABLE_TOPOLOGY]]
-        print("\n".join(cost_tables(chosen, texts)).rstrip("\n"))
+        costs = list(find_costs(chosen, [read_topology_text(text) for text in topology or [_TABLE_TOPOLOGY]]))
+        print_result(as_json, lambda: costs_json(costs), lambda: print_costs(costs))
     else:
-        for one in chosen:
-            Console().print(overview_table(one))
+        print_result(as_json, lambda: overview_json(chosen), lambda: print_overview(chosen))

@@ -26,6 +26,7 @@ from stretto.cli.options import (
     Root,
     Seed,
 )
+from stretto.cli.result_options import AsJson, ResultFile
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.collectives import COLLECTIVES
 from stretto.support.units import parse_rate, parse_seconds, parse_sizes
@@ -82,7 +83,8 @@ def bench(
     ] = 30.0,
     warmup: Annotated[int, typer.Option(min=0, help="Calls of each spec before the measurement.")] = 3,
     seed: Seed = 1,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write samples and results here.")] = None,
+    as_json: AsJson = False,
+    output: ResultFile = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line for each result here.")] = None,
     png_file: Annotated[
         Path | None, typer.Option("--png", help="Plot throughput, or overlap, over size here.")
@@ -107,4 +109,4 @@ def bench(
         seed,
     )
     rate = parse_rate(link_rate) if link_rate else None
-    compare(request, place, rate, Outputs(json_file, csv_file, png_file))
+    compare(request, place, rate, Outputs(output, csv_file, png_file), as_json=as_json)

@@ -12,9 +12,11 @@ import typer
 
 from stretto.bench.targets import Place, find_target
 from stretto.cli.options import LabName, LauncherLine, MpiName, OnLab, Ppn, Provider
+from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.model.machine_file import file_text
 from stretto.results.runs import describe_machine
+from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import parse_seconds
@@ -59,6 +61,7 @@ def calibrate(
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the machine.")] = None,
     description: Annotated[str, typer.Option(help="Description of the machine in one line.")] = "",
+    as_json: AsJson = False,
 ) -> None:
     """Measure latencies, bandwidths, limits and arithmetic of a cluster, and write them as a machine file."""
     # NumPy is slow to load, and other commands do not need it.
@@ -89,8 +92,9 @@ def calibrate(
         usual = f"lab of {measured.nodes} nodes" if lab else platform.node()
     calibrated = fit_machine(measured, where, name or usual, description, seed, interruption)
     machine = calibrated.machine
-    write_atomically(output, file_text(machine))
-    print_machine(calibrated, output)
+    text = file_text(machine)
+    write_atomically(output, text)
+    print_result(as_json, lambda: text, lambda: print_machine(calibrated, output))
     if png_file:
         from stretto.calibrate.plot import plot_fit  # noqa: PLC0415  matplotlib is slow to load
 

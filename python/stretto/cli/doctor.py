@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from stretto.cli.result_options import AsJson
+from stretto.support.console import print_result
 
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
-) -> None:
+
+def doctor(as_json: AsJson = False) -> None:
     """Check the installation: what is there, what is missing, and how to get it."""
-    from stretto.doctor.report import print_json, print_report  # noqa: PLC0415  slow: it asks every launcher
+    from stretto.doctor.report import examine_all, print_report, report_json  # noqa: PLC0415  slow: it asks every launcher
 
-    raise typer.Exit(0 if (print_json if as_json else print_report)() else 1)
+    report = examine_all()
+    print_result(as_json, lambda: report_json(report), lambda: print_report(report))
+    raise typer.Exit(0 if report.served else 1)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
+from stretto.cli.result_options import AsJson
 from stretto.model.fabric_file import find_fabric
 from stretto.model.walker import Call, Model, load_machine
 from stretto.predict.explanation import explain_call, explanation_json
@@ -18,6 +19,7 @@ from stretto.predict.explanation_output import print_explanation
 from stretto.predict.measured import read_measured
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import topology_text
+from stretto.support.console import print_result
 from stretto.support.units import parse_bytes
 
 
@@ -61,9 +63,7 @@ def explain(
         typer.Option(help="JSON files of stretto bench or study, to compare with.", metavar="FILE"),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many candidates to show.")] = 12,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print all candidates as JSON instead of a table.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show which spec a call uses and why, with predicted and measured times and the bound by the links."""
     check_collective(collective)
@@ -72,7 +72,8 @@ def explain(
     model = Model(known.machine if known and machine is None else load_machine(machine or "machine.json"))
     family = mpi or (known.family if known else "openmpi")
     explanation = explain_call(call, model, read_measured(measured or []), table, family, known)
-    if as_json:
-        print(explanation_json(explanation, sys.argv), end="")
-    else:
-        print_explanation(explanation, top)
+    print_result(
+        as_json,
+        lambda: explanation_json(explanation, sys.argv),
+        lambda: print_explanation(explanation, top),
+    )

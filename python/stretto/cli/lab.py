@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.program import ProgramCommand, program_of
+from stretto.cli.result_options import AsJson
 from stretto.lab import commands
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.lab.jobs import Job
@@ -58,9 +59,9 @@ def down(name: Name = DEFAULT_NAME) -> None:
 
 
 @lab_app.command()
-def status() -> None:
+def status(as_json: AsJson = False) -> None:
     """Show the labs that are up, and how many processes run in them."""
-    commands.status()
+    commands.status(as_json)
 
 
 @lab_app.command(cls=ProgramCommand)

@@ -10,6 +10,7 @@ import typer
 
 from stretto._core import Prediction
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
+from stretto.cli.result_options import AsJson, ResultFile
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.predict.judgement import judge, judgement_json
 from stretto.predict.measured import read_measured
@@ -23,7 +24,7 @@ from stretto.predict.specs import (
 )
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology, topology_text
-from stretto.support.console import progress_bar
+from stretto.support.console import print_result, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.units import format_bytes, parse_sizes, split_list
@@ -58,14 +59,15 @@ def predict(
             help="Files of stretto bench or study: predict their calls, and judge the model by them.",
         ),
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all predictions here.")] = None,
+    as_json: AsJson = False,
+    output: ResultFile = None,
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
 ) -> None:
     """Predict collectives on a machine: one of the papers', or one that stretto calibrate measured."""
     check_collective(collective)
-    check_files([json_file], [png_file])
+    check_files([output], [png_file])
     if against:
-        _judge(machine, against, parse_sizes(sizes), json_file)
+        _judge(machine, against, parse_sizes(sizes), as_json, output)
         return
     where = topology_text(topology, None, nodes, ppn, 8)
     its_machine = load_machine(machine)
@@ -86,27 +88,24 @@ def predict(
     notes = [f"machine: {its_machine.description}"]
     if not specs:
         notes.append(rule_text(rule_regret(calls, predictions, predict_call)))
-    print_predictions(title, shown, bounds, notes)
-
-    def write() -> None:
-        if json_file:
-            write_atomically(json_file, predictions_json(collective, where, its_machine.name, shown))
+    text = predictions_json(collective, where, its_machine.name, shown, bounds)
+    print_result(as_json, lambda: text, lambda: print_predictions(title, shown, bounds, notes))
 
     def draw() -> None:
         if png_file:
             draw_predictions(title, [*predictions, *closed], shown, bounds, png_file)
 
-    write_all(write, draw)
+    write_all(lambda: write_atomically(output, text) if output else None, draw)
 
 
-def _judge(machine: str, files: list[Path], sizes: list[int], json_file: Path | None) -> None:
+def _judge(machine: str, files: list[Path], sizes: list[int], as_json: bool, output: Path | None) -> None:
     measured = read_measured(files)
     its_machine = load_machine(machine)
     judgement = judge(Model(its_machine), measured, min(sizes), max(sizes))
     if not judgement.pairs:
         span = f"{format_bytes(min(sizes))} and {format_bytes(max(sizes))}"
         raise StrettoError(f"--against: the files have no calls between {span}; give other --sizes")
-    print_judgement(judgement)
-    if json_file:
-        libraries = ", ".join(dict.fromkeys(measured.libraries))
-        write_atomically(json_file, judgement_json(judgement, its_machine.name, libraries))
+    text = judgement_json(judgement, its_machine.name, ", ".join(dict.fromkeys(measured.libraries)))
+    print_result(as_json, lambda: text, lambda: print_judgement(judgement))
+    if output:
+        write_atomically(output, text)

@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from stretto.cli.program import ProgramCommand, program_of
+from stretto.cli.result_options import AsJson, ResultFile
+from stretto.support.console import print_result
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.trace.profile_file import profile_text
 from stretto.trace.profile_run import run_profiled
@@ -22,15 +24,13 @@ COMMAND_CLASS = ProgramCommand
 
 def profile(
     context: typer.Context,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the profile here, for stretto replay.")
-    ] = None,
+    output: ResultFile = None,
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw the histograms here.")] = None,
     spec: Annotated[
         list[str] | None,
         typer.Option(help="The spec of allreduce, or of another collective, as in stretto run."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the profile in place of tables.")] = False,
+    as_json: AsJson = False,
     mpi_name: Annotated[
         str | None, typer.Option("--mpi", metavar="NAME", help="The MPI of the ranks, as in stretto run.")
     ] = None,
@@ -44,10 +44,7 @@ def profile(
     print_problems(run.folder)
     its = make_profile(run.folder, run.training)
     text = profile_text(its, sys.argv)
-    if as_json:
-        print(text, end="")
-    else:
-        print_profile(its)
+    print_result(as_json, lambda: text, lambda: print_profile(its))
 
     def draw() -> None:
         if png_file:

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from stretto.cli.result_options import AsJson
 from stretto.regret import networks
+from stretto.regret.file import regret_text
 from stretto.regret.libraries import find_libraries
 from stretto.regret.map import Panels, draw_map
 from stretto.regret.measure import LEAST_REPETITIONS, LEAST_WARMUP, Plan
@@ -17,6 +19,7 @@ from stretto.regret.output import display, print_regret
 from stretto.regret.session import Wanted, failures, measure_all, open_record
 from stretto.regret.specs import Tables
 from stretto.spec.recipes import check_collective
+from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 from stretto.support.interruption import INTERRUPTIONS, signal_of
@@ -69,10 +72,14 @@ def regret(
         typer.Option(min=1, help="Maximum seconds for the sizes of one job; larger sizes are left out."),
     ] = 900.0,
     resume: Annotated[
-        bool, typer.Option("--resume/--fresh", help="Continue from the file of --json, or start anew.")
+        bool, typer.Option("--resume/--fresh", help="Continue from the file of --output, or start anew.")
     ] = True,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Keep all samples and results here, after each job.")
+    as_json: AsJson = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Keep the JSON document of --json here, after each job."
+        ),
     ] = None,
     png_file: Annotated[
         Path | None, typer.Option("--png", help="Draw a map here: networks by sizes, coloured by gain.")
@@ -82,7 +89,7 @@ def regret(
     ] = Panels.COLLECTIVE,
 ) -> None:
     """Compare Stretto's default with the MPI default and the best known spec, on many networks in turn."""
-    check_files([json_file], [png_file])
+    check_files([output], [png_file])
     named = list(dict.fromkeys(check_collective(one.strip()) for one in collectives.split(",")))
     plan = Plan(parse_sizes(sizes), repetitions, warmup, max_seconds, Tables(tables or []))
     request = {
@@ -92,18 +99,18 @@ def regret(
         "tables": [str(one) for one in tables or []],
     }
     wanted = Wanted(networks.parse_networks(network_names), find_libraries(mpi_names), named)
-    record = open_record(json_file, request, resume=resume)
+    record = open_record(output, request, resume=resume)
     try:
         with display(len(record.missing(wanted))) as bar:
             measure_all(record, wanted, plan, bar)
     except INTERRUPTIONS as ended:
-        kept = f"{json_file} has what was measured so far" if json_file else "nothing was kept (give --json)"
+        kept = f"{output} has what was measured so far" if output else "nothing was kept (give --output)"
         print(f"stretto: {signal_of(ended).name} ended it early: {kept}", file=sys.stderr)
         raise
     jobs = record.of(wanted)
     if not any(job.cells for job in jobs):
         raise StrettoError("; ".join(f"{job.title}: {job.error}" for job in jobs))
-    print_regret(jobs)
+    print_result(as_json, lambda: regret_text(jobs, request, sys.argv), lambda: print_regret(jobs))
     if png_file:
         draw_map(jobs, panels, png_file)
     if failures(jobs):

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
+from stretto.cli.result_options import AsJson, ResultFile
 from stretto.replay.comparison import compare
 from stretto.replay.durations import CallSource
 from stretto.replay.file import replay_json
@@ -27,7 +28,7 @@ from stretto.replay.plan import (
 from stretto.replay.play import STEPS, play_all
 from stretto.replay.plot import draw_replay
 from stretto.replay.table import print_replay
-from stretto.support.console import progress_bar
+from stretto.support.console import print_result, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.units import parse_bytes, parse_seconds
@@ -86,7 +87,8 @@ def replay(
         Path | None,
         typer.Option(metavar="FILE", help="Compare with a training measured by stretto train."),
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures here.")] = None,
+    as_json: AsJson = False,
+    output: ResultFile = None,
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw images/s and messages here.")] = None,
 ) -> None:
     """Replay a training by Horovod's logic on a simulated cluster: stretto replay alexnet --platform altec.
@@ -94,7 +96,7 @@ def replay(
     Gradients become ready as profiled, or as a network's layers compute. They are merged and summed as
     Horovod does. SimGrid's SMPI times the allreduces.
     """
-    check_files([json_file], [png_file])
+    check_files([output], [png_file])
     if sum((sweep, scaling is not None, against is not None)) > 1:
         raise StrettoError("--sweep, --scaling, --against: give one of them")
     cluster = Cluster(platform, from_machine, ppn, selector, calls)
@@ -110,10 +112,9 @@ def replay(
     with progress_bar("simulating") as progress:
         outcomes = play_all(plan.setups, progress)
     comparison = compare(measured, outcomes) if measured else None
-    print_replay(plan, outcomes, comparison)
-
-    def write() -> None:
-        if json_file:
-            write_atomically(json_file, replay_json(sys.argv, plan.source, outcomes, comparison))
-
-    write_all(write, lambda: draw_replay(plan, outcomes, comparison, png_file) if png_file else None)
+    text = replay_json(sys.argv, plan.source, outcomes, comparison)
+    print_result(as_json, lambda: text, lambda: print_replay(plan, outcomes, comparison))
+    write_all(
+        lambda: write_atomically(output, text) if output else None,
+        lambda: draw_replay(plan, outcomes, comparison, png_file) if png_file else None,
+    )

@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stretto.cli.result_options import AsJson
 from stretto.reproduce.catalog import FIGURES, find_figures
+from stretto.reproduce.figure import Made
 from stretto.reproduce.page import page_text
 from stretto.reproduce.run import make_figures
+from stretto.reproduce.table import claims_json, print_claims
+from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, make_folder, write_atomically
 
@@ -33,6 +38,7 @@ def reproduce(
         Path | None,
         typer.Option(help="Write the claims and verdicts as Markdown, as in docs/reproduction.md."),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Reproduce the papers' figures: stretto reproduce pipelined/fig4, or --all."""
     if everything or subset:
@@ -43,6 +49,13 @@ def reproduce(
         raise StrettoError("name a figure, as pipelined/fig4, or give --all (stretto reproduce --help)")
     check_files([page])
     make_folder(folder)
-    results = make_figures(figures, folder, quick=quick or subset)
+    made: list[Made] = []
+
+    def make() -> Iterator[Made]:
+        for one in make_figures(figures, folder, quick=quick or subset):
+            made.append(one)
+            yield one
+
+    print_result(as_json, lambda: claims_json(make()), lambda: print_claims(make()))
     if page:
-        write_atomically(page, page_text(results))
+        write_atomically(page, page_text([(one.figure, one.result) for one in made]))

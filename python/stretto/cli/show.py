@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from stretto.cli.algorithms import Collective
-from stretto.show.diagram import check_picture_file, draw_diagram, make_diagram
+from stretto.cli.result_options import AsJson
+from stretto.show.diagram import check_picture_file, diagram_json, draw_diagram, make_diagram
 from stretto.show.terminal import print_diagram
 from stretto.spec.recipes import find_recipe
 from stretto.spec.topologies import parse_topology, topology_text
+from stretto.support.console import print_result
 from stretto.support.files import check_files
 
 
@@ -34,6 +36,7 @@ def show(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Draw into this .svg, .png or .pdf file.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw the schedule of an algorithm as a space-time diagram."""
     recipe = find_recipe(name, collective)
@@ -42,8 +45,13 @@ def show(
     check_files([output])
     where = parse_topology(topology_text(topology, ranks, nodes, ppn, usual_ranks=4))
     diagram = make_diagram(recipe, where, root, rank_order)
-    if output is None:
-        print_diagram(diagram, rank_order)
-        return
-    draw_diagram(diagram, output, rank_order)
-    print(f"{output}: {diagram.title}")
+    if output is not None:
+        draw_diagram(diagram, output, rank_order)
+
+    def show_it() -> None:
+        if output is None:
+            print_diagram(diagram, rank_order)
+        else:
+            print(f"{output}: {diagram.title}")
+
+    print_result(as_json, lambda: diagram_json(diagram), show_it)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from stretto.bench.files import Outcome, Outputs
+from stretto.bench.files import Outcome, Outputs, run_text
 from stretto.bench.options import (
     ElementType,
     InPlace,
@@ -20,12 +20,20 @@ from stretto.bench.options import (
 from stretto.cli.options import Element, Ppn, Root
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
 from stretto.cli.program import ProgramCommand, program_of
+from stretto.cli.result_options import AsJson, ResultFile
 from stretto.results.runs import summarize
 from stretto.simulate.jobs import Job, ping_pong, run_jobs
-from stretto.simulate.output import link_bound, plot_ping_pong, print_ping_pong, print_run, run_of
+from stretto.simulate.output import (
+    link_bound,
+    ping_pong_json,
+    plot_ping_pong,
+    print_ping_pong,
+    print_run,
+    run_of,
+)
 from stretto.simulate.platforms import Platform, find_platform
 from stretto.spec.collectives import COLLECTIVES
-from stretto.support.console import progress_bar
+from stretto.support.console import print_result, progress_bar
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import parse_sizes
@@ -62,6 +70,7 @@ def simulate(
     png_file: Annotated[
         Path | None, typer.Option("--png", help="Without a command: draw the platform's ping-pong.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Simulate: stretto simulate --platform altec --selector mpich -- bench allreduce --specs native,auto.
 
@@ -74,14 +83,19 @@ def simulate(
     command = program_of(context)
     if not command:
         seconds = ping_pong(its_platform, parse_sizes(_PING_PONG))
-        print_ping_pong(its_platform, seconds)
+        print_result(
+            as_json,
+            lambda: ping_pong_json(its_platform, seconds),
+            lambda: print_ping_pong(its_platform, seconds),
+        )
         if png_file:
             plot_ping_pong(its_platform, seconds, png_file)
         return
     if command[0] != "bench":
         raise StrettoError(f"-- {' '.join(command)}: what can be simulated is -- bench COLLECTIVE")
-    if png_file:
-        raise StrettoError("--png: give it to bench, after the --")
+    for option, given in (("--png", png_file), ("--json", as_json)):
+        if given:
+            raise StrettoError(f"{option}: give it to bench, after the --")
     where = Where(its_platform, its_nodes, ppn, selector, arithmetic)
     # Without standalone mode, errors are reported as those of all commands.
     typer.main.get_command(_bench_app).main(
@@ -118,7 +132,8 @@ def bench(
     root: Root = 0,
     in_place: Annotated[InPlace, typer.Option(help="Whether the calls use MPI_IN_PLACE.")] = InPlace.NO,
     element: Element = ElementType.FLOAT,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write times and figures here.")] = None,
+    as_json: AsJson = False,
+    output: ResultFile = None,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write a line per result here.")] = None,
     png_file: Annotated[Path | None, typer.Option("--png", help="Draw throughput over size here.")] = None,
 ) -> None:
@@ -126,7 +141,7 @@ def bench(
     where: Where = context.obj
     what = find_collective(collective)
     check_call(what, root, in_place)
-    outputs = Outputs(json_file, csv_file, png_file)
+    outputs = Outputs(output, csv_file, png_file)
     jobs = [
         Job(
             where.platform,
@@ -147,5 +162,11 @@ def bench(
         run = run_of(jobs, run_jobs(jobs, progress))
     bound = link_bound(where.platform, run)
     rows = summarize(run, bound)
-    print_run(where.platform, run, rows, bound, arithmetic=where.arithmetic)
-    outputs.write(Outcome(run, bound), rows)
+    outcome = Outcome(run, bound, platform=f"{where.platform.name}: {where.platform.description}")
+    text = run_text(outcome, rows)
+    print_result(
+        as_json,
+        lambda: text,
+        lambda: print_run(where.platform, run, rows, bound, arithmetic=where.arithmetic),
+    )
+    outputs.write(outcome, rows, text)

@@ -12,6 +12,7 @@ import typer
 from stretto.bench.targets import Place
 from stretto.cli.options import LabName, LabPpn, LinkRate, OnLab, Provider, Ranks, Seed
 from stretto.cli.program import LauncherCommand, program_of
+from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.collectives import COLLECTIVES, Collective
 from stretto.study.figures import write_figures
@@ -21,6 +22,7 @@ from stretto.study.output import display, print_guidelines, print_study
 from stretto.study.runs import Clock, Settings
 from stretto.study.session import check_guidelines, compare, describe_place, find_targets
 from stretto.study.specs import read_specs
+from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import make_folder, write_atomically
 from stretto.support.interruption import INTERRUPTIONS, signal_of
@@ -70,6 +72,7 @@ def study(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for figures and JSON.")
     ] = Path("study"),
+    as_json: AsJson = False,
 ) -> None:
     """Compare the MPI default, BEST, pipelined calls and Stretto, in one or several MPI libraries."""
     chosen = _collectives(collective, guidelines)
@@ -86,11 +89,11 @@ def study(
     compared, checked = Study(where), Guidelines(where)
     file = output / (GUIDELINES_FILE if guidelines else STUDY_FILE)
 
+    def document() -> str:
+        return guidelines_text(checked, sys.argv) if guidelines else study_text(compared, sys.argv)
+
     def save() -> None:
-        if guidelines:
-            write_atomically(file, guidelines_text(checked, sys.argv))
-        else:
-            write_atomically(file, study_text(compared, sys.argv))
+        write_atomically(file, document())
 
     try:
         with display(clock, len(targets) * (len(chosen) if guidelines else 1)) as bar:
@@ -100,12 +103,16 @@ def study(
                 compare(targets, chosen[0], own, settings, clock, bar, compared, save)
                 failures = compared.failures
         save()
-        if guidelines:
-            print_guidelines(checked, failures)
-        else:
-            print_study(compared)
-        for written in [file, *write_figures(compared.runs, output)]:
-            print(written)
+        figures = write_figures(compared.runs, output)
+
+        def show() -> None:
+            if guidelines:
+                print_guidelines(checked, failures)
+            else:
+                print_study(compared)
+            print(file, *figures, sep="\n")
+
+        print_result(as_json, document, show)
     except INTERRUPTIONS as ended:
         any_results = compared.runs or checked.libraries
         kept = f"{file} has what was measured so far" if any_results else "nothing was written"

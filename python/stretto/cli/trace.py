@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stretto.cli.result_options import AsJson
+from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 from stretto.trace.files import is_rank_file, read_folder, write_merged
@@ -22,7 +23,7 @@ def trace(
         Path | None, typer.Option("--output", "-o", help="The merged file; default DIR/trace.json.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many of the slowest collectives to list.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Merge the traces of all ranks; list slow collectives and the ranks that others waited for."""
     merged = output or folder / "trace.json"
@@ -33,13 +34,14 @@ def trace(
     summary = summarize(found, top)
     events = write_merged(found.traces, merged)
     print_problems(found)
-    if as_json:
-        print(json.dumps(summary_json(summary, merged, events), indent=1))
-    else:
+
+    def show() -> None:
         print_summary(summary)
         print(
             f"{merged}: {events} events of {len(found.traces)} ranks; "
             "open it in ui.perfetto.dev (it stays on your machine) or chrome://tracing"
         )
+
+    print_result(as_json, lambda: summary_json(summary, merged, events), show)
     if found.complaints:
         raise typer.Exit(1)

@@ -12,10 +12,11 @@ import typer
 from stretto.bench.targets import Place
 from stretto.cli.options import LabName, LabPpn, MpiName, OnLab, Provider, Ranks
 from stretto.cli.program import LauncherCommand, program_of
+from stretto.cli.result_options import AsJson, ResultFile
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.architectures import ARCHITECTURES
-from stretto.support.console import progress_bar
-from stretto.support.files import check_files, write_all
+from stretto.support.console import print_result, progress_bar
+from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.interruption import INTERRUPTIONS, signal_of
 from stretto.support.units import parse_seconds
 from stretto.training.lines import USUAL
@@ -75,7 +76,8 @@ def train(
     patience: Annotated[
         str, typer.Option(metavar="TIME", help="End the job if no step ends for this long.")
     ] = "15min",
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write samples and figures here.")] = None,
+    as_json: AsJson = False,
+    output: ResultFile = None,
     png_file: Annotated[
         Path | None, typer.Option("--png", help="Draw images per second and losses here.")
     ] = None,
@@ -86,14 +88,15 @@ def train(
         threads, seed, learning_rate,
     )  # fmt: skip
     place = Place(program_of(context), mpi_name, ranks, lab_name if lab else None, provider, ppn)
-    check_files([json_file], [png_file])
+    check_files([output], [png_file])
     measurement = prepare(request, place, python, parse_seconds(patience))
     training = measurement.training
 
     def report() -> None:
-        print_training(training)
+        text = training.text()
+        print_result(as_json, lambda: text, lambda: print_training(training))
         write_all(
-            lambda: training.write(json_file) if json_file else None,
+            lambda: write_atomically(output, text) if output else None,
             lambda: draw_training(training, png_file) if png_file else None,
         )
 

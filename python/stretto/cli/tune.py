@@ -23,15 +23,17 @@ from stretto.cli.options import (
     Provider,
     Ranks,
 )
+from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.results.runs import BLOCKING, FORMS
 from stretto.spec.recipes import check_collective
+from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 from stretto.support.interruption import INTERRUPTIONS, signal_of
 from stretto.support.units import parse_rate, parse_seconds, parse_sizes
 from stretto.tune.findings import CallKind
-from stretto.tune.output import ProgressDisplay, print_summary
+from stretto.tune.output import ProgressDisplay, print_summary, tuning_json
 from stretto.tune.session import Settings, Tuning
 
 
@@ -76,6 +78,7 @@ def tune(
     ppn: LabPpn = 1,
     provider: Provider = "ucx",
     link_rate: LinkRate = None,
+    as_json: AsJson = False,
 ) -> None:
     """Measure which spec is fastest at which size, compared with the MPI default, and write a table."""
     place = Place(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
@@ -100,7 +103,9 @@ def tune(
                 file=sys.stderr,
             )
             raise
-    print_summary(tuning, rate)
+    # Without choices a failure says why, and there is nothing to print.
+    if tuning.has_choices():
+        print_result(as_json, lambda: tuning_json(tuning, rate), lambda: print_summary(tuning, rate))
     if tuning.failure is not None:
         raise tuning.failure
 

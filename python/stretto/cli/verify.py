@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from stretto.cli.algorithms import Collective
+from stretto.cli.result_options import AsJson
 from stretto.show.proof import Scope, prove_all, recipes_to_prove
-from stretto.show.verdicts import print_verdicts
+from stretto.show.verdicts import judge_all, print_verdicts, verdicts_json
+from stretto.support.console import print_result
 
 
 def verify(
@@ -28,6 +29,7 @@ def verify(
     topology: Annotated[
         str | None, typer.Option(help="Only this topology, as nodes=2,ppn=4, or a file.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Prove that algorithms are correct, by executing the schedules of all ranks symbolically.
 
@@ -35,7 +37,8 @@ def verify(
     """
     recipes = recipes_to_prove(names or [], collective)
     scope = Scope.of(topology) if topology is not None else Scope.many(ranks, topologies)
-    failures = prove_all(recipes, scope.topologies, Console(stderr=True))
-    print_verdicts(recipes, scope, failures)
+    failures = prove_all(recipes, scope.topologies)
+    verdicts = list(judge_all(recipes, failures))
+    print_result(as_json, lambda: verdicts_json(verdicts, scope), lambda: print_verdicts(verdicts, scope))
     if failures:
         raise typer.Exit(1)

@@ -3,55 +3,71 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from stretto.doctor.checks import Finding, Verdict, examine
 from stretto.doctor.choices import list_choices, list_fabrics
 from stretto.launch.mpi import Flavor
+from stretto.support.console import console_for
+from stretto.support.json_files import document_text
 
 _STYLES = {Verdict.GOOD: "green", Verdict.ABSENT: "dim", Verdict.BAD: "bold red"}
-_MEANINGS = {
-    "choice": "what decides which spec a call takes: the first of these that applies",
-    "network": "what jobs have found out about it",
-}
 
 
-def print_report() -> bool:
-    """Examine the installation and print the findings. True if programs can be run with Stretto."""
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `stretto doctor` found."""
+
+    findings: list[Finding]
+    served: list[Flavor]
+    """The MPIs under which programs can be run; none if something is wrong."""
+    choice: list[Finding]
+    network: list[Finding]
+
+
+def examine_all() -> Report:
+    """Examine the installation, and what decides about calls."""
     findings, served = examine(os.environ)
-    # In a file or a pipe, lines are not wrapped.
-    console = Console() if sys.stdout.isatty() else Console(width=shutil.get_terminal_size((240, 24)).columns)
-    console.print(_table(findings, "what", "finding"))
-    for title, more in (("choice", list_choices(os.environ)), ("network", list_fabrics(os.environ))):
+    return Report(findings, served, list(list_choices(os.environ)), list(list_fabrics(os.environ)))
+
+
+def print_report(report: Report) -> None:
+    """Print the findings as tables."""
+    tables = [
+        _table(report.findings, "what", "finding"),
+        _table(
+            report.choice, "choice", "what decides which spec a call takes: the first of these that applies"
+        ),
+        _table(report.network, "network", "what jobs have found out about it"),
+    ]
+    console = console_for(*tables)
+    for table in tables:
+        console.print(table)
         console.print()
-        console.print(_table(more, title, _MEANINGS[title]))
-    console.print()
-    console.print(_conclusion(served), soft_wrap=True)
-    return bool(served)
+    console.print(_conclusion(report.served), soft_wrap=True)
 
 
-def print_json() -> bool:
-    """Print the same as JSON (docs/formats.md)."""
-    findings, served = examine(os.environ)
-    parts = {"findings": findings, "choice": list_choices(os.environ), "network": list_fabrics(os.environ)}
-    report: dict[str, object] = {"format": "stretto-doctor", "version": metadata.version("stretto")}
-    report["ready_for"] = [flavor.value for flavor in served]
-    for name, of_part in parts.items():
-        report[name] = [
-            {"verdict": finding.verdict.name.lower(), "what": finding.what, "detail": finding.detail}
-            for finding in of_part
-        ]
-    print(json.dumps(report, indent=1, ensure_ascii=False))
-    return bool(served)
+def report_json(report: Report) -> str:
+    """The document of the same (docs/formats.md)."""
+    content = {
+        "stretto": metadata.version("stretto"),
+        "ready_for": [flavor.value for flavor in report.served],
+        "findings": _rows(report.findings),
+        "choice": _rows(report.choice),
+        "network": _rows(report.network),
+    }
+    return document_text("stretto-doctor", sys.argv, None, content)
+
+
+def _rows(findings: Iterable[Finding]) -> list[dict[str, str]]:
+    return [{"verdict": one.verdict.name.lower(), "what": one.what, "detail": one.detail} for one in findings]
 
 
 def _table(findings: Iterable[Finding], what: str, meaning: str) -> Table:

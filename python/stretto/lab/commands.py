@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from stretto.lab import jobs
 from stretto.lab.cluster import Lab, namespace_processes
 from stretto.lab.links import Links
 from stretto.launch import mpi
 from stretto.launch.settings.library import settings_for_launch
+from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
+from stretto.support.json_files import document_text
 
 
 def up(name: str, links: Links) -> None:
@@ -43,23 +46,50 @@ def down(name: str) -> None:
         print(Lab.others_text(f"no lab {name} was up", name) or "no lab was up")
 
 
-def status() -> None:
-    """Print a line for each lab that is up: its nodes, links and processes."""
-    lines = [line for lab in Lab.all() if (line := _status_of(lab))]
-    for line in lines or ["no lab is up"]:
-        print(line)
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A lab that is up."""
+
+    name: str
+    links: Links | None
+    """None: its state cannot be read."""
+    error: str | None = None
+    abandoned: bool = False
+    """It is incomplete, or whoever would remove it is gone."""
+    processes: int = 0
+
+    def __str__(self) -> str:
+        """`stretto: 8 nodes at 200mbit, 3 processes in it`."""
+        if self.error:
+            return f"{self.name}: {self.error}"
+        what = (
+            "incomplete; remove it: stretto lab down"
+            if self.abandoned
+            else f"{self.processes} processes in it"
+        )
+        return f"{self.name}: {self.links}, {what}"
 
 
-def _status_of(lab: Lab) -> str | None:
-    try:
-        state = lab.state()
-    except StrettoError as error:
-        return f"{lab.name}: {error}"
-    if state is None:
-        return None
-    running = sum(1 for _ in namespace_processes(state.namespaces))
-    what = "incomplete; remove it: stretto lab down" if state.abandoned else f"{running} processes in it"
-    return f"{lab.name}: {state.links}, {what}"
+def status(as_json: bool) -> None:
+    """Print each lab that is up: its nodes, links and processes."""
+    labs = list(_labs())
+
+    def document() -> str:
+        return document_text("stretto-labs", sys.argv, None, {"labs": [asdict(one) for one in labs]})
+
+    print_result(as_json, document, lambda: print(*labs, sep="\n") if labs else print("no lab is up"))
+
+
+def _labs() -> Iterator[Status]:
+    for lab in Lab.all():
+        try:
+            state = lab.state()
+        except StrettoError as error:
+            yield Status(lab.name, None, str(error))
+            continue
+        if state is not None:
+            running = sum(1 for _ in namespace_processes(state.namespaces))
+            yield Status(lab.name, state.links, None, state.abandoned, running)
 
 
 def run(name: str, mpi_name: str, job: jobs.Job) -> int:

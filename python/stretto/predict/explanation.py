@@ -16,7 +16,7 @@ from stretto.predict.choices import Claim, Source, Tuned, find_claims, look_up
 from stretto.predict.measured import Measured
 from stretto.spec.native import NATIVE, library_name
 from stretto.spec.topologies import parse_topology
-from stretto.support.json_files import file_text
+from stretto.support.json_files import document_text
 from stretto.support.units import format_bytes, three_digits
 
 FORMAT = "stretto-explanation"
@@ -138,7 +138,7 @@ def explanation_json(explanation: Explanation, command: Sequence[str]) -> str:
         "verdict": explanation.verdict,
         **_fabric_json(explanation),
     }
-    return file_text(FORMAT, command, call.topology, content)
+    return document_text(FORMAT, command, call.topology, content)
 
 
 def _fabric_json(explanation: Explanation) -> dict[str, Any]:

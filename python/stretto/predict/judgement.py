@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import json
 import statistics
+import sys
 from dataclasses import dataclass, field
 
 from stretto.model.walker import Call, Model
-from stretto.predict.file import FORMAT, Prediction
+from stretto.predict.file import FORMAT, Prediction, median_error, worst
 from stretto.predict.measured import Measured
 from stretto.spec.topologies import parse_topology
+from stretto.support.json_files import document_text
 
 _GOOD = 1.10
 """A choice within 10 % of the best counts as good."""
@@ -83,7 +84,27 @@ def judge(model: Model, measured: Measured, least_bytes: int, most_bytes: int) -
 
 
 def judgement_json(judgement: Judgement, machine: str, mpi: str) -> str:
-    """The content of --json (file.py), which `stretto report` reads."""
-    rows = [pair.model_dump() for pair in judgement.pairs]
-    content = {"format": FORMAT, "version": 1, "machine": machine, "mpi": mpi, "predictions": rows}
-    return json.dumps(content, indent=1) + "\n"
+    """The document of the predictions and choices (file.py), which `stretto report` reads."""
+    choices = [
+        {
+            "collective": one.call.collective,
+            "bytes": one.call.bytes,
+            "topology": one.call.topology,
+            "best": one.best,
+            "chosen": one.chosen,
+            "regret": one.regret,
+            "median_error": median_error(one.pairs) if one.pairs else None,
+            "worst_error": worst(one.pairs).error if one.pairs else None,
+        }
+        for one in judgement.choices
+    ]
+    content = {
+        "machine": machine,
+        "mpi": mpi,
+        "median_error": median_error(judgement.pairs),
+        "good_choices": judgement.good_choices if choices else None,
+        "mean_regret": judgement.mean_regret if choices else None,
+        "choices": choices,
+        "predictions": [pair.model_dump() for pair in judgement.pairs],
+    }
+    return document_text(FORMAT, sys.argv, mpi, content)

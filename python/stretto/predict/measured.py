@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measured times by call and spec, from files of `stretto bench --json` and `stretto study`."""
+"""Measured times by call and spec, from files of `stretto bench` and `stretto study`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pathlib import Path
 
 from stretto.launch.mpi import library_name
 from stretto.model.walker import Call
+from stretto.results import file as results_file
 from stretto.results.file import RunFile
 from stretto.results.runs import BLOCKING, Run
 from stretto.spec.topologies import parse_topology
-from stretto.study.file import FORMAT, parse_study
+from stretto.study import file as study_file
+from stretto.study.file import parse_study
 from stretto.support.errors import StrettoError
 from stretto.support.json_files import read_json, validate
 
@@ -53,11 +55,11 @@ def read_measured(files: Sequence[Path]) -> Measured:
     measured = Measured()
     for file in files:
         content = read_json(file)
-        if content.get("format") == FORMAT:
+        if content.get("format") == study_file.FORMAT:
             for one in parse_study(content, file).runs:
                 measured.add(one.run)
-        elif "results" in content:
+        elif content.get("format") == results_file.FORMAT:
             measured.add(validate(RunFile, content, file).run())
         else:
-            raise StrettoError(f"{file}: expected a file of stretto bench --json or stretto study")
+            raise StrettoError(f"{file}: expected a file of stretto bench or stretto study")
     return measured

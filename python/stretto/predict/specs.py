@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import json
 import statistics
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stretto._core import Machine, Prediction, choose, closed_forms
@@ -14,6 +14,7 @@ from stretto.model.walker import Call
 from stretto.spec.native import NATIVE
 from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError
+from stretto.support.json_files import document_text
 
 PredictCall = Callable[[Call, str], Prediction]
 
@@ -106,17 +107,24 @@ def rule_regret(
     return RuleRegret(statistics.mean(regret for regret, *_ in regrets), worst, call, chosen)
 
 
-def predictions_json(collective: str, topology: str, machine: str, predictions: Iterable[Predicted]) -> str:
-    """The content of --json."""
+def predictions_json(
+    collective: str,
+    topology: str,
+    machine: str,
+    predictions: Iterable[Predicted],
+    bounds: Mapping[int, float | None],
+) -> str:
+    """The document of the predictions; `bounds`: the least seconds that the links need, by size."""
     rows = [
         {
             "spec": one.spec,
             "bytes": one.bytes,
             "seconds": one.seconds,
+            "bound_seconds": bounds[one.bytes],
             "parts": one.parts,
             "extrapolated": one.extrapolated,
         }
         for one in predictions
     ]
     content = {"collective": collective, "topology": topology, "machine": machine, "predictions": rows}
-    return json.dumps(content, indent=1) + "\n"
+    return document_text("stretto-predicted-times", sys.argv, topology, content)

@@ -5,6 +5,7 @@ Each network is emulated in turn; on each, every MPI library calls every collect
 """
 
 __all__ = [
+    "file",
     "libraries",
     "map",
     "measure",

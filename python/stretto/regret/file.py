@@ -3,7 +3,7 @@
 
     {"format": "stretto-regret", "version": 1, "date": …, "command": […], "where": …, "machine": {…},
      "request": {"sizes": [1024, …], "repetitions": 9, "warmup": 80, "tables": […]},
-     "summary": [{"network": "8x200mbit", "mean_regret": 0.02, …}, …],
+     "summary": [{"network": "8x200mbit", "mean_regret": 0.02, …}, …], "overall": {…, "network": "all"},
      "jobs": [{"network": "8x200mbit", "mpi": "mpich5:ofi", "collective": "allreduce", "library": …,
                "ppn": […], "left_out": [], "error": "", "seconds": 71.3, "date": …, "load": {…},
                "sizes": [{"bytes": 1024, "chosen": …, "native": 1e-4, "auto": 1e-4, "best": 9e-5,
@@ -20,11 +20,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from stretto.regret.figures import Cell, Job, Summary, summarize
+from stretto.regret.figures import Cell, Job, Spot, Summary, summarize
 from stretto.results.runs import describe_machine
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
-from stretto.support.json_files import Bytes, Part, Seconds, file_text, read_json, validate
+from stretto.support.json_files import Bytes, Part, Seconds, document_text, read_json, validate
 
 FORMAT = "stretto-regret"
 
@@ -110,15 +110,22 @@ def _job_json(job: Job) -> dict[str, Any]:
     }
 
 
+def _spot_json(spot: Spot) -> dict[str, Any]:
+    job = spot.job
+    return {"network": job.network, "mpi": job.mpi, "collective": job.collective, "bytes": spot.cell.bytes}
+
+
 def _summary_json(network: str, found: Summary) -> dict[str, Any]:
     return {
         "network": network,
         "calls": len(found.spots),
         "mean_regret": found.regret,
         "worst_regret": found.worst.cell.regret(),
+        "worst_regret_at": _spot_json(found.worst),
         "mean_regret_of_native": found.native_regret,
         "mean_gain": found.gain,
         "least_gain": found.slowest.cell.gain.to_json(),
+        "least_gain_at": _spot_json(found.slowest),
         "slower": len(found.slower),
     }
 
@@ -130,10 +137,12 @@ def regret_text(jobs: Sequence[Job], request: Request, command: Sequence[str]) -
         for network in dict.fromkeys(job.network for job in jobs)
         if (found := summarize(job for job in jobs if job.network == network))
     ]
+    whole = summarize(jobs)
     content = {
         "machine": describe_machine(),
         "request": dict(request),
         "summary": summaries,
+        "overall": _summary_json("all", whole) if whole else None,
         "jobs": [_job_json(job) for job in jobs],
     }
-    return file_text(FORMAT, command, "networks emulated on one machine", content)
+    return document_text(FORMAT, command, "networks emulated on one machine", content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of `stretto replay`."""
+"""The document of `stretto replay`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from stretto.replay.comparison import Comparison, median_error
+from stretto.replay.comparison import Comparison, gain, median_error
 from stretto.replay.play import Outcome
 from stretto.replay.source import Source
-from stretto.support.json_files import file_text
+from stretto.support.json_files import document_text
 
 
 def replay_json(
@@ -19,13 +19,13 @@ def replay_json(
     outcomes: Sequence[Outcome],
     comparison: Sequence[Comparison] | None,
 ) -> str:
-    """The text of a file with all figures; `command` is the command line that made it."""
+    """The document with all figures; `command` is the command line that made it."""
     site = outcomes[0].setup.site
     content: dict[str, Any] = {
         "source": source.name,
         "note": source.note,
         "gradients": [{"name": g.name, "bytes": g.bytes, "ready": g.ready} for g in source.gradients],
-        "outcomes": [_outcome_json(one) for one in outcomes],
+        "outcomes": [_outcome_json(one, outcomes) for one in outcomes],
     }
     if comparison:
         content["against"] = [
@@ -39,10 +39,10 @@ def replay_json(
             for one in comparison
         ]
         content["median_error"] = median_error(comparison)
-    return file_text("stretto-replay", command, f"simulated: {site.platform.name}", content)
+    return document_text("stretto-replay", command, f"simulated: {site.platform.name}", content)
 
 
-def _outcome_json(one: Outcome) -> dict[str, Any]:
+def _outcome_json(one: Outcome, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     setup = one.setup
     return {
         "spec": setup.spec,
@@ -57,6 +57,7 @@ def _outcome_json(one: Outcome) -> dict[str, Any]:
         "imbalance": setup.imbalance,
         "seed": setup.seed,
         "images_per_second": one.images_per_second,
+        "speedup": gain(one, outcomes),
         "step_seconds": one.step_seconds,
         "compute_seconds": one.compute_seconds,
         "communication_seconds": one.communication_seconds,

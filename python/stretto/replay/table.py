@@ -16,7 +16,7 @@ from stretto.replay.play import Outcome
 from stretto.simulate.jobs import LABELS
 from stretto.spec.labels import label_of
 from stretto.spec.native import NATIVE
-from stretto.support.console import console_for
+from stretto.support.console import console_for, print_lines
 from stretto.support.units import format_bytes, format_nodes, format_seconds, three_digits
 
 
@@ -29,8 +29,7 @@ def print_replay(plan: Plan, outcomes: Sequence[Outcome], comparison: Sequence[C
     console = console_for(*tables)
     for table in tables:
         console.print(table)
-    for line in _notes(plan, outcomes, comparison):
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    print_lines(console, _notes(plan, outcomes, comparison))
 
 
 def _table(*titles: str) -> Table:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from stretto.predict import file as predictions
 from stretto.predict.file import Predictions
+from stretto.results import file as results_file
 from stretto.study import file as study_file
 from stretto.study import guidelines_file
 from stretto.study.file import STUDY_FILE, Study, parse_bench, parse_study
@@ -180,13 +181,13 @@ def _read_into(inputs: Inputs, file: Path) -> None:
     elif kind == "stretto-machine":
         machine = validate(MachineFile, content, file)
         inputs.machines.append((machine, _read_points(machine)))
-    elif kind is None and "results" in content and "collective" in content:
+    elif kind == results_file.FORMAT:
         inputs.studies.append(parse_bench(content, file))
     elif kind is None and "calls" in content and "measured_on_rank" in content:
         inputs.statistics.append((file.name, validate(StatisticsFile, content, file)))
     else:
         raise StrettoError(
-            f"{file}: expected a study, guidelines, a file of stretto bench --json, a table, "
+            f"{file}: expected a study, guidelines, a file of stretto bench, a table, "
             "a machine, predictions or a statistics file"
         )
     inputs.files.append(file.name)

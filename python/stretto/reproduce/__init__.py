@@ -6,6 +6,8 @@ Each claim of a paper gets a verdict.
 
 __all__ = [
     "catalog",
+    "figure",
     "page",
     "run",
+    "table",
 ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from stretto.plots.panels import Panel
 from stretto.simulate.jobs import Job, seconds_of
@@ -95,6 +96,17 @@ class Figure:
         """Return the title above the picture."""
         of_paper = self.paper in ("pipelined", "training", "node-aware")
         return f"{self.title} ({self.paper} paper, {self.number})" if of_paper else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A figure that was made and drawn."""
+
+    figure: Figure
+    result: Result
+    file: Path
+    seconds: float
+    """How long that took."""
 
 
 PAPERS = {

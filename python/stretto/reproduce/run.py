@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes figures one after the other, draws each, and prints what became of its claims."""
+"""Makes figures one after the other, and draws each."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stretto.plots.drawing import draw_panels
-from stretto.reproduce.figure import Bench, Figure, Result
-from stretto.reproduce.table import print_claims
+from stretto.reproduce.figure import Bench, Figure, Made
 from stretto.support.console import progress_bar
 
 
-def make_figures(figures: Sequence[Figure], folder: Path, *, quick: bool) -> list[tuple[Figure, Result]]:
-    """Make the figures and draw them into the folder; `quick` takes fewer sizes and ranks."""
-    results: list[tuple[Figure, Result]] = []
+def make_figures(figures: Iterable[Figure], folder: Path, *, quick: bool) -> Iterator[Made]:
+    """Yields each figure once it is made and drawn into the folder; `quick` takes fewer sizes and ranks."""
     for figure in figures:
         begin = time.monotonic()
         with progress_bar(figure.name) as progress:
             result = figure.make(Bench(quick=quick, progress=progress))
         file = folder / f"{figure.paper}-{figure.number}.png"
         draw_panels(figure.heading, result.panels, file, columns=result.columns)
-        results.append((figure, result))
-        print_claims(figure, result.claims, file, time.monotonic() - begin)
-    return results
+        yield Made(figure, result, file, time.monotonic() - begin)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the samples of a file of `stretto bench --json`. Figures are computed again."""
+"""Reads the samples of a document of `stretto bench`. Figures are computed again."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pydantic import Field, model_validator
 from stretto.results.runs import Run, Series
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.support.json_files import Bytes, Part, Rate, Seconds
+
+FORMAT = "stretto-bench"
 
 CollectiveName = Literal[
     "allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather"

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -13,7 +15,9 @@ from rich.text import Text
 from stretto import _core
 from stretto.spec.recipes import Recipe, read_recipe
 from stretto.spec.topologies import flat_text, parse_topology
+from stretto.support.console import console_for
 from stretto.support.errors import StrettoError
+from stretto.support.json_files import document_text
 from stretto.support.units import three_digits
 
 _FLAT = [flat_text(ranks) for ranks in range(1, 65)]
@@ -22,6 +26,30 @@ _DEALT = [f"{text},mapping=by_node" for text in _CONSECUTIVE]
 _CROSSING_NODES = (4, 16, 64, 256, 1024)
 _CROSSING_PPN = (4, 16)
 _CROSSING_RECIPES = ("recursive_doubling", "smp(recursive_doubling)", "nap")
+
+
+def print_overview(collectives: Iterable[str]) -> None:
+    """Print the algorithms of these collectives, a table for each."""
+    console = console_for()
+    for one in collectives:
+        console.print(overview_table(one))
+
+
+def overview_json(collectives: Sequence[str]) -> str:
+    """The document of all that the tables say of the algorithms of these collectives."""
+    rows = [
+        {
+            "collective": one.collective,
+            "name": one.name,
+            "pattern": pattern_text(one),
+            "usual": one.usual,
+            "description": one.description,
+            "keeps_rank_order": order_text(one) or None,
+        }
+        for one in _core.algorithms()
+        if one.collective in collectives
+    ]
+    return document_text("stretto-algorithms", sys.argv, None, {"algorithms": rows})
 
 
 def overview_table(collective: str) -> Table:
@@ -76,63 +104,130 @@ def order_text(algorithm: _core.Algorithm) -> str:
     return f"up to {up_to} ranks" if up_to > 1 else "no"
 
 
-def multiple(blocks: int, whole: int) -> str:
+def multiple(times: float) -> str:
     """The traffic of a message of n bytes, as `1.75n`."""
-    text = three_digits(blocks / whole)
+    text = three_digits(times)
     text = text.rstrip("0").rstrip(".") if "." in text else text
     # Traffic that rounds to 0 keeps its digits.
     if text == "0":
-        return "0" if blocks == 0 else f"{blocks / whole:.2g}n"
+        return f"{times:.2g}n" if times else "0"
     return "n" if text == "1" else f"{text}n"
 
 
-def cost_tables(collectives: Iterable[str], topologies: Iterable[str]) -> Iterator[str]:
-    """Lines of Markdown: a table for each collective and topology, a row for each algorithm."""
-    texts = list(topologies)
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """What the busiest rank, or link, carries."""
+
+    messages: int
+    message_multiple: float
+    """Its bytes, as a multiple of the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What an algorithm costs on a topology, as its proof counts it (docs/algorithms.md)."""
+
+    collective: str
+    topology: str
+    ranks: int
+    recipe: str
+    rounds: int
+    depth: int
+    to_other_nodes: _Flow
+    within_node: _Flow
+    link: _Flow
+    keeps_rank_order: bool | None
+    """None for a collective that does not reduce, as fixed_tree."""
+    fixed_tree: bool | None
+
+
+def find_costs(collectives: Iterable[str], topologies: Sequence[str]) -> Iterator[list[Costs]]:
+    """Yields the costs of all algorithms of a collective on a topology, for each of both."""
     for collective in collectives:
-        for text in texts:
-            yield from _cost_table(collective, text)
-            yield ""
-
-
-def _cost_table(collective: str, text: str) -> Iterator[str]:
-    topology = parse_topology(text)
-    reduces = _core.is_reduction(collective)
-    yield f"`{collective}` on `{text}` ({topology.ranks} ranks):"
-    yield ""
-    titles = ["spec", "rounds", "depth", "messages to other nodes", "within the node", "bytes to other nodes"]
-    titles += ["over a node's link", "within the node"]
-    titles += ["keeps rank order", "fixed tree"] if reduces else []
-    yield from _rows(titles, (_costs(collective, one, topology) for one in _usual(collective)))
+        for text in topologies:
+            yield [_costs(collective, one, text) for one in _usual(collective)]
 
 
 def _usual(collective: str) -> list[str]:
     return [one.usual for one in _core.algorithms() if one.collective == collective]
 
 
-def _costs(collective: str, recipe: str, topology: _core.Topology) -> list[str]:
+def _costs(collective: str, recipe: str, text: str) -> Costs:
+    topology = parse_topology(text)
     report = prove(Recipe(collective, recipe), topology)
-    cells = [f"`{recipe}`", str(report.rounds), str(report.depth)]
-    cells += [str(report.between_nodes.messages), str(report.within_node.messages)]
-    cells += [
-        multiple(one.blocks, report.blocks) for one in (report.between_nodes, report.link, report.within_node)
-    ]
-    if _core.is_reduction(collective):
-        fixed = _core.has_fixed_tree(collective, recipe, topology)
-        cells += ["yes" if report.keeps_order else "no", "yes" if fixed else "no"]
-    return cells
+    reduces = _core.is_reduction(collective)
+
+    def flow(one: _core.Traffic) -> _Flow:
+        return _Flow(one.messages, one.blocks / report.blocks)
+
+    return Costs(
+        collective, text, topology.ranks, recipe, report.rounds, report.depth, flow(report.between_nodes),
+        flow(report.within_node), flow(report.link), report.keeps_order if reduces else None,
+        _core.has_fixed_tree(collective, recipe, topology) if reduces else None,
+    )  # fmt: skip
 
 
-def crossing_table() -> Iterator[str]:
-    """Lines of Markdown: how many messages the busiest rank of an allreduce sends to other nodes."""
-    titles = ["nodes", "ppn", *(f"`{recipe}`" for recipe in _CROSSING_RECIPES)]
-    rows = []
+def costs_json(costs: Iterable[Sequence[Costs]]) -> str:
+    """The document of the costs."""
+    rows = [asdict(one) for group in costs for one in group]
+    return document_text("stretto-costs", sys.argv, None, {"costs": rows})
+
+
+def print_costs(costs: Iterable[Sequence[Costs]]) -> None:
+    """Print the costs as Markdown: a table for each collective and topology, a row for each algorithm."""
+    print("\n\n".join("\n".join(_cost_table(group)) for group in costs))
+
+
+def _cost_table(costs: Sequence[Costs]) -> Iterator[str]:
+    first = costs[0]
+    yield f"`{first.collective}` on `{first.topology}` ({first.ranks} ranks):"
+    yield ""
+    titles = ["spec", "rounds", "depth", "messages to other nodes", "within the node", "bytes to other nodes"]
+    titles += ["over a node's link", "within the node"]
+    titles += ["keeps rank order", "fixed tree"] if first.fixed_tree is not None else []
+    yield from _rows(titles, map(_cost_cells, costs))
+
+
+def _cost_cells(one: Costs) -> list[str]:
+    cells = [f"`{one.recipe}`", str(one.rounds), str(one.depth)]
+    cells += [str(one.to_other_nodes.messages), str(one.within_node.messages)]
+    cells += [multiple(flow.message_multiple) for flow in (one.to_other_nodes, one.link, one.within_node)]
+    order_and_tree = (one.keeps_rank_order, one.fixed_tree)
+    return cells + ["yes" if is_so else "no" for is_so in order_and_tree if is_so is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """How many messages the busiest rank of an allreduce sends to other nodes, by recipe."""
+
+    nodes: int
+    ppn: int
+    messages: dict[str, int]
+
+
+def find_crossings() -> list[Crossing]:
+    """The messages to other nodes on topologies of many nodes."""
+    found = []
     for ppn in _CROSSING_PPN:
         for count in _CROSSING_NODES:
             topology = parse_topology(f"nodes={count},ppn={ppn}")
-            reports = [prove(read_recipe("allreduce", recipe), topology) for recipe in _CROSSING_RECIPES]
-            rows.append([str(count), str(ppn), *(str(report.between_nodes.messages) for report in reports)])
-    yield from _rows(titles, rows)
+            reports = {one: prove(read_recipe("allreduce", one), topology) for one in _CROSSING_RECIPES}
+            messages = {recipe: report.between_nodes.messages for recipe, report in reports.items()}
+            found.append(Crossing(count, ppn, messages))
+    return found
+
+
+def crossings_json(crossings: Iterable[Crossing]) -> str:
+    """The document of the messages to other nodes."""
+    rows = [asdict(one) for one in crossings]
+    return document_text("stretto-crossings", sys.argv, None, {"crossings": rows})
+
+
+def print_crossings(crossings: Iterable[Crossing]) -> None:
+    """Print the messages to other nodes as a table in Markdown."""
+    titles = ["nodes", "ppn", *(f"`{recipe}`" for recipe in _CROSSING_RECIPES)]
+    rows = ([str(one.nodes), str(one.ppn), *map(str, one.messages.values())] for one in crossings)
+    print("\n".join(_rows(titles, rows)))
 
 
 def prove(recipe: Recipe, topology: _core.Topology) -> _core.Report:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from stretto import _core
@@ -12,6 +13,7 @@ from stretto.show.picture import draw_picture
 from stretto.show.timeline import Timeline, make_timeline
 from stretto.spec.recipes import Recipe
 from stretto.support.errors import StrettoError
+from stretto.support.json_files import document_text
 
 _FORMATS = (".svg", ".png", ".pdf")
 
@@ -20,6 +22,9 @@ _FORMATS = (".svg", ".png", ".pdf")
 class Diagram:
     """What `stretto show` draws."""
 
+    recipe: Recipe
+    root: int
+    report: _core.Report
     timeline: Timeline
     title: str
     caption: str
@@ -51,12 +56,27 @@ def make_diagram(recipe: Recipe, topology: _core.Topology, root: int, rank_order
     caption = _caption(report, timeline)
     if misfit := _core.misfit(recipe.collective, recipe.text, topology, root):
         caption += f"\nof no use here: {misfit}"
-    return Diagram(timeline, title, caption)
+    return Diagram(recipe, root, report, timeline, title, caption)
 
 
 def draw_diagram(diagram: Diagram, file: Path, rank_order: bool) -> None:
     """Write the diagram as SVG, PNG or PDF."""
     draw_picture(diagram.timeline, diagram.title, diagram.caption, file, rank_order)
+
+
+def diagram_json(diagram: Diagram) -> str:
+    """The document of what is drawn: each message and each action inside a rank, by step."""
+    report, recipe = diagram.report, diagram.recipe
+    content = {
+        "collective": recipe.collective,
+        "recipe": recipe.text,
+        "root": diagram.root if _core.has_root(recipe.collective) else None,
+        "error": report.error or None,
+        "keeps_rank_order": report.keeps_order if _core.is_reduction(recipe.collective) else None,
+        "caption": diagram.caption.splitlines(),
+        **asdict(diagram.timeline),
+    }
+    return document_text("stretto-schedule", sys.argv, None, content)
 
 
 def _title(recipe: Recipe, topology: _core.Topology, root: int, timeline: Timeline) -> str:
@@ -74,7 +94,7 @@ def _caption(report: _core.Report, timeline: Timeline) -> str:
         return f"WRONG: {report.error}"
 
     def traffic(one: _core.Traffic) -> str:
-        return f"{_count(one.messages, 'message')}, {multiple(one.blocks, report.blocks)} bytes"
+        return f"{_count(one.messages, 'message')}, {multiple(one.blocks / report.blocks)} bytes"
 
     rounds = f"busiest rank: {_count(report.rounds, 'round')}"
     if not timeline.tells_nodes:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
-from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from stretto import _core
@@ -72,7 +71,7 @@ def recipes_to_prove(names: Sequence[str], collective: str | None) -> list[Recip
     return list(dict.fromkeys(recipes))
 
 
-def prove_all(recipes: list[Recipe], topologies: list[str], console: Console) -> list[Failure]:
+def prove_all(recipes: list[Recipe], topologies: list[str]) -> list[Failure]:
     """Prove each recipe on each topology. Returns the failures, one root for each pair at most."""
     tasks = list(_tasks(recipes, topologies))
     failures: list[Failure] = []
@@ -81,7 +80,6 @@ def prove_all(recipes: list[Recipe], topologies: list[str], console: Console) ->
         BarColumn(),
         TextColumn("{task.completed}/{task.total}"),
         TimeRemainingColumn(),
-        console=console,
     )
     workers = max(1, min(len(tasks), len(os.sched_getaffinity(0))))
     with bar, ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:

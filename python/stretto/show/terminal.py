@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -12,13 +11,14 @@ from rich.text import Text
 from stretto.show.diagram import Diagram
 from stretto.show.labels import STUCK_MEANS, block_name, local_label, operands, stuck_label
 from stretto.show.timeline import Blocks, Message, Timeline
+from stretto.support.console import console_for
 
 _COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "red", "bright_cyan", "bright_yellow")
 
 
 def print_diagram(diagram: Diagram, rank_order: bool) -> None:
     """Print title, steps, caption and legend; lines are never wrapped."""
-    console = Console()
+    console = console_for()
     table = draw_text(diagram.timeline, rank_order)
     needed = Measurement.get(console, console.options.update(max_width=10000), table).maximum
     too_wide = console.is_terminal and needed > console.width

@@ -1,28 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints which recipes were proven, and one failure of each that was not."""
+"""What `stretto verify` prints: which recipes were proven, and one failure of each that was not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from stretto.show.proof import Failure, Scope
 from stretto.spec.recipes import Recipe
 from stretto.spec.topologies import as_option, parse_topology
+from stretto.support.json_files import document_text
 
 
-def print_verdicts(recipes: Iterable[Recipe], scope: Scope, failures: Sequence[Failure]) -> None:
-    """Print a line for each recipe, and a second one for each that is wrong."""
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the proofs say of a recipe."""
+
+    recipe: Recipe
+    wrong: int
+    """On how many topologies it is wrong."""
+    simplest: Failure | None
+    """The failure with the fewest ranks."""
+
+
+def judge_all(recipes: Iterable[Recipe], failures: Sequence[Failure]) -> Iterator[Verdict]:
+    """Yields the verdict on each recipe."""
     for recipe in recipes:
         wrong = [failure for failure in failures if failure.recipe == recipe]
-        if wrong:
-            count = len(scope.topologies)
-            print(f"{recipe}: WRONG on {len(wrong)} of {count} topologies;\n  {_simplest_text(wrong)}")
+        simplest = min(wrong, key=lambda one: parse_topology(one.topology).ranks, default=None)
+        yield Verdict(recipe, len(wrong), simplest)
+
+
+def verdicts_json(verdicts: Iterable[Verdict], scope: Scope) -> str:
+    """The document of the verdicts."""
+    rows = [
+        {
+            "collective": one.recipe.collective,
+            "recipe": one.recipe.text,
+            "proven": one.simplest is None,
+            "wrong_topologies": one.wrong,
+            "simplest": one.simplest
+            and {"topology": one.simplest.topology, "root": one.simplest.root, "error": one.simplest.error},
+        }
+        for one in verdicts
+    ]
+    content = {"topologies": len(scope.topologies), "verdicts": rows}
+    return document_text("stretto-verdicts", sys.argv, scope.text, content)
+
+
+def print_verdicts(verdicts: Iterable[Verdict], scope: Scope) -> None:
+    """Print a line for each recipe, and a second one for each that is wrong."""
+    for one in verdicts:
+        if one.simplest:
+            where = f"{one.wrong} of {len(scope.topologies)} topologies"
+            print(f"{one.recipe}: WRONG on {where};\n  {_failure_text(one.simplest)}")
         else:
-            print(f"{recipe}: proven {scope.text}")
+            print(f"{one.recipe}: proven {scope.text}")
 
 
-def _simplest_text(failures: Sequence[Failure]) -> str:
-    """The failure with the fewest ranks, as options for `stretto show`."""
-    first = min(failures, key=lambda failure: parse_topology(failure.topology).ranks)
-    root = f" --root {first.root}" if first.root else ""
-    return f"{as_option(first.topology)}{root}: {first.error}"
+def _failure_text(failure: Failure) -> str:
+    """The failure, as options for `stretto show`."""
+    root = f" --root {failure.root}" if failure.root else ""
+    return f"{as_option(failure.topology)}{root}: {failure.error}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from stretto.simulate.jobs import LABELS, Job, Point
 from stretto.simulate.platforms import Platform
 from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.support.console import console_for, print_lines
+from stretto.support.json_files import document_text
 from stretto.support.units import format_bandwidth, format_bytes, format_seconds
 
 
@@ -91,6 +93,14 @@ def print_ping_pong(platform: Platform, seconds: Mapping[int, float]) -> None:
         "ping-pong between two nodes"
     )
     print_lines(console, [line])
+
+
+def ping_pong_json(platform: Platform, seconds: Mapping[int, float]) -> str:
+    """The document of the same times."""
+    rows = [{"bytes": size, "seconds": time, "bandwidth": size / time} for size, time in seconds.items()]
+    content = {"nodes": len(platform.hosts), "results": rows}
+    where = f"{platform.name}: {platform.description}"
+    return document_text("stretto-ping-pong", sys.argv, where, content)
 
 
 def plot_ping_pong(platform: Platform, seconds: Mapping[int, float], file: Path) -> None:

@@ -3,7 +3,7 @@
 
     {"format": "stretto-study", "version": 1, "date": …, "stretto": …, "command": […],
      "where": "one line: where it was measured",
-     "runs": [{… what `stretto bench --json` writes for one run (results.runs.to_json) …,
+     "runs": [{… what `stretto bench -o` writes for one run (results.runs.to_json) …,
                "incomplete": "why it ended early, or empty"}, …],
      "failed": [{"mpi": "mpich5", "error": "…"}, …],
      "summary": [{"mpi": …, "collective": …, "sizes": [{"bytes": …, "auto": …, "best": …, …}, …],
@@ -25,7 +25,7 @@ from stretto.results.file import RunFile
 from stretto.results.runs import Row, Run, summarize, to_json
 from stretto.spec.collectives import LinkBound
 from stretto.study.analysis import SizeFigures, by_size, gain_of, mean_gains
-from stretto.support.json_files import Part, file_text, validate
+from stretto.support.json_files import Part, document_text, validate
 from stretto.support.units import format_nodes
 
 FORMAT = "stretto-study"
@@ -146,7 +146,7 @@ def study_text(study: Study, command: list[str]) -> str:
             for one in study.runs
         ],
     }
-    return file_text(FORMAT, command, study.where, content)
+    return document_text(FORMAT, command, study.where, content)
 
 
 def parse_study(content: dict[str, Any], file: Path) -> Study:
@@ -162,6 +162,6 @@ def parse_study(content: dict[str, Any], file: Path) -> Study:
 
 
 def parse_bench(content: dict[str, Any], file: Path) -> Study:
-    """The run of a `stretto bench --json` file as a study."""
+    """The run of a `stretto bench` file as a study."""
     run = validate(_Run, content, file).study_run()
     return Study(f"{file.name}, by stretto bench", [run], [], run.date, run.run.stretto)

@@ -23,7 +23,7 @@ from stretto.results.file import CollectiveName
 from stretto.results.runs import Series
 from stretto.study.guidelines import Check, Guideline
 from stretto.support.estimates import estimate_ratio
-from stretto.support.json_files import Bytes, Part, Seconds, file_text, validate
+from stretto.support.json_files import Bytes, Part, Seconds, document_text, validate
 from stretto.support.units import format_nodes
 
 FORMAT = "stretto-guidelines"
@@ -137,7 +137,7 @@ def guidelines_text(found: Guidelines, command: list[str]) -> str:
         }
         for one in found.libraries
     ]
-    return file_text(FORMAT, command, found.where, {"libraries": libraries})
+    return document_text(FORMAT, command, found.where, {"libraries": libraries})
 
 
 def parse_guidelines(content: dict[str, Any], file: Path) -> Guidelines:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consoles for tables, and progress bars."""
+"""Prints results, as tables or as JSON, and shows progress."""
 
 from __future__ import annotations
 
@@ -21,8 +21,23 @@ from rich.table import Table
 from stretto.support.heartbeat import lines_now_and_then
 
 
+def print_result(as_json: bool, document: Callable[[], str], show: Callable[[], None]) -> None:
+    """Print what a command found: one JSON document, or what `show` prints for people.
+
+    The two are the ways to print the same result, so every command with a table has the option --json
+    (tests/python/cli/test_json.py). With it, nothing else may be printed on standard output.
+    """
+    if as_json:
+        print(document(), end="", flush=True)
+    else:
+        show()
+
+
 def console_for(*tables: Table) -> Console:
-    """A console as wide as the terminal or, in a file or a pipe, as wide as the tables need."""
+    """A console as wide as the terminal or, in a file or a pipe, as wide as the tables need.
+
+    The only console on standard output, and only for `show` of print_result.
+    """
     console = Console()
     if not console.is_terminal:
         wide = console.options.update(max_width=1000)

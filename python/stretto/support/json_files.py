@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes JSON files. An unexpected content is an error of one line that names file and place."""
+"""Reads and writes JSON documents. Unexpected content is an error of one line that names file and place."""
 
 from __future__ import annotations
 
@@ -41,16 +41,32 @@ Rate = Annotated[Number, Field(gt=0)]
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def file_text(format_name: str, command: Sequence[str], where: str, content: Mapping[str, Any]) -> str:
-    """The text of a file of results. Its format, the command and the place precede the content."""
+def document_text(
+    format_name: str, command: Sequence[str], where: str | None, content: Mapping[str, Any]
+) -> str:
+    """The text of a document of results, for a file or for standard output.
+
+    Its format, the command and the place (None: it does not matter) precede the content.
+    """
     head = {
         "format": format_name,
         "version": 1,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": list(command),
-        "where": where,
+        **({} if where is None else {"where": where}),
     }
-    return json.dumps(head | dict(content), indent=1) + "\n"
+    return json.dumps(_without_infinities(head | dict(content)), indent=1, allow_nan=False) + "\n"
+
+
+def _without_infinities(value: Any) -> Any:
+    """The value with null for each number that JSON cannot express."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _without_infinities(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(one) for one in value]
+    return value
 
 
 def read_json(file: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stretto.support.json_files import Number, Part, file_text, read_json, validate
+from stretto.support.json_files import Number, Part, document_text, read_json, validate
 from stretto.support.units import format_nodes
 
 FORMAT: Literal["stretto-profile"] = "stretto-profile"
@@ -116,7 +116,7 @@ class Profile(Part):
 def profile_text(profile: Profile, command: Sequence[str]) -> str:
     """The file's text; `command` is the command line that made it."""
     where = f"{profile.ranks} ranks on {format_nodes(profile.nodes)}"
-    return file_text(FORMAT, command, where, profile.model_dump())
+    return document_text(FORMAT, command, where, profile.model_dump())
 
 
 def load_profile(file: Path) -> Profile:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from stretto.support.console import console_for
+from stretto.support.console import console_for, print_lines
 from stretto.support.units import format_bytes, format_nodes, format_seconds, three_digits
 from stretto.trace.analysis import BLOCKING
 from stretto.trace.profile_file import Bin, Profile, Training
@@ -33,8 +33,7 @@ def print_profile(its: Profile) -> None:
         ),
         *(_training_lines(its.training) if its.training else []),
     ]
-    for line in lines:
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    print_lines(console, lines)
 
 
 def _calls_table(its: Profile) -> Table:

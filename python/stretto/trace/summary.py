@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stretto.support.json_files import document_text
 from stretto.trace.analysis import Collective, Late, Totals, join, late_ranks, slowest, sum_up
 from stretto.trace.files import TraceFolder
 
@@ -28,10 +30,10 @@ def summarize(folder: TraceFolder, top: int) -> Summary:
     return Summary(folder, slowest(collectives, top), late_ranks(collectives), totals)
 
 
-def summary_json(summary: Summary, merged: Path, events: int) -> dict[str, Any]:
-    """The summary as JSON, with the merged file and the number of its events."""
+def summary_json(summary: Summary, merged: Path, events: int) -> str:
+    """The document of the summary, with the merged file and the number of its events."""
     found, totals = summary.folder, summary.totals
-    return {
+    content = {
         "folder": str(found.path),
         "trace": str(merged),
         "events": events,
@@ -53,6 +55,7 @@ def summary_json(summary: Summary, merged: Path, events: int) -> dict[str, Any]:
         "slowest": [_collective_json(one) for one in summary.slowest],
         "late": [_late_json(one) for one in summary.late],
     }
+    return document_text("stretto-trace", sys.argv, None, content)
 
 
 def _late_json(one: Late) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from stretto.support.console import console_for
+from stretto.support.console import console_for, print_lines
 from stretto.support.units import format_bytes, seconds_unit, three_digits
 from stretto.trace.analysis import BLOCKING, Collective, Late, Totals
 from stretto.trace.files import TraceFolder
@@ -33,8 +33,7 @@ def print_summary(summary: Summary) -> None:
     for table in tables:
         console.print(table)
     console.print(totals_line(summary.totals), markup=False, highlight=False, soft_wrap=True)
-    for line in notes(summary.folder, summary.totals, summary.late) if summary.slowest else []:
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    print_lines(console, notes(summary.folder, summary.totals, summary.late) if summary.slowest else [])
 
 
 def _time(microseconds: float) -> str:

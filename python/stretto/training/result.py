@@ -6,13 +6,11 @@ from __future__ import annotations
 import statistics
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate, estimate_median, speedup
-from stretto.support.files import write_atomically
-from stretto.support.json_files import file_text
+from stretto.support.json_files import document_text
 from stretto.support.machine_load import Load
 from stretto.training.file import FORMAT
 from stretto.training.lines import label
@@ -101,7 +99,7 @@ class Training:
         return max(0.0, 1 - self.compute_seconds / statistics.median(line.step_seconds))
 
     def to_json(self) -> dict[str, Any]:
-        """The content of the file."""
+        """The content of the document."""
         return {
             "framework": self.framework,
             "about": self.about,
@@ -135,7 +133,7 @@ class Training:
             "samples": [steps for _, steps in sorted(line.rounds.items())],
         }
 
-    def write(self, file: Path) -> None:
-        """Write the file, replacing it."""
+    def text(self) -> str:
+        """The document."""
         where = f"{self.ranks} ranks on {self.nodes} nodes, {self.mpi}"
-        write_atomically(file, file_text(FORMAT, sys.argv, where, self.to_json()))
+        return document_text(FORMAT, sys.argv, where, self.to_json())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from stretto.support.console import console_for
+from stretto.support.console import console_for, print_lines
 from stretto.support.estimates import Estimate
 from stretto.support.units import format_rate, format_seconds, three_digits
 from stretto.training.result import Training
@@ -19,8 +19,7 @@ def print_training(training: Training) -> None:
     shown = table(training)
     console = console_for(shown)
     console.print(shown)
-    for line in notes(training):
-        console.print(line, style="dim", markup=False, highlight=False, soft_wrap=True)
+    print_lines(console, notes(training))
 
 
 def _interval(estimate: Estimate) -> str:

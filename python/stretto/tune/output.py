@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 
@@ -16,10 +17,11 @@ from stretto.spec.collectives import COLLECTIVES, LinkBound
 from stretto.spec.labels import NATIVE_LABEL
 from stretto.spec.native import NATIVE
 from stretto.support.console import Bar, console_for, print_lines
-from stretto.support.units import format_bytes, format_seconds, seconds_unit, three_digits
+from stretto.support.json_files import document_text
+from stretto.support.units import format_bytes, format_nodes, format_seconds, seconds_unit, three_digits
 from stretto.tune.findings import CallKind, Choice
 from stretto.tune.session import Tuning
-from stretto.tune.table import geometric_mean_gain, rule_text
+from stretto.tune.table import Json, geometric_mean_gain, rule_text
 
 _MEAN_FROM, _MEAN_TO = 256 << 10, 16 << 20
 
@@ -64,8 +66,6 @@ class ProgressDisplay:
 
 def print_summary(tuning: Tuning, rate: float | None) -> None:
     """Print the choices of each kind of call; `rate`: of a node's link, if the user gave one."""
-    if not tuning.has_choices():
-        return
     tables = {
         kind.name: _choice_table(kind, found.sorted(), _bound(tuning, kind, rate))
         for kind in tuning.settings.kinds
@@ -74,12 +74,60 @@ def print_summary(tuning: Tuning, rate: float | None) -> None:
     console = console_for(*tables.values())
     for call, table in tables.items():
         console.print(table)
-        choices = [one for one in tuning.findings[call].sorted() if one.size in tuning.settings.sizes]
-        mean = geometric_mean_gain(choices, _MEAN_FROM, _MEAN_TO)
+        mean = _mean_gain(tuning, call)
         if mean is not None:
             span = f"{format_bytes(_MEAN_FROM)} - {format_bytes(_MEAN_TO)}"
             console.print(f"{call}: geometric mean of the gains, {span}: {mean:.2f}")
     print_lines(console, _notes(tuning))
+
+
+def tuning_json(tuning: Tuning, rate: float | None) -> str:
+    """The document of the choices, whose table is a file of its own."""
+    ready = tuning.ready
+    calls = [
+        {
+            "call": kind.name,
+            "mean_gain": _mean_gain(tuning, kind.name),
+            "choices": [_choice_row(one, _bound(tuning, kind, rate)) for one in found.sorted()],
+        }
+        for kind in tuning.settings.kinds
+        if (found := tuning.findings.get(kind.name)) and found.choices
+    ]
+    content = {
+        "table": str(tuning.path),
+        "mpi": ready.library,
+        "ranks": ready.ranks,
+        "nodes": ready.nodes,
+        "ppn": ready.ppn,
+        "type": tuning.settings.element,
+        "seconds": tuning.elapsed(),
+        "remarks": tuning.remarks,
+        "calls": calls,
+    }
+    return document_text("stretto-choices", sys.argv, _where(tuning), content)
+
+
+def _choice_row(choice: Choice, bound: LinkBound | None) -> Json:
+    return {
+        "bytes": choice.size,
+        "spec": choice.spec,
+        "native": choice.native.to_json(),
+        "seconds": choice.seconds.to_json(),
+        "gain": choice.gain.to_json(),
+        "bound_share": _bound_share(choice, bound),
+        "library": choice.library,
+        "library_gain": choice.library_gain.to_json() if choice.library_gain else None,
+    }
+
+
+def _mean_gain(tuning: Tuning, call: str) -> float | None:
+    choices = [one for one in tuning.findings[call].sorted() if one.size in tuning.settings.sizes]
+    return geometric_mean_gain(choices, _MEAN_FROM, _MEAN_TO)
+
+
+def _bound_share(choice: Choice, bound: LinkBound | None) -> float | None:
+    limit = bound.bandwidth(choice.size) if bound else None
+    return choice.size / choice.seconds.median / limit if limit else None
 
 
 def _bound(tuning: Tuning, kind: CallKind, rate: float | None) -> LinkBound | None:
@@ -96,8 +144,8 @@ def _choice_table(kind: CallKind, choices: list[Choice], bound: LinkBound | None
     for column in ("size", NATIVE_LABEL, "choice", "time", "gain (95 %)", *(["of bound"] if bound else [])):
         table.add_column(column, justify="left" if column == "choice" else "right")
     for choice in choices:
-        limit = bound.bandwidth(choice.size) if bound else None
-        share = f"{100 * choice.size / choice.seconds.median / limit:.0f} %" if limit else ""
+        part = _bound_share(choice, bound)
+        share = f"{100 * part:.0f} %" if part else ""
         is_native = choice.spec == NATIVE
         gain = f"{choice.gain.median:.2f} ({choice.gain.low:.2f}-{choice.gain.high:.2f})"
         table.add_row(
@@ -116,11 +164,13 @@ def _time(seconds: float) -> str:
     return f"{three_digits(seconds / factor)} {unit}"
 
 
-def _notes(tuning: Tuning) -> Iterator[str]:
+def _where(tuning: Tuning) -> str:
     ready = tuning.ready
-    nodes = "one node" if ready.nodes == 1 else f"{ready.nodes} nodes"
-    where = f"{ready.library}, {ready.ranks} ranks on {nodes}"
-    yield f"{where}, {tuning.settings.element}, in {format_seconds(round(tuning.elapsed()))}"
+    return f"{ready.library}, {ready.ranks} ranks on {format_nodes(ready.nodes)}"
+
+
+def _notes(tuning: Tuning) -> Iterator[str]:
+    yield f"{_where(tuning)}, {tuning.settings.element}, in {format_seconds(round(tuning.elapsed()))}"
     yield rule_text()
     yield from tuning.remarks
     yield f"written to {tuning.path}"

@@ -194,11 +194,11 @@ def test_a_sample_of_a_large_cluster_is_of_fewer_nodes() -> None:
 
 
 def test_the_files_hold_what_is_shown(tmp_path: Path) -> None:
-    names = {name: tmp_path / f"advice.{name}" for name in ("json", "png", "table")}
+    names = {name: tmp_path / f"advice.{name}" for name in ("output", "png", "table")}
     options = [word for name, file in names.items() for word in (f"--{name}", str(file))]
     code, output = run("--nodes", "16", "--sizes", "8B..64MiB:8", "--no-check", *options)
     assert code == 0
-    content: dict[str, Any] = json.loads(names["json"].read_text())
+    content: dict[str, Any] = json.loads(names["output"].read_text())
     assert [row["bytes"] for row in content["advice"]] == [8 << 3 * step for step in range(8)]
     assert all(row["spec"] in output for row in content["advice"])
     assert names["png"].read_bytes().startswith(b"\x89PNG")

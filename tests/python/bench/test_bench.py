@@ -247,7 +247,7 @@ OWN = ("--mpi", "openmpi", "--", "env", "RANKS=8")
 def test_all_outputs_of_one_run(program: MeasuringProgram, tmp_path: Path) -> None:
     program.let_print(START, NATIVE, RING, END)
     files = [str(tmp_path / name) for name in ("a.json", "a.csv", "a.png")]
-    outputs = ("--json", files[0], "--csv", files[1], "--png", files[2])
+    outputs = ("-o", files[0], "--csv", files[1], "--png", files[2])
     text = invoke("--specs", "native,ring", "--sizes", "16MiB", "--link-rate", "200mbit", *outputs, *OWN)
     assert "98.2 %" in text
 
@@ -272,7 +272,7 @@ def test_all_outputs_of_one_run(program: MeasuringProgram, tmp_path: Path) -> No
 def test_all_outputs_of_an_overlap(program: MeasuringProgram, tmp_path: Path) -> None:
     program.let_print(START | {"progress_thread": True, "test_every": 1e-3}, OVERLAPPED, END)
     files = [str(tmp_path / name) for name in ("a.json", "a.csv", "a.png")]
-    outputs = ("--json", files[0], "--csv", files[1], "--png", files[2])
+    outputs = ("-o", files[0], "--csv", files[1], "--png", files[2])
     invoke("--overlap", "--test-every", "1ms", "--specs", "native", *outputs, *OWN)
     arguments = program.arguments
     assert "--forms non-blocking --overlap yes --test-every 0.001" in arguments
@@ -394,7 +394,7 @@ def test_a_library_that_does_not_end_is_stopped(
         (["--overlap", "--forms", "persistent,blocking"], "nothing overlaps with a blocking call"),
         (["--overlap", "--test-every", "1"], "'1' is no time"),
         (["--test-every", "1ms"], "--test-every needs --overlap"),
-        (["--json", "/nowhere/a.json"], "there is no folder /nowhere"),
+        (["-o", "/nowhere/a.json"], "there is no folder /nowhere"),
         (["--link-rate", "fast"], "'fast' is no link rate"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
         (["--mpi", "lam", "--", "env"], "--mpi lam: there is no such MPI"),
@@ -415,7 +415,7 @@ def test_what_is_wrong_is_said_in_a_line(
 def test_the_measuring_program_on_two_ranks(name: str, tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     options = ("--specs", "native,ring,ring:segments=3,auto", "--sizes", "1,24,1MiB", "--in-place", "both")
-    invoke("--mpi", name, *options, "--json", str(file), "--repetitions", "3", "--type", "double")
+    invoke("--mpi", name, *options, "-o", str(file), "--repetitions", "3", "--type", "double")
     report = json.loads(file.read_text())
     results = report["results"]
     assert [result["bytes"] for result in results] == [size for size in (8, 24, 1 << 20) for _ in range(8)]
@@ -435,7 +435,7 @@ def test_the_measuring_program_checks_every_collective(name: str, collective: st
     in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
     spec = "chain" if COLLECTIVES[collective].has_root else "ring"
     options = ("--specs", f"native,auto,{spec}", "--sizes", "1,40,30000", "--in-place", in_place, "--np", "3")
-    measured = ("--json", str(file), "--repetitions", "3")
+    measured = ("-o", str(file), "--repetitions", "3")
     text = invoke("--mpi", name, *options, *rooted, *measured, collective=collective)
     assert COLLECTIVES[collective].function in text
     report = json.loads(file.read_text())
@@ -458,7 +458,7 @@ def test_the_measuring_program_checks_every_form(name: str, collective: str, tmp
     spec = "chain:segments=2" if COLLECTIVES[collective].has_root else "ring:segments=2"
     options = ("--specs", f"native,auto,{spec}", "--forms", ",".join(forms), "--in-place", in_place)
     file = tmp_path / "a.json"
-    measured = ("--sizes", "8,30000", "--json", str(file), "--repetitions", "3", "--warmup", "1")
+    measured = ("--sizes", "8,30000", "-o", str(file), "--repetitions", "3", "--warmup", "1")
     text = invoke("--mpi", name, *options, *measured, collective=collective)
     assert "no STRETTO_PROGRESS_THREAD" in text
     results = json.loads(file.read_text())["results"]
@@ -472,7 +472,7 @@ def test_the_measuring_program_overlaps(name: str, tmp_path: Path, monkeypatch: 
     file = tmp_path / "a.json"
     options = ("--overlap", "--test-every", "20us", "--specs", "native,ring", "--warmup", "1")
     measured = ("--sizes", "64KiB", "--forms", "non-blocking,persistent", "--repetitions", "3")
-    invoke("--mpi", name, *options, *measured, "--json", str(file))
+    invoke("--mpi", name, *options, *measured, "-o", str(file))
     report = json.loads(file.read_text())
     assert report["progress_thread"] is True
     assert report["test_every"] == pytest.approx(20e-6)

@@ -14,7 +14,7 @@ import pytest
 from stretto import _core
 from stretto.doctor import checks
 from stretto.doctor.checks import Finding, Verdict
-from stretto.doctor.report import print_report
+from stretto.doctor.report import examine_all, print_report
 from stretto.launch import mpi
 from stretto.launch.mpi import Flavor
 
@@ -229,7 +229,9 @@ def test_remedies(failed: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compiled(folder)
-    assert print_report()
+    report = examine_all()
+    assert report.served
+    print_report(report)
     output = capsys.readouterr().out
     assert "Stretto is ready for Open MPI 4" in output
     assert "mpirun.openmpi" in output
@@ -239,7 +241,9 @@ def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_report_when_nothing_can_be_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert not print_report()
-    report = " ".join(capsys.readouterr().out.split())  # long paths break the lines
-    assert "no MPI library is found together with the shared object for it" in report
+    report = examine_all()
+    assert not report.served
+    print_report(report)
+    text = " ".join(capsys.readouterr().out.split())  # long paths break the lines
+    assert "no MPI library is found together with the shared object for it" in text
     assert list(folder.iterdir()) == []

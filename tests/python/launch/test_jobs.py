@@ -227,7 +227,7 @@ def test_what_was_measured_before_a_signal_is_written_and_said(
 ) -> None:
     pids, file = tmp_path / "pids", tmp_path / "a.json"
     let_print(program, pids, START, NATIVE)
-    own = ("--mpi", "openmpi", "--json", str(file), "--", "env")
+    own = ("--mpi", "openmpi", "-o", str(file), "--", "env")
     with command(environment, "bench", "allreduce", *own) as process:
         (pid,) = pids_in(pids)
         process.send_signal(number)
@@ -241,6 +241,22 @@ def test_what_was_measured_before_a_signal_is_written_and_said(
     report = json.loads(file.read_text())
     assert report["incomplete"] == f"{number.name} ended it before its last result"
     assert len(report["results"]) == 1
+
+
+def test_what_was_measured_before_a_signal_is_a_document(
+    program: MeasuringProgram, environment: dict[str, str], tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    let_print(program, pids, START, NATIVE)
+    with command(environment, "bench", "allreduce", "--mpi", "openmpi", "--json", "--", "env") as process:
+        pids_in(pids)
+        process.send_signal(signal.SIGTERM)
+        out, said = process.communicate(timeout=60)
+        assert process.returncode == 128 + signal.SIGTERM
+    report = json.loads(out)
+    assert report["incomplete"] == "SIGTERM ended it before its last result"
+    assert len(report["results"]) == 1
+    assert said.endswith("stretto: ended by SIGTERM\n")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_predict_draws_and_writes(tmp_path: Path) -> None:
         "--formulas",
         "--png",
         str(png),
-        "--json",
+        "-o",
         str(out),
     ]
     result = CliRunner().invoke(app, ["predict", "allreduce", *options])

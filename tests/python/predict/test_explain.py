@@ -18,7 +18,7 @@ WHERE = "nodes=8,ppn=1"
 
 
 def run_file(folder: Path, times: dict[str, float], size: int = 16 << 20) -> Path:
-    """What stretto bench --json writes, of one size."""
+    """What stretto bench -o writes, of one size."""
     results = [
         {
             "bytes": size,
@@ -34,6 +34,7 @@ def run_file(folder: Path, times: dict[str, float], size: int = 16 << 20) -> Pat
         for spec, seconds in times.items()
     ]
     content = {
+        "format": "stretto-bench",
         "collective": "allreduce",
         "mpi": "Open MPI v4.1.4",
         "ranks": 8,
@@ -153,7 +154,7 @@ def test_a_table_that_is_wrong(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_times(tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_text('{"format": "stretto-machine"}')
-    with pytest.raises(StrettoError, match="expected a file of stretto bench --json or stretto study"):
+    with pytest.raises(StrettoError, match="expected a file of stretto bench or stretto study"):
         read_measured([file])
 
 
@@ -179,7 +180,7 @@ def test_a_model_is_judged_by_what_was_measured(tmp_path: Path) -> None:
 def test_judging_prints_the_figures_that_count(tmp_path: Path) -> None:
     file = run_file(tmp_path, {"ring": 0.004, "recursive_doubling": 0.008})
     out = tmp_path / "predictions.json"
-    result = CliRunner().invoke(app, ["predict", "allreduce", "--against", str(file), "--json", str(out)])
+    result = CliRunner().invoke(app, ["predict", "allreduce", "--against", str(file), "-o", str(out)])
     assert result.exit_code == 0, result.output
     assert "regret of choosing by the model alone" in result.output
     content = json.loads(out.read_text())

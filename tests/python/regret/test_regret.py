@@ -102,7 +102,7 @@ def test_the_guard_is_on_and_its_duels_are_over(
     monkeypatch.setenv("STRETTO_ONLINE", "0")
     monkeypatch.setenv("STRETTO_FABRIC", "elsewhere")
     log = let_answer(program)
-    text = invoke("--json", str(tmp_path / "a.json"), "--warmup", "90")
+    text = invoke("-o", str(tmp_path / "a.json"), "--warmup", "90")
     assert places == [Place([], "openmpi", ranks=2)]
     started, first, second, trials, last = lines_of(log)
     assert started == "started STRETTO_FABRIC=none STRETTO_TABLE=none"
@@ -127,7 +127,7 @@ def test_calls_of_a_row_warm_up_too(program: MeasuringProgram, places: list[Plac
 
 def test_the_same_command_goes_on(program: MeasuringProgram, places: list[Place], tmp_path: Path) -> None:
     file = tmp_path / "a.json"
-    two = ("--collectives", "allreduce,bcast", "--sizes", "1KiB,64KiB", "--json", str(file))
+    two = ("--collectives", "allreduce,bcast", "--sizes", "1KiB,64KiB", "-o", str(file))
     let_answer(program, dies_at=("bcast", 65536))
     text = invoke(*two, code=1)
     assert "bcast, openmpi, 1x2: not all was measured: the job has ended" in text
@@ -151,7 +151,7 @@ def test_the_same_command_goes_on(program: MeasuringProgram, places: list[Place]
     assert len(places) == 3
     with pytest.raises(StrettoError, match="measured with other sizes; give the same"):
         invoke(*two, "--sizes", "1KiB")
-    invoke("--json", str(file), "--fresh")
+    invoke("-o", str(file), "--fresh")
     assert len(jobs_of(file)) == 1
 
 
@@ -166,7 +166,7 @@ def test_sizes_for_which_there_is_no_time_are_left_out(
     program: MeasuringProgram, places: list[Place], tmp_path: Path
 ) -> None:
     let_answer(program)
-    text = invoke("--sizes", "1KiB,16MiB,1GiB", "--max-seconds", "3", "--json", str(tmp_path / "a.json"))
+    text = invoke("--sizes", "1KiB,16MiB,1GiB", "--max-seconds", "3", "-o", str(tmp_path / "a.json"))
     assert "allreduce, openmpi, 1x2: --max-seconds is too short for 1 GiB" in text
     assert [one["bytes"] for one in jobs_of(tmp_path / "a.json")[0]["sizes"]] == [1 << 10, 16 << 20]
     assert places
@@ -190,7 +190,7 @@ def test_what_is_wrong_is_said_in_a_line(arguments: list[str], message: str) -> 
 def test_a_real_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(measure, "_TRIALS", 1)
     file = tmp_path / "a.json"
-    invoke("--sizes", "1KiB,64KiB", "--repetitions", "5", "--json", str(file))
+    invoke("--sizes", "1KiB,64KiB", "--repetitions", "5", "-o", str(file))
     (job,) = jobs_of(file)
     assert job["error"] == ""
     assert job["library"].startswith("Open MPI v4.")

@@ -224,7 +224,7 @@ def measured(tmp_path: Path, **changes: Any) -> Path:
 
 def test_a_profile_is_replayed(tmp_path: Path) -> None:
     file, png = tmp_path / "replay.json", tmp_path / "replay.png"
-    files = ["--json", str(file), "--png", str(png)]
+    files = ["-o", str(file), "--png", str(png)]
     result = command(str(profile(tmp_path)), "--nodes", "4", "--compute-speed", "2x", *files)
     assert result.exit_code == 0, result.output
     assert "here 2 times as fast" in result.stdout
@@ -242,7 +242,7 @@ def test_a_sweep_finds_the_best_of_all(tmp_path: Path) -> None:
     file, png = tmp_path / "sweep.json", tmp_path / "sweep.png"
     result = command(
         "resnet50", "--compute-speed", "5tflops", "--sweep", "--specs", "ring,ring:segments=4",
-        "--steps", "2", "--json", str(file), "--png", str(png),
+        "--steps", "2", "-o", str(file), "--png", str(png),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     outcomes = json.loads(file.read_text())["outcomes"]
@@ -258,7 +258,7 @@ def test_scaling(tmp_path: Path) -> None:
     file, png = tmp_path / "scaling.json", tmp_path / "scaling.png"
     result = command(
         "resnet110", "--platform", "ethernet25", "--compute-speed", "100gflops", "--scaling", "2..8",
-        "--steps", "2", "--specs", "native,auto", "--json", str(file), "--png", str(png),
+        "--steps", "2", "--specs", "native,auto", "-o", str(file), "--png", str(png),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     outcomes = json.loads(file.read_text())["outcomes"]
@@ -273,7 +273,7 @@ def test_scaling(tmp_path: Path) -> None:
 def test_a_measured_training_is_compared_with_the_replay(tmp_path: Path) -> None:
     file, png = tmp_path / "replay.json", tmp_path / "replay.png"
     result = command(
-        str(profile(tmp_path)), "--against", str(measured(tmp_path)), "--json", str(file), "--png", str(png)
+        str(profile(tmp_path)), "--against", str(measured(tmp_path)), "-o", str(file), "--png", str(png)
     )
     assert result.exit_code == 0, result.output
     content = json.loads(file.read_text())
@@ -307,7 +307,7 @@ def test_a_measured_training_is_compared_with_the_replay(tmp_path: Path) -> None
         (["alexnet", "--scaling", "8..2"], "--scaling 8..2: expected numbers of nodes"),
         (["alexnet", "--fusion", "much"], "'much' is no size"),
         (["alexnet", "--platform", "altec", "--from-machine", "x"], "give --platform or --from-machine"),
-        (["alexnet", "--json", "/nowhere/file"], "there is no folder /nowhere"),
+        (["alexnet", "-o", "/nowhere/file"], "there is no folder /nowhere"),
     ],
 )
 def test_wrong_options_are_one_line(arguments: list[str], said: str) -> None:
@@ -338,7 +338,7 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
 def test_a_network_takes_the_measured_computation(tmp_path: Path) -> None:
     file = tmp_path / "replay.json"
     result = command(
-        "resnet110", "--platform", "ethernet25", "--against", str(measured(tmp_path)), "--json", str(file)
+        "resnet110", "--platform", "ethernet25", "--against", str(measured(tmp_path)), "-o", str(file)
     )
     assert result.exit_code == 0, result.output
     for one in json.loads(file.read_text())["outcomes"]:

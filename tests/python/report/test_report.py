@@ -359,7 +359,7 @@ def test_empty_columns_are_left_out() -> None:
 
 def test_no_text_is_marked_up_for_another_format(inputs: Inputs, samples: Path, tmp_path: Path) -> None:
     runs = json.loads((samples / "study.json").read_text())["runs"]
-    (tmp_path / "run.json").write_text(json.dumps(runs[0]))
+    (tmp_path / "run.json").write_text(json.dumps({"format": "stretto-bench"} | runs[0]))
     for found in (inputs, read_inputs([tmp_path / "run.json"])):
         shown = page_text(found)
         page = shown[: shown.index("<script>")]

@@ -217,7 +217,7 @@ def test_the_table_of_several_topologies_has_all_collectives() -> None:
     [(0, 4, "0"), (4, 4, "n"), (7, 4, "1.75n"), (62, 32, "1.94n"), (28, 1, "28n"), (1, 1000, "0.001n")],
 )
 def test_multiples_have_three_digits(blocks: int, whole: int, text: str) -> None:
-    assert multiple(blocks, whole) == text
+    assert multiple(blocks / whole) == text
 
 
 def test_verify_has_a_line_for_each_recipe() -> None:

@@ -128,7 +128,7 @@ def test_the_command(tmp_path: Path) -> None:
         [
             "simulate", "--platform", "altec", "--nodes", "9", "--selector", "mpich",
             "--", "bench", "allreduce", "--specs", "native,ring:segments=4", "--sizes", "64KiB,16MiB",
-            "--json", str(file), "--png", str(png), "--csv", str(csv),
+            "-o", str(file), "--png", str(png), "--csv", str(csv),
         ],
     )  # fmt: skip
     assert result.exit_code == 0, result.output

@@ -66,7 +66,7 @@ def said(*arguments: str) -> str:
         (["--model", "alexnet", "--compression", "bf16"], "Horovod has only none and fp16"),
         (["--model", "alexnet", "--batch", "1000000"], "give a smaller batch or fewer ranks"),
         (["--model", "alexnet", "--python", "/no/such/python"], "there is no such program"),
-        (["--model", "alexnet", "--json", "/no/such/folder/x"], "there is no folder /no/such/folder"),
+        (["--model", "alexnet", "-o", "/no/such/folder/x"], "there is no folder /no/such/folder"),
         (["--model", "alexnet", "--lab", "--lab-name", "nosuchlab"], "nosuchlab"),
         (["--model", "alexnet", "--lab", "--", "mpirun"], "give --lab or -- LAUNCHER, not both"),
         (["--model", "alexnet", "--framework", "pytorch", "--without-stretto"], "give --backend gloo"),
@@ -177,8 +177,7 @@ def test_what_is_shown(tmp_path: Path) -> None:
     assert "3 first, 1 last" in remarks
     draw_training(training, tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-    training.write(tmp_path / "x.json")
-    content = json.loads((tmp_path / "x.json").read_text())
+    content = json.loads(training.text())
     assert content["format"] == "stretto-training"
     assert content["lines"][1]["speedup"]["median"] == pytest.approx(2)
 

@@ -1,0 +1,585 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What --json prints is one document, with the values of the table. Each command has an example."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from stretto.bench.targets import Place, Target
+from stretto.cli import profile, reproduce, train
+from stretto.cli.main import app
+from stretto.lab import cluster
+from stretto.launch import jobs
+from stretto.plots.panels import Panel
+from stretto.regret import session
+from stretto.reproduce.figure import Bench, Claim, Figure, Verdict
+from stretto.reproduce.figure import Result as Reproduced
+from stretto.show import algorithms, verdicts
+from stretto.show.proof import Failure, Scope
+from stretto.spec.labels import label_of
+from stretto.spec.recipes import Recipe
+from stretto.study.guidelines import Guideline
+from stretto.support import console
+from stretto.support.json_files import document_text
+from stretto.support.units import format_bandwidth, format_bytes, format_seconds, seconds_unit, three_digits
+from stretto.trace.files import read_folder
+from stretto.training.result import Line, Training
+
+from .test_json_option import COMMANDS, json_option
+
+if TYPE_CHECKING:
+    from tests.python.conftest import MeasuringProgram
+
+Row = Mapping[str, Any]
+
+
+def percent(part: float) -> str:
+    return f"{100 * part:.0f} %"
+
+
+def short_time(seconds: float) -> str:
+    """A time as tables of measurements have it: three digits."""
+    factor, unit = seconds_unit(seconds)
+    return f"{three_digits(seconds / factor)} {unit}"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A command line with {folder} for a folder that has files, and what its table has for a row."""
+
+    line: str
+    format: str
+    rows: str
+    """Where the document has the rows: `calls/choices` is the choices of all calls."""
+    cells: Callable[[Row], list[str]]
+    """Texts that stand on one line of the table, in this order."""
+    prepare: str = ""
+    """The fixture that it needs."""
+    status: int = 0
+
+
+def case(row: Row) -> list[str]:
+    return [format_bytes(row["bytes"]), row["spec"], format_seconds(row["seconds"])]
+
+
+EXAMPLES: dict[str, list[Example]] = {
+    "stretto algorithms": [
+        Example(
+            "algorithms --collective bcast --json", "stretto-algorithms", "algorithms",
+            lambda row: [row["pattern"], row["description"]],
+        ),
+        Example(
+            "algorithms --collective reduce --table --topology nodes=2,ppn=3 --json",
+            "stretto-costs", "costs",
+            lambda row: [
+                f"`{row['recipe']}`", str(row["rounds"]), str(row["depth"]),
+                str(row["to_other_nodes"]["messages"]), str(row["within_node"]["messages"]),
+                *(
+                    algorithms.multiple(row[name]["message_multiple"])
+                    for name in ("to_other_nodes", "link", "within_node")
+                ),
+                "yes" if row["keeps_rank_order"] else "no", "yes" if row["fixed_tree"] else "no",
+            ],
+        ),
+        Example(
+            "algorithms --nap --json", "stretto-crossings", "crossings",
+            lambda row: [str(row["nodes"]), str(row["ppn"]), *map(str, row["messages"].values())],
+            "few_nodes",
+        ),
+    ],
+    "stretto verify": [
+        Example(
+            "verify ring --ranks 1..3 --topologies 2 --json", "stretto-verdicts", "verdicts",
+            lambda row: [
+                f"{row['collective']} {row['recipe']}: {'proven' if row['proven'] else 'WRONG'}"
+            ],
+        )
+    ],
+    "stretto show": [
+        Example(
+            "show ring --ranks 3 --json", "stretto-schedule", "messages",
+            lambda row: [f"→{row['receiver']} b{row['sent']['first']}"],
+        )
+    ],
+    "stretto lab status": [
+        Example(
+            "lab status --json", "stretto-labs", "labs",
+            lambda row: [f"{row['name']}:", row["error"]] if row["error"] else [
+                f"{row['name']}: {len(row['links']['rates'])} node", row["links"]["rates"][0],
+                "incomplete" if row["abandoned"] else f"{row['processes']} processes",
+            ],
+            "labs",
+        )
+    ],
+    "stretto doctor": [
+        Example(
+            "doctor --json", "stretto-doctor", "findings",
+            lambda row: ["ok" if row["verdict"] == "good" else "", row["what"], row["detail"]],
+        ),
+        Example("doctor --json", "stretto-doctor", "choice", lambda row: [row["what"], row["detail"]]),
+    ],
+    "stretto predict": [
+        Example(
+            "predict bcast --sizes 1KiB,1MiB --nodes 4 --json", "stretto-predicted-times", "predictions",
+            lambda row: [
+                *case(row), format_bandwidth(row["bytes"] / row["seconds"]),
+                percent(row["bound_seconds"] / row["seconds"]),
+            ],
+        ),
+        Example(
+            "predict allreduce --against {folder}/bench.json --json", "stretto-prediction", "choices",
+            lambda row: [
+                format_bytes(row["bytes"]), row["best"], row["chosen"], percent(row["regret"]),
+                percent(row["median_error"]), percent(abs(row["worst_error"])),
+            ],
+            "bench_file",
+        ),
+    ],
+    "stretto explain": [
+        Example(
+            "explain --machine altec --bytes 1MiB --top 1000 --json", "stretto-explanation", "candidates",
+            lambda row: [row["spec"], format_seconds(row["predicted"])],
+        )
+    ],
+    "stretto advise": [
+        Example(
+            "advise --nodes 2 --sizes 1KiB,1MiB --no-check --json", "stretto-advice", "advice", case,
+        )
+    ],
+    "stretto simulate": [
+        Example(
+            "simulate --platform altec --json", "stretto-ping-pong", "results",
+            lambda row: [
+                format_bytes(row["bytes"]), format_seconds(row["seconds"]), format_bandwidth(row["bandwidth"])
+            ],
+        )
+    ],
+    "stretto.cli.simulate -- bench": [
+        Example(
+            "simulate --platform altec --nodes 2 -- bench bcast --specs native,chain --sizes 8,1MiB --json",
+            "stretto-bench", "results",
+            lambda row: [
+                format_bytes(row["bytes"]), row["spec"], format_seconds(row["time"]["median"])
+            ],
+        )
+    ],
+    "stretto bench": [
+        Example(
+            "bench allreduce --specs native,ring --sizes 16MiB --mpi openmpi --json -- env",
+            "stretto-bench", "results",
+            lambda row: [
+                format_bytes(row["bytes"]), row["spec"],
+                *(three_digits(row["time"][name]) for name in ("median", "low", "high")),
+                format_bandwidth(row["bandwidth"]["median"]),
+            ],
+            "measured",
+        )
+    ],
+    "stretto tune": [
+        Example(
+            "tune --sizes 64,1KiB --budget 20s -o {folder}/table.json --mpi openmpi --json -- env",
+            "stretto-choices", "calls/choices",
+            lambda row: [
+                format_bytes(row["bytes"]), short_time(row["native"]["median"]), row["spec"],
+                short_time(row["seconds"]["median"]), f"{row['gain']['median']:.2f}",
+            ],
+            "asked",
+        )
+    ],
+    "stretto regret": [
+        Example(
+            "regret --networks 1x2 --mpi openmpi --collectives allreduce --sizes 64KiB --json",
+            "stretto-regret", "summary",
+            lambda row: [
+                row["network"], str(row["calls"]), f"{100 * row['mean_regret_of_native']:.0f} %",
+                f"{100 * row['mean_regret']:.0f} %", format_bytes(row["worst_regret_at"]["bytes"]),
+                three_digits(row["mean_gain"]), three_digits(row["least_gain"]["median"]),
+            ],
+            "asked_in_one_process",
+        )
+    ],
+    "stretto study": [
+        Example(
+            "study allreduce --np 2 --mpi openmpi --sizes 1KiB --specs ring --repetitions 5 --budget 20s "
+            "-o {folder} --json",
+            "stretto-study", "summary/sizes",
+            lambda row: [format_bytes(row["bytes"]), format_seconds(row["auto"]["seconds"])],
+        ),
+        Example(
+            "study bcast --guidelines --np 2 --mpi openmpi --sizes 1KiB --repetitions 5 --budget 20s "
+            "-o {folder} --json",
+            "stretto-guidelines", "libraries/checks",
+            lambda row: [
+                Guideline(row["collective"], row["left"], row["right"]).text,
+                three_digits(row["ratio"]["median"]) + (" !" if row["violated"] else ""),
+            ],
+        ),
+    ],
+    "stretto calibrate": [
+        Example(
+            "calibrate --simulated altec --nodes 2 -o {folder}/machine.json --json",
+            "stretto-machine", "levels/network",
+            lambda row: [
+                "rendezvous" if row.get("synchronous") else "eager",
+                three_digits(row["latency"] / seconds_unit(row["latency"])[0]),
+            ],
+        )
+    ],
+    "stretto trace": [
+        Example(
+            "trace {folder} --json", "stretto-trace", "slowest",
+            lambda row: [
+                row["collective"], format_bytes(row["bytes"]), str(row["ranks"]),
+                short_time(row["total_us"] / 1e6), short_time(row["work_us"] / 1e6),
+            ],
+            "traces",
+        )
+    ],
+    "stretto profile": [
+        Example(
+            "profile --json -- mpirun program", "stretto-profile", "collectives",
+            lambda row: [
+                row["collective"], row["spec"], format_bytes(row["bytes"]), str(row["calls"]),
+                format_seconds(row["inside"]),
+            ],
+            "profiled", status=3,
+        )
+    ],
+    "stretto replay": [
+        Example(
+            "replay resnet110 --platform altec --nodes 2 --calls model --specs native,ring --steps 1 --json",
+            "stretto-replay", "outcomes",
+            lambda row: [
+                label_of(row["spec"]), str(row["nodes"]), three_digits(row["images_per_second"]),
+                f"{row['speedup']:.3f}" if row["speedup"] else "", format_seconds(row["step_seconds"]),
+            ],
+        )
+    ],
+    "stretto reproduce": [
+        Example(
+            "reproduce pipelined/fig4 -o {folder} --json", "stretto-reproduction", "figures/claims",
+            lambda row: [row["reported"], row["came_out"], row["verdict"], row["why"]],
+            "figures",
+        )
+    ],
+    "stretto train": [
+        Example(
+            "train --model alexnet --json", "stretto-training", "lines",
+            lambda row: [
+                row["label"], three_digits(row["images_per_second"]["median"]),
+                format_seconds(row["step_seconds"]), percent(row["communication_share"]),
+                f"{row['speedup']['median']:.2f}" if row["speedup"] else "",
+            ],
+            "trained",
+        )
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(algorithms, "_CROSSING_NODES", (2, 4))
+    monkeypatch.setattr(algorithms, "_CROSSING_PPN", (2,))
+
+
+@pytest.fixture
+def labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "STATE", tmp_path)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    state = {
+        "name": "stretto-one",
+        "rates": ["200mbit"] * 2,
+        "racks": 1,
+        "uplink": "unlimited",
+        "owner": None,
+    }
+    for name, text in (
+        ("stretto-one", json.dumps(state | {"complete": True})),
+        ("stretto-two", json.dumps(state | {"name": "stretto-two", "complete": False})),
+        ("stretto-torn", '{"name"'),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "state.json").write_text(text)
+
+
+@pytest.fixture
+def bench_file(tmp_path: Path) -> None:
+    results = [
+        {
+            "bytes": size, "in_place": False, "spec": spec, "form": "blocking", "chosen": spec,
+            "correct": True, "inner": 1, "with_barrier": False, "seconds": [size * often * 1e-9],
+        }
+        for size in (1 << 16, 1 << 20)
+        for often, spec in enumerate(("native", "ring", "recursive_doubling"), 1)
+    ]  # fmt: skip
+    run = {
+        "collective": "allreduce", "mpi": "Open MPI v4.1.4", "ranks": 8, "nodes": 8, "ppn": [1] * 8,
+        "type": "float", "results": results,
+    }  # fmt: skip
+    (tmp_path / "bench.json").write_text(document_text("stretto-bench", [], "8 nodes", run))
+
+
+START = {
+    "event": "start", "collective": "allreduce", "root": 0, "library": "Open MPI v4.1.4", "ranks": 2,
+    "nodes": 2, "ppn": [1, 1], "specs": ["native", "ring"], "sizes": [16 << 20], "type": "float",
+    "stretto": "0.1.0",
+}  # fmt: skip
+
+
+@pytest.fixture
+def measured(program: MeasuringProgram) -> None:
+    def result(spec: str, *seconds: float) -> dict[str, Any]:
+        case = {"event": "result", "bytes": 16 << 20, "in_place": False, "inner": 1, "correct": True}
+        return case | {"spec": spec, "chosen": spec, "seconds": list(seconds)}
+
+    native, ring = [2.4, 2.5, 2.6, 2.5, 2.5, 2.7], [1.2, 1.25, 1.3, 1.25, 1.25, 1.35]
+    program.let_print(START, result("native", *native), result("ring", *ring), {"event": "end"})
+
+
+# In place of the measuring program: a call takes a microsecond a byte, `ring` half of that.
+ASKED = """
+import json, sys
+def say(**event): print(json.dumps(event, separators=(",", ":")), flush=True)
+where = dict(library="Open MPI v4.1.4", ranks=2, nodes=2, ppn=[1, 1], stretto="0.1.0")
+say(event="ready", algorithms={}, by_launch=False, **where)
+for line in sys.stdin:
+    if line.strip() == "end": break
+    words = line.split()
+    options = dict(zip(words[::2], words[1::2]))
+    specs, size = options["--specs"].split(","), int(options["--sizes"])
+    say(event="start", collective="allreduce", root=0, specs=specs, sizes=[size], type="float", **where)
+    for spec in specs:
+        seconds = [size * 1e-6 * (0.5 if spec == "ring" else 1.0)] * int(options["--repetitions"])
+        say(event="result", bytes=size, in_place=False, spec=spec, chosen=spec, inner=1, form="blocking",
+            seconds=seconds, correct=True)
+    say(event="end")
+"""
+
+
+def let_answer(program: MeasuringProgram) -> None:
+    program.let_run(f"exec {sys.executable} -c {shlex.quote(ASKED)}")
+
+
+@pytest.fixture
+def asked(program: MeasuringProgram) -> None:
+    let_answer(program)
+
+
+@pytest.fixture
+def asked_in_one_process(program: MeasuringProgram, monkeypatch: pytest.MonkeyPatch) -> None:
+    let_answer(program)
+
+    def start(program: list[str], stdin: int = subprocess.DEVNULL) -> AbstractContextManager[jobs.Process]:
+        return jobs.start(program, stdin=stdin)
+
+    def find(_place: Place) -> Target:
+        return Target("openmpi", start)
+
+    monkeypatch.setattr(session, "find_target", find)
+
+
+def write_traces(folder: Path) -> None:
+    for rank in (0, 1):
+        events = [
+            {
+                "ph": "X", "cat": "collective", "name": name, "pid": rank, "tid": 0, "ts": begin + 40 * rank,
+                "dur": 900 - 40 * rank,
+                "args": {
+                    "spec": "ring", "bytes": 1 << 20, "communicator": "2@1f.0", "ranks": 2,
+                    "sequence": number, "form": "blocking",
+                },
+            }
+            for number, (name, begin) in enumerate((("allreduce", 0), ("bcast", 2000)))
+        ]  # fmt: skip
+        about = {"stretto": "0.1.0", "rank": rank, "ranks": 2, "node": 0, "clock_error_us": float(rank)}
+        text = json.dumps({"displayTimeUnit": "ms", "otherData": about, "traceEvents": events})
+        (folder / f"rank-{rank}.json").write_text(text)
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> None:
+    write_traces(tmp_path)
+
+
+@pytest.fixture
+def profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_traces(tmp_path)
+    run = SimpleNamespace(folder=read_folder(tmp_path), training=None, status=3)
+    monkeypatch.setattr(profile, "run_profiled", lambda *_: run)
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(_bench: Bench) -> Reproduced:
+        claims = [
+            Claim("twice as fast", "1.9 x", Verdict.AGREES),
+            Claim("a", "b", Verdict.DIFFERS, "a reason"),
+        ]
+        return Reproduced([Panel("one", {"curve": {1.0: 1.0, 2.0: 3.0}})], claims)
+
+    monkeypatch.setattr(reproduce, "find_figures", lambda _: [Figure("pipelined", "fig4", "A title", make)])
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [Line("native", {0: [2.0, 2.1], 1: [2.2, 2.0]}), Line("ring", {0: [1.0, 1.1], 1: [1.1, 1.2]})]
+    training = Training("pytorch", "alexnet", "digits", 2, lines, ranks=2, compute=[0.5])
+    measurement = SimpleNamespace(training=training, run=lambda _progress: None)
+    monkeypatch.setattr(train, "prepare", lambda *_: measurement)
+
+
+@dataclass
+class Printed:
+    """What one run of a command prints both ways."""
+
+    ended: Result
+    table: str
+
+
+@pytest.fixture
+def run_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Printed]:
+    """Runs a command line with --json, and has the table of the same run, too."""
+    one_way = console.print_result
+    table = io.StringIO()
+
+    def both(as_json: bool, document: Callable[[], str], show: Callable[[], None]) -> None:
+        one_way(as_json, document, show)
+        assert as_json
+        with contextlib.redirect_stdout(table):
+            show()
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "print_result", None) is one_way:
+            monkeypatch.setattr(module, "print_result", both)
+
+    def run(line: str) -> Printed:
+        words = shlex.split(line.format(folder=tmp_path))
+        ended = CliRunner().invoke(app, words, env={"COLUMNS": "400"})
+        return Printed(ended, table.getvalue())
+
+    return run
+
+
+def rows_at(content: Any, path: str) -> Iterator[Row]:
+    for name in path.split("/"):
+        content = (
+            [more for one in content for more in one[name]] if isinstance(content, list) else content[name]
+        )
+    yield from content
+
+
+def stands_in(line: str, cells: list[str]) -> bool:
+    at = 0
+    for cell in cells:
+        found = line.find(cell, at)
+        if found < 0:
+            return False
+        at = found + len(cell)
+    return True
+
+
+def refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(one, id=one.line) for several in EXAMPLES.values() for one in several],
+)
+def test_one_document_with_the_values_of_the_table(
+    example: Example,
+    request: pytest.FixtureRequest,
+    run_both: Callable[[str], Printed],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    if example.prepare:
+        request.getfixturevalue(example.prepare)
+    capfd.readouterr()
+    printed = run_both(example.line)
+    assert printed.ended.exit_code == example.status, printed.ended.output
+    # Neither beside the document, nor past Python.
+    content = json.loads(printed.ended.stdout, parse_constant=refuse_constant)
+    assert capfd.readouterr().out == ""
+    assert printed.ended.stdout == json.dumps(content, indent=1) + "\n" or example.format == "stretto-machine"
+    assert (content["format"], content["version"]) == (example.format, 1)
+    if example.format != "stretto-machine":
+        assert list(content)[:3] == ["format", "version", "date"]
+        assert content["command"]
+    rows = list(rows_at(content, example.rows))
+    assert rows
+    lines = printed.table.splitlines()
+    for row in rows:
+        cells = example.cells(row)
+        assert any(stands_in(line, cells) for line in lines), (cells, printed.table)
+
+
+def test_every_command_with_json_has_an_example() -> None:
+    assert set(EXAMPLES) == {name for name, command in COMMANDS if json_option(command) is not None}
+
+
+def test_every_format_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+    for example in [one for several in EXAMPLES.values() for one in several]:
+        assert f"| `{example.format}` |" in page or f'"{example.format}"' in page, example.format
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("predict nothing --json", 2, "there is no collective 'nothing'"),
+        ("explain --machine /nowhere --json", 2, "/nowhere"),
+        ("verify nothing --json", 2, "there is no algorithm 'nothing'"),
+        ("show ring --ranks none --json", 2, "--ranks"),
+        ("trace /nowhere --json", 2, "/nowhere"),
+        ("bench allreduce --specs nothing --json", 2, "nothing"),
+        ("bench allreduce --json file.json", 2, "file.json"),  # as it once was
+        ("predict allreduce --json file.json", 2, "file.json"),
+        ("simulate --json -- bench allreduce", 2, "--json: give it to bench, after the --"),
+        ("lab status --json=yes", 2, "--json"),
+    ],
+)
+def test_an_error_is_one_line_and_no_document(line: str, status: int, said: str) -> None:
+    ended = CliRunner().invoke(app, shlex.split(line))
+    assert ended.exit_code == status
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("stretto: ")
+    assert ended.stderr.count("\n") == 1
+    assert said in ended.stderr
+
+
+def test_a_wrong_recipe_has_its_simplest_failure() -> None:
+    recipe = Recipe("bcast", "chain")
+    failures = [Failure(recipe, text, 1, "rank 1 waits") for text in ("nodes=4,ppn=1", "nodes=2,ppn=1")]
+    found = verdicts.judge_all([recipe, Recipe("bcast", "binomial")], failures)
+    content = json.loads(verdicts.verdicts_json(found, Scope(["a"] * 4, "for 4 topologies")))
+    wrong, right = content["verdicts"]
+    assert (wrong["proven"], wrong["wrong_topologies"]) == (False, 2)
+    assert wrong["simplest"] == {"topology": "nodes=2,ppn=1", "root": 1, "error": "rank 1 waits"}
+    assert (right["proven"], right["wrong_topologies"], right["simplest"]) == (True, 0, None)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_what_json_cannot_express_is_null(value: float) -> None:
+    text = document_text("stretto-x", [], None, {"a": [{"b": (value, 1.5)}], "c": value})
+    content = json.loads(text, parse_constant=refuse_constant)
+    assert (content["a"], content["c"]) == ([{"b": [None, 1.5]}], None)
+    assert "where" not in content
+
+
+def test_a_document_is_ascii() -> None:
+    # Whatever the encoding of standard output is.
+    assert document_text("stretto-x", ["→"], "µs", {}).isascii()
