@@ -141,6 +141,19 @@ def test_the_doctor_is_content(empty: dict[str, str], tmp_path: Path) -> None:
         assert re.search(rf"ok +libstretto-{abi}\.so +{re.escape(str(command(empty).parents[1]))}/", output)
 
 
+def test_without_an_mpi_library_there_is_one_line(empty: dict[str, str], tmp_path: Path) -> None:
+    environment = {**empty, "PATH": str(command(empty).parent)}
+    ran = subprocess.run(["stretto", "doctor"], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "no MPI library is found" in ran.stdout
+    lib = command(empty).parents[1] / "lib"
+    program = next(lib.glob("python3*/site-packages/stretto/lib/stretto-bench-abi"))  # no Debian has that
+    ran = subprocess.run([program], env={}, capture_output=True, text=True)
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    assert re.fullmatch(r"stretto-bench: libmpi.* was not found; add the folder .* to LD_LIBRARY_PATH", line)
+
+
 def test_programs_are_served(empty: dict[str, str], abi: str, program: Path, tmp_path: Path) -> None:
     settings = ["--summary", "--set=STRETTO_PROGRESS_THREAD=1"]
     settings += [f"--spec={one}" for one in ("ring", "bcast/chain", "reduce/chain", "allgather/ring")]
@@ -153,6 +166,22 @@ def test_programs_are_served(empty: dict[str, str], abi: str, program: Path, tmp
     output = run([*launcher, "stretto", "exec", *settings, program], empty, tmp_path)
     assert "right" in output
     assert "by Stretto and 0 by" in output
+
+
+@pytest.mark.skipif(ARCH != "x86_64", reason="the oldest processor of this kind is named")
+def test_an_old_processor_takes_other_kernels(empty: dict[str, str], tmp_path: Path) -> None:
+    """One that has nothing beyond SSE3, by an emulator."""
+    source = ROOT / "tests/interpose/pairing.cpp"
+    run(["mpicxx.mpich", "-std=c++20", "-DMPICH_SKIP_MPICXX", source, "-o", tmp_path / "pairing"])
+    library = next(
+        command(empty).parents[1].glob("lib/python3*/site-packages/stretto/lib/libstretto-mpich.so")
+    )
+    forced = {"STRETTO_ALLREDUCE": "ring", "STRETTO_SUMMARY": "1", "STRETTO_PROGRESS_THREAD": "1"}
+    settings = ",".join([f"LD_PRELOAD={library}", *(f"{name}={value}" for name, value in forced.items())])
+    emulator = ["qemu-x86_64-static", "-cpu", "qemu64", "-E", settings]
+    output = run(["mpirun.mpich", "-np", "2", *emulator, tmp_path / "pairing"])
+    assert "right" in output
+    assert re.search(r"[1-9]\d* by Stretto", output)
 
 
 @pytest.mark.parametrize("flavor", ["openmpi", "openmpi5", "mpich", "mpich5", "intelmpi"])
