@@ -189,7 +189,7 @@ def demo(install: Install, results: Path, steps: int | None) -> None:
 def main() -> int:
     """Read the options and run the demo. Every error ends it with one line."""
     parser = argparse.ArgumentParser(description="Compare the MPI default with Stretto, also in a training.")
-    parser.add_argument("--mpi", choices=[flavor.value for flavor in Flavor], default="openmpi")
+    parser.add_argument("--mpi", choices=[flavor.value for flavor in Flavor])
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder for the plots")
     parser.add_argument("--steps", type=int, default=30, help="steps of the training on the lab")
     parser.add_argument(
@@ -198,9 +198,8 @@ def main() -> int:
     options = parser.parse_args()
     try:
         with signals_as_exceptions():
-            demo(
-                mpi.find_install(options.mpi), options.results, None if options.first_part else options.steps
-            )
+            steps = None if options.first_part else options.steps
+            demo(mpi.find_install(options.mpi or mpi.usual_name()), options.results, steps)
     except StrettoError as error:
         console.print(f"demo: {error}", style="red", markup=False, soft_wrap=True)
         return 1

@@ -144,11 +144,11 @@ class Place:
 
 def find_target(place: Place, *, preloaded: bool = False, usual_ranks: int = 2) -> Target:
     """The target at that place, with `usual_ranks` on this machine if no number was given."""
-    name = place.mpi_name or "openmpi"
+    if place.launcher and place.lab_name is None:
+        return own_target(place.launcher, place.mpi_name, preloaded=preloaded)
+    name = place.mpi_name or mpi.usual_name()
     if place.lab_name is not None:
         return lab_target(place.lab_name, name, place.provider, place.ppn, place.ranks, preloaded=preloaded)
-    if place.launcher:
-        return own_target(place.launcher, place.mpi_name, preloaded=preloaded)
     return local_target(name, place.ranks or usual_ranks, preloaded=preloaded)
 
 

@@ -304,6 +304,11 @@ def find_flavor(name: str) -> Flavor:
     return Flavor(name)
 
 
+def usual_name() -> str:
+    """The name of the MPI that a command takes if none is named: Open MPI 4, or the first that is here."""
+    return next((install.flavor.value for install in installs()), Flavor.OPENMPI4.value)
+
+
 def find_install(name: str) -> Install:
     """The installation of the MPI that `--mpi NAME` means. Raises StrettoError if there is none."""
     flavor = find_flavor(name)

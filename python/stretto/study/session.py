@@ -12,6 +12,7 @@ from typing import Protocol
 
 from stretto.bench.targets import Place, Target, find_target
 from stretto.lab.cluster import Lab
+from stretto.launch import mpi
 from stretto.spec.collectives import Collective
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
@@ -54,9 +55,8 @@ def find_targets(place: Place, names: list[str] | None) -> Targets:
         return [(name or Path(place.launcher[0]).name, find)]
     if place.lab_name is not None:
         Lab(place.lab_name).require()
-    return [
-        (name, functools.partial(find_target, replace(place, mpi_name=name))) for name in names or ["openmpi"]
-    ]
+    names = names or [mpi.usual_name()]
+    return [(name, functools.partial(find_target, replace(place, mpi_name=name))) for name in names]
 
 
 def describe_place(place: Place) -> str:

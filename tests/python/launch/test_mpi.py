@@ -161,6 +161,22 @@ def test_an_mpi_in_the_environment_itself(tmp_path: Path, monkeypatch: pytest.Mo
     assert mpi.find_install("openmpi5").launcher.version == "5.9.8"
 
 
+def test_an_mpi_that_is_here_is_taken_if_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("I_MPI_ROOT", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert mpi.usual_name() == "openmpi"  # whose error says how to get it
+    fake_install(tmp_path / "5", "mpirun (Open MPI) 5.9.9", "libmpi.so.40")
+    monkeypatch.setenv("STRETTO_MPI_PREFIXES", f"{tmp_path}/5")
+    assert mpi.usual_name() == "openmpi5"
+    fake_install(tmp_path / "4", "mpirun (Open MPI) 4.9.9", "libmpi.so.40")
+    monkeypatch.setenv("STRETTO_MPI_PREFIXES", f"{tmp_path}/5:{tmp_path}/4")
+    assert mpi.usual_name() == "openmpi"
+
+
 def test_an_alias_of_debians_mpich(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mpich4/lib").mkdir(parents=True)
     (tmp_path / "libmpich.so.12.2.0").touch()
