@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every target does its own set-up; a second run finds it done.
 
-.PHONY: build frameworks test test-all lint format demo docs clean distclean
+.PHONY: build frameworks test test-all lint format demo docs wheel clean distclean
 
 build: ; @scripts/setup
 frameworks: build ; @scripts/frameworks
@@ -11,5 +11,6 @@ lint: build ; @scripts/lint
 format: build ; @scripts/format
 demo: build ; @scripts/demo
 docs: build ; @scripts/docs
+wheel: build ; @scripts/wheel
 clean: ; rm -rf build results
 distclean: clean ; rm -rf .venv .mpi .frameworks

@@ -145,27 +145,28 @@ def summary(rows: Sequence[tuple[str, ...]], install: Install) -> Table:
     return table
 
 
-def on_lab(install: Install, results: Path, steps: int) -> Rows:
+def on_lab(install: Install, results: Path, steps: int | None) -> Rows:
     """Run on a power of two of nodes, where the MPI default is at its best, and on one node less."""
-    for nodes in (8, 7):
+    for nodes in (8,) if steps is None else (8, 7):
         with Lab.temporary(Links.even(nodes, RATE), name=LAB):
             console.print(f"a lab of {nodes} nodes is up, with links of {RATE}\n")
             place = Place(install, nodes, on_lab=True)
             yield measure(place, results)
-            if nodes == 8:
+            if nodes == 8 and steps is not None:
                 yield from train(place, results, steps)
 
 
-def on_this_machine(install: Install, results: Path, steps: int) -> Rows:
+def on_this_machine(install: Install, results: Path, steps: int | None) -> Rows:
     """Run on two ranks over shared memory."""
     place = Place(install, 2, on_lab=False)
     yield measure(place, results)
-    # A step is ten times as fast here as on the lab.
-    yield from train(place, results, 10 * steps)
+    if steps is not None:
+        # A step is ten times as fast here as on the lab.
+        yield from train(place, results, 10 * steps)
 
 
-def demo(install: Install, results: Path, steps: int) -> None:
-    """Run everything and print the summary."""
+def demo(install: Install, results: Path, steps: int | None) -> None:
+    """Run everything and print the summary. `steps`: of a training; None for the first part alone."""
     results.mkdir(parents=True, exist_ok=True)
     run = on_lab
     try:
@@ -191,10 +192,15 @@ def main() -> int:
     parser.add_argument("--mpi", choices=[flavor.value for flavor in Flavor], default="openmpi")
     parser.add_argument("--results", type=Path, default=Path("results"), help="folder for the plots")
     parser.add_argument("--steps", type=int, default=30, help="steps of the training on the lab")
+    parser.add_argument(
+        "--first-part", action="store_true", help="only an allreduce, which needs nothing but Stretto"
+    )
     options = parser.parse_args()
     try:
         with signals_as_exceptions():
-            demo(mpi.find_install(options.mpi), options.results, options.steps)
+            demo(
+                mpi.find_install(options.mpi), options.results, None if options.first_part else options.steps
+            )
     except StrettoError as error:
         console.print(f"demo: {error}", style="red", markup=False, soft_wrap=True)
         return 1

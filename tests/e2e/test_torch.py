@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from stretto.support.paths import find_command
+
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
 
@@ -65,6 +67,16 @@ def test_every_collective_is_right(
     program = [*PYTHON, str(FOLDER / "torch_collectives.py")]
     output = local_ranks(name).run(ranks, program, settings={**cache, **RIGHT_SUMS}, seconds=SECONDS)
     assert lines_of_right(output) == ranks
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_the_preloaded_one_that_serves_is_taken(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str
+) -> None:
+    """`stretto exec` preloads one Stretto for each binary interface."""
+    program = [str(find_command()), "exec", *PYTHON, str(FOLDER / "torch_collectives.py")]
+    output = local_ranks(name).run(2, program, settings={**cache, **RIGHT_SUMS}, seconds=SECONDS)
+    assert lines_of_right(output) == 2
 
 
 @pytest.mark.long

@@ -255,8 +255,7 @@ def check_library(library: str, target: Target) -> None:
     if target.flavor is not None and not target.flavor.made(library):
         raise StrettoError(
             f"asked for {target.flavor.label}, but the measuring program found {library}; "
-            f"its folder needs the library under the name that {paths.bench_program(target.abi).name} "
-            "was linked to (make build makes such links in .mpi/)"
+            f"the folder of its {target.flavor.soname} must come first in LD_LIBRARY_PATH"
         )
 
 

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheels of scripts/wheel, installed into an empty environment, where there is no compiler."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ARCH = platform.machine()
+ABIS = ("openmpi", "mpich", "abi")
+LAUNCHERS = {
+    "openmpi": "mpirun.openmpi",
+    "mpich": "mpirun.mpich",
+    "abi": str(ROOT / ".mpi/mpich5/bin/mpiexec.hydra"),
+}
+SYSTEM_LIBRARIES = re.compile(r"lib(?:c|m|dl|pthread|rt)\.so\.\d|ld-linux-.*\.so\.\d")
+BUILD_TOOLS = re.compile(
+    r"(?:.*-)?(?:cc|c\+\+|gcc|g\+\+|cpp|clang|clang\+\+|ld|as|make|cmake|ninja)(?:[.-].*)?|mpi(?:cc|cxx|f).*"
+)
+
+pytestmark = [pytest.mark.packages, pytest.mark.timeout(900)]
+
+
+def wheel_for(version: tuple[int, int]) -> Path:
+    tag = "cp312-abi3" if version >= (3, 12) else "cp311-cp311"
+    found = list((ROOT / "dist").glob(f"stretto-*-{tag}-manylinux_*_{ARCH}.whl"))
+    assert len(found) == 1, f"dist/ has {len(found)} wheels for Python {version}; run scripts/wheel"
+    return found[0]
+
+
+def run(
+    words: Sequence[str | Path], environment: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> str:
+    ran = subprocess.run(
+        list(map(str, words)),
+        env=environment,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert ran.returncode == 0, f"{words}: {ran.stdout}"
+    return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The variables of an environment that has the wheel, and all programs but those that build."""
+    folder = tmp_path_factory.mktemp("empty")
+    tools = folder / "tools"
+    tools.mkdir()
+    for place in ("/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+        for program in Path(place).iterdir() if Path(place).is_dir() else []:
+            link = tools / program.name
+            if not BUILD_TOOLS.fullmatch(program.name) and not link.is_symlink():
+                link.symlink_to(program)
+    environment = {
+        "PATH": f"{folder}/venv/bin:{tools}",
+        "HOME": str(folder),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
+    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    run([base, "-m", "venv", folder / "venv"])
+    for compiler in ("cc", "gcc", "g++", "clang", "make", "mpicc", "mpicxx"):
+        assert shutil.which(compiler, path=environment["PATH"]) is None
+    run([folder / "venv/bin/pip", "install", "--quiet", wheel_for(sys.version_info[:2])], environment)
+    return environment
+
+
+def command(empty: Mapping[str, str]) -> Path:
+    found = shutil.which("stretto", path=empty["PATH"])
+    assert found is not None
+    return Path(found)
+
+
+@pytest.fixture(scope="module", params=ABIS)
+def abi(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def program(abi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("program") / f"pairing-{abi}"
+    compiler = str(ROOT / ".mpi/mpich5/bin/mpicxx_abi") if abi == "abi" else f"mpicxx.{abi}"
+    flags = ["-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    run([compiler, *flags, ROOT / "tests/interpose/pairing.cpp", "-o", out])
+    return out
+
+
+@pytest.mark.parametrize("version", [(3, 11), (3, 12)])
+def test_it_needs_the_c_library_alone(version: tuple[int, int], tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel_for(version)) as wheel:
+        wheel.extractall(tmp_path)
+    lib = tmp_path / "stretto/lib"
+    programs = [*lib.glob("libstretto-*.so"), *lib.glob("stretto-bench-*")]
+    assert {file.name for file in programs} == {
+        *(f"libstretto-{abi}.so" for abi in ABIS),
+        *(f"stretto-bench-{abi}{ending}" for abi in ABIS for ending in ("", ".so")),
+    }
+    (core,) = (tmp_path / "stretto").glob("_core.*.so")
+    assert ("abi3" in core.name) == (version >= (3, 12))
+    for file in [*programs, core]:
+        dynamic = run(["readelf", "-d", file])
+        needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+        ours = {name for name in needed if name.startswith("libstretto-")}
+        assert ours == ({f"libstretto-{file.stem.split('-')[-1]}.so"} if "bench" in file.name else set())
+        assert all(SYSTEM_LIBRARIES.fullmatch(name) for name in needed - ours), needed
+        assert set(re.findall(r"R(?:UN)?PATH.*\[(.*)\]", dynamic)) <= {"$ORIGIN"}
+    (static,) = tmp_path.glob("stretto-*.data/scripts/stretto")
+    assert "NEEDED" not in run(["readelf", "-d", static])
+
+
+@pytest.mark.parametrize(
+    "elsewhere", [f"manylinux_2_17_{ARCH}", f"musllinux_1_2_{ARCH}", "manylinux_2_39_riscv64"]
+)
+def test_pip_refuses_it_elsewhere(elsewhere: str, tmp_path: Path) -> None:
+    wheel = wheel_for(sys.version_info[:2])
+    words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
+    ran = subprocess.run(
+        [*words, "--platform", elsewhere, "--target", tmp_path, wheel], capture_output=True, text=True
+    )
+    assert ran.returncode != 0
+    assert "is not a supported wheel on this platform" in ran.stderr
+
+
+def test_the_doctor_is_content(empty: dict[str, str], tmp_path: Path) -> None:
+    output = run(["stretto", "doctor"], empty, tmp_path)
+    assert "Stretto is ready for Open MPI 4, MPICH 4" in output
+    for abi in ABIS:
+        assert re.search(rf"ok +libstretto-{abi}\.so +{re.escape(str(command(empty).parents[1]))}/", output)
+
+
+def test_without_an_mpi_library_there_is_one_line(empty: dict[str, str], tmp_path: Path) -> None:
+    environment = {**empty, "PATH": str(command(empty).parent)}
+    ran = subprocess.run(["stretto", "doctor"], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "no MPI library is found" in ran.stdout
+    lib = command(empty).parents[1] / "lib"
+    program = next(lib.glob("python3*/site-packages/stretto/lib/stretto-bench-abi"))  # no Debian has that
+    ran = subprocess.run([program], env={}, capture_output=True, text=True)
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    assert re.fullmatch(r"stretto-bench: libmpi.* was not found; add the folder .* to LD_LIBRARY_PATH", line)
+
+
+def test_programs_are_served(empty: dict[str, str], abi: str, program: Path, tmp_path: Path) -> None:
+    settings = ["--summary", "--set=STRETTO_PROGRESS_THREAD=1"]
+    settings += [f"--spec={one}" for one in ("ring", "bcast/chain", "reduce/chain", "allgather/ring")]
+    launcher = [
+        LAUNCHERS[abi],
+        "-np",
+        "2",
+        *(["--allow-run-as-root", "--oversubscribe"] if abi == "openmpi" else []),
+    ]
+    output = run([*launcher, "stretto", "exec", *settings, program], empty, tmp_path)
+    assert "right" in output
+    assert "by Stretto and 0 by" in output
+
+
+@pytest.mark.skipif(ARCH != "x86_64", reason="the oldest processor of this kind is named")
+def test_an_old_processor_takes_other_kernels(empty: dict[str, str], tmp_path: Path) -> None:
+    """One that has nothing beyond SSE3, by an emulator."""
+    source = ROOT / "tests/interpose/pairing.cpp"
+    run(["mpicxx.mpich", "-std=c++20", "-DMPICH_SKIP_MPICXX", source, "-o", tmp_path / "pairing"])
+    library = next(
+        command(empty).parents[1].glob("lib/python3*/site-packages/stretto/lib/libstretto-mpich.so")
+    )
+    forced = {"STRETTO_ALLREDUCE": "ring", "STRETTO_SUMMARY": "1", "STRETTO_PROGRESS_THREAD": "1"}
+    settings = ",".join([f"LD_PRELOAD={library}", *(f"{name}={value}" for name, value in forced.items())])
+    emulator = ["qemu-x86_64-static", "-cpu", "qemu64", "-E", settings]
+    output = run(["mpirun.mpich", "-np", "2", *emulator, tmp_path / "pairing"])
+    assert "right" in output
+    assert re.search(r"[1-9]\d* by Stretto", output)
+
+
+@pytest.mark.parametrize("flavor", ["openmpi", "openmpi5", "mpich", "mpich5", "intelmpi"])
+def test_every_library_is_measured(empty: dict[str, str], flavor: str, tmp_path: Path) -> None:
+    """By the same program, though their files have different names."""
+    words = ["stretto", "bench", "allreduce", "--mpi", flavor, "--specs", "native,ring", "--sizes", "1KiB"]
+    environment = {**empty, "STRETTO_MPI_PREFIXES": ":".join(map(str, (ROOT / ".mpi").iterdir()))}
+    output = run([*words, "--max-seconds", "2", "-o", tmp_path / "run.json"], environment, tmp_path)
+    assert "ring" in output
+    assert "wrong" not in output
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a lab")
+def test_the_first_part_of_the_demo(empty: dict[str, str], tmp_path: Path) -> None:
+    python = command(empty).with_name("python")
+    output = run([python, ROOT / "examples/demo.py", "--first-part", "--results", tmp_path], empty, tmp_path)
+    assert "allreduce of 16 MiB, 8 nodes" in output
+    assert (tmp_path / "demo-8-nodes.png").stat().st_size > 10_000
