@@ -196,7 +196,8 @@ int become_tool(std::span<char*> words) {
   const std::string own = own_path();
   const std::string path = own.substr(0, own.rfind('/') + 1) + "stretto-tool";
   execv(path.c_str(), words.data());
-  say(path + " cannot be started: " + std::strerror(errno) + "; python -m stretto does the same");
+  say(path + " cannot be started: " + std::strerror(errno) +
+      "; Stretto's wheel has it, and python -m stretto does the same");
   return not_found;
 }
 

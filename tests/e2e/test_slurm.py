@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from stretto.doctor.lines import Place, lines_for
 from stretto.support.paths import find_command
 
 ROOT = Path(__file__).parents[2]
@@ -88,3 +89,18 @@ def test_sbatch(slurm: dict[str, str], abi: str, program: Path, tmp_path: Path) 
     run(slurm, ["sbatch", "--wait", "-n", "2", "-o", output, script], tmp_path)
     assert output.read_text().splitlines().count("right") == 2
     assert output.read_text().count(SERVED) == 2
+
+
+def test_a_task_prolog(slurm: dict[str, str], abi: str, program: Path, tmp_path: Path) -> None:
+    """The program stays as it is: what `stretto doctor --lines slurm` prints puts Stretto under it."""
+    [script] = [group.lines for group in lines_for(Place.SLURM) if group.lines[0] == "#!/bin/sh"]
+    prolog = tmp_path / "prolog"
+    prolog.write_text("\n".join(script) + "\n")
+    prolog.chmod(0o755)
+    launcher = ["srun", f"--mpi={PMI[abi]}", f"--task-prolog={prolog}", "-n", "2", str(program)]
+    forced = {"STRETTO_SUMMARY": "1", "STRETTO_PROGRESS_THREAD": "1", "STRETTO_ALLREDUCE": "ring"}
+    forced |= {"STRETTO_BCAST": "chain", "STRETTO_REDUCE": "chain", "STRETTO_ALLGATHER": "ring"}
+    assert run({**slurm, **forced}, launcher, tmp_path).count(SERVED) == 1
+    output = run({**slurm, **forced, "STRETTO_DISABLE": "1"}, launcher, tmp_path)
+    assert "right" in output
+    assert SERVED not in output

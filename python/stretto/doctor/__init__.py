@@ -2,5 +2,6 @@
 """Checks the installation, and reports what is missing and how to get it."""
 
 __all__ = [
+    "lines",
     "report",
 ]

@@ -131,6 +131,8 @@ EXAMPLES: dict[str, list[Example]] = {
             lambda row: ["ok" if row["verdict"] == "good" else "", row["what"], row["detail"]],
         ),
         Example("doctor --json", "stretto-doctor", "choice", lambda row: [row["what"], row["detail"]]),
+        Example("doctor --lines slurm --json", "stretto-lines", "groups", lambda row: [row["use"]]),
+        Example("doctor --lines containers --json", "stretto-lines", "groups/lines", lambda row: [str(row)]),
     ],
     "stretto predict": [
         Example(
@@ -550,6 +552,7 @@ def test_every_format_is_documented() -> None:
         ("predict allreduce --json file.json", 2, "file.json"),
         ("simulate --json -- bench allreduce", 2, "--json: give it to bench, after the --"),
         ("lab status --json=yes", 2, "--json"),
+        ("doctor --lines moon --json", 2, "--lines"),
     ],
 )
 def test_an_error_is_one_line_and_no_document(line: str, status: int, said: str) -> None:

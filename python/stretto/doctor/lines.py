@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines to copy: how Slurm's prologs and containers bring this installation of Stretto to programs."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+
+from stretto.support import paths
+from stretto.support.console import console_for, print_lines
+from stretto.support.errors import StrettoError
+from stretto.support.json_files import document_text
+
+_PROLOG = "/etc/slurm/stretto-prolog"
+
+
+class Place(Enum):
+    """What the lines are for."""
+
+    SLURM = "slurm"
+    CONTAINERS = "containers"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Lines that stand together."""
+
+    use: str
+    """What they do, and where they go."""
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Where this Stretto is."""
+
+    libraries: Sequence[Path]
+    command: Path | None
+
+    @property
+    def preload(self) -> str:
+        """The value of LD_PRELOAD: each Stretto lets pass by what is not for its MPI library."""
+        return ":".join(map(str, self.libraries))
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the libraries."""
+        return self.libraries[0].parent
+
+    @property
+    def exec(self) -> str:
+        """The words that stand before the program."""
+        return f"{self.command or 'stretto'} exec"
+
+    def binds(self, separator: str) -> list[str]:
+        """What a container must see, under the names that it has outside, for no change."""
+        return [
+            f"{one}{separator}{one}{separator}ro" for one in (self.folder, self.command) if one is not None
+        ]
+
+
+def find_installation() -> Installation:
+    """This installation. Raises StrettoError if its paths cannot stand in LD_PRELOAD or in a shell's line."""
+    libraries = [one for one in map(paths.find_library, paths.ABIS) if one is not None]
+    found = Installation(libraries or [paths.library(paths.ABIS[0])], paths.find_command())
+    for path in (found.folder, found.command):
+        wrong = re.search(r"[^\w@%+=./-]", str(path or ""), re.ASCII)
+        if wrong:
+            raise StrettoError(
+                f"{path}: {wrong[0]!r} cannot stand in LD_PRELOAD or in these lines; install Stretto in a "
+                "folder whose name has letters, digits and - . _ only"
+            )
+    return found
+
+
+def slurm_groups(here: Installation) -> list[Group]:
+    """The lines for Slurm."""
+    known = f"*:{here.libraries[0]}:*"
+    return [
+        Group("Behind srun. No set-up is needed.", [f"srun -n 8 {here.exec} ./solver"]),
+        Group(
+            f"A task prolog, for jobs that stay as they are: {_PROLOG}, executable, on all nodes.",
+            [
+                "#!/bin/sh",
+                'case ":$LD_PRELOAD:" in',
+                f"{known}) ;;",
+                f'*) echo "export LD_PRELOAD={here.preload}${{LD_PRELOAD:+:$LD_PRELOAD}}" ;;',
+                "esac",
+            ],
+        ),
+        Group("That prolog for all jobs: in slurm.conf.", [f"TaskProlog={_PROLOG}"]),
+        Group("Or for one job.", [f"srun --task-prolog={_PROLOG} -n 8 ./solver"]),
+        Group("A job goes without.", ["STRETTO_DISABLE=1 srun -n 8 ./solver"]),
+    ]
+
+
+def container_groups(here: Installation) -> list[Group]:
+    """The lines for containers."""
+    volumes = " ".join(f"-v {one}" for one in here.binds(":"))
+    binds = ",".join(here.binds(":"))
+    return [
+        Group(
+            "Apptainer, the launcher outside. The image needs nothing of Stretto.",
+            [f"mpirun -np 8 apptainer exec --bind {binds} image.sif {here.exec} ./solver"],
+        ),
+        Group(
+            "The same for job scripts that stay as they are.",
+            [
+                f'export APPTAINER_BIND="{binds}${{APPTAINER_BIND:+,$APPTAINER_BIND}}"',
+                f"export APPTAINERENV_LD_PRELOAD={here.preload}",
+            ],
+        ),
+        Group(
+            "The same for Singularity.",
+            [
+                f'export SINGULARITY_BIND="{binds}${{SINGULARITY_BIND:+,$SINGULARITY_BIND}}"',
+                f"export SINGULARITYENV_LD_PRELOAD={here.preload}",
+            ],
+        ),
+        Group(
+            "Docker or Podman, the launcher inside. --ipc=host: the machine's /dev/shm, for the MPI library.",
+            [f"docker run --ipc=host {volumes} image mpirun -np 8 {here.exec} ./solver"],
+        ),
+        Group(
+            "Or a larger /dev/shm than the usual 64 MiB. Stretto's shared memory is not there (memfd).",
+            [f"docker run --shm-size=1g {volumes} image mpirun -np 8 {here.exec} ./solver"],
+        ),
+        Group(
+            "Programs in the image, without stretto exec.",
+            [f"docker run --ipc=host {volumes} -e LD_PRELOAD={here.preload} image mpirun -np 8 ./solver"],
+        ),
+    ]
+
+
+_GROUPS: dict[Place, Callable[[Installation], list[Group]]] = {
+    Place.SLURM: slurm_groups,
+    Place.CONTAINERS: container_groups,
+}
+
+
+def lines_for(place: Place) -> list[Group]:
+    """The lines for a place, with the paths of this installation."""
+    return _GROUPS[place](find_installation())
+
+
+def print_groups(groups: Sequence[Group]) -> None:
+    """Print the lines, with what they do above them as comments."""
+    console = console_for()
+    for number, group in enumerate(groups):
+        print_lines(console, ["", f"# {group.use}"] if number else [f"# {group.use}"])
+        print_lines(console, group.lines, style="")
+
+
+def groups_json(place: Place, groups: Sequence[Group]) -> str:
+    """The document of the same (docs/formats.md)."""
+    content = {"place": place.value, "groups": [asdict(group) for group in groups]}
+    return document_text("stretto-lines", sys.argv, None, content)

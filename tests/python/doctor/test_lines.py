@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of `stretto doctor --lines` are right for shells, and name files that are there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stretto.cli.main import app
+from stretto.doctor import lines
+from stretto.doctor.lines import Group, Installation, Place, lines_for
+from stretto.support import paths
+from stretto.support.errors import StrettoError
+
+HERE = Installation([Path("/opt/s/lib/libstretto-openmpi.so"), Path("/opt/s/lib/libstretto-mpich.so")], None)
+
+
+def text_of(groups: list[Group]) -> str:
+    return "\n".join(line for group in groups for line in group.lines)
+
+
+def prolog_of(groups: list[Group]) -> str:
+    [script] = ["\n".join(group.lines) for group in groups if group.lines[0] == "#!/bin/sh"]
+    return script
+
+
+def run_prolog(script: str, preloaded: str | None) -> str:
+    environment = {"PATH": "/usr/bin:/bin"} | ({} if preloaded is None else {"STAND_IN": preloaded})
+    # The dynamic linker would complain of files that are not there.
+    script = script.replace("$LD_PRELOAD", "$STAND_IN").replace("${LD_PRELOAD:", "${STAND_IN:")
+    ran = subprocess.run(
+        ["/bin/sh", "-eu" if preloaded is not None else "-e", "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("preloaded", "behind"),
+    [(None, ""), ("", ""), ("/x/liba.so", ":/x/liba.so"), ("/opt/libstretto-openmpi.so", None)],
+)
+def test_the_task_prolog_puts_all_strettos_before_what_is_preloaded(
+    preloaded: str | None, behind: str | None
+) -> None:
+    chain = f"{HERE.libraries[0]}:{HERE.libraries[1]}"
+    behind = f":{preloaded}" if behind is None else behind
+    assert (
+        run_prolog(prolog_of(lines.slurm_groups(HERE)), preloaded) == f"export LD_PRELOAD={chain}{behind}\n"
+    )
+
+
+def test_the_task_prolog_prints_nothing_where_stretto_is_preloaded_already() -> None:
+    script = prolog_of(lines.slurm_groups(HERE))
+    for preloaded in (HERE.preload, f"/x/liba.so:{HERE.preload}"):
+        assert run_prolog(script, preloaded) == ""
+
+
+@pytest.mark.parametrize("place", list(Place))
+def test_the_lines_name_this_installation(place: Place) -> None:
+    text = text_of(lines_for(place))
+    for abi in paths.ABIS:
+        assert str(paths.library(abi)) in text
+    assert f"{paths.find_command()} exec ./solver" in text
+    for named in re.findall(r"/[^\s:,\"*$]*stretto[^\s:,\"*$]*", text):
+        assert Path(named).exists() or named == "/etc/slurm/stretto-prolog", named
+
+
+def exported(groups: list[Group]) -> Iterator[tuple[str, str]]:
+    for line in text_of(groups).splitlines():
+        if line.startswith("export "):
+            name, _, value = line.removeprefix("export ").partition("=")
+            yield name, value
+
+
+def test_variables_of_containers() -> None:
+    variables = dict(exported(lines.container_groups(HERE)))
+    for name in ("APPTAINER", "SINGULARITY"):
+        assert variables[f"{name}ENV_LD_PRELOAD"] == HERE.preload
+        shown = subprocess.run(
+            ["/bin/sh", "-c", f"export {name}_BIND={variables[f'{name}_BIND']}; echo ${name}_BIND"],
+            env={f"{name}_BIND": "/data"},
+            capture_output=True,
+            text=True,
+        )
+        assert shown.stdout == "/opt/s/lib:/opt/s/lib:ro,/data\n"
+
+
+def test_lines_are_words_of_a_shell() -> None:
+    for group in lines.container_groups(HERE):
+        for line in group.lines:
+            words = shlex.split(line)
+            if words[0] == "docker":
+                assert words[words.index("-v") + 1] == "/opt/s/lib:/opt/s/lib:ro"
+                assert {"--ipc=host", "--shm-size=1g"} & set(words)
+
+
+@pytest.mark.parametrize("name", ["a b", "a:b", "a,b", "a$b", "a'b", "ä"])
+def test_a_folder_that_cannot_be_named_is_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "libstretto-mpich.so").touch()
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(folder))
+    with pytest.raises(StrettoError, match="cannot stand in LD_PRELOAD"):
+        lines_for(Place.SLURM)
+
+
+def test_only_what_is_there_is_preloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRETTO_LIB_DIR", str(tmp_path))
+    with pytest.raises(StrettoError, match=r"libstretto-openmpi\.so does not exist"):
+        lines_for(Place.SLURM)
+    (tmp_path / "libstretto-mpich.so").touch()
+    assert f"export LD_PRELOAD={tmp_path}/libstretto-mpich.so$" in text_of(lines_for(Place.SLURM))
+
+
+def test_lines_are_not_wrapped_and_stand_under_comments() -> None:
+    shown = CliRunner().invoke(app, ["doctor", "--lines", "slurm"], env={"COLUMNS": "40"})
+    assert shown.exit_code == 0, shown.output
+    document = json.loads(CliRunner().invoke(app, ["doctor", "--lines", "slurm", "--json"]).stdout)
+    expected = "\n\n".join("\n".join([f"# {group['use']}", *group["lines"]]) for group in document["groups"])
+    assert shown.stdout == expected + "\n"
