@@ -132,7 +132,7 @@ int start(std::span<char*> words) {
     execv(target.path.c_str(), words.data());
   }
   int error = target.error != 0 ? target.error : errno;
-  if (error == ENOEXEC && !target.elf) {
+  if (error == ENOEXEC && may_be_script(target.path)) {
     // A script without `#!`: as execvp has it.
     std::vector<char*> line{const_cast<char*>("/bin/sh"), const_cast<char*>(target.path.c_str())};
     line.insert(line.end(), words.begin() + 1, words.end());

@@ -74,6 +74,13 @@ Target find_target(const std::string& name) {
   return target;
 }
 
+bool may_be_script(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return !line.starts_with("\177ELF") && line.find('\0') == std::string::npos;
+}
+
 std::string find_obstacle(const Target& target) {
   if (!target.elf) return {};  // the kernel, or a shell, knows what to do with it
   if (!target.elf->is_of_this_machine) return "it is for another processor";

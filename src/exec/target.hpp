@@ -20,6 +20,10 @@ struct Target {
 /// Finds a program as a shell does: in PATH, unless its name has a slash.
 Target find_target(const std::string& name);
 
+/// Returns whether a shell may read the file as a script: shells refuse one whose first line has a zero byte,
+/// since what they would find in a damaged program are commands, too.
+bool may_be_script(const std::string& path);
+
 /// Returns why no library can be preloaded into the program; empty if one can.
 std::string find_obstacle(const Target& target);
 

@@ -66,16 +66,9 @@ void* pass_by_others(void* function, const char* symbol) {
   return function;
 }
 
-/// Set when all that was loaded at the start of the process is bound.
-bool is_bound = false;
-__attribute__((constructor)) void note_that_it_is_bound() {
-  is_bound = true;
-}
-
 }  // namespace
 
 bool lacks_large_counts() {
-  if (!is_bound) return false;
   // The linker asks for each function, but libraries come seldom: the number of changes, and the answer
   // below.
   static std::atomic<unsigned long long> known{0};

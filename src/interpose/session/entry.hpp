@@ -23,8 +23,13 @@ void* find_next(const char* symbol, const char* otherwise = nullptr);
 bool is_of_library(void* function, const char* symbol);
 /// Whether the process has an Open MPI without functions for large counts, and no other MPI library, as far
 /// as the names of libraries tell. The linker asks while it binds, so no function of the linker may be called
-/// that loads anything. False before this object itself is bound.
+/// that loads anything.
 bool lacks_large_counts();
+/// A function that may be missing for what is loaded after the start of the process (late_functions.cpp).
+struct LateFunction {
+  void* function;
+  void* find;  // returns the function, or nullptr
+};
 /// Whether a Stretto behind this one serves the process, and this one does not.
 bool another_serves();
 /// For a function that the library lacks. Reports the MPI error code for that and returns it.
@@ -120,22 +125,15 @@ class Next<int(Arguments...)> {
     __VA_ARGS__                                                                                     \
   }
 
-// The same for a function with large counts, which Open MPI 4 and 5 lack. A program may refer to it weakly,
-// to see whether it is there (mpi4py's wheel does), and must then not find it here. So what the linker sees
-// is a function that finds the function, when the program's reference is bound.
-#define STRETTO_DEFINE_c(symbol, otherwise, narrowed, parameters, ...)            \
-  using Function_##symbol = int parameters;                                       \
-  extern "C" int entry_##symbol parameters __asm__("stretto_entry_" #symbol);     \
-  extern "C" Function_##symbol* find_##symbol() __asm__("stretto_bind_" #symbol); \
-  Function_##symbol* find_##symbol() {                                            \
-    return ::stretto::lacks_large_counts() ? nullptr : &entry_##symbol;           \
-  }                                                                               \
-  extern "C" int exported_##symbol parameters __asm__(#symbol)                    \
-      __attribute__((visibility("default"), ifunc("stretto_bind_" #symbol)));     \
-  int entry_##symbol parameters {                                                 \
-    static const Next<int parameters> next(#symbol, otherwise, narrowed);         \
-    __VA_ARGS__                                                                   \
-  }
+// The same for a function with large counts, which Open MPI 4 and 5 lack. A library that is opened late may
+// refer to it weakly, to see whether it is there (mpi4py's wheel does), and must then not find it here.
+#define STRETTO_DEFINE_c(symbol, otherwise, narrowed, parameters, ...)                                \
+  STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, __VA_ARGS__)                                \
+  static int(*late_##symbol()) parameters {                                                           \
+    return ::stretto::lacks_large_counts() ? nullptr : &entry_##symbol;                               \
+  }                                                                                                   \
+  __attribute__((section("stretto_late"), used)) static ::stretto::LateFunction late_record_##symbol{ \
+      reinterpret_cast<void*>(&entry_##symbol), reinterpret_cast<void*>(&late_##symbol)};
 
 /// The same for a function of MPI and its PMPI form.
 #define STRETTO_TAKE_OVER_FUNCTION(function, parameters, ...)         \

@@ -67,7 +67,7 @@ class Programs:
             compiler = {
                 "openmpi": "mpicxx.openmpi",
                 "mpich": "mpicxx.mpich",
-                "abi": str(mpi.find_install("mpich5").launcher.path.with_name("mpicxx_abi")),
+                "abi": str(self.standard_compiler("mpicxx_abi")),
             }[abi]
             kind = ["-DMODULE", "-shared", "-fPIC"] if module else []
             # Without the compiler wrapper's rpath, which would prevail over the environment's.
@@ -81,6 +81,33 @@ class Programs:
         if not out.exists():
             subprocess.run(["cc", PROGRAMS / "opens_late.c", "-o", out, "-ldl"], check=True)
         return out
+
+    def bound_at_once(self, abi: str) -> Path:
+        """A program with a library that needs functions with large counts as soon as it is loaded."""
+        out = self.folder / f"bound-{abi}"
+        if not out.exists():
+            compiler = "mpicc.mpich" if abi == "mpich" else str(self.standard_compiler("mpicc_abi"))
+            call = "return MPI_Allreduce_c(in, out, 100, MPI_INT, MPI_SUM, MPI_COMM_WORLD);"
+            body = f"#include <mpi.h>\nint sum(const int* in, int* out) {{ {call} }}\n"
+            parts = ["-shared", "-fPIC", "-Wl,-z,now", "-Wl,--enable-new-dtags"]
+            self._compile(compiler, body, self.folder / f"libsum-{abi}.so", *parts)
+            lines = ["MPI_Init(0, 0);", "int in[100] = {1}, out[100], rank;", "sum(in, out);"]
+            lines += ["MPI_Comm_rank(MPI_COMM_WORLD, &rank);", 'if (rank == 0 && out[0] == 2) puts("right");']
+            main = f"int main(void) {{ {' '.join(lines)} MPI_Finalize(); return 0; }}\n"
+            body = f"#include <mpi.h>\n#include <stdio.h>\nint sum(const int*, int*);\n{main}"
+            rpath = [f"-Wl,-rpath,{self.folder}", "-Wl,--enable-new-dtags"]
+            self._compile(compiler, body, out, str(self.folder / f"libsum-{abi}.so"), *rpath)
+        return out
+
+    @staticmethod
+    def standard_compiler(name: str) -> Path:
+        """A compiler wrapper for the standard ABI."""
+        return mpi.find_install("mpich5").launcher.path.with_name(name)
+
+    def _compile(self, compiler: str, body: str, out: Path, *options: str) -> None:
+        source = self.folder / f"{out.name}.c"
+        source.write_text(body)
+        subprocess.run([compiler, source, "-o", out, *options], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +203,17 @@ def test_two_libraries(target: Library, other: Library, strettos: Sequence[str],
     """The other one is loaded, and never called."""
     program = [str(programs.of(target.abi)), "beside", str(other.path())]
     check(run(target, strettos, program), target, strettos)
+
+
+@pytest.mark.parametrize("strettos", [ABIS, ABIS[::-1]], ids="-".join)
+@pytest.mark.parametrize("target", [one for one in LIBRARIES if one.abi != "openmpi"], ids=str)
+def test_a_library_that_is_bound_at_once(
+    target: Library, strettos: Sequence[str], programs: Programs
+) -> None:
+    """The linker would warn of symbols that are indirect before Stretto is relocated."""
+    ran = run(target, strettos, [str(programs.bound_at_once(target.abi))])
+    assert "Relink" not in ran.output
+    check(ran, target, strettos)
 
 
 @pytest.mark.parametrize("strettos", [*((abi,) for abi in ABIS), ABIS, ABIS[::-1]], ids="-".join)

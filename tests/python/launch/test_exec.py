@@ -238,9 +238,11 @@ def test_damaged_programs(tmp_path: Path, changes: list[tuple[int, int]], length
     program = tmp_path / "damaged"
     program.write_bytes(content[:length] if length < 1500 else content)
     program.chmod(0o755)
-    ran = run([STRETTO, "exec", program])
+    ran = subprocess.run([STRETTO, "exec", program], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 126
     assert ran.stderr.endswith(f"exec: {program} cannot be started: Exec format error\n")
+    # No shell has read it: a `>` among its bytes would make a file.
+    assert list(tmp_path.iterdir()) == [program]
 
 
 def test_python_m_stretto_does_the_same() -> None:
