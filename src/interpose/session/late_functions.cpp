@@ -20,17 +20,20 @@
 
 #include "interpose/session/entry.hpp"
 
-// The linker makes them, of the section that the records are in.
-extern "C" __attribute__((weak, visibility("hidden"))) const stretto::LateFunction __start_stretto_late[];
-extern "C" __attribute__((weak, visibility("hidden"))) const stretto::LateFunction __stop_stretto_late[];
-extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
+// The linker makes them: the ends of the section that the records are in, and the beginning of this object.
+#define STRETTO_OF_LINKER(name) __asm__(name) __attribute__((visibility("hidden")))
+extern "C" __attribute__((weak))
+const stretto::LateFunction first_late_function[] STRETTO_OF_LINKER("__start_stretto_late");
+extern "C" __attribute__((weak))
+const stretto::LateFunction end_of_late_functions[] STRETTO_OF_LINKER("__stop_stretto_late");
+extern "C" const ElfW(Ehdr) elf_header STRETTO_OF_LINKER("__ehdr_start");
 
 namespace stretto {
 namespace {
 
 /// Returns where this object is in memory.
 std::uintptr_t base() {
-  return reinterpret_cast<std::uintptr_t>(&__ehdr_start);
+  return reinterpret_cast<std::uintptr_t>(&elf_header);
 }
 
 template <typename T>
@@ -40,7 +43,7 @@ T* at(std::uintptr_t place) {
 }
 
 std::span<const ElfW(Phdr)> segments() {
-  return {reinterpret_cast<const ElfW(Phdr)*>(base() + __ehdr_start.e_phoff), __ehdr_start.e_phnum};
+  return {reinterpret_cast<const ElfW(Phdr)*>(base() + elf_header.e_phoff), elf_header.e_phnum};
 }
 
 /// Returns how many symbols a table has, by its hash table in GNU's form.
@@ -85,7 +88,7 @@ bool protect(std::span<ElfW(Sym)> symbols, int protection) {
 
 /// Runs when all that is there from the start is bound.
 __attribute__((constructor)) void make_late_functions() {
-  std::vector<LateFunction> functions(__start_stretto_late, __stop_stretto_late);
+  std::vector<LateFunction> functions(first_late_function, end_of_late_functions);
   const std::span<ElfW(Sym)> symbols = functions.empty() ? std::span<ElfW(Sym)>() : own_symbols();
   if (symbols.empty() || !protect(symbols, PROT_READ | PROT_WRITE)) return;
   std::ranges::sort(functions, {}, &LateFunction::function);
