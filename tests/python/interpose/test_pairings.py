@@ -205,6 +205,36 @@ def test_two_libraries(target: Library, other: Library, strettos: Sequence[str],
     check(run(target, strettos, program), target, strettos)
 
 
+FORTRAN = """\
+      program sums
+      include 'mpif.h'
+      integer ierr, rank, in(1000), out(1000)
+      call MPI_INIT(ierr)
+      call MPI_COMM_RANK(MPI_COMM_WORLD, rank, ierr)
+      in(1000) = rank + 1
+      call MPI_ALLREDUCE(in, out, 1000, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierr)
+      if (rank .eq. 0 .and. out(1000) .eq. 3) write (*, '(A)') 'right'
+      call MPI_FINALIZE(ierr)
+      end
+"""
+
+
+@pytest.mark.parametrize("strettos", [("abi",), ABIS, ABIS[::-1]], ids="-".join)
+def test_fortran_by_the_standard_abi(strettos: Sequence[str], tmp_path: Path) -> None:
+    """Intel MPI has a layer for Fortran over its library of the standard ABI."""
+    target = Library("intelmpi", "abi")
+    prefix = mpi.find_install(target.install).launcher.prefix
+    source = tmp_path / "sums.f"
+    source.write_text(FORTRAN)
+    flags = ["-std=legacy", "-ffixed-line-length-none", f"-I{prefix}/include", f"-L{prefix}/lib"]
+    program = tmp_path / "sums"
+    command = ["gfortran", *flags, source, "-o", program, "-lmpifort_abi", "-lmpi_abi"]
+    subprocess.run(command, check=True, capture_output=True)
+    ran = run(target, strettos, [str(program)])
+    assert "Relink" not in ran.output
+    check(ran, target, strettos)
+
+
 @pytest.mark.parametrize("strettos", [ABIS, ABIS[::-1]], ids="-".join)
 @pytest.mark.parametrize("target", [one for one in LIBRARIES if one.abi != "openmpi"], ids=str)
 def test_a_library_that_is_bound_at_once(
