@@ -157,7 +157,8 @@ def machine_sections(found: Sequence[tuple[MachineFile, list[Point]]]) -> list[S
         "use. Where a line jumps, the MPI library changes its protocol.",
     )
     for index, (machine, points) in enumerate(found):
-        section.items.append(machine_chart(f"machine-{index + 1}", machine, points))
+        if machine.levels:
+            section.items.append(machine_chart(f"machine-{index + 1}", machine, points))
         section.items.append(machine_table(f"machine-table-{index + 1}", machine))
     return [section]
 
