@@ -228,7 +228,7 @@ def test_fortran_by_the_standard_abi(strettos: Sequence[str], tmp_path: Path) ->
     source.write_text(FORTRAN)
     flags = ["-std=legacy", "-ffixed-line-length-none", f"-I{prefix}/include", f"-L{prefix}/lib"]
     program = tmp_path / "sums"
-    command = ["gfortran", *flags, source, "-o", program, "-lmpifort_abi", "-lmpi_abi"]
+    command = ["gfortran", *flags, str(source), "-o", str(program), "-lmpifort_abi", "-lmpi_abi"]
     subprocess.run(command, check=True, capture_output=True)
     ran = run(target, strettos, [str(program)])
     assert "Relink" not in ran.output
