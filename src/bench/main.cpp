@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measuring program, without its beginning (program/main.cpp): times collectives by several specs in one run, checks their results, and prints
-// events (output/report.hpp) for `stretto bench`; or measures messages, for `stretto calibrate`. Its own
-// traffic uses PMPI, so that nothing changes what it relies on.
+// The measuring program, without its beginning (program/main.cpp): times collectives by several specs in one
+// run, checks their results, and prints events (output/report.hpp) for `stretto bench`; or measures messages,
+// for `stretto calibrate`. Its own traffic uses PMPI, so that nothing changes what it relies on.
 //
 // With --serve yes one job makes many measurements: each line of standard input has the options of one,
 // like the command line, which has the defaults. Each is answered by events from `start` to `end`, or by an
