@@ -8,6 +8,7 @@
 # stretto_add_abi(ABI)             the targets stretto-engine-ABI, stretto-ABI and stretto-bench-ABI
 
 set(STRETTO_INTERFACES "openmpi;mpich;abi" CACHE STRING "Binary interfaces to build for, as far as an MPI is found")
+option(STRETTO_LIBC_COPIES "Take memcpy of the C library, where the compiler brings another one (zig)" OFF)
 option(STRETTO_ALL_INTERFACES "Fail if no MPI is found for one of STRETTO_INTERFACES" OFF)
 set(STRETTO_MPICC_OPENMPI "" CACHE FILEPATH "Compiler wrapper of an Open MPI (empty: search)")
 set(STRETTO_MPICC_MPICH "" CACHE FILEPATH "Compiler wrapper of an MPICH or Intel MPI (empty: search)")
@@ -123,6 +124,13 @@ if(NOT STRETTO_ABIS)
                       "wrapper by STRETTO_MPICC_OPENMPI or STRETTO_MPICC_MPICH")
 endif()
 
+# A wheel's compiler has a slow memcpy of its own.
+set(libc_copies "")
+if(STRETTO_LIBC_COPIES)
+  set(libc_copies "${PROJECT_SOURCE_DIR}/cmake/wheel/libc_copies.c")
+  set_source_files_properties("${libc_copies}" PROPERTIES COMPILE_OPTIONS "-O3;-fno-builtin")
+endif()
+
 function(stretto_add_abi abi)
   # Everything that calls MPI finds its functions at run time, so only mpi.h is needed here.
   file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS src/engine/*.cpp)
@@ -131,7 +139,7 @@ function(stretto_add_abi abi)
 
   file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
   if(library_sources)
-    add_library(stretto-${abi} SHARED ${library_sources})
+    add_library(stretto-${abi} SHARED ${library_sources} ${libc_copies})
     target_link_libraries(stretto-${abi} PRIVATE stretto-engine-${abi} stretto_json ${CMAKE_DL_LIBS})
     target_include_directories(stretto-${abi} PRIVATE "${PROJECT_BINARY_DIR}/generated/${abi}")
     target_link_options(stretto-${abi} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
@@ -155,7 +163,7 @@ function(stretto_add_abi abi)
     # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.
     target_link_libraries(stretto-bench-${abi} PRIVATE -Wl,--no-as-needed stretto-${abi})
     set_target_properties(stretto-bench-${abi} PROPERTIES INSTALL_RPATH "$ORIGIN")
-    add_library(stretto-bench-${abi}-rest MODULE ${bench_sources})
+    add_library(stretto-bench-${abi}-rest MODULE ${bench_sources} ${libc_copies})
     target_link_libraries(stretto-bench-${abi}-rest PRIVATE stretto_core stretto_kernels stretto_mpi_headers_${abi}
                                                             stretto-${abi} stretto_json)
     target_link_options(stretto-bench-${abi}-rest PRIVATE -static-libstdc++ -static-libgcc)

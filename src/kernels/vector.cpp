@@ -42,29 +42,43 @@
 namespace stretto::kernels {
 namespace {
 
-// __builtin_cpu_supports also checks that the operating system saves the registers. The explicit
-// initialization is for callers that run before constructors.
+#if defined(__x86_64__) || defined(__i386__)
+// Not __builtin_cpu_supports: clang's library for it brings a memcpy of its own along (zig), slower than
+// libc's.
+
+/// Returns whether the operating system saves the registers of AVX (0x6), or those of AVX-512 as well (0xe6).
+bool saves_registers(unsigned wanted) noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return false;
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low & wanted) == wanted;
+}
+
+/// Returns whether the processor names these features in EBX of leaf 7.
+bool has_extended(unsigned wanted) noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & wanted) == wanted;
+}
+
+/// Returns whether the processor names these features in ECX of leaf 1.
+bool has_basic(unsigned wanted) noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & wanted) == wanted;
+}
+#endif
+
 #if HWY_TARGETS & HWY_AVX3
 bool has_avx512() noexcept {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  return saves_registers(0xe6) && has_extended(bit_AVX512F | bit_AVX512VL | bit_AVX512DQ | bit_AVX512BW);
 }
 constexpr Target avx512{"avx512", has_avx512, N_AVX3::table, N_AVX3::copy<N_AVX3::Cached>,
                         N_AVX3::copy<N_AVX3::Streamed>};
 #endif
 
 #if HWY_TARGETS & HWY_AVX2
-// Not __builtin_cpu_supports("f16c"), which older compilers do not know. The check for avx2 covers the
-// operating system.
-bool has_f16c() noexcept {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-}
-
 bool has_avx2() noexcept {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && has_f16c();
+  return saves_registers(0x6) && has_extended(bit_AVX2) && has_basic(bit_AVX | bit_F16C);
 }
 constexpr Target avx2{"avx2", has_avx2, N_AVX2::table, N_AVX2::copy<N_AVX2::Cached>,
                       N_AVX2::copy<N_AVX2::Streamed>};
@@ -72,8 +86,7 @@ constexpr Target avx2{"avx2", has_avx2, N_AVX2::table, N_AVX2::copy<N_AVX2::Cach
 
 #if HWY_TARGETS & HWY_SSE4
 bool has_sse4() noexcept {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("sse4.2");
+  return has_basic(bit_SSE4_2);
 }
 constexpr Target sse4{"sse4", has_sse4, N_SSE4::table, N_SSE4::copy<N_SSE4::Cached>,
                       N_SSE4::copy<N_SSE4::Streamed>};
