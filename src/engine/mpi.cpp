@@ -16,14 +16,6 @@ MpiLibrary mpi;
 
 namespace {
 
-#if defined(STRETTO_ABI_OPENMPI)
-constexpr Interface own_interface = Interface::openmpi;
-#elif defined(STRETTO_ABI_MPICH)
-constexpr Interface own_interface = Interface::mpich;
-#else
-constexpr Interface own_interface = Interface::abi;
-#endif
-
 /// Returns the paths of all objects that the process has loaded, even privately.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> paths;

@@ -25,7 +25,7 @@ def print_result(as_json: bool, document: Callable[[], str], show: Callable[[], 
     """Print what a command found: one JSON document, or what `show` prints for people.
 
     The two are the ways to print the same result, so every command with a table has the option --json
-    (tests/python/cli/test_json.py). With it, nothing else may be printed on standard output.
+    (tests/python/cli/test_json_option.py). With it, nothing else may be printed on standard output.
     """
     if as_json:
         print(document(), end="", flush=True)

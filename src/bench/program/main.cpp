@@ -17,18 +17,10 @@
 namespace stretto::bench {
 namespace {
 
-#if defined(STRETTO_ABI_OPENMPI)
-constexpr Interface interface = Interface::openmpi;
-#elif defined(STRETTO_ABI_MPICH)
-constexpr Interface interface = Interface::mpich;
-#else
-constexpr Interface interface = Interface::abi;
-#endif
-
 /// Returns the names by which programs of the interface load their library. Debian has one of its own for
 /// MPICH's.
 std::vector<std::string> names_of_library() {
-  switch (interface) {
+  switch (own_interface) {
     case Interface::openmpi:
       return {"libmpi.so.40"};
     case Interface::mpich:
@@ -61,7 +53,7 @@ bool is_loaded() {
   return dl_iterate_phdr(
              [](dl_phdr_info* object, std::size_t /*size*/, void* /*none*/) {
                const std::string_view path = object->dlpi_name;
-               return interface_of_file(path.substr(path.rfind('/') + 1)) == interface ? 1 : 0;
+               return interface_of_file(path.substr(path.rfind('/') + 1)) == own_interface ? 1 : 0;
              },
              nullptr) != 0;
 }
