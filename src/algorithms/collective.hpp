@@ -16,17 +16,43 @@ namespace stretto {
 ///   reduce          all blocks             all blocks on the root, none on the others
 ///   reduce_scatter  all blocks             the block of this rank
 ///   allgather       the block of this rank all blocks
+///   alltoall(v)     a block for each rank  a block from each rank
+///   gather(v)       the block of this rank all blocks on the root, none on the others
+///   scatter(v)      all blocks on the root the block of this rank
+///   scan, exscan    all blocks             all blocks; none on rank 0 of an exscan
+///   barrier         one block              none
 ///
-/// The first three are cut into equal blocks, as many as the algorithm needs. The last two have one block for
-/// each rank, of the length that the caller gives.
-enum class Collective : std::uint8_t { allreduce, bcast, reduce, reduce_scatter, allgather };
+/// Those that reduce all blocks, bcast and barrier are cut into equal blocks, as many as the algorithm needs.
+/// The others have one block for each rank, of the length that the caller gives. In alltoallv (which also
+/// stands for MPI_Alltoallw), gatherv and scatterv only the two ranks between which a block moves know its
+/// length, so the choice of an algorithm cannot depend on it. In an alltoall all blocks have one length.
+enum class Collective : std::uint8_t {
+  allreduce,
+  bcast,
+  reduce,
+  reduce_scatter,
+  allgather,
+  alltoall,
+  alltoallv,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  scan,
+  exscan,
+  barrier
+};
 
-constexpr std::array collectives{Collective::allreduce, Collective::bcast, Collective::reduce,
-                                 Collective::reduce_scatter, Collective::allgather};
+constexpr std::array collectives{Collective::allreduce,      Collective::bcast,     Collective::reduce,
+                                 Collective::reduce_scatter, Collective::allgather, Collective::alltoall,
+                                 Collective::alltoallv,      Collective::gather,    Collective::gatherv,
+                                 Collective::scatter,        Collective::scatterv,  Collective::scan,
+                                 Collective::exscan,         Collective::barrier};
 
 constexpr std::string_view name_of(Collective collective) {
-  constexpr std::array<std::string_view, collectives.size()> names{"allreduce", "bcast", "reduce",
-                                                                   "reduce_scatter", "allgather"};
+  constexpr std::array<std::string_view, collectives.size()> names{
+      "allreduce", "bcast",   "reduce",  "reduce_scatter", "allgather", "alltoall", "alltoallv",
+      "gather",    "gatherv", "scatter", "scatterv",       "scan",      "exscan",   "barrier"};
   return names.at(static_cast<std::size_t>(collective));
 }
 
@@ -37,15 +63,41 @@ constexpr std::optional<Collective> find_collective(std::string_view name) {
   return std::nullopt;
 }
 
+constexpr bool is_gather(Collective collective) {
+  return collective == Collective::gather || collective == Collective::gatherv;
+}
+constexpr bool is_scatter(Collective collective) {
+  return collective == Collective::scatter || collective == Collective::scatterv;
+}
+constexpr bool is_alltoall(Collective collective) {
+  return collective == Collective::alltoall || collective == Collective::alltoallv;
+}
+constexpr bool is_scan(Collective collective) {
+  return collective == Collective::scan || collective == Collective::exscan;
+}
+
 constexpr bool has_root(Collective collective) {
-  return collective == Collective::bcast || collective == Collective::reduce;
+  return collective == Collective::bcast || collective == Collective::reduce || is_gather(collective) ||
+         is_scatter(collective);
 }
 constexpr bool is_reduction(Collective collective) {
-  return collective != Collective::bcast && collective != Collective::allgather;
+  return collective == Collective::allreduce || collective == Collective::reduce ||
+         collective == Collective::reduce_scatter || is_scan(collective);
 }
 /// Whether there is one block for each rank, of the length that the caller gives.
 constexpr bool has_block_of_each_rank(Collective collective) {
-  return collective == Collective::reduce_scatter || collective == Collective::allgather;
+  return collective == Collective::reduce_scatter || collective == Collective::allgather ||
+         is_alltoall(collective) || is_gather(collective) || is_scatter(collective);
+}
+/// Whether only the two ends of a block's way know its length.
+constexpr bool has_private_lengths(Collective collective) {
+  return collective == Collective::alltoallv || collective == Collective::gatherv ||
+         collective == Collective::scatterv;
+}
+/// Whether its schedules also work where the input is the output. An alltoall in place gets a copy of its
+/// input.
+constexpr bool works_in_place(Collective collective) {
+  return !is_alltoall(collective) && collective != Collective::barrier;
 }
 
 }  // namespace stretto

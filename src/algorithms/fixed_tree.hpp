@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,18 @@ Value fixed_tree(std::vector<Value> values, const Combine& combine) {
     level.resize(level.size() / 2);
   }
   return std::move(level.front());
+}
+
+/// The same for scans: combines all values as recursive doubling does (Hillis and Steele 1986). The result of
+/// a rank depends on the contributions of the ranks up to it alone.
+template <typename Value, typename Combine>
+Value fixed_prefix(std::vector<Value> values, const Combine& combine) {
+  for (std::size_t distance = 1; distance < values.size(); distance *= 2) {
+    for (std::size_t i = values.size() - 1; i >= distance; --i) {
+      values[i] = combine(values[i - distance], values[i]);
+    }
+  }
+  return values.back();
 }
 
 }  // namespace stretto

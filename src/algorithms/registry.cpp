@@ -3,9 +3,14 @@
 
 #include "algorithms/allgather/allgather.hpp"
 #include "algorithms/allreduce/allreduce.hpp"
+#include "algorithms/alltoall/alltoall.hpp"
+#include "algorithms/barrier/barrier.hpp"
 #include "algorithms/bcast/bcast.hpp"
+#include "algorithms/gather/gather.hpp"
 #include "algorithms/reduce/reduce.hpp"
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
+#include "algorithms/scan/scan.hpp"
+#include "algorithms/scatter/scatter.hpp"
 
 namespace stretto {
 
@@ -13,7 +18,8 @@ std::span<const Algorithm> algorithms() {
   static const std::vector<Algorithm> all = [] {
     std::vector<Algorithm> rows;
     for (const auto table :
-         {allreduce::table(), bcast::table(), reduce::table(), reduce_scatter::table(), allgather::table()}) {
+         {allreduce::table(), bcast::table(), reduce::table(), reduce_scatter::table(), allgather::table(),
+          alltoall::table(), gather::table(), scatter::table(), scan::table(), barrier::table()}) {
       rows.insert(rows.end(), table.begin(), table.end());
     }
     return rows;
@@ -45,6 +51,7 @@ std::vector<Recipe> sample_recipes(Collective collective) {
     recipes.push_back(usual);
     if (algorithm.usual_radix != 0) {
       for (const int radix : {2, 3, 5}) {
+        if (radix == usual.radix) continue;
         recipes.push_back(usual);
         recipes.back().radix = radix;
       }

@@ -25,7 +25,8 @@ ShortListed simple(const Algorithm& algorithm) {
           .short_messages = algorithm.use.short_messages,
           .long_messages = algorithm.use.long_messages,
           .needs_shared_nodes = needs_shared_nodes(algorithm),
-          .whole = !algorithm.use.only_in_segments && !needs_shared_nodes(algorithm),
+          .whole = algorithm.stays_whole() || algorithm.collective == Collective::barrier ||
+                   (!algorithm.use.only_in_segments && !needs_shared_nodes(algorithm)),
           .segment_bytes = segment_sizes(algorithm)};
 }
 
@@ -33,6 +34,15 @@ void add_composed(std::vector<ShortListed>& list, const Algorithm& algorithm) {
   for (Recipe& recipe : recipes_to_search(algorithm)) {
     const Algorithm& part = *recipe.parts[0].algorithm;
     const std::vector<std::size_t> sizes = segment_sizes(part);
+    if (algorithm.stays_whole()) {
+      list.push_back({.recipe = std::move(recipe),
+                      .short_messages = algorithm.use.short_messages && part.use.short_messages,
+                      .long_messages = algorithm.use.long_messages && part.use.long_messages,
+                      .needs_shared_nodes = needs_shared_nodes(algorithm),
+                      .whole = true,
+                      .segment_bytes = {}});
+      continue;
+    }
     if (sizes.empty() || !part.use.long_messages) continue;
     list.push_back({.recipe = std::move(recipe),
                     .short_messages = algorithm.use.short_messages && part.use.short_messages,

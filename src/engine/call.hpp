@@ -23,6 +23,9 @@ struct Call {
   /// Where the caller's block of each rank begins, and the end. If empty, schedules cut the message as they
   /// want.
   std::span<const std::size_t> borders = {};
+  /// Where the blocks of the output begin, if they have other lengths than those of the input: of a
+  /// collective with private lengths. `count` is 0 then, as on all ranks, and the message is never cut.
+  std::span<const std::size_t> output_borders = {};
   int root = 0;
 
   /// Returns a call of a collective in which both buffers hold the whole message.

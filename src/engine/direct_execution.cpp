@@ -29,7 +29,8 @@ bool DirectExecution::has_shape(const Call& call, std::size_t segments, int lane
   return segments_ == segments && lane_ == lane && call.count == shape_.count &&
          call.element.kernel == shape_.element.kernel && call.element.extent == shape_.element.extent &&
          call.in_place == shape_.in_place && call.input_holds == shape_.input_holds &&
-         call.output_holds == shape_.output_holds && std::ranges::equal(call.borders, borders_);
+         call.output_holds == shape_.output_holds && std::ranges::equal(call.borders, borders_) &&
+         std::ranges::equal(call.output_borders, output_borders_);
 }
 
 void DirectExecution::set(const Call& call, std::size_t segments, int lane) {
@@ -38,6 +39,8 @@ void DirectExecution::set(const Call& call, std::size_t segments, int lane) {
   shape_ = call;
   borders_.assign(call.borders.begin(), call.borders.end());
   shape_.borders = borders_;
+  output_borders_.assign(call.output_borders.begin(), call.output_borders.end());
+  shape_.output_borders = output_borders_;
   const Partition cut(call.count, segments);
   const std::size_t shorter = segments - 1;  // the last one, if they differ
   std::size_t scratch_bytes = 0;

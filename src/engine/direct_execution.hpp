@@ -120,6 +120,7 @@ class DirectExecution {
   // The shape:
   Call shape_;
   std::vector<std::size_t> borders_;
+  std::vector<std::size_t> output_borders_;
   std::size_t segments_ = 0;
   int lane_ = 0;
   /// Segments have two lengths at most. The second plan is that of the shorter ones.

@@ -77,7 +77,15 @@ class Planner {
  public:
   Planner(const Schedule& schedule, const Neighbours& neighbours, const Call& call, const BlockCut& blocks,
           std::size_t first_element)
-      : schedule_(schedule), neighbours_(neighbours), call_(call), blocks_(blocks), first_(first_element) {
+      : schedule_(schedule),
+        neighbours_(neighbours),
+        call_(call),
+        blocks_(blocks),
+        output_blocks_(call.output_borders.empty() ? blocks : BlockCut(call.output_borders, 0, 1)),
+        first_(first_element),
+        has_strided_(std::ranges::any_of(schedule.actions(), [](const Action& action) {
+          return action.into.is_strided() || action.left.is_strided();
+        })) {
     scratch_offsets_.push_back(0);
     for (const int like : schedule.scratch_shape()) {
       scratch_offsets_.push_back(scratch_offsets_.back() + blocks.run(static_cast<std::size_t>(like)).count);
@@ -105,12 +113,26 @@ class Planner {
     for (const bool sends : {true, false}) {
       for (const Action& action : round) {
         if ((action.kind == Kind::send) != sends) continue;
+        if (action.kind == Kind::copy) {
+          add_copies(action);
+          continue;
+        }
         if (elements_in(sends ? action.left : action.into) == 0) continue;
         if (!sends || !joins_publication(action, round, first)) add_step(action, first);
       }
     }
     if (plan_.steps.size() > first)
       plan_.rounds.push_back({.first_step = first, .steps = plan_.steps.size() - first});
+  }
+
+  void add_copies(const Action& action) {
+    for_each_run(action.into, action.left, [&](const Slice& into, const Slice& from) {
+      // Of an erroneous call they may differ.
+      const std::size_t count = std::min(elements_in(into), elements_in(from));
+      if (count == 0) return;
+      plan_.steps.push_back(
+          {.kind = Kind::copy, .count = count, .into = place_of(into), .left = place_of(from)});
+    });
   }
 
   void add_step(const Action& action, std::size_t first) {
@@ -161,7 +183,8 @@ class Planner {
     int rounds = 0;
     while (index + rounds + 1 < schedule_.rounds() && only_computes(schedule_.round(index + rounds + 1)))
       ++rounds;
-    if (rounds == 0 || plan_.rounds.empty() || only_computes(schedule_.round(index))) return 0;
+    if (rounds == 0 || has_strided_ || plan_.rounds.empty() || only_computes(schedule_.round(index)))
+      return 0;
     // The last ones may be left out: they may work on another block.
     for (int taken = rounds; taken > 0; --taken) {
       if (try_fold(index, taken)) return taken;
@@ -335,11 +358,15 @@ class Planner {
     return neighbours_.place_of[static_cast<std::size_t>(action.peer)];
   }
 
+  [[nodiscard]] const BlockCut& blocks_of(const Slice& slice) const {
+    return slice.buffer == Buffer::output ? output_blocks_ : blocks_;
+  }
+
   [[nodiscard]] std::size_t elements_in(const Slice& slice) const {
     const auto first = static_cast<std::size_t>(slice.first);
     const auto count = static_cast<std::size_t>(slice.count);
     if (count == 0) return 0;
-    if (slice.buffer != Buffer::scratch) return blocks_.run(first, count).count;
+    if (slice.buffer != Buffer::scratch) return blocks_of(slice).run(first, count).count;
     return scratch_offsets_[first + count] - scratch_offsets_[first];
   }
 
@@ -351,7 +378,7 @@ class Planner {
       element = scratch_offsets_[first];
     } else {
       const Range& held = slice.buffer == Buffer::output ? call_.output_holds : call_.input_holds;
-      element = blocks_.run(first).first - held.first - first_;
+      element = blocks_of(slice).run(first).first - held.first - first_;
     }
     return {slice.buffer, static_cast<std::ptrdiff_t>(element) * call_.element.extent};
   }
@@ -360,7 +387,9 @@ class Planner {
   const Neighbours& neighbours_;
   const Call& call_;
   const BlockCut& blocks_;
+  BlockCut output_blocks_;
   std::size_t first_;
+  bool has_strided_;
   std::vector<std::size_t> scratch_offsets_;  // in elements; one more for the end
   DirectPlan plan_;
 };

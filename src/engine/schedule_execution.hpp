@@ -58,7 +58,7 @@ class ScheduleExecution final : public Execution {
   /// The arguments of a communication for MPI.
   struct Posting {
     void* buffer;
-    int count;
+    std::size_t count;
     int peer;
     int tag;
   };
@@ -77,6 +77,7 @@ class ScheduleExecution final : public Execution {
     std::size_t first_slot = 0;  // of its width_ requests and transfers
     std::size_t segment = 0;
     BlockCut blocks;
+    BlockCut output_blocks;
     std::vector<std::size_t> scratch_offsets;  // in elements; one more for the end
     int round = 0;
     std::size_t posted = 0;     // transfers of the round that have not completed
@@ -115,12 +116,16 @@ class ScheduleExecution final : public Execution {
   void finish(Flight& flight, const Transfer& transfer);
   void go_on(Flight& flight);
   void compute(const Flight& flight, const Action& action);
+  void copy_run(const Flight& flight, const Slice& into, const Slice& from);
   void place_scratch(Flight& flight);
 
   [[nodiscard]] bool has_failed() const { return error() != MPI_SUCCESS; }
   [[nodiscard]] std::size_t segments_of(const Call& call) const;
   [[nodiscard]] BlockCut cut(std::size_t segment) const;
   [[nodiscard]] std::size_t landing_elements(const BlockCut& longest) const;
+  [[nodiscard]] static const BlockCut& blocks_of(const Flight& flight, const Slice& slice) {
+    return slice.buffer == Buffer::output ? flight.output_blocks : flight.blocks;
+  }
   [[nodiscard]] std::size_t elements_in(const Flight& flight, const Slice& slice) const;
   [[nodiscard]] std::byte* address(const Flight& flight, const Slice& slice) const;
   /// Returns where a peer has its memory on this node, or Neighbours::none.

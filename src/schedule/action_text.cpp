@@ -22,6 +22,14 @@ std::string_view prefix(Buffer buffer) {
 
 std::string to_string(const Slice& slice) {
   std::string text = std::string(prefix(slice.buffer)) + std::to_string(slice.first);
+  if (slice.is_strided()) {
+    const auto run_at = [&](int index) {
+      const int first = slice.block(index);
+      return std::to_string(first) + (slice.run == 1 ? "" : "-" + std::to_string(first + slice.run - 1));
+    };
+    return std::string(prefix(slice.buffer)) + run_at(0) + "," + run_at(slice.run) + ",…(" +
+           std::to_string(slice.count) + ")";
+  }
   if (slice.count != 1) text += "-" + std::to_string(slice.first + slice.count - 1);
   return text;
 }

@@ -37,6 +37,41 @@ Schedule& Schedule::copy(Slice into, Slice from) {
   return *this;
 }
 
+Schedule& Schedule::copy_each(Buffer into_buffer, std::span<const int> into, Buffer from_buffer,
+                              std::span<const int> from) {
+  const std::size_t all = into.size();
+  for (std::size_t begin = 0; begin < all;) {
+    std::size_t run = 1;
+    const auto continues = [&](std::size_t at, std::size_t length) {
+      return into[at] == into[at - 1] + 1 && from[at] == from[at - 1] + 1 && at < begin + length;
+    };
+    while (begin + run < all && continues(begin + run, all)) ++run;
+    // As many runs of this length as lie at equal distances on both sides.
+    std::size_t end = begin + run;
+    const auto distance = [&](std::span<const int> numbers) {
+      return end < all ? numbers[end] - numbers[begin] : 0;
+    };
+    const int into_step = distance(into);
+    const int from_step = distance(from);
+    const auto follows = [&] {
+      for (std::size_t i = end; i < end + run; ++i) {
+        if (i >= all || into[i] != into[i - run] + into_step || from[i] != from[i - run] + from_step)
+          return false;
+      }
+      return true;
+    };
+    while (follows()) end += run;
+    const auto slice = [&](Buffer buffer, std::span<const int> numbers, int step) {
+      const Slice plain{buffer, numbers[begin], static_cast<int>(end - begin)};
+      const auto length = static_cast<int>(run);
+      return end == begin + run || step == length ? plain : strided(plain, plain.count, length, step);
+    };
+    copy(slice(into_buffer, into, into_step), slice(from_buffer, from, from_step));
+    begin = end;
+  }
+  return *this;
+}
+
 Schedule& Schedule::reduce(Slice into, Slice left, Slice right) {
   actions_.push_back({.kind = Kind::reduce, .into = into, .left = left, .right = right});
   return *this;
@@ -74,7 +109,8 @@ class Placing {
   Placing(const Schedule& part, const Embedding& embedding, Schedule& whole) : embedding_(embedding) {
     for (const int like : part.scratch_shape()) {
       scratch_begin_.push_back(static_cast<int>(whole.scratch_shape().size()));
-      whole.add_scratch(border(like), border(like + 1) - border(like));
+      const int count = border(like + 1) - border(like);
+      for (int i = 0; i < count; ++i) whole.add_scratch(embedding.all_alike ? 0 : border(like) + i);
     }
     scratch_begin_.push_back(static_cast<int>(whole.scratch_shape().size()));
   }
@@ -112,6 +148,11 @@ Schedule& Schedule::append(const Schedule& part, const Embedding& embedding) {
   const Placing place(part, embedding, *this);
   for (int index = 0; index < part.rounds(); ++index) {
     for (const Action& action : part.round(index)) {
+      if (action.into.is_strided() || action.left.is_strided()) {
+        for_each_run(action.into, action.left,
+                     [&](const Slice& into, const Slice& from) { copy(place(into), place(from)); });
+        continue;
+      }
       Action placed = action;
       if (action.communicates()) placed.peer = embedding.ranks[static_cast<std::size_t>(action.peer)];
       placed.into = place(action.into);

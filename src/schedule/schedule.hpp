@@ -10,11 +10,20 @@ namespace stretto {
 
 enum class Buffer : std::uint8_t { input, output, scratch };
 
-/// A run of consecutive blocks of one buffer.
+/// Some blocks of one buffer: mostly a run of consecutive ones. The operands of a copy may also be *strided*:
+/// every `step` blocks a run of `run` blocks, `count` in all. A negative step goes backwards.
 struct Slice {
   Buffer buffer = Buffer::input;
   int first = 0;
   int count = 0;
+  int run = 0;  // 0: the slice is one run
+  int step = 0;
+
+  [[nodiscard]] bool is_strided() const { return run != 0; }
+  /// The number of the index-th block in its buffer.
+  [[nodiscard]] int block(int index) const {
+    return is_strided() ? first + index / run * step + index % run : first + index;
+  }
 
   friend bool operator==(const Slice&, const Slice&) = default;
 };
@@ -27,6 +36,10 @@ constexpr Slice output(int first, int count = 1) {
 }
 constexpr Slice scratch(int first, int count = 1) {
   return {Buffer::scratch, first, count};
+}
+/// Every `step` blocks a run of `run` blocks, `count` blocks in all.
+constexpr Slice strided(Slice from, int count, int run, int step) {
+  return {from.buffer, from.first, count, run, step};
 }
 
 /// The side of the operator on which an arriving operand stands. The order matters for operations that do
@@ -71,6 +84,9 @@ struct Embedding {
   int output_scratch = 0;
   /// Block i of the part is blocks borders[i] … borders[i+1]-1 of the whole. Empty: block i is block i.
   std::span<const int> borders = {};
+  /// Whether all blocks have one length (alltoall): then scratch may hold more blocks than there are, and all
+  /// of it is shaped like block 0.
+  bool all_alike = false;
 };
 
 /// The actions of one rank in a collective, in rounds. All actions of a round may proceed at once: none reads
@@ -107,6 +123,10 @@ class Schedule {
   /// into ← arriving op with, or with op arriving, as `arriving` says.
   Schedule& recv_reduce(Slice into, Slice with, int peer, Side arriving);
   Schedule& copy(Slice into, Slice from);
+  /// Copies block from[i] of one buffer to block into[i] of another for each i, by few strided copies if the
+  /// numbers are regular. No block is named twice in `into`.
+  Schedule& copy_each(Buffer into_buffer, std::span<const int> into, Buffer from_buffer,
+                      std::span<const int> from);
   Schedule& reduce(Slice into, Slice left, Slice right);
   Schedule& end_round();
   /// Adds a scratch block as large as block `like`; returns its number.
@@ -127,5 +147,21 @@ class Schedule {
   std::vector<Action> actions_;
   std::vector<std::uint32_t> round_ends_;
 };
+
+/// Calls visit(into, from) for the longest pairs of plain runs of which a copy consists.
+template <typename Visit>
+void for_each_run(const Slice& into, const Slice& from, Visit visit) {
+  const auto run_at = [](const Slice& slice, int index) {
+    const int left = slice.count - index;
+    return slice.is_strided() && slice.run - index % slice.run < left ? slice.run - index % slice.run : left;
+  };
+  for (int index = 0; index < into.count;) {
+    const int one = run_at(into, index);
+    const int other = run_at(from, index);
+    const int count = one < other ? one : other;
+    visit(Slice{into.buffer, into.block(index), count}, Slice{from.buffer, from.block(index), count});
+    index += count;
+  }
+}
 
 }  // namespace stretto

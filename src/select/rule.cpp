@@ -162,8 +162,9 @@ Spec choose_at_once(const CallShape& shape) {
       return whole(direct);
     case Collective::allgather:
       return whole(gather);
+    default:
+      return {};
   }
-  return {};
 }
 
 /// The choice for blocking allreduces among many ranks that share memory, by the model of a node of 128
@@ -218,8 +219,9 @@ Spec choose_in_memory(const CallShape& shape) {
     case Collective::allgather:
       if (is_pair || shape.bytes >= mebibyte) return whole(gather_ring);
       return whole(power_of_two ? doubling : bruck);
+    default:
+      return {};
   }
-  return {};
 }
 
 Spec choose_blocking(const CallShape& shape, const RuleConstants& rule) {
@@ -233,8 +235,9 @@ Spec choose_blocking(const CallShape& shape, const RuleConstants& rule) {
     case Collective::reduce_scatter:
     case Collective::allgather:
       return choose_blocking_blocks(shape, rule);
+    default:
+      return {};
   }
-  return {};
 }
 
 // Non-blocking and persistent calls. For these the libraries use simpler algorithms that are not node-aware,
@@ -315,8 +318,9 @@ Spec choose_background(const CallShape& shape, const RuleConstants& rule) {
       return choose_background_reduce_scatter(shape, rule);
     case Collective::allgather:
       return choose_background_allgather(shape, rule);
+    default:
+      return {};
   }
-  return {};
 }
 
 }  // namespace
@@ -334,9 +338,17 @@ Spec choose_own(const CallShape& shape) {
   static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
   static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
   static const Recipe ring = recipe_of(Collective::allgather, "ring");
+  static const std::array directly = {
+      recipe_of(Collective::alltoall, "linear"),      recipe_of(Collective::alltoallv, "linear"),
+      recipe_of(Collective::gather, "linear"),        recipe_of(Collective::gatherv, "linear"),
+      recipe_of(Collective::scatter, "linear"),       recipe_of(Collective::scatterv, "linear"),
+      recipe_of(Collective::barrier, "dissemination")};
   if (Spec spec = choose(shape); !spec.is_native()) return spec;
   if (is_reduction(shape.collective)) return choose_reproducible(shape);
   if (shape.collective == Collective::bcast) return whole(bcast);
+  for (const Recipe& recipe : directly) {
+    if (recipe.algorithm->collective == shape.collective) return whole(recipe);
+  }
   return shape.bytes < bytes_of_blocks(shape, 8 * kibibyte)
              ? whole(bruck)
              : pipelined(ring, segment_of_blocks(shape, rule_constants));
@@ -349,6 +361,8 @@ Spec choose_reproducible(const CallShape& shape) {
   static const Recipe tree = recipe_of(Collective::reduce, "binomial");
   static const Recipe halving_to_root = recipe_of(Collective::reduce, "rabenseifner");
   static const Recipe pairwise_blocks = recipe_of(Collective::reduce_scatter, "pairwise");
+  static const Recipe scan = recipe_of(Collective::scan, "recursive_doubling");
+  static const Recipe exscan = recipe_of(Collective::exscan, "recursive_doubling");
   const bool small = shape.bytes < 8 * kibibyte;
   switch (shape.collective) {
     case Collective::allreduce: {
@@ -362,11 +376,13 @@ Spec choose_reproducible(const CallShape& shape) {
       return small ? whole(tree) : pipelined(halving_to_root, segment_of_blocks(shape, rule_constants));
     case Collective::reduce_scatter:
       return pipelined(pairwise_blocks, segment_of_blocks(shape, rule_constants));
-    case Collective::bcast:
-    case Collective::allgather:
-      break;
+    case Collective::scan:
+      return whole(scan);
+    case Collective::exscan:
+      return whole(exscan);
+    default:
+      return {};
   }
-  return {};
 }
 
 std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
@@ -388,8 +404,9 @@ std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
       return least(std::min({rule.reduce_scatter, rule.reduce_scatter_lanes, rule.blocks_of_pair}), kibibyte);
     case Collective::allgather:
       return least(std::min(rule.allgather, rule.blocks_of_pair), 0);
+    default:
+      return SIZE_MAX;
   }
-  return 0;
 }
 
 std::size_t learning_floor(Collective collective, int sharing_ranks) {

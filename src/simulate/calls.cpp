@@ -60,6 +60,8 @@ stretto::Call call_of(const Operands& operands) {
     case Collective::allgather:
       if (!role.in_place) call.input_holds = own;
       break;
+    default:
+      break;
   }
   return call;
 }

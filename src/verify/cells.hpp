@@ -16,16 +16,28 @@ class Cells {
       : schedule_(&schedule), problem_(problem), output_(output_is_input() ? 0 : schedule.blocks()) {}
 
   [[nodiscard]] int size() const { return begin_of(Buffer::scratch) + scratch_blocks(); }
-  [[nodiscard]] int first(const Slice& slice) const { return begin_of(slice.buffer) + slice.first; }
+  /// The number of the index-th block of a slice.
+  [[nodiscard]] int number(const Slice& slice, int index) const {
+    return begin_of(slice.buffer) + slice.block(index);
+  }
 
   [[nodiscard]] bool exists(const Slice& slice) const {
     const Run run = blocks_of(slice.buffer);
-    return slice.count >= 1 && slice.first >= run.first && slice.first + slice.count <= run.end;
+    const auto has = [&](int index) {
+      return slice.block(index) >= run.first && slice.block(index) < run.end;
+    };
+    if (slice.count < 1 || slice.run < 0) return false;
+    if (!slice.is_strided()) return has(0) && has(slice.count - 1);
+    for (int index = 0; index < slice.count; ++index) {
+      if (!has(index)) return false;
+    }
+    return true;
   }
 
-  /// The block whose size the `index`-th block of a slice has.
+  /// The block whose size the `index`-th block of a slice has. All blocks of an alltoall have one size.
   [[nodiscard]] int shape(const Slice& slice, int index) const {
-    const int block = slice.first + index;
+    if (is_alltoall(problem_.collective)) return 0;
+    const int block = slice.block(index);
     return slice.buffer == Buffer::scratch ? schedule_->scratch_shape()[static_cast<std::size_t>(block)]
                                            : block;
   }
@@ -48,35 +60,42 @@ class Cells {
   [[nodiscard]] bool is_in_place() const { return problem_.placement == Placement::in_place; }
 
   [[nodiscard]] bool output_is_input() const {
-    switch (problem_.collective) {
-      case Collective::allreduce:
-      case Collective::allgather:
-        return is_in_place();
-      case Collective::reduce:
-        return is_in_place() && is_root();
-      case Collective::reduce_scatter:
-        return is_in_place() && schedule_->ranks() == 1;
-      case Collective::bcast:
-        return false;
-    }
-    return false;
+    if (!is_in_place() || problem_.collective == Collective::bcast) return false;
+    if (problem_.collective == Collective::reduce_scatter) return schedule_->ranks() == 1;
+    return !has_root(problem_.collective) || is_root();
   }
 
   [[nodiscard]] Run blocks_of(Buffer buffer) const {
     const Run all{0, schedule_->blocks()};
     const Run own{schedule_->rank(), schedule_->rank() + 1};
+    const bool is_input = buffer == Buffer::input;
     if (buffer == Buffer::scratch) return {0, scratch_blocks()};
     switch (problem_.collective) {
       case Collective::allreduce:
+      case Collective::alltoall:
+      case Collective::alltoallv:
+      case Collective::scan:
         return all;
       case Collective::bcast:
-        return buffer == Buffer::output ? all : Run{};
+        return is_input ? Run{} : all;
       case Collective::reduce:
-        return buffer == Buffer::input || is_root() ? all : Run{};
+        return is_input || is_root() ? all : Run{};
       case Collective::reduce_scatter:
-        return buffer == Buffer::input ? all : own;
+        return is_input ? all : own;
       case Collective::allgather:
-        return buffer == Buffer::output ? all : own;
+        return is_input ? own : all;
+      case Collective::gather:
+      case Collective::gatherv:
+        if (is_input) return own;
+        return is_root() ? all : Run{};
+      case Collective::scatter:
+      case Collective::scatterv:
+        if (!is_input) return own;
+        return is_root() ? all : Run{};
+      case Collective::exscan:
+        return is_input || schedule_->rank() > 0 ? all : Run{};
+      case Collective::barrier:
+        return is_input ? all : Run{};
     }
     return {};
   }

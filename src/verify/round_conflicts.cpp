@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -66,6 +67,9 @@ class ConflictFinder {
     const Touched touched = touched_by(action);
     const bool has_peer = action.kind == Kind::send || action.receives();
     if (has_peer && action.peer == schedule_.rank()) return "a rank has no messages for itself";
+    if (action.kind != Kind::copy && (action.into.is_strided() || action.left.is_strided())) {
+      return "only a copy may be strided";
+    }
     if (has_peer && (action.peer < 0 || action.peer >= schedule_.ranks())) {
       return "there is no rank " + std::to_string(action.peer);
     }
@@ -96,8 +100,18 @@ class ConflictFinder {
   }
 
   [[nodiscard]] bool overlaps_partly(const Slice& a, const Slice& b) const {
-    const int distance = std::abs(cells_.first(a) - cells_.first(b));
+    if (a.is_strided() || b.is_strided()) return shares_cells(a, b);
+    const int distance = std::abs(cells_.number(a, 0) - cells_.number(b, 0));
     return distance != 0 && distance < a.count;
+  }
+
+  [[nodiscard]] bool shares_cells(const Slice& a, const Slice& b) const {
+    std::set<int> numbers;
+    for (int i = 0; i < a.count; ++i) numbers.insert(cells_.number(a, i));
+    for (int i = 0; i < b.count; ++i) {
+      if (numbers.contains(cells_.number(b, i))) return true;
+    }
+    return false;
   }
 
   /// Whether a write to one may destroy the other, though they are different blocks.
@@ -150,12 +164,12 @@ class ConflictFinder {
   }
 
   [[nodiscard]] int& writer_of(const Slice& slice, int offset) {
-    return writer_[static_cast<std::size_t>(cells_.first(slice) + offset)];
+    return writer_[static_cast<std::size_t>(cells_.number(slice, offset))];
   }
 
   /// One block of a slice. In place, `in1` and `b1` are the same block.
   static std::string block_name(const Slice& slice, int offset) {
-    return to_string(Slice{slice.buffer, slice.first + offset, 1});
+    return to_string(Slice{slice.buffer, slice.block(offset), 1});
   }
 
   void clear_writes(std::span<const Action> round) {

@@ -50,7 +50,11 @@ SymbolicRun::SymbolicRun(std::span<const Schedule> schedules, const Problem& pro
       const Slice own = in_output ? output(block) : input(block);
       brought.push_back(cells.exists(own) ? expressions_.contribution(schedule.rank(), block)
                                           : Expressions::undefined);
-      if (cells.exists(own)) rank.memory[static_cast<std::size_t>(cells.first(own))] = brought.back();
+      if (cells.exists(own)) rank.memory[static_cast<std::size_t>(cells.number(own, 0))] = brought.back();
+    }
+    if (problem.collective == Collective::barrier) {
+      rank.will_know.assign(schedules.size(), false);
+      rank.will_know[static_cast<std::size_t>(schedule.rank())] = true;
     }
     ranks_.push_back(std::move(rank));
   }
@@ -73,7 +77,8 @@ std::string SymbolicRun::execute() {
 }
 
 Expressions::Id SymbolicRun::value(int rank, const Slice& slice) const {
-  return ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(cells(rank).first(slice))];
+  return ranks_[static_cast<std::size_t>(rank)]
+      .memory[static_cast<std::size_t>(cells(rank).number(slice, 0))];
 }
 
 int SymbolicRun::depth() const {
@@ -86,14 +91,16 @@ Expressions::Id SymbolicRun::contribution(int rank, int block) const {
   return contributions_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(block)];
 }
 
-Expressions::Id SymbolicRun::fixed_tree(int block) {
-  std::vector<Expressions::Id> brought(ranks_.size());
+Expressions::Id SymbolicRun::fixed_tree(int block, int ranks) {
+  std::vector<Expressions::Id> brought(static_cast<std::size_t>(ranks));
   for (std::size_t rank = 0; rank < brought.size(); ++rank) {
     brought[rank] = contribution(static_cast<int>(rank), block);
   }
-  return stretto::fixed_tree(std::move(brought), [this](Expressions::Id left, Expressions::Id right) {
+  const auto combine = [this](Expressions::Id left, Expressions::Id right) {
     return expressions_.combine(left, right);
-  });
+  };
+  return is_scan(problem_.collective) ? fixed_prefix(std::move(brought), combine)
+                                      : stretto::fixed_tree(std::move(brought), combine);
 }
 
 template <typename Visit>
@@ -146,6 +153,7 @@ std::string SymbolicRun::find_unmatched() const {
 void SymbolicRun::begin_round(int rank) {
   const Schedule& schedule = schedules_[static_cast<std::size_t>(rank)];
   Rank& state = ranks_[static_cast<std::size_t>(rank)];
+  state.known = state.will_know;
   if (state.round == schedule.rounds()) return;
   const auto round = schedule.round(state.round);
   state.unfinished = round.size();
@@ -171,8 +179,22 @@ void SymbolicRun::post(int rank, const Action& action) {
   const Posted partner = partners.front();
   partners.pop_front();
   const Posted mine{&action, rank};
+  learn(sends ? rank : partner.rank, sends ? partner.rank : rank);
   deliver(sends ? mine : partner, sends ? partner : mine);
   finish_message(rank, partner.rank);
+}
+
+/// A message tells of all whose beginning its sender has heard of before it.
+void SymbolicRun::learn(int from, int to) {
+  if (problem_.collective != Collective::barrier) return;
+  const std::vector<bool>& told = ranks_[static_cast<std::size_t>(from)].known;
+  std::vector<bool>& knows = ranks_[static_cast<std::size_t>(to)].will_know;
+  for (std::size_t rank = 0; rank < told.size(); ++rank) knows[rank] = knows[rank] || told[rank];
+}
+
+int SymbolicRun::first_unknown(int rank) const {
+  const std::vector<bool>& knows = ranks_[static_cast<std::size_t>(rank)].will_know;
+  return static_cast<int>(std::ranges::find(knows, false) - knows.begin());
 }
 
 void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
@@ -182,6 +204,10 @@ void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
   if (from.count != into.count) {
     fail(receive,
          "takes " + blocks(into.count) + ", but " + text_of(send) + " has " + std::to_string(from.count));
+    return;
+  }
+  if (has_private_lengths(problem_.collective) && !knows_length(send, receive)) {
+    fail(receive, "does not know the length of " + text_of(send));
     return;
   }
   for (int i = 0; i < into.count; ++i) {
@@ -201,6 +227,17 @@ void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
     }
     write(receive.rank, into, i, arrived);
   }
+}
+
+/// Whether a message is one block on its way from the rank that has it to the one that wants it.
+bool SymbolicRun::knows_length(const Posted& send, const Posted& receive) const {
+  const Slice& from = send.action->left;
+  const Slice& into = receive.action->into;
+  if (from.buffer != Buffer::input || into.buffer != Buffer::output || from.count != 1) return false;
+  const bool is_gathered = is_gather(problem_.collective);
+  const bool is_scattered = is_scatter(problem_.collective);
+  return from.first == (is_gathered ? send.rank : receive.rank) &&
+         into.first == (is_scattered ? receive.rank : send.rank);
 }
 
 void SymbolicRun::compute(int rank, const Action& action) {
@@ -288,15 +325,15 @@ void SymbolicRun::write(int rank, const Slice& slice, int index, Expressions::Id
   if (slice.buffer == Buffer::output && cells(rank).output_destroys_input()) {
     std::fill_n(memory.begin(), schedules_[static_cast<std::size_t>(rank)].blocks(), Expressions::undefined);
   }
-  memory[static_cast<std::size_t>(cells(rank).first(slice) + index)] = value;
+  memory[static_cast<std::size_t>(cells(rank).number(slice, index))] = value;
 }
 
 Expressions::Id SymbolicRun::read(const Posted& where, const Slice& slice, int index) {
   const Expressions::Id id = ranks_[static_cast<std::size_t>(where.rank)]
-                                 .memory[static_cast<std::size_t>(cells(where.rank).first(slice) + index)];
+                                 .memory[static_cast<std::size_t>(cells(where.rank).number(slice, index))];
   if (id == Expressions::undefined) {
     fail(where,
-         "reads " + to_string(Slice{slice.buffer, slice.first + index, 1}) + ", which was never written");
+         "reads " + to_string(Slice{slice.buffer, slice.block(index), 1}) + ", which was never written");
   }
   return id;
 }

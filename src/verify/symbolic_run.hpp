@@ -29,8 +29,11 @@ class SymbolicRun {
   [[nodiscard]] const Expressions& expressions() const { return expressions_; }
   /// The contribution of a rank to a block.
   [[nodiscard]] Expressions::Id contribution(int rank, int block) const;
-  /// The expression of the fixed tree over all contributions to a block.
-  Expressions::Id fixed_tree(int block);
+  /// The expression of the fixed tree over the contributions of the first ranks to a block.
+  Expressions::Id fixed_tree(int block, int ranks);
+  /// Of a barrier: the lowest rank of whose beginning this one has not heard; the number of ranks if it has
+  /// of all.
+  [[nodiscard]] int first_unknown(int rank) const;
 
  private:
   struct Rank {
@@ -39,6 +42,9 @@ class SymbolicRun {
     int end = 0;                 // of the round, as far as its messages have arrived
     std::size_t unfinished = 0;  // actions of the round
     std::vector<Expressions::Id> memory;
+    // Of a barrier: [rank] of whose beginning it had heard when the round began, and has by now.
+    std::vector<bool> known;
+    std::vector<bool> will_know;
   };
   struct Posted {
     const Action* action;
@@ -57,6 +63,8 @@ class SymbolicRun {
   std::string find_unmatched() const;
   void begin_round(int rank);
   void post(int rank, const Action& action);
+  void learn(int from, int to);
+  [[nodiscard]] bool knows_length(const Posted& send, const Posted& receive) const;
   void deliver(const Posted& send, const Posted& receive);
   void compute(int rank, const Action& action);
   void finish_message(int one, int other);

@@ -22,32 +22,64 @@ class Results {
 
   void check() {
     for (int block = 0; block < blocks_ && proof_.holds(); ++block) check_block(block);
+    if (problem_.collective != Collective::barrier) return;
+    for (int rank = 0; rank < ranks_ && proof_.holds(); ++rank) {
+      if (const int missing = run_.first_unknown(rank); missing < ranks_) {
+        fail(rank, 0, "does not wait for rank " + std::to_string(missing));
+      }
+    }
   }
 
  private:
   /// The ranks on which the block is a result.
   [[nodiscard]] std::pair<int, int> ranks_with(int block) const {
-    if (problem_.collective == Collective::reduce) return {problem_.root, problem_.root + 1};
-    if (problem_.collective == Collective::reduce_scatter) return {block, block + 1};
-    return {0, ranks_};
+    switch (problem_.collective) {
+      case Collective::reduce:
+      case Collective::gather:
+      case Collective::gatherv:
+        return {problem_.root, problem_.root + 1};
+      case Collective::reduce_scatter:
+      case Collective::scatter:
+      case Collective::scatterv:
+        return {block, block + 1};
+      case Collective::exscan:
+        return {1, std::max(1, ranks_)};
+      case Collective::barrier:
+        return {0, 0};
+      default:
+        return {0, ranks_};
+    }
+  }
+
+  /// How many ranks contribute to a result: the lowest ones.
+  [[nodiscard]] int contributors(int rank) const {
+    if (problem_.collective == Collective::scan) return rank + 1;
+    return problem_.collective == Collective::exscan ? rank : ranks_;
   }
 
   void check_block(int block) {
     const auto [first, end] = ranks_with(block);
-    const Expressions::Id result = run_.value(first, output(block));
     for (int rank = first; rank < end && proof_.holds(); ++rank) {
       check_one(rank, block, run_.value(rank, output(block)));
-      if (proof_.holds() && run_.value(rank, output(block)) != result) {
+      if (!proof_.holds() || !is_reduction(problem_.collective)) continue;
+      if (is_scan(problem_.collective)) check_expression(rank, block);
+      if (!is_scan(problem_.collective) &&
+          run_.value(rank, output(block)) != run_.value(first, output(block))) {
         fail(rank, block,
              "is another expression than on rank " + std::to_string(first) + ", so its bits may differ");
       }
     }
-    if (!proof_.holds() || !is_reduction(problem_.collective)) return;
-    proof_.has_fixed_tree = proof_.has_fixed_tree && result == run_.fixed_tree(block);
+    const bool is_common = is_reduction(problem_.collective) && !is_scan(problem_.collective);
+    if (is_common && proof_.holds()) check_expression(first, block);
+  }
+
+  void check_expression(int rank, int block) {
+    const Expressions::Id result = run_.value(rank, output(block));
+    proof_.has_fixed_tree = proof_.has_fixed_tree && result == run_.fixed_tree(block, contributors(rank));
     if (run_.expressions()[result].in_rank_order) return;
     proof_.keeps_order = false;
-    if (const int missing = first_missing(result); missing < ranks_) {
-      fail(first, block, "holds a contribution twice, and lacks that of rank " + std::to_string(missing));
+    if (const int missing = first_missing(result); missing < contributors(rank)) {
+      fail(rank, block, "holds a contribution twice, and lacks that of rank " + std::to_string(missing));
     }
   }
 
@@ -61,19 +93,25 @@ class Results {
   void check_one(int rank, int block, Expressions::Id here) {
     if (here == Expressions::undefined) {
       fail(rank, block, "of the output is never written");
+    } else if (is_alltoall(problem_.collective)) {
+      if (here != run_.contribution(block, rank)) {
+        fail(rank, block, "is not what rank " + std::to_string(block) + " has for it");
+      }
     } else if (run_.expressions()[here].block != block) {
       fail(rank, block, "holds block " + std::to_string(run_.expressions()[here].block));
     } else if (is_reduction(problem_.collective)) {
       const auto count = run_.expressions()[here].contributions;
-      if (count < ranks_) {
+      const int wanted = contributors(rank);
+      if (count < wanted) {
         fail(rank, block, "lacks the contribution of rank " + std::to_string(first_missing(here)));
-      } else if (count > ranks_) {
+      } else if (count > wanted) {
         fail(rank, block,
-             "holds " + std::to_string(count) + " contributions, but there are " + std::to_string(ranks_) +
+             "holds " + std::to_string(count) + " contributions, but there are " + std::to_string(wanted) +
                  " ranks");
       }
     } else {
-      const int source = problem_.collective == Collective::bcast ? problem_.root : block;
+      const bool from_root = problem_.collective == Collective::bcast || is_scatter(problem_.collective);
+      const int source = from_root ? problem_.root : block;
       if (here != run_.contribution(source, block)) {
         fail(rank, block, "is not what rank " + std::to_string(source) + " has");
       }
@@ -151,8 +189,9 @@ std::string find_mismatch(const Problem& problem, std::span<const Schedule> sche
 bool moves_runs(const Schedule& schedule) {
   for (int i = 0; i < schedule.rounds(); ++i) {
     for (const Action& action : schedule.round(i)) {
-      const int count = action.kind == Kind::send ? action.left.count : action.into.count;
-      if (action.communicates() && count > 1) return true;
+      const Slice& slice = action.kind == Kind::send ? action.left : action.into;
+      const bool is_callers = action.left.buffer != Buffer::scratch || action.into.buffer != Buffer::scratch;
+      if (slice.count > 1 && (action.communicates() || is_callers)) return true;
     }
   }
   return false;
@@ -163,7 +202,7 @@ std::string find_untruth(const Recipe& recipe, const Topology& topology, int roo
                          std::span<const Schedule> schedules) {
   if (has_block_of_each_rank(recipe.algorithm->collective) && !recipe.algorithm->moves_runs &&
       std::any_of(schedules.begin(), schedules.end(), moves_runs)) {
-    return "it sends runs of blocks in a message, but its row does not say moves_runs";
+    return "it moves runs of blocks at once, but its row does not say moves_runs";
   }
   if (!is_reduction(recipe.algorithm->collective)) return {};
   if (proof.keeps_order != keeps_order(recipe, topology, root)) {
@@ -202,6 +241,7 @@ Proof verify(const Recipe& recipe, const Topology& topology, int root) {
   Proof proof;
   for (const Placement placement : {Placement::out_of_place, Placement::in_place}) {
     const Problem problem{recipe.algorithm->collective, root, placement};
+    if (placement == Placement::in_place && !works_in_place(problem.collective)) break;
     proof = verify(problem, schedules, topology);
     if (proof.holds()) proof.error = find_untruth(recipe, topology, root, proof, schedules);
     if (!proof.holds()) {

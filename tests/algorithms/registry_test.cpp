@@ -48,7 +48,9 @@ TEST(Registry, LogarithmicSchedulesStaySmall) {
       const Schedule schedule = build(recipe, topology, 0, rank);
       if (schedule.rounds() > 4 * 15) continue;
       ++logarithmic;
-      EXPECT_LT(schedule.memory_bytes(), mebibyte) << to_string(recipe) << " rank " << rank;
+      // Those of alltoall name each block that passes.
+      const std::size_t most = is_alltoall(algorithm.collective) ? 6 * mebibyte : mebibyte;
+      EXPECT_LT(schedule.memory_bytes(), most) << to_string(recipe) << " rank " << rank;
     }
   }
   EXPECT_GT(logarithmic, 30);

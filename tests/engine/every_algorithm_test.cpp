@@ -114,6 +114,7 @@ class Case {
     input_holds_ = collective_ == Collective::allgather && !in_place_ ? own : all;
     output_holds_ = collective_ == Collective::reduce_scatter ? own : all;
     if (collective_ == Collective::reduce && rank != root) output_holds_ = {};
+    if (collective_ == Collective::exscan && rank == 0) output_holds_ = {};
     memory_of_output_ = in_place_ ? std::max(input_holds_.count, output_holds_.count) : output_holds_.count;
     input_ = guarded(input_holds_.count);
     output_ = guarded(memory_of_output_);
@@ -179,8 +180,11 @@ class Case {
       while (borders_[static_cast<std::size_t>(owner) + 1] <= i) ++owner;
       return affine_input(owner, i, commuting_);
     }
+    const int end = collective_ == Collective::scan     ? rank_ + 1
+                    : collective_ == Collective::exscan ? rank_
+                                                        : ranks_;
     Affine all = affine_input(0, i, commuting_);
-    for (int rank = 1; rank < ranks_; ++rank) all = compose(all, affine_input(rank, i, commuting_));
+    for (int rank = 1; rank < end; ++rank) all = compose(all, affine_input(rank, i, commuting_));
     return all;
   }
 
@@ -203,6 +207,118 @@ class Case {
   std::size_t memory_of_output_ = 0;
   std::vector<Affine> input_;
   std::vector<Affine> output_;
+};
+
+/// One call of a collective that moves a block for each rank, from a root, to a root or from all to all.
+/// Blocks have any lengths, some none, if only the two ends of their way know them.
+class MovingCase {
+ public:
+  MovingCase(const Recipe& recipe, int ranks, int rank, int root, std::size_t count, bool in_place)
+      : collective_(recipe.algorithm->collective),
+        ranks_(ranks),
+        rank_(rank),
+        root_(root),
+        count_(count),
+        in_place_(in_place && !is_alltoall(collective_) && rank == root),
+        input_borders_(borders(true)),
+        output_borders_(borders(false)) {}
+
+  void run(Execution& execution) {
+    const auto own = static_cast<std::size_t>(rank_);
+    const bool is_root = rank_ == root_;
+    const Range own_input{input_borders_[own], input_borders_[own + 1] - input_borders_[own]};
+    const Range own_output{output_borders_[own], output_borders_[own + 1] - output_borders_[own]};
+    Range input_holds{0, input_borders_.back()};
+    Range output_holds{0, output_borders_.back()};
+    if (is_gather(collective_)) {
+      input_holds = own_input;
+      if (!is_root) output_holds = {};
+    }
+    if (is_scatter(collective_)) {
+      output_holds = own_output;
+      if (!is_root) input_holds = {};
+    }
+    // In place, the root's own block is in the other buffer already, where it stays.
+    if (in_place_) input_holds = output_holds = {0, std::max(input_borders_.back(), output_borders_.back())};
+    std::vector<Affine> input(input_holds.count + 2 * sentinels, Affine{sentinel, sentinel});
+    std::vector<Affine> output(output_holds.count + 2 * sentinels, Affine{sentinel, sentinel});
+    std::vector<Affine>& source = in_place_ ? output : input;
+    for (int to = 0; to < ranks_; ++to) {
+      const auto i = static_cast<std::size_t>(to);
+      if (is_gather(collective_) ? to != rank_ : (is_scatter(collective_) && !is_root)) continue;
+      const auto& at = is_gather(collective_) && in_place_ ? output_borders_ : input_borders_;
+      for (std::size_t k = at[i]; k < at[i + 1]; ++k) {
+        source[sentinels + k - input_holds.first] =
+            value(rank_, is_gather(collective_) ? root_ : to, k - at[i]);
+      }
+    }
+    Call call{.input = source.data() + sentinels,
+              .output = output.data() + sentinels,
+              .element = find_element(MPI_UINT64_T, MPI_SUM).value(),  // of the size of Affine
+              .count = has_private_lengths(collective_) ? 0 : input_borders_.back(),
+              .input_holds = input_holds,
+              .output_holds = output_holds,
+              .in_place = in_place_,
+              .borders = input_borders_,
+              .root = root_};
+    if (has_private_lengths(collective_)) call.output_borders = output_borders_;
+    const std::vector<Affine> before = input;
+    STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
+    STRETTO_CHECK(std::memcmp(before.data(), input.data(), before.size() * sizeof(Affine)) == 0);
+    for (std::size_t i = 0; i < sentinels; ++i) {
+      STRETTO_CHECK(output[i].a == sentinel && output[output.size() - 1 - i].a == sentinel);
+    }
+    if (is_gather(collective_) && !is_root) return;
+    for (int from = 0; from < ranks_; ++from) {
+      if (is_scatter(collective_) && from != rank_) continue;
+      const auto i = static_cast<std::size_t>(from);
+      const int source_rank = is_scatter(collective_) ? root_ : from;
+      for (std::size_t k = output_borders_[i]; k < output_borders_[i + 1]; ++k) {
+        STRETTO_CHECK(same(output[sentinels + k - output_holds.first],
+                           value(source_rank, rank_, k - output_borders_[i])));
+      }
+    }
+  }
+
+ private:
+  /// Of block number `block` in the input or the output of this rank.
+  [[nodiscard]] std::size_t length(bool of_input, int block) const {
+    const std::size_t even = count_ / static_cast<std::size_t>(ranks_) + 1;
+    if (!has_private_lengths(collective_)) return even;
+    int from = of_input ? rank_ : block;
+    int to = of_input ? block : rank_;
+    if (is_gather(collective_)) {
+      // Only the root knows those of others.
+      if (rank_ != root_ && block != rank_) return 0;
+      from = block;
+      to = root_;
+    }
+    if (is_scatter(collective_)) {
+      if (rank_ != root_ && block != rank_) return 0;
+      from = root_;
+      to = block;
+    }
+    return even * static_cast<std::size_t>((from + 2 * to) % 3) + static_cast<std::size_t>(from * to % 2);
+  }
+
+  [[nodiscard]] std::vector<std::size_t> borders(bool of_input) const {
+    std::vector<std::size_t> borders{0};
+    for (int block = 0; block < ranks_; ++block) borders.push_back(borders.back() + length(of_input, block));
+    return borders;
+  }
+
+  static Affine value(int from, int to, std::size_t i) {
+    return {static_cast<std::uint32_t>(from * 1000 + to), static_cast<std::uint32_t>(i)};
+  }
+
+  Collective collective_;
+  int ranks_;
+  int rank_;
+  int root_;
+  std::size_t count_;
+  bool in_place_;
+  std::vector<std::size_t> input_borders_;
+  std::vector<std::size_t> output_borders_;
 };
 
 /// Sums of floats, whose bits depend on the order. All ranks of an allreduce must have the same bits.
@@ -248,13 +364,29 @@ class RecipeTest {
 
  private:
   void run(Execution& execution, const std::vector<std::size_t>& counts) {
+    if (collective() == Collective::barrier) return run_barrier(execution);
     for (const std::size_t count : counts) {
       for (const bool in_place : {false, true}) {
+        if (is_alltoall(collective()) || is_gather(collective()) || is_scatter(collective())) {
+          MovingCase(recipe_, topology_.ranks(), rank_, root_, count, in_place).run(execution);
+          continue;
+        }
         Case(recipe_, topology_.ranks(), rank_, root_, count, in_place, commuting_)
             .run(execution, pair_, composition_);
       }
     }
     if (collective() == Collective::allreduce) compare_bits(execution, comm_, rank_);
+  }
+
+  /// That nobody leaves early is proven (src/verify); here it ends.
+  static void run_barrier(Execution& execution) {
+    const std::byte byte{};
+    const Call call{.input = &byte,
+                    .element = find_element(MPI_BYTE, MPI_BOR).value(),
+                    .count = 1,
+                    .input_holds = {0, 1},
+                    .output_holds = {}};
+    STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
   }
 
   [[nodiscard]] Collective collective() const { return recipe_.algorithm->collective; }

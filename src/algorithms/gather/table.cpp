@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "algorithms/gather/gather.hpp"
+#include "algorithms/predicates.hpp"
+
+namespace stretto::gather {
+namespace {
+
+/// The senders of a round of `linear`, and one more.
+constexpr int usual_window = 17;
+
+constexpr auto rows = std::to_array<Algorithm>({
+    {.collective = Collective::gather,
+     .name = "linear",
+     .description = "the root receives every block from its owner, radix-1 at a time; least bytes",
+     .build = linear,
+     .keeps_order = always,
+     .usual_radix = usual_window,
+     .use = {.short_messages = true, .long_messages = true}},
+    {.collective = Collective::gather,
+     .name = "binomial",
+     .description = "ranks collect blocks along a tree; log2(p) rounds, more bytes",
+     .build = binomial,
+     .keeps_order = always,
+     .moves_runs = true,
+     .use = {.short_messages = true}},
+    {.collective = Collective::gather,
+     .name = "smp",
+     .description = "leaders collect the blocks of their nodes and send them to the root",
+     .build = smp,
+     .keeps_order = always,
+     .misfit = without_lanes,
+     .moves_runs = true,
+     .use = {.short_messages = true, .long_messages = true}},
+    {.collective = Collective::gatherv,
+     .name = "linear",
+     .description = "the root receives every block from its owner, radix-1 at a time; least bytes",
+     .build = linear,
+     .keeps_order = always,
+     .usual_radix = usual_window},
+});
+
+}  // namespace
+
+std::span<const Algorithm> table() {
+  return rows;
+}
+
+}  // namespace stretto::gather
