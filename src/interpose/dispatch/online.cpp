@@ -242,9 +242,9 @@ std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits)
 }
 
 bool is_short(const Communicator& state, const CallTraits& traits) {
-  if (traits.collective == Collective::barrier) return !state.native_only();
-  return !state.native_only() && state.topology().nodes == 1 &&
-         (traits.bytes < session.learning_floor_inside_node(traits.collective));
+  if (state.native_only()) return false;
+  if (traits.collective == Collective::barrier) return true;
+  return state.topology().nodes == 1 && traits.bytes < session.learning_floor_inside_node(traits.collective);
 }
 
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
