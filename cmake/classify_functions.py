@@ -15,8 +15,6 @@ from pathlib import Path
 MACROS = {
     "waits": "STRETTO_WAITS",
     "makes_persistent": "STRETTO_MAKES_PERSISTENT",
-    "makes_reduction": "STRETTO_MAKES_REDUCTION",
-    "reduces": "STRETTO_REDUCES",
     "polls": "STRETTO_POLLS",
 }
 CLASSES = {"own", "local", *MACROS}

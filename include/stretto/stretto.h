@@ -41,6 +41,32 @@ int stretto_reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcou
                                  MPI_Op op, MPI_Comm comm, const char* spec);
 int stretto_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                       MPI_Datatype recvtype, MPI_Comm comm, const char* spec);
+int stretto_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                       const int* recvcounts, const int* displs, MPI_Datatype recvtype, MPI_Comm comm,
+                       const char* spec);
+int stretto_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                     MPI_Datatype recvtype, MPI_Comm comm, const char* spec);
+int stretto_alltoallv(const void* sendbuf, const int* sendcounts, const int* sdispls, MPI_Datatype sendtype,
+                      void* recvbuf, const int* recvcounts, const int* rdispls, MPI_Datatype recvtype,
+                      MPI_Comm comm, const char* spec);
+int stretto_alltoallw(const void* sendbuf, const int* sendcounts, const int* sdispls,
+                      const MPI_Datatype* sendtypes, void* recvbuf, const int* recvcounts, const int* rdispls,
+                      const MPI_Datatype* recvtypes, MPI_Comm comm, const char* spec);
+int stretto_gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                   MPI_Datatype recvtype, int root, MPI_Comm comm, const char* spec);
+int stretto_gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                    const int* recvcounts, const int* displs, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                    const char* spec);
+int stretto_scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                    MPI_Datatype recvtype, int root, MPI_Comm comm, const char* spec);
+int stretto_scatterv(const void* sendbuf, const int* sendcounts, const int* displs, MPI_Datatype sendtype,
+                     void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                     const char* spec);
+int stretto_scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                 MPI_Comm comm, const char* spec);
+int stretto_exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                   MPI_Comm comm, const char* spec);
+int stretto_barrier(MPI_Comm comm, const char* spec);
 
 /* The same without waiting. The request is like that of MPI_Iallreduce and works in every function that
  * completes requests. These calls need MPI_THREAD_MULTIPLE, which Stretto requests from the MPI library by
@@ -59,6 +85,33 @@ int stretto_ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvco
 int stretto_iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm, const char* spec,
                        MPI_Request* request);
+int stretto_iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                        const int* recvcounts, const int* displs, MPI_Datatype recvtype, MPI_Comm comm,
+                        const char* spec, MPI_Request* request);
+int stretto_ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                      MPI_Datatype recvtype, MPI_Comm comm, const char* spec, MPI_Request* request);
+int stretto_ialltoallv(const void* sendbuf, const int* sendcounts, const int* sdispls, MPI_Datatype sendtype,
+                       void* recvbuf, const int* recvcounts, const int* rdispls, MPI_Datatype recvtype,
+                       MPI_Comm comm, const char* spec, MPI_Request* request);
+int stretto_ialltoallw(const void* sendbuf, const int* sendcounts, const int* sdispls,
+                       const MPI_Datatype* sendtypes, void* recvbuf, const int* recvcounts,
+                       const int* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm, const char* spec,
+                       MPI_Request* request);
+int stretto_igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                    MPI_Datatype recvtype, int root, MPI_Comm comm, const char* spec, MPI_Request* request);
+int stretto_igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     const int* recvcounts, const int* displs, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                     const char* spec, MPI_Request* request);
+int stretto_iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                     MPI_Datatype recvtype, int root, MPI_Comm comm, const char* spec, MPI_Request* request);
+int stretto_iscatterv(const void* sendbuf, const int* sendcounts, const int* displs, MPI_Datatype sendtype,
+                      void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                      const char* spec, MPI_Request* request);
+int stretto_iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm, const char* spec, MPI_Request* request);
+int stretto_iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                    MPI_Comm comm, const char* spec, MPI_Request* request);
+int stretto_ibarrier(MPI_Comm comm, const char* spec, MPI_Request* request);
 
 /* Persistent: made once, started by MPI_Start or MPI_Startall, in any order on each rank, and completed
  * like any other request. Returns MPI_ERR_UNSUPPORTED_OPERATION if Stretto leaves the call to an MPI
@@ -78,9 +131,42 @@ int stretto_reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int re
 int stretto_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
                            const char* spec, MPI_Request* request);
+int stretto_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                            const int* recvcounts, const int* displs, MPI_Datatype recvtype, MPI_Comm comm,
+                            MPI_Info info, const char* spec, MPI_Request* request);
+int stretto_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                          int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                          const char* spec, MPI_Request* request);
+int stretto_alltoallv_init(const void* sendbuf, const int* sendcounts, const int* sdispls,
+                           MPI_Datatype sendtype, void* recvbuf, const int* recvcounts, const int* rdispls,
+                           MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, const char* spec,
+                           MPI_Request* request);
+int stretto_alltoallw_init(const void* sendbuf, const int* sendcounts, const int* sdispls,
+                           const MPI_Datatype* sendtypes, void* recvbuf, const int* recvcounts,
+                           const int* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm, MPI_Info info,
+                           const char* spec, MPI_Request* request);
+int stretto_gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                        int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                        const char* spec, MPI_Request* request);
+int stretto_gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                         const int* recvcounts, const int* displs, MPI_Datatype recvtype, int root,
+                         MPI_Comm comm, MPI_Info info, const char* spec, MPI_Request* request);
+int stretto_scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                         int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                         const char* spec, MPI_Request* request);
+int stretto_scatterv_init(const void* sendbuf, const int* sendcounts, const int* displs,
+                          MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                          int root, MPI_Comm comm, MPI_Info info, const char* spec, MPI_Request* request);
+int stretto_scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                      MPI_Comm comm, MPI_Info info, const char* spec, MPI_Request* request);
+int stretto_exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                        MPI_Comm comm, MPI_Info info, const char* spec, MPI_Request* request);
+int stretto_barrier_init(MPI_Comm comm, MPI_Info info, const char* spec, MPI_Request* request);
 
-/* Below, a collective is "allreduce", "bcast", "reduce", "reduce_scatter" or "allgather"; other names give
- * MPI_ERR_ARG. At most `length` characters of text are written, including the terminating zero. */
+/* Below, a collective is "allreduce", "bcast", "reduce", "reduce_scatter", "allgather" (also of
+ * MPI_Allgatherv), "alltoall", "alltoallv" (also of MPI_Alltoallw), "gather", "gatherv", "scatter",
+ * "scatterv", "scan", "exscan" or "barrier"; other names give MPI_ERR_ARG. At most `length` characters of
+ * text are written, including the terminating zero. */
 
 /* Reads a spec and writes it in its usual form. If it cannot be read, writes the reason and returns
  * MPI_ERR_ARG. May be called before MPI_Init. */

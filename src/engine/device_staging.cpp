@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -118,8 +119,32 @@ bool may_have_device_memory() {
   return Driver::loaded() != nullptr;
 }
 
+void copy_anywhere(void* into, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  const Driver* driver = Driver::loaded();
+  const bool from_device = driver != nullptr && driver->is_device_memory(from);
+  const bool into_device = driver != nullptr && driver->is_device_memory(into);
+  if (!from_device && !into_device) {
+    std::memcpy(into, from, bytes);
+    return;
+  }
+  // From one device to itself or another: by way of the host.
+  PooledBuffer between(from_device && into_device ? bytes : 0);
+  void* const host = between.data() != nullptr ? between.data() : into;
+  if (from_device) {
+    const ContextGuard guard(*driver, from);
+    require(driver->to_host(host, reinterpret_cast<Driver::Address>(from), bytes), "from device memory");
+  }
+  if (into_device) {
+    const ContextGuard guard(*driver, into);
+    require(driver->to_device(reinterpret_cast<Driver::Address>(into), from_device ? host : from, bytes),
+            "to device memory");
+  }
+}
+
 void DeviceStaging::stage(Call& call) {
-  const Driver* driver = call.count == 0 ? nullptr : Driver::loaded();
+  const Driver* driver =
+      call.input_holds.count == 0 && call.output_holds.count == 0 ? nullptr : Driver::loaded();
   if (driver == nullptr) return;
   const Element& element = call.element;
   const bool in_place = call.in_place;

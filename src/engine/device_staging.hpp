@@ -11,6 +11,9 @@ namespace stretto {
 /// Whether the process has loaded a driver of devices. Takes some ten nanoseconds.
 bool may_have_device_memory();
 
+/// Copies bytes, each side in host or in device memory. Throws std::runtime_error if the driver cannot copy.
+void copy_anywhere(void* into, const void* from, std::size_t bytes);
+
 /// Stages the buffers of a call that are in device (GPU) memory through host memory, by copies of the CUDA
 /// driver. The driver is used only if the process has already loaded it. Ranks may differ in where their
 /// buffers are, so staging never affects the choice of an algorithm: each rank stages for itself.

@@ -6,6 +6,7 @@
 
 #include "engine/bytes_type.hpp"
 #include "engine/channel.hpp"
+#include "engine/device_staging.hpp"
 #include "engine/element.hpp"
 
 namespace stretto {
@@ -127,9 +128,25 @@ PackedElements::PackedElements(void* users, std::size_t count, MPI_Datatype data
   mpi.Type_get_extent(datatype, &lower_bound, &extent);
   extent_ = extent;
   packed_ = PooledBuffer(bytes());
+  place_ = packed_.data();
+}
+
+PackedElements::PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm,
+                               std::byte* place)
+    : users_(users), count_(count), datatype_(datatype), comm_(comm), is_flat_(stretto::is_flat(datatype)) {
+  element_bytes_ = signature_bytes(datatype).value_or(0);
+  MPI_Aint lower_bound = 0;
+  MPI_Aint extent = 0;
+  if (count > 0) mpi.Type_get_extent(datatype, &lower_bound, &extent);
+  extent_ = extent;
+  place_ = place;
 }
 
 int PackedElements::pack(std::size_t first, std::size_t count) {
+  if (is_flat_ && is_packed()) {
+    copy_anywhere(packed_element(first), users_element(first), count * element_bytes_);
+    return MPI_SUCCESS;
+  }
   return each_some(
       first, count,
       [&](std::size_t index, int some, int bytes) {
@@ -144,6 +161,10 @@ int PackedElements::pack(std::size_t first, std::size_t count) {
 }
 
 int PackedElements::unpack() {
+  if (is_flat_ && is_packed()) {
+    copy_anywhere(users_element(0), packed_element(0), bytes());
+    return MPI_SUCCESS;
+  }
   return each_some(
       0, count_,
       [&](std::size_t index, int some, int bytes) {
@@ -159,7 +180,7 @@ int PackedElements::unpack() {
 
 template <typename Some, typename Exchange>
 int PackedElements::each_some(std::size_t first, std::size_t count, Some some, Exchange exchange) {
-  if (is_flat_ || count == 0 || element_bytes_ == 0) return MPI_SUCCESS;
+  if (!is_packed() || count == 0 || element_bytes_ == 0) return MPI_SUCCESS;
   const std::size_t at_once = INT_MAX / element_bytes_;
   // MPICH refuses to pack from MPI_BOTTOM.
   if (at_once == 0 || users_ == nullptr) {

@@ -23,18 +23,19 @@ class PackedElements {
  public:
   /// Throws std::bad_alloc.
   PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm);
+  /// The packed form is at `place`, even if the elements are flat.
+  PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm, std::byte* place);
 
   /// Returns the program's own memory if it is flat; otherwise a buffer that pack() fills and unpack()
   /// empties.
-  [[nodiscard]] std::byte* data() const {
-    return is_flat_ ? static_cast<std::byte*>(users_) : packed_.data();
-  }
+  [[nodiscard]] std::byte* data() const { return is_packed() ? place_ : static_cast<std::byte*>(users_); }
   [[nodiscard]] std::size_t bytes() const { return count_ * element_bytes_; }
-  [[nodiscard]] bool is_packed() const { return !is_flat_; }
+  [[nodiscard]] bool is_packed() const { return place_ != nullptr; }
 
   /// For `count` elements from `first` on. Both return an MPI error code, and do nothing if nothing is
   /// packed.
   int pack(std::size_t first, std::size_t count);
+  int pack_all() { return pack(0, count_); }
   int unpack();
 
   /// A transfer that failed may still write to the packed form.
@@ -44,9 +45,7 @@ class PackedElements {
   [[nodiscard]] std::byte* users_element(std::size_t index) const {
     return static_cast<std::byte*>(users_) + static_cast<std::ptrdiff_t>(index) * extent_;
   }
-  [[nodiscard]] std::byte* packed_element(std::size_t index) const {
-    return packed_.data() + index * element_bytes_;
-  }
+  [[nodiscard]] std::byte* packed_element(std::size_t index) const { return place_ + index * element_bytes_; }
   /// Calls some(first, count, bytes) for as many elements at once as MPI's int can count the bytes of. If
   /// one element is too large for that, calls exchange(index, type) for each element, with a type of its
   /// bytes.
@@ -61,6 +60,7 @@ class PackedElements {
   std::size_t element_bytes_ = 0;
   std::ptrdiff_t extent_ = 0;
   PooledBuffer packed_;
+  std::byte* place_ = nullptr;  // of the packed form; nullptr: there is none
 };
 
 }  // namespace stretto

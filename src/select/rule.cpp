@@ -224,7 +224,54 @@ Spec choose_in_memory(const CallShape& shape) {
   }
 }
 
+// Alltoall and barrier. The figures were measured on emulated clusters (docs/notebook.md).
+
+/// The most bytes that a rank sends to another node at once as long as the start of messages counts most.
+constexpr std::size_t most_gathered = 16 * kibibyte;
+
+/// Blocks among few ranks that share memory all go at once. Long ones the library moves with one copy.
+Spec choose_alltoall_in_memory(const CallShape& shape, std::size_t block) {
+  static const Recipe directly = recipe_of(Collective::alltoall, "linear");
+  const bool pays = shape.face == Face::blocking && shape.ranks <= most_ranks_at_once;
+  return pays && block <= 32 * kibibyte ? whole(directly) : Spec{};
+}
+
+/// Short blocks cross the network together: those of all pairs of ranks of two nodes, or of a lane. Long ones
+/// go directly, in segments, one partner at a time: no rank is sent to by several.
+Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
+  static const Recipe leaders = recipe_of(Collective::alltoall, "smp");
+  static const Recipe lanes = recipe_of(Collective::alltoall, "multilane");
+  static const Recipe bruck = recipe_of(Collective::alltoall, "bruck");
+  static const Recipe pairwise = recipe_of(Collective::alltoall, "pairwise");
+  constexpr int enough_ranks_for_bruck = 8;
+  const std::size_t block = shape.bytes / static_cast<std::size_t>(shape.ranks);
+  if (shape.bytes == 0) return {};
+  if (shape.nodes == 1) return shape.shares_memory ? choose_alltoall_in_memory(shape, block) : Spec{};
+  const auto ppn = static_cast<std::size_t>(shape.max_ppn);
+  if (ppn > 1 && ppn * ppn * block <= most_gathered) return whole(leaders);
+  if (ppn > 1 && ppn * block <= most_gathered) return whole(lanes);
+  if (ppn == 1 && shape.ranks >= enough_ranks_for_bruck && block <= 2 * kibibyte) return whole(bruck);
+  if (block < 2 * most_gathered) return {};
+  return pipelined(pairwise, segment_of_blocks(shape, rule));
+}
+
+Spec choose_barrier(const CallShape& shape) {
+  static const Recipe leaders = [] {
+    Recipe recipe = recipe_of(Collective::barrier, "smp");
+    recipe.radix = 4;
+    return recipe;
+  }();
+  if (shape.face != Face::blocking || !shape.shares_memory) return {};
+  if (shape.nodes > 1) return shape.max_ppn > 1 ? whole(leaders) : Spec{};
+  // Few ranks all tell each other at once.
+  Recipe all = recipe_of(Collective::barrier, "dissemination");
+  if (shape.ranks > 2 && shape.ranks <= most_ranks_at_once) all.radix = shape.ranks;
+  return whole(all);
+}
+
 Spec choose_blocking(const CallShape& shape, const RuleConstants& rule) {
+  if (shape.collective == Collective::alltoall) return choose_alltoall(shape, rule);
+  if (shape.collective == Collective::barrier) return choose_barrier(shape);
   if (shape.nodes == 1 && shape.shares_memory) return choose_in_memory(shape);
   switch (shape.collective) {
     case Collective::allreduce:
@@ -404,13 +451,18 @@ std::size_t native_floor(Collective collective, Face face, int sharing_ranks) {
       return least(std::min({rule.reduce_scatter, rule.reduce_scatter_lanes, rule.blocks_of_pair}), kibibyte);
     case Collective::allgather:
       return least(std::min(rule.allgather, rule.blocks_of_pair), 0);
+    case Collective::alltoall:
+      return 1;
+    case Collective::barrier:
+      return 0;
     default:
       return SIZE_MAX;
   }
 }
 
 std::size_t learning_floor(Collective collective, int sharing_ranks) {
-  const std::size_t floor = native_floor(collective);
+  const bool moves_short_blocks = collective == Collective::alltoall;
+  const std::size_t floor = moves_short_blocks ? SIZE_MAX : native_floor(collective);
   return sharing_ranks > 0 ? std::min(floor, least_in_memory(sharing_ranks)) : floor;
 }
 

@@ -161,7 +161,7 @@ TEST(Fabric, ADamagedFileIsRefused) {
   EXPECT_NE(error_of(replaced(text, "stretto-fabric", "stretto-table")), "");
   EXPECT_EQ(error_of(replaced(text, "1KiB", "1000")), "decisions[0].from: expected a power of two");
   EXPECT_NE(error_of(replaced(text, "\"ring\"", "\"rong\"")).find("decisions[0].spec"), std::string::npos);
-  EXPECT_NE(error_of(replaced(text, "allreduce", "alltoall")).find("decisions[0].call"), std::string::npos);
+  EXPECT_NE(error_of(replaced(text, "allreduce", "alltoallw")).find("decisions[0].call"), std::string::npos);
   EXPECT_NE(error_of(replaced(text, "\"gain\": 1.5", "\"gain\": -1")), "");
   EXPECT_NE(error_of(replaced(text, "\"gain\"", "\"loss\"")), "");
 }

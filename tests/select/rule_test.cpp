@@ -112,8 +112,9 @@ TEST(Rule, WhatDoesNotCommuteKeepsOrder) {
 }
 
 TEST(Rule, ALargeCallAcrossNodesIsPipelined) {
-  for (const Collective collective : {Collective::allreduce, Collective::bcast, Collective::reduce,
-                                      Collective::reduce_scatter, Collective::allgather}) {
+  for (const Collective collective :
+       {Collective::allreduce, Collective::bcast, Collective::reduce, Collective::reduce_scatter,
+        Collective::allgather, Collective::alltoall}) {
     for (const int ppn : {1, 2}) {
       const Spec spec = choose({.collective = collective,
                                 .bytes = std::size_t{16} << 20,
@@ -164,7 +165,8 @@ TEST(Rule, InsideANodeThatSharesMemory) {
           shape.shares_memory = true;
           const Spec spec = choose(shape);
           const bool is_small = bytes < native_floor(collective, face, ranks);
-          if (is_small || face == Face::blocking) {
+          // Long blocks of an alltoall the library moves with one copy.
+          if (is_small || (face == Face::blocking && collective != Collective::alltoall)) {
             EXPECT_EQ(spec.is_native(), is_small) << to_string(spec);
           }
           if (spec.is_native()) continue;
@@ -173,6 +175,21 @@ TEST(Rule, InsideANodeThatSharesMemory) {
       }
     }
   }
+}
+
+TEST(Rule, ShortBlocksOfAnAlltoallCrossTheNetworkTogether) {
+  const auto chosen = [](std::size_t block, int nodes, int ppn) {
+    const Topology topology = equal_nodes(nodes, ppn);
+    const std::size_t bytes = block * static_cast<std::size_t>(topology.ranks());
+    return to_string(choose(shape_of(Collective::alltoall, bytes, topology, Face::blocking)));
+  };
+  EXPECT_EQ(chosen(8, 4, 4), "smp(linear:radix=33)");
+  EXPECT_EQ(chosen(2048, 4, 4), "multilane(linear:radix=33)");
+  EXPECT_EQ(chosen(8, 64, 96), "multilane(linear:radix=33)");
+  EXPECT_EQ(chosen(8, 8, 1), "bruck:radix=2");
+  EXPECT_EQ(chosen(8, 4, 1), "native");
+  EXPECT_EQ(chosen(16384, 4, 4), "native");
+  EXPECT_EQ(chosen(65536, 4, 4), "pairwise:segment_bytes=256KiB");
 }
 
 TEST(Rule, ManyRanksOfANodeGoByCache) {

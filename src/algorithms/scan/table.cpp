@@ -21,7 +21,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "from rank to rank; the whole message once over each link, p-1 rounds",
      .build = chain,
      .keeps_order = always,
-     .use = {.long_messages = true, .only_in_segments = true, .segment_bytes = {64 * kibibyte}}},
+     .use = {.short_messages = true, .long_messages = true, .segment_bytes = {64 * kibibyte}}},
     {.collective = Collective::exscan,
      .name = "recursive_doubling",
      .description = "as in scan, after every rank has passed its contribution on; 1+⌈log2(p-1)⌉ rounds",
@@ -34,7 +34,7 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "from rank to rank; the whole message once over each link, p-1 rounds",
      .build = chain_exclusive,
      .keeps_order = always,
-     .use = {.long_messages = true, .only_in_segments = true, .segment_bytes = {64 * kibibyte}}},
+     .use = {.short_messages = true, .long_messages = true, .segment_bytes = {64 * kibibyte}}},
 });
 
 }  // namespace

@@ -66,7 +66,7 @@ int make_call(const Next& next, Form form, const Attempt& attempt, Arguments... 
 // Defines allreduce(next, form, sendbuf, recvbuf, count, datatype, op, comm, rest...) and the like.
 // AllreduceNext<Rest...> is the type of `next`.
 #define STRETTO_FUNCTION(Name, Iname, name, iname, collective, parameters, arguments)              \
-  template <typename Next, typename Count, typename... Rest>                                       \
+  template <typename Next, typename Count = int, typename... Rest>                                 \
   int name(const Next& next, Form form, STRETTO_LIST parameters, Rest... rest) {                   \
     return make_call(                                                                              \
         next, std::move(form), [&](Form& its) { return try_##name(its, STRETTO_LIST arguments); }, \

@@ -34,7 +34,51 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
                                  MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
                                  MPI_Datatype recvtype, MPI_Comm comm);
 
-/// A barrier of ranks of one node that share memory.
+template <typename Count>
+std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t sendcount,
+                                  MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
+                                  const Count* displs, MPI_Datatype recvtype, MPI_Comm comm);
+
+std::optional<int> try_alltoall(Form& form, const void* sendbuf, std::int64_t sendcount,
+                                MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
+                                MPI_Datatype recvtype, MPI_Comm comm);
+
+template <typename Count>
+std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* sendcounts,
+                                 const Count* sdispls, MPI_Datatype sendtype, void* recvbuf,
+                                 const Count* recvcounts, const Count* rdispls, MPI_Datatype recvtype,
+                                 MPI_Comm comm);
+
+template <typename Count>
+std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* sendcounts,
+                                 const Count* sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
+                                 const Count* recvcounts, const Count* rdispls, const MPI_Datatype* recvtypes,
+                                 MPI_Comm comm);
+
+std::optional<int> try_gather(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
+                              void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
+                              MPI_Comm comm);
+
+template <typename Count>
+std::optional<int> try_gatherv(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, const Count* recvcounts, const Count* displs,
+                               MPI_Datatype recvtype, int root, MPI_Comm comm);
+
+std::optional<int> try_scatter(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
+                               MPI_Comm comm);
+
+template <typename Count>
+std::optional<int> try_scatterv(Form& form, const void* sendbuf, const Count* sendcounts, const Count* displs,
+                                MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
+                                MPI_Datatype recvtype, int root, MPI_Comm comm);
+
+std::optional<int> try_scan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+std::optional<int> try_exscan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
 std::optional<int> try_barrier(Form& form, MPI_Comm comm);
 
 }  // namespace stretto

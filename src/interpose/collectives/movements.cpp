@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Bcast and MPI_Allgather. Their messages are bytes (engine/packing.hpp).
+// MPI_Bcast, MPI_Allgather and MPI_Allgatherv. Their messages are bytes (engine/packing.hpp).
 #include <memory>
 #include <optional>
 
 #include "engine/channel.hpp"
 #include "engine/packing.hpp"
 #include "interpose/collectives/collectives.hpp"
+#include "interpose/collectives/moved_blocks.hpp"
 #include "interpose/collectives/overlap.hpp"
 #include "interpose/dispatch/dispatch.hpp"
 #include "interpose/session/session.hpp"
@@ -73,6 +74,33 @@ class Gathering final : public Message {
   std::size_t count_;  // of the contribution
 };
 
+/// An allgather of blocks of any lengths, which all ranks know.
+class UnequalGathering final : public Message {
+ public:
+  UnequalGathering(const std::optional<Contribution>& sent, std::span<const UsersBlock> received, int rank)
+      : result_(received, channel_pool().comm()), rank_(static_cast<std::size_t>(rank)) {
+    call = Call::whole(result_.data(), result_.data(), result_.bytes(), byte_element());
+    call.borders = result_.borders();
+    call.in_place = !sent;
+    if (!sent) return;
+    own_.emplace(sent->buffer, sent->count, sent->datatype, channel_pool().comm());
+    call.input = own_->data();
+    call.input_holds = {result_.borders()[rank_], own_->bytes()};
+  }
+
+  int begin() override { return own_ ? own_->pack_all() : result_.pack(rank_); }
+  int finish() override { return result_.unpack(); }
+  void abandon() override {
+    result_.abandon();
+    if (own_) own_->abandon();
+  }
+
+ private:
+  PackedBlocks result_;
+  std::optional<PackedElements> own_;
+  std::size_t rank_;
+};
+
 }  // namespace
 
 std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_Datatype datatype, int root,
@@ -135,5 +163,49 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
     return Gathering(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks, state->rank());
   });
 }
+
+template <typename Count>
+std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t sendcount,
+                                  MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
+                                  const Count* displs, MPI_Datatype recvtype, MPI_Comm comm) {
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  if (recvcounts == nullptr || displs == nullptr || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE)
+    return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->native_only()) return std::nullopt;
+  const int ranks = state->topology().ranks();
+  std::size_t elements = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (recvcounts[rank] < 0) return std::nullopt;
+    elements += static_cast<std::size_t>(recvcounts[rank]);
+  }
+  const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
+  const std::size_t bytes = elements * element_bytes.value_or(0);
+  if (!form.forced && element_bytes && bytes < session.native_floor(Collective::allgather, form.face)) {
+    return std::nullopt;
+  }
+  const auto received = users_blocks(recvbuf, ranks, recvcounts, displs, recvtype);
+  const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sendtype);
+  const std::size_t own = static_cast<std::size_t>(recvcounts[state->rank()]) * element_bytes.value_or(0);
+  const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == own;
+  const CallTraits traits{.collective = Collective::allgather,
+                          .bytes = bytes,
+                          .in_place = in_place,
+                          .understood = received && element_bytes && sent_bytes && matches,
+                          .element_bytes = element_bytes.value_or(0)};
+  const ProgramHandles handles{
+      .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
+  return dispatch(form, traits, handles, comm, state, [&] {
+    std::optional<Contribution> sent;
+    if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
+    return UnequalGathering(sent, *received, state->rank());
+  });
+}
+
+template std::optional<int> try_allgatherv(Form&, const void*, std::int64_t, MPI_Datatype, void*, const int*,
+                                           const int*, MPI_Datatype, MPI_Comm);
+template std::optional<int> try_allgatherv(Form&, const void*, std::int64_t, MPI_Datatype, void*,
+                                           const std::int64_t*, const std::int64_t*, MPI_Datatype, MPI_Comm);
 
 }  // namespace stretto

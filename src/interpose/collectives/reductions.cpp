@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter and MPI_Reduce_scatter_block.
+// MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Scan and MPI_Exscan.
 #include <memory>
 #include <vector>
 
@@ -78,6 +78,32 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
                                     .output_holds = mine,
                                     .in_place = in_place},
                                    make_borders());
+                  });
+}
+
+std::optional<int> reduce_prefix(Form& form, Collective collective, const void* sendbuf, void* recvbuf,
+                                 std::int64_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  const std::size_t predefined = predefined_size(datatype);
+  if (count < 0) return std::nullopt;
+  const auto elements = static_cast<std::size_t>(count);
+  if (predefined != 0 && is_small(form, collective, elements * predefined, comm)) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr) return std::nullopt;
+  // The receive buffer of rank 0 of an exscan has no meaning.
+  const bool has_output = collective == Collective::scan || state->rank() != 0;
+  if (has_output ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
+                 : count > 0 && sendbuf == nullptr && predefined != 0) {
+    return std::nullopt;
+  }
+  const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
+  return dispatch(form, traits_of(collective, elements, element, predefined, sendbuf == MPI_IN_PLACE),
+                  handles_of(element), comm, state, [&] {
+                    Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
+                                            with_known_kernel(element.value()));
+                    call.in_place = sendbuf == MPI_IN_PLACE;
+                    if (!has_output) call.output_holds = {};
+                    return Message(call);
                   });
 }
 
@@ -191,6 +217,16 @@ std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, voi
     for (std::size_t rank = 0; rank < borders.size(); ++rank) borders[rank] = rank * block;
     return borders;
   });
+}
+
+std::optional<int> try_scan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return reduce_prefix(form, Collective::scan, sendbuf, recvbuf, count, datatype, op, comm);
+}
+
+std::optional<int> try_exscan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
+                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return reduce_prefix(form, Collective::exscan, sendbuf, recvbuf, count, datatype, op, comm);
 }
 
 }  // namespace stretto

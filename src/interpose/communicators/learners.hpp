@@ -75,7 +75,7 @@ class Learners {
 
   /// Returns the race of calls of so many bytes, rounded down to a power of two.
   ShortRace& short_race(const CallTraits& traits) {
-    return short_races_[{traits.collective, std::bit_width(traits.bytes), traits.is_barrier}];
+    return short_races_[{traits.collective, std::bit_width(traits.bytes)}];
   }
 
   /// Returns what is in force for the same calls from another root, as far as that was decided; `native` if
@@ -92,7 +92,7 @@ class Learners {
 
   std::map<Key, KindLearner> learners_;
   std::map<Key, std::shared_ptr<BackgroundRace>> races_;
-  std::map<std::tuple<Collective, int, bool>, ShortRace> short_races_;
+  std::map<std::pair<Collective, int>, ShortRace> short_races_;
   int due_races_ = 0;
   std::uint64_t blocking_calls_ = 0;  // since a race became due
   std::uint64_t next_agreement_ = 1;

@@ -26,7 +26,6 @@ struct CallKey {
   std::int64_t count = 0;
   MPI_Datatype datatype{};
   MPI_Op op{};
-  bool is_barrier = false;  // the program may make the same allreduce
 
   friend bool operator==(const CallKey&, const CallKey&) = default;
 };

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "engine/native_execution.hpp"
 #include "interpose/session/session.hpp"
 #include "select/rule.hpp"
 
@@ -11,6 +12,9 @@ namespace stretto {
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (spec.is_native()) {
+    if (!spec.is_pass_through() && !is_cut_by_library(traits.collective)) {
+      return "is not possible: the library's own " + std::string(name_of(traits.collective)) + " is not cut";
+    }
     return reproducible ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";
   }
   if (!traits.commutative && !keeps_order(spec.recipe, topology, traits.root)) {
@@ -69,10 +73,10 @@ void remark_on_background() {
 
 std::optional<Spec> choose_for_form(const Communicator& state, const CallTraits& traits, const Form& form) {
   if (!traits.understood || state.native_only()) return Spec{};
-  // What is forced and tuned is about allreduces of the program.
-  if (traits.is_barrier) return choose(shape_of(traits, state.topology(), form.face, session.shares_memory));
   // The library checks an empty message. Some ranks may send no elements, and others empty ones.
-  if (traits.bytes == 0) return Spec{};
+  const bool may_be_empty =
+      has_private_lengths(traits.collective) || traits.collective == Collective::barrier;
+  if (traits.bytes == 0 && !may_be_empty) return Spec{};
   const bool is_blocking = form.face == Face::blocking;
   if (!is_blocking && !may_be_in_background(traits)) {
     const std::optional<Spec>& wanted =

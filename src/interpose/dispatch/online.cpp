@@ -178,9 +178,9 @@ bool may_race(const Communicator& state, const CallTraits& traits) {
   const Settings& settings = session.settings;
   const bool compares = settings.online == Online::guard || settings.online == Online::explore;
   if (!compares || settings.check || !is_short(state, traits)) return false;
-  return traits.is_barrier ||
-         (!settings.reproducible && !session.forced_for(traits.collective, traits.bytes) &&
-          !is_tuned(state, traits, Face::blocking));
+  const bool keeps_bits = settings.reproducible && is_reduction(traits.collective);
+  return !keeps_bits && !session.forced_for(traits.collective, traits.bytes) &&
+         !is_tuned(state, traits, Face::blocking);
 }
 
 /// Agrees with the other ranks where that is due, and keeps what was decided.
@@ -242,8 +242,9 @@ std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits)
 }
 
 bool is_short(const Communicator& state, const CallTraits& traits) {
-  return !state.native_only() && state.topology().nodes == 1 &&
-         (traits.is_barrier || traits.bytes < session.learning_floor_inside_node(traits.collective));
+  if (state.native_only()) return false;
+  if (traits.collective == Collective::barrier) return true;
+  return state.topology().nodes == 1 && traits.bytes < session.learning_floor_inside_node(traits.collective);
 }
 
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {

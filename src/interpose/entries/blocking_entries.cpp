@@ -124,25 +124,14 @@ using Word = RawHandle;
     return next arguments;                                           \
   })
 
-#define STRETTO_MAKES(suffix, function, parameters, arguments, last, before)   \
-  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {                   \
-    before;                                                                    \
-    const BlockedScope elsewhere;                                              \
-    const int result = next arguments;                                         \
-    if (result == MPI_SUCCESS && session.active) {                             \
-      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last)); \
-    }                                                                          \
-    return result;                                                             \
-  })
 #define STRETTO_MAKES_PERSISTENT(suffix, function, parameters, arguments, last) \
-  STRETTO_MAKES(suffix, function, parameters, arguments, last, )
-#define STRETTO_MAKES_REDUCTION(suffix, function, parameters, arguments, last) \
-  STRETTO_MAKES(suffix, function, parameters, arguments, last, note_background_reduction(a4))
-
-#define STRETTO_REDUCES(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {           \
-    note_background_reduction(a4);                                     \
-    return next arguments;                                             \
+  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {                    \
+    const BlockedScope elsewhere;                                               \
+    const int result = next arguments;                                          \
+    if (result == MPI_SUCCESS && session.active) {                              \
+      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last));  \
+    }                                                                           \
+    return result;                                                              \
   })
 
 #include "generated_entries.inc"

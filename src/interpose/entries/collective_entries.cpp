@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collectives that Stretto handles, in all forms: MPI_X, MPI_IX and MPI_X_init, with counts of int
-// and, on MPICH's interface, of MPI_Count. And MPI_Barrier, whose other forms are the library's.
+// and, on MPICH's interface, of MPI_Count.
 #include "interpose/collectives/collective_forms.hpp"
 
 namespace stretto {
@@ -40,7 +40,7 @@ STRETTO_RAW_COLLECTIVES(STRETTO_INT_FORMS, int)
 #ifdef STRETTO_HAS_MPI_4
 #define STRETTO_LARGE_FORMS(Name, Iname, name, iname, collective, parameters, arguments) \
   STRETTO_FORMS(Name, Iname, _c, name, parameters, arguments)
-STRETTO_RAW_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)
+STRETTO_RAW_COUNTED_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)
 #else
 // Open MPI 4 and 5 have no large-count forms, and a program may check whether they exist. Open MPI 4 has
 // persistent collectives under the names from before MPI 4.
@@ -52,10 +52,5 @@ STRETTO_RAW_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)
   STRETTO_OLD_PERSISTENT(PMPIX_##Name##_init, name, parameters, arguments)
 STRETTO_RAW_COLLECTIVES(STRETTO_OLD_FORMS, int)
 #endif
-
-STRETTO_TAKE_OVER(Barrier, (RawComm comm), {
-  return make_call(
-      next, Form{}, [&](Form& its) { return try_barrier(its, comm); }, comm);
-})
 
 }  // namespace stretto

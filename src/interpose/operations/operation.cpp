@@ -261,7 +261,7 @@ void end_job_without(int place, const std::string& call) {
 
 std::string describe_call(const Communicator& state, const CallTraits& traits, const Spec& spec,
                           std::uint64_t sequence) {
-  return std::string(name_of(traits)) + " (call number " + std::to_string(sequence) +
+  return std::string(name_of(traits.collective)) + " (call number " + std::to_string(sequence) +
          " of a communicator of " + std::to_string(state.topology().ranks()) + " ranks, " +
          std::to_string(traits.bytes) + " bytes, by " + to_string(spec) + ")";
 }

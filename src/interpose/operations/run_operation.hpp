@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "interpose/handles/held_handles.hpp"
@@ -25,6 +26,8 @@ struct ProgramHandles {
   MPI_Datatype datatype{};
   MPI_Datatype other_datatype{};
   MPI_Op op{};  // null if it is predefined
+  /// Those of MPI_Alltoallw.
+  std::span<const MPI_Datatype> more_datatypes = {};
 };
 
 /// An operation together with its message, for as long as anybody refers to it.
@@ -36,6 +39,7 @@ struct OperationWithMessage {
       : message(make_message()), operation(std::move(state), traits, std::move(spec), face, message) {
     held.hold_datatype(handles.datatype);
     held.hold_datatype(handles.other_datatype);
+    for (MPI_Datatype datatype : handles.more_datatypes) held.hold_datatype(datatype);
     held.hold_op(handles.op);
   }
 

@@ -30,14 +30,7 @@ struct CallTraits {
   bool is_own = false;
   /// Whether the library's own non-blocking call, in segments, would wait for other ranks at its start.
   bool blocks_in_segments = false;
-  /// Whether it is an allreduce that stands for a barrier. It has no bytes of the program.
-  bool is_barrier = false;
 };
-
-/// Returns the name of what the program has called.
-inline std::string_view name_of(const CallTraits& traits) {
-  return traits.is_barrier ? "barrier" : name_of(traits.collective);
-}
 
 /// Returns what the rule chooses by.
 inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Face face, bool shares_memory) {

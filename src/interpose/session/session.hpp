@@ -78,7 +78,9 @@ struct Session {
   }
 
   /// Whether this call is one of them. Barriers are not: where every call is counted, they are the library's.
-  [[nodiscard]] bool counts(const CallTraits& traits) const { return counts_calls() && !traits.is_barrier; }
+  [[nodiscard]] bool counts(const CallTraits& traits) const {
+    return counts_calls() && traits.collective != Collective::barrier;
+  }
 
   /// Whether the rule must not leave a call to the library. With STRETTO_CHECK, a non-blocking call of
   /// the library could not wait for its comparison. Persistent collectives of MPICH 4.0.2 never

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "engine/buffer_pool.hpp"
+#include "engine/mpi.hpp"
+#include "engine/packing.hpp"
+
+namespace stretto {
+
+/// A block of the program: elements somewhere in its memory.
+struct UsersBlock {
+  void* users = nullptr;
+  std::size_t count = 0;
+  MPI_Datatype datatype{};
+};
+
+/// The blocks of the program for all ranks, or from them, as one run of bytes: the program's own memory if
+/// they lie there so, otherwise a buffer.
+class PackedBlocks {
+ public:
+  enum class Where : std::uint8_t { users_if_possible, own };
+
+  /// Throws std::bad_alloc.
+  PackedBlocks(std::span<const UsersBlock> blocks, MPI_Comm comm, Where where = Where::users_if_possible);
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  /// Where each block begins, and the end, in bytes.
+  [[nodiscard]] const std::vector<std::size_t>& borders() const { return borders_; }
+  [[nodiscard]] std::size_t bytes() const { return borders_.back(); }
+
+  /// From the program's memory and to it. Both return an MPI error code, and do nothing if nothing is packed.
+  int pack();
+  int pack(std::size_t block) { return pieces_.empty() ? MPI_SUCCESS : pieces_[block].pack_all(); }
+  int unpack();
+
+  /// A transfer that failed may still write to the packed form.
+  void abandon() { packed_.abandon(); }
+
+ private:
+  std::vector<std::size_t> borders_;
+  std::vector<PackedElements> pieces_;  // empty: the blocks are in the program's memory
+  PooledBuffer packed_;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace stretto

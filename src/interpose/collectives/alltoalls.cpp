@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "interpose/collectives/collectives.hpp"
+#include "interpose/collectives/moved_blocks.hpp"
+#include "interpose/collectives/overlap.hpp"
+#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+namespace {
+
+/// An alltoall of equal blocks. In place, the input is a copy of what the receive buffer holds.
+class Exchange final : public Message {
+ public:
+  Exchange(const std::optional<UsersBlock>& sent, const UsersBlock& received, int ranks)
+      : result_(received.users, received.count * static_cast<std::size_t>(ranks), received.datatype,
+                channel_pool().comm()) {
+    if (sent) {
+      input_.emplace(sent->users, sent->count * static_cast<std::size_t>(ranks), sent->datatype,
+                     channel_pool().comm());
+    } else {
+      copy_ = PooledBuffer(result_.bytes());
+      input_.emplace(received.users, received.count * static_cast<std::size_t>(ranks), received.datatype,
+                     channel_pool().comm(), copy_.data());
+    }
+    borders_ = equal_borders(ranks, result_.bytes() / static_cast<std::size_t>(ranks));
+    call = Call::whole(input_->data(), result_.data(), result_.bytes(), byte_element());
+    call.borders = borders_;
+  }
+
+  int begin() override { return input_->pack_all(); }
+  int finish() override { return result_.unpack(); }
+  void abandon() override {
+    result_.abandon();
+    input_->abandon();
+    copy_.abandon();
+  }
+
+ private:
+  PackedElements result_;
+  PooledBuffer copy_;
+  std::optional<PackedElements> input_;
+};
+
+/// An alltoall of blocks of any lengths.
+class UnequalExchange final : public Message {
+ public:
+  UnequalExchange(std::span<const UsersBlock> sent, std::span<const UsersBlock> received, bool in_place)
+      : input_(sent, channel_pool().comm(),
+               in_place ? PackedBlocks::Where::own : PackedBlocks::Where::users_if_possible),
+        result_(received, channel_pool().comm()) {
+    call = {.input = input_.data(),
+            .output = result_.data(),
+            .element = byte_element(),
+            .input_holds = {0, input_.bytes()},
+            .output_holds = {0, result_.bytes()}};
+    call.borders = input_.borders();
+    call.output_borders = result_.borders();
+  }
+
+  int begin() override { return input_.pack(); }
+  int finish() override { return result_.unpack(); }
+  void abandon() override {
+    input_.abandon();
+    result_.abandon();
+  }
+
+ private:
+  PackedBlocks input_;
+  PackedBlocks result_;
+};
+
+/// Whether the types of all blocks are known.
+bool is_understood(std::span<const UsersBlock> blocks) {
+  MPI_Datatype latest{};
+  bool is_known = false;
+  return std::ranges::all_of(blocks, [&](const UsersBlock& block) {
+    if (block.count == 0) return true;
+    if (!is_known || block.datatype != latest) is_known = signature_bytes(block.datatype).has_value();
+    latest = block.datatype;
+    return is_known;
+  });
+}
+
+using Blocks = std::optional<std::vector<UsersBlock>>;
+
+/// `sent` is empty for a call in place.
+std::optional<int> exchange_blocks(Form& form, const Blocks& sent, const Blocks& received, bool in_place,
+                                   const ProgramHandles& handles, MPI_Comm comm,
+                                   const std::shared_ptr<Communicator>& state) {
+  if (!received || (!in_place && !sent)) return std::nullopt;
+  const std::vector<UsersBlock>& input = in_place ? *received : *sent;
+  const CallTraits traits{.collective = Collective::alltoallv,
+                          .in_place = in_place,
+                          .understood = is_understood(*received) && (in_place || is_understood(input))};
+  return dispatch(form, traits, handles, comm, state,
+                  [&] { return UnequalExchange(input, *received, in_place); });
+}
+
+/// Displacements of MPI_Alltoallw are bytes, and each block has a type.
+template <typename Count>
+Blocks typed_blocks(const void* buffer, int ranks, const Count* counts, const Count* displacements,
+                    const MPI_Datatype* datatypes) {
+  std::vector<UsersBlock> blocks;
+  auto* const begin = static_cast<std::byte*>(const_cast<void*>(buffer));
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (counts[rank] < 0) return std::nullopt;
+    blocks.push_back({begin + static_cast<std::ptrdiff_t>(displacements[rank]),
+                      static_cast<std::size_t>(counts[rank]), datatypes[rank]});
+  }
+  return blocks;
+}
+
+bool is_too_short_to_choose(const Form& form) {
+  return !form.forced && session.native_floor(Collective::alltoallv, form.face) != 0;
+}
+
+}  // namespace
+
+std::optional<int> try_alltoall(Form& form, const void* sendbuf, std::int64_t sendcount,
+                                MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
+                                MPI_Datatype recvtype, MPI_Comm comm) {
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
+  const int ranks = state->topology().ranks();
+  const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
+  const std::size_t block = static_cast<std::size_t>(recvcount) * element_bytes.value_or(0);
+  const std::size_t bytes = block * static_cast<std::size_t>(ranks);
+  if (!form.forced && element_bytes && bytes < session.native_floor(Collective::alltoall, form.face)) {
+    return std::nullopt;
+  }
+  // What is an error, the library reports.
+  const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sendtype);
+  const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == block;
+  const auto of_ranks = static_cast<std::size_t>(ranks);
+  if (!in_place &&
+      overlap(sendbuf, of_ranks * static_cast<std::size_t>(sendcount) * predefined_size(sendtype), recvbuf,
+              of_ranks * static_cast<std::size_t>(recvcount) * predefined_size(recvtype))) {
+    return std::nullopt;
+  }
+  const CallTraits traits{.collective = Collective::alltoall,
+                          .bytes = bytes,
+                          .in_place = in_place,
+                          .understood = element_bytes && sent_bytes && matches,
+                          .element_bytes = element_bytes.value_or(0)};
+  const ProgramHandles handles{
+      .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
+  return dispatch(form, traits, handles, comm, state, [&] {
+    std::optional<UsersBlock> sent;
+    if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
+    return Exchange(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks);
+  });
+}
+
+template <typename Count>
+std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* sendcounts,
+                                 const Count* sdispls, MPI_Datatype sendtype, void* recvbuf,
+                                 const Count* recvcounts, const Count* rdispls, MPI_Datatype recvtype,
+                                 MPI_Comm comm) {
+  if (is_too_short_to_choose(form)) return std::nullopt;
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  if (recvbuf == MPI_IN_PLACE || recvcounts == nullptr || rdispls == nullptr ||
+      (!in_place && (sendcounts == nullptr || sdispls == nullptr))) {
+    return std::nullopt;
+  }
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->native_only()) return std::nullopt;
+  const int ranks = state->topology().ranks();
+  const Blocks received = users_blocks(recvbuf, ranks, recvcounts, rdispls, recvtype);
+  const Blocks sent = in_place ? std::nullopt : users_blocks(sendbuf, ranks, sendcounts, sdispls, sendtype);
+  const ProgramHandles handles{
+      .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
+  return exchange_blocks(form, sent, received, in_place, handles, comm, state);
+}
+
+template <typename Count>
+std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* sendcounts,
+                                 const Count* sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
+                                 const Count* recvcounts, const Count* rdispls, const MPI_Datatype* recvtypes,
+                                 MPI_Comm comm) {
+  if (is_too_short_to_choose(form)) return std::nullopt;
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  if (recvbuf == MPI_IN_PLACE || recvcounts == nullptr || rdispls == nullptr || recvtypes == nullptr ||
+      (!in_place && (sendcounts == nullptr || sdispls == nullptr || sendtypes == nullptr))) {
+    return std::nullopt;
+  }
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->native_only()) return std::nullopt;
+  const int ranks = state->topology().ranks();
+  const Blocks received = typed_blocks(recvbuf, ranks, recvcounts, rdispls, recvtypes);
+  const Blocks sent = in_place ? std::nullopt : typed_blocks(sendbuf, ranks, sendcounts, sdispls, sendtypes);
+  std::vector<MPI_Datatype> types;
+  for (const Blocks* blocks : {&received, &sent}) {
+    if (!*blocks) continue;
+    for (const UsersBlock& block : **blocks) {
+      if (block.count > 0) types.push_back(block.datatype);
+    }
+  }
+  const ProgramHandles handles{.datatype = mpi.datatype_null,
+                               .other_datatype = mpi.datatype_null,
+                               .op = mpi.op_null,
+                               .more_datatypes = types};
+  return exchange_blocks(form, sent, received, in_place, handles, comm, state);
+}
+
+template std::optional<int> try_alltoallv(Form&, const void*, const int*, const int*, MPI_Datatype, void*,
+                                          const int*, const int*, MPI_Datatype, MPI_Comm);
+template std::optional<int> try_alltoallv(Form&, const void*, const std::int64_t*, const std::int64_t*,
+                                          MPI_Datatype, void*, const std::int64_t*, const std::int64_t*,
+                                          MPI_Datatype, MPI_Comm);
+template std::optional<int> try_alltoallw(Form&, const void*, const int*, const int*, const MPI_Datatype*,
+                                          void*, const int*, const int*, const MPI_Datatype*, MPI_Comm);
+template std::optional<int> try_alltoallw(Form&, const void*, const std::int64_t*, const std::int64_t*,
+                                          const MPI_Datatype*, void*, const std::int64_t*,
+                                          const std::int64_t*, const MPI_Datatype*, MPI_Comm);
+
+}  // namespace stretto

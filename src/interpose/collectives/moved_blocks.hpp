@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the collectives that move a block for each rank have in common. Their messages are bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/channel.hpp"
+#include "engine/packed_blocks.hpp"
+#include "engine/packing.hpp"
+#include "interpose/operations/message.hpp"
+
+namespace stretto {
+
+/// Blocks of a program's buffer. `displacements` count extents of the type, as MPI's v-collectives have them;
+/// with nullptr the blocks follow each other. Returns nothing if a count is negative, which the library
+/// reports.
+template <typename Count>
+std::optional<std::vector<UsersBlock>> users_blocks(const void* buffer, int ranks, const Count* counts,
+                                                    const Count* displacements, MPI_Datatype datatype) {
+  MPI_Aint lower_bound = 0;
+  MPI_Aint extent = 0;
+  if (datatype == mpi.datatype_null || mpi.Type_get_extent(datatype, &lower_bound, &extent) != MPI_SUCCESS)
+    return std::nullopt;
+  std::vector<UsersBlock> blocks;
+  blocks.reserve(static_cast<std::size_t>(ranks));
+  // Schedules never write to the input (proven).
+  auto* const begin = static_cast<std::byte*>(const_cast<void*>(buffer));
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (counts[rank] < 0) return std::nullopt;
+    blocks.push_back({begin + static_cast<std::ptrdiff_t>(displacements[rank]) * extent,
+                      static_cast<std::size_t>(counts[rank]), datatype});
+  }
+  return blocks;
+}
+
+/// Blocks of one length that follow each other.
+inline std::vector<std::size_t> equal_borders(int ranks, std::size_t block_bytes) {
+  std::vector<std::size_t> borders(static_cast<std::size_t>(ranks) + 1);
+  for (std::size_t i = 0; i < borders.size(); ++i) borders[i] = i * block_bytes;
+  return borders;
+}
+
+/// Borders of which only one rank's block has a length.
+inline std::vector<std::size_t> borders_of_one(int ranks, int rank, std::size_t block_bytes) {
+  std::vector<std::size_t> borders(static_cast<std::size_t>(ranks) + 1, 0);
+  for (std::size_t i = static_cast<std::size_t>(rank) + 1; i < borders.size(); ++i) borders[i] = block_bytes;
+  return borders;
+}
+
+}  // namespace stretto

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI_Gather, MPI_Gatherv, MPI_Scatter and MPI_Scatterv. What is significant on the root alone is not looked
+// at on other ranks.
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "interpose/collectives/collectives.hpp"
+#include "interpose/collectives/moved_blocks.hpp"
+#include "interpose/dispatch/dispatch.hpp"
+#include "interpose/session/session.hpp"
+
+namespace stretto {
+namespace {
+
+using Blocks = std::optional<std::vector<UsersBlock>>;
+
+/// One rank's part in a gather or a scatter: its own block, and on the root all blocks.
+struct Part {
+  Collective collective;
+  int root = 0;
+  int rank = 0;
+  int ranks = 0;
+  /// Empty on the root in place: the block is among `all`, where it stays.
+  std::optional<UsersBlock> own = std::nullopt;
+  /// On the root.
+  Blocks all = std::nullopt;
+
+  [[nodiscard]] bool is_root() const { return rank == root; }
+};
+
+/// The blocks of the root are the output of a gather and the input of a scatter. In place both are one
+/// buffer.
+class RootedBlocks final : public Message {
+ public:
+  explicit RootedBlocks(const Part& part) : part_(part), block_bytes_(0) {
+    MPI_Comm comm = channel_pool().comm();
+    const auto own_block = static_cast<std::size_t>(part.rank);
+    if (part.all) all_.emplace(*part.all, comm);
+    if (part.own) own_.emplace(part.own->users, part.own->count, part.own->datatype, comm);
+    block_bytes_ = own_ ? own_->bytes() : all_->borders()[own_block + 1] - all_->borders()[own_block];
+    const bool has_equal = !has_private_lengths(part.collective);
+    borders_ = has_equal ? equal_borders(part.ranks, block_bytes_)
+                         : borders_of_one(part.ranks, part.rank, block_bytes_);
+    const Range own_holds{borders_[own_block], block_bytes_};
+    const std::span<const std::size_t> all_borders =
+        all_ ? std::span<const std::size_t>(all_->borders()) : std::span<const std::size_t>(borders_);
+    const Range all_holds{0, all_ ? all_->bytes() : 0};
+    const bool gathers = is_gather(part.collective);
+    std::byte* const own = own_ ? own_->data() : nullptr;
+    std::byte* const all = all_ ? all_->data() : nullptr;
+    call = {.input = gathers ? own : all,
+            .output = gathers ? all : own,
+            .element = byte_element(),
+            .count = has_equal ? borders_.back() : 0,
+            .input_holds = gathers ? own_holds : all_holds,
+            .output_holds = gathers ? all_holds : own_holds};
+    call.root = part.root;
+    call.borders = gathers ? std::span<const std::size_t>(borders_) : all_borders;
+    if (!has_equal) call.output_borders = gathers ? all_borders : std::span<const std::size_t>(borders_);
+    if (own_) return;
+    call.in_place = true;
+    call.input = call.output = all;
+    call.input_holds = call.output_holds = all_holds;
+    call.borders = all_borders;
+    if (!has_equal) call.output_borders = all_borders;
+  }
+
+  int begin() override {
+    if (!is_gather(part_.collective)) return all_ ? all_->pack() : MPI_SUCCESS;
+    return own_ ? own_->pack_all() : all_->pack(static_cast<std::size_t>(part_.rank));
+  }
+  int finish() override {
+    if (is_gather(part_.collective)) return all_ ? all_->unpack() : MPI_SUCCESS;
+    return own_ ? own_->unpack() : MPI_SUCCESS;
+  }
+  void abandon() override {
+    if (all_) all_->abandon();
+    if (own_) own_->abandon();
+  }
+
+ private:
+  Part part_;
+  std::size_t block_bytes_;
+  std::optional<PackedBlocks> all_;
+  std::optional<PackedElements> own_;
+};
+
+/// The root's blocks as arguments of a call.
+template <typename Count>
+struct RootsBlocks {
+  const void* buffer;
+  const Count* counts;  // nullptr: all have `count`
+  const Count* displacements;
+  std::int64_t count;
+  MPI_Datatype datatype;
+
+  [[nodiscard]] Blocks blocks(int ranks) const {
+    if (counts != nullptr) {
+      if (displacements == nullptr) return std::nullopt;
+      return users_blocks(buffer, ranks, counts, displacements, datatype);
+    }
+    if (count < 0) return std::nullopt;
+    std::vector<std::int64_t> equal(static_cast<std::size_t>(ranks), count);
+    std::vector<std::int64_t> begins(equal.size());
+    for (std::size_t i = 0; i < begins.size(); ++i) begins[i] = static_cast<std::int64_t>(i) * count;
+    return users_blocks(buffer, ranks, equal.data(), begins.data(), datatype);
+  }
+};
+
+/// `own`: the buffer of this rank's block, which may be MPI_IN_PLACE on the root.
+template <typename Count>
+std::optional<int> move_blocks(Form& form, Collective collective, const void* own, std::int64_t own_count,
+                               MPI_Datatype own_type, const RootsBlocks<Count>& at_root, int root,
+                               MPI_Comm comm) {
+  const bool is_private = has_private_lengths(collective);
+  if (is_private && !form.forced && session.native_floor(collective, form.face) != 0) return std::nullopt;
+  std::shared_ptr<Communicator> state;
+  if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
+  if (state == nullptr || state->native_only() || root < 0 || root >= state->topology().ranks())
+    return std::nullopt;
+  Part part{
+      .collective = collective, .root = root, .rank = state->rank(), .ranks = state->topology().ranks()};
+  const bool in_place = own == MPI_IN_PLACE;
+  const auto own_block = static_cast<std::size_t>(part.rank);
+  if (in_place && !part.is_root()) return std::nullopt;
+  if (!in_place) {
+    if (own_count < 0) return std::nullopt;
+    part.own = {const_cast<void*>(own), static_cast<std::size_t>(own_count), own_type};
+  }
+  if (part.is_root()) {
+    if (at_root.buffer == MPI_IN_PLACE) return std::nullopt;
+    part.all = at_root.blocks(part.ranks);
+    if (!part.all) return std::nullopt;
+  }
+  const UsersBlock& mine = part.own ? *part.own : (*part.all)[own_block];
+  const std::optional<std::size_t> element_bytes = signature_bytes(mine.datatype);
+  const std::size_t block = mine.count * element_bytes.value_or(0);
+  const std::size_t bytes = is_private ? 0 : block * static_cast<std::size_t>(part.ranks);
+  if (!is_private && !form.forced && element_bytes && bytes < session.native_floor(collective, form.face))
+    return std::nullopt;
+  std::optional<std::size_t> root_bytes = part.all ? signature_bytes(at_root.datatype) : std::size_t{0};
+  // What the root has for itself must match. If not, the library reports it.
+  const bool matches = !part.all || !root_bytes || (*part.all)[own_block].count * *root_bytes == block;
+  const CallTraits traits{.collective = collective,
+                          .bytes = bytes,
+                          .root = root,
+                          .understood = element_bytes && root_bytes && matches,
+                          .element_bytes = element_bytes.value_or(0)};
+  const ProgramHandles handles{.datatype = in_place ? mpi.datatype_null : own_type,
+                               .other_datatype = part.all ? at_root.datatype : mpi.datatype_null,
+                               .op = mpi.op_null};
+  return dispatch(form, traits, handles, comm, state, [&] { return RootedBlocks(part); });
+}
+
+}  // namespace
+
+std::optional<int> try_gather(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
+                              void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
+                              MPI_Comm comm) {
+  const RootsBlocks<int> at_root{recvbuf, nullptr, nullptr, recvcount, recvtype};
+  return move_blocks(form, Collective::gather, sendbuf, sendcount, sendtype, at_root, root, comm);
+}
+
+template <typename Count>
+std::optional<int> try_gatherv(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, const Count* recvcounts, const Count* displs,
+                               MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  const RootsBlocks<Count> at_root{recvbuf, recvcounts, displs, -1, recvtype};
+  return move_blocks(form, Collective::gatherv, sendbuf, sendcount, sendtype, at_root, root, comm);
+}
+
+std::optional<int> try_scatter(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
+                               void* recvbuf, std::int64_t recvcount, MPI_Datatype recvtype, int root,
+                               MPI_Comm comm) {
+  const RootsBlocks<int> at_root{sendbuf, nullptr, nullptr, sendcount, sendtype};
+  return move_blocks(form, Collective::scatter, recvbuf, recvcount, recvtype, at_root, root, comm);
+}
+
+template <typename Count>
+std::optional<int> try_scatterv(Form& form, const void* sendbuf, const Count* sendcounts, const Count* displs,
+                                MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
+                                MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  const RootsBlocks<Count> at_root{sendbuf, sendcounts, displs, -1, sendtype};
+  return move_blocks(form, Collective::scatterv, recvbuf, recvcount, recvtype, at_root, root, comm);
+}
+
+template std::optional<int> try_gatherv(Form&, const void*, std::int64_t, MPI_Datatype, void*, const int*,
+                                        const int*, MPI_Datatype, int, MPI_Comm);
+template std::optional<int> try_gatherv(Form&, const void*, std::int64_t, MPI_Datatype, void*,
+                                        const std::int64_t*, const std::int64_t*, MPI_Datatype, int,
+                                        MPI_Comm);
+template std::optional<int> try_scatterv(Form&, const void*, const int*, const int*, MPI_Datatype, void*,
+                                         std::int64_t, MPI_Datatype, int, MPI_Comm);
+template std::optional<int> try_scatterv(Form&, const void*, const std::int64_t*, const std::int64_t*,
+                                         MPI_Datatype, void*, std::int64_t, MPI_Datatype, int, MPI_Comm);
+
+}  // namespace stretto
