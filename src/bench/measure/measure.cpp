@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/collective.hpp"
 #include "bench/cases/native_name.hpp"
 #include "bench/library/library.hpp"
 #include "bench/measure/calls.hpp"
@@ -44,6 +45,8 @@ std::array<double, count> largest(std::array<double, count> values) {
 std::string choice(Collective collective, Form form, std::size_t bytes) {
   std::array<char, 256> text{};
   std::string name(names_of(collective).algorithms);
+  // No size counts where ranks do not know it.
+  if (const auto found = stretto::find_collective(name); found && has_private_lengths(*found)) bytes = 0;
   if (form == Form::non_blocking) name = "i" + name;
   if (form == Form::persistent) name += "_init";
   const int code =
