@@ -10,6 +10,9 @@ def version() -> str: ...
 def collectives() -> list[str]: ...
 def has_root(collective: str) -> bool: ...
 def is_reduction(collective: str) -> bool: ...
+def is_never_cut(collective: str) -> bool:
+    """Whether calls have no size that all ranks know, so there are no segments, and no choice by size."""
+
 def complaints(name: str, value: str) -> list[str]:
     """What is wrong with this environment variable, if it is a setting of the library."""
 
@@ -134,6 +137,12 @@ class Slice:
     def first(self) -> int: ...
     @property
     def count(self) -> int: ...
+    @property
+    def run(self) -> int:
+        """Consecutive blocks before the next step; 0 if all are consecutive."""
+    @property
+    def step(self) -> int:
+        """From one run to the next; may be negative."""
 
 class Action:
     """One thing that a rank does. str() of it is `send b1→3`, `recv b0-1←5`, `reduce b1=in1+s0`."""

@@ -173,6 +173,14 @@ void bind_registry(nb::module_& module) {
       [](const std::string& collective) { return is_reduction(collective_named(collective)); },
       nb::arg("collective"));
 
+  module.def(
+      "is_never_cut",
+      [](const std::string& collective) {
+        const Collective one = collective_named(collective);
+        return has_private_lengths(one) || one == Collective::barrier;
+      },
+      nb::arg("collective"));
+
   nb::class_<Algorithm>(module, "Algorithm")
       .def_prop_ro("collective", [](const Algorithm& a) { return text_of(a.collective); })
       .def_prop_ro("name", [](const Algorithm& a) { return std::string(a.name); })
@@ -252,7 +260,9 @@ void bind_schedules(nb::module_& module) {
   nb::class_<Slice>(module, "Slice")
       .def_prop_ro("buffer", [](const Slice& s) { return text_of(s.buffer); })
       .def_ro("first", &Slice::first)
-      .def_ro("count", &Slice::count);
+      .def_ro("count", &Slice::count)
+      .def_ro("run", &Slice::run)
+      .def_ro("step", &Slice::step);
   nb::class_<Action>(module, "Action")
       .def_prop_ro("kind", [](const Action& a) { return text_of(a.kind); })
       .def_ro("peer", &Action::peer)

@@ -21,6 +21,8 @@ struct Operands {
   const Element& element;  // its kernel takes virtual time
   std::byte* input;
   std::byte* output;
+  std::byte* copy;  // for the input of our alltoall in place
+  bool copies;      // whether it must be copied there: there are data
 };
 
 /// A call with one of our schedules.
@@ -31,8 +33,10 @@ class OwnCall {
   void run();
 
  private:
-  stretto::Call call_;
+  Operands operands_;
   std::vector<std::size_t> borders_;
+  std::vector<std::size_t> output_borders_;
+  stretto::Call call_;
   std::unique_ptr<Observer> rounds_;
   ScheduleExecution execution_;
 };

@@ -106,7 +106,8 @@ void Simulation::warm_up() {
 }
 
 Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
-  const bench::Role role{options_.collective, one.count, one.in_place, options_.root, rank_, ranks_};
+  const bench::Role role{options_.collective, one.count, one.in_place, options_.root, rank_, ranks_,
+                         options_.skew};
   const Spec resolved = resolve(one, spec);
   if (resolved.is_native() && !resolved.is_pass_through()) {
     throw std::invalid_argument("spec " + spec + ": SMPI's non-blocking collectives imitate no library's");
@@ -130,7 +131,10 @@ Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
     bench::fill(pattern_, before.input, input.data());
     bench::fill(pattern_, before.output, output.data());
   }
-  const Operands operands{role, element, input.data(), output.data()};
+  const bool copies = one.in_place && bench::is_alltoall(role.collective) && !resolved.is_native();
+  const Buffer copy(Place::input, copies ? role.count * type_.size : 0, data_);
+  const Operands operands{role,          element,     input.data(),
+                          output.data(), copy.data(), copies && data_ == Data::real};
   Simulated result;
   result.chosen = to_string(resolved);
   if (resolved.is_native()) {

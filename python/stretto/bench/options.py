@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 
 from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.collectives import COLLECTIVES, Collective
@@ -34,12 +35,20 @@ def find_collective(name: str) -> Collective:
     return COLLECTIVES[name]
 
 
-def check_call(collective: Collective, root: int, in_place: InPlace) -> None:
-    """Raise StrettoError if the collective has no root, or no form in place."""
+def check_call(collective: Collective, root: int, in_place: InPlace, skew: float | None = None) -> None:
+    """Raise StrettoError if the collective has no root, no form in place, or no length for each rank."""
     if root and not collective.has_root:
         raise StrettoError(f"--root {root}: {collective.function} has no root")
     if in_place != InPlace.NO and not collective.goes_in_place:
         raise StrettoError(f"--in-place {in_place.value}: {collective.function} has no form in place")
+    if skew is not None and not collective.has_lengths:
+        raise StrettoError(f"--skew {skew}: {collective.function} has no length for each rank")
+
+
+def check_picture(collective: Collective, file: Path | None) -> None:
+    """Raise StrettoError if there is nothing to draw over."""
+    if file and not collective.has_message:
+        raise StrettoError(f"--png {file}: {collective.function} has no message size to draw over")
 
 
 def parse_specs(text: str, collective: Collective) -> list[str]:

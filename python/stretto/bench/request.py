@@ -31,11 +31,13 @@ class Request:
     max_seconds: float = 30.0
     warmup: int = 3
     seed: int = 1
+    skew: float | None = None
+    """The part of the message that the block of rank 0 holds; None: equal blocks."""
 
     def arguments(self) -> list[str]:
         """The measuring program's arguments. Raises StrettoError for options that do not fit together."""
         collective = find_collective(self.collective)
-        check_call(collective, self.root, self.in_place)
+        check_call(collective, self.root, self.in_place, self.skew)
         if self.test_every is not None and not self.overlap:
             raise StrettoError("--test-every needs --overlap")
         return [
@@ -53,6 +55,7 @@ class Request:
             "--forms", ",".join(self._forms()),
             "--overlap", "yes" if self.overlap else "no",
             "--test-every", str(self.test_every or 0),
+            *(("--skew", str(self.skew)) if self.skew is not None else ()),
         ]  # fmt: skip
 
     def _forms(self) -> list[str]:

@@ -76,10 +76,20 @@ def _columns(rows: list[Row]) -> list[_Column]:
     ]
 
 
+def _have_bytes(rows: list[Row]) -> bool:
+    """Whether there are messages; a barrier has none."""
+    return any(row.series.bytes for row in rows)
+
+
 def _case_columns(rows: list[Row]) -> list[_Column]:
     return [
-        _Column("size", lambda row: format_bytes(row.series.bytes)),
-        _Column("in place", lambda row: "yes" if row.series.in_place else "no", justify_right=False),
+        _Column("size", lambda row: format_bytes(row.series.bytes), shown=_have_bytes(rows)),
+        _Column(
+            "in place",
+            lambda row: "yes" if row.series.in_place else "no",
+            justify_right=False,
+            shown=_have_bytes(rows),
+        ),
         _Column("spec", lambda row: row.series.label, justify_right=False),
         _Column(
             "chosen",
@@ -98,7 +108,7 @@ def _speed_columns(rows: list[Row]) -> list[_Column]:
     versus = _versus_native if scatters else _median_versus_native
     return [
         _Column(f"time{interval}", lambda row: time(row.seconds)),
-        _Column("MB/s", lambda row: format_bandwidth(row.bandwidth.median)),
+        _Column("MB/s", lambda row: format_bandwidth(row.bandwidth.median), shown=_have_bytes(rows)),
         _Column(
             f"speedup{interval}",
             versus,
@@ -135,15 +145,19 @@ def results_table(rows: list[Row]) -> Table:
 
 def _call(run: Run) -> str:
     collective = run.collective
-    return f"{collective.function} with root {run.root}" if collective.has_root else collective.function
+    text = f"{collective.function} with root {run.root}" if collective.has_root else collective.function
+    if run.skew is not None:
+        whose = "what a rank has for the next one" if "alltoall" in collective.name else "rank 0's block"
+        text += f", {100 * run.skew:g} % of the message in {whose},"
+    return f"{text} of {run.type}" if collective.has_message else text
 
 
 def _speed_note(run: Run) -> str:
     first = next((series.label for series in run.series if series.spec == "native"), "native")
-    return (
-        f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time; "
-        f"speedup: how many times faster than {first}"
-    )
+    speedup = f"speedup: how many times faster than {first}"
+    if not run.collective.has_message:
+        return speedup
+    return f"MB/s: 10⁶ bytes of message ({run.collective.message}) by time; {speedup}"
 
 
 def _overlap_note(run: Run) -> str:
@@ -160,7 +174,7 @@ def notes(run: Run, bound: LinkBound | None, emulated: bool) -> list[str]:
     only_blocking = run.forms == [BLOCKING]
     where = f"{run.ranks} ranks on {format_nodes(run.nodes)}"
     lines = [
-        f"{_call(run)} of {run.type}, {run.library}, {where}, Stretto {run.stretto}"
+        f"{_call(run)}, {run.library}, {where}, Stretto {run.stretto}"
         + ("" if only_blocking and not run.progress_thread else f", {thread}")
     ]
     counts = [len(series.seconds) for series in run.series]

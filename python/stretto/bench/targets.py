@@ -154,7 +154,7 @@ def find_target(place: Place, *, preloaded: bool = False, usual_ranks: int = 2) 
 
 def link_bound(run: Run, target: Target, rate: float | None) -> LinkBound | None:
     """The upper bound that the links set, if their rate is known, or None. `rate`: bytes per second."""
-    if run.nodes < 2:
+    if run.nodes < 2 or run.has_no_bound:
         return None
     if rate is not None:
         return LinkBound(rate, run.collective, run.ppn)

@@ -24,7 +24,7 @@ from stretto.advise.table import print_advice, print_check
 from stretto.cli.options import Ppn
 from stretto.cli.result_options import AsJson, ResultFile
 from stretto.model.walker import machine_names
-from stretto.spec.recipes import check_collective
+from stretto.spec.recipes import check_sized, sized_collectives
 from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
@@ -64,9 +64,7 @@ def advise(
             help=f"A machine in place of these figures: a file, or {', '.join(machine_names())}.",
         ),
     ] = None,
-    collective: Annotated[
-        str, typer.Option(help="allreduce, bcast, reduce, reduce_scatter or allgather.")
-    ] = "allreduce",
+    collective: Annotated[str, typer.Option(help=f"One of {', '.join(sized_collectives())}.")] = "allreduce",
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "8B..1GiB:4",
     check_sample: Annotated[
         bool, typer.Option("--check/--no-check", help="Check a sample by simulation with SimGrid's SMPI.")
@@ -80,7 +78,7 @@ def advise(
     mpi: Annotated[str, typer.Option(help="MPI library and version of --table.")] = "Open MPI 4.1.4",
 ) -> None:
     """Find the fastest spec for each message size on a planned cluster, and its gain over each library."""
-    check_collective(collective)
+    check_sized(collective)
     check_files([output, table_file], [png_file])
     cluster = cluster_of(Figures(network, latency, node_latency, node_bandwidth, reduction), machine)
     all_sizes = parse_sizes(sizes)

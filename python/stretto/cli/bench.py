@@ -10,7 +10,7 @@ import typer
 
 from stretto.bench.comparison import compare
 from stretto.bench.files import Outputs
-from stretto.bench.options import ElementType, InPlace
+from stretto.bench.options import ElementType, InPlace, check_picture, find_collective
 from stretto.bench.request import Request
 from stretto.bench.targets import Place
 from stretto.cli.options import (
@@ -25,6 +25,7 @@ from stretto.cli.options import (
     Ranks,
     Root,
     Seed,
+    Skew,
 )
 from stretto.cli.result_options import AsJson, ResultFile
 from stretto.lab.cluster import DEFAULT_NAME
@@ -61,12 +62,14 @@ def bench(
         str,
         typer.Option(
             help="Message sizes: 64KiB,1MB, or powers of two 1KiB..64MiB, or powers of four 1KiB..1GiB:4. "
-            "Of reduce_scatter, a rank's input counts; of allgather, a rank's output."
+            "Of reduce_scatter and alltoall, a rank's input counts; of allgather, a rank's output; "
+            "of gather and scatter, the root's buffer. A barrier has no size."
         ),
     ] = "1KiB..16MiB:4",
+    skew: Skew = None,
     root: Root = 0,
     in_place: Annotated[
-        InPlace, typer.Option(help="Measure calls with MPI_IN_PLACE. bcast has none.")
+        InPlace, typer.Option(help="Measure calls with MPI_IN_PLACE. bcast and barrier have none.")
     ] = InPlace.NO,
     element: Element = ElementType.FLOAT,
     mpi_name: MpiName = None,
@@ -107,6 +110,8 @@ def bench(
         max_seconds,
         warmup,
         seed,
+        skew,
     )
+    check_picture(find_collective(collective), png_file)
     rate = parse_rate(link_rate) if link_rate else None
     compare(request, place, rate, Outputs(output, csv_file, png_file), as_json=as_json)

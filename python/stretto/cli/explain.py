@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from stretto import _core
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson
 from stretto.model.fabric_file import find_fabric
@@ -24,9 +25,7 @@ from stretto.support.units import parse_bytes
 
 
 def explain(
-    collective: Annotated[
-        str, typer.Argument(help="allreduce, bcast, reduce, reduce_scatter or allgather")
-    ] = "allreduce",
+    collective: Annotated[str, typer.Argument(help=f"One of {', '.join(_core.collectives())}")] = "allreduce",
     size: Annotated[str, typer.Option("--bytes", help="Size of the message: 16MiB")] = "16MiB",
     nodes: ModelNodes = None,
     ppn: ModelPpn = None,

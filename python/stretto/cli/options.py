@@ -35,4 +35,15 @@ Topology = Annotated[str | None, typer.Option(help="Any topology, as ppn=4+4+1, 
 
 Root = Annotated[int, typer.Option(min=0, help="Root rank of bcast and reduce.")]
 Element = Annotated[ElementType, typer.Option("--type", help="Type of the elements.")]
+Skew = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="FRACTION",
+        help="Where a call gives a length for each rank, the block of rank 0 holds this part of the message; "
+        "in an alltoallv, what each rank has for the next one. Default: equal blocks.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the order in which the specs run.")]

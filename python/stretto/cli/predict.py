@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from stretto import _core
 from stretto._core import Prediction
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson, ResultFile
@@ -31,7 +32,7 @@ from stretto.support.units import format_bytes, parse_sizes, split_list
 
 
 def predict(
-    collective: Annotated[str, typer.Argument(help="allreduce, bcast, reduce, reduce_scatter, allgather")],
+    collective: Annotated[str, typer.Argument(help=f"One of {', '.join(_core.collectives())}")],
     machine: Annotated[
         str, typer.Option(help=f"A machine file, or one of {', '.join(machine_names())}.")
     ] = "altec",

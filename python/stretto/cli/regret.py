@@ -18,7 +18,7 @@ from stretto.regret.measure import LEAST_REPETITIONS, LEAST_WARMUP, Plan
 from stretto.regret.output import display, print_regret
 from stretto.regret.session import Wanted, failures, measure_all, open_record
 from stretto.regret.specs import Tables
-from stretto.spec.recipes import check_collective
+from stretto.spec.recipes import check_sized, sized_collectives
 from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
@@ -49,7 +49,7 @@ def regret(
         ),
     ] = None,
     collectives: Annotated[
-        str, typer.Option(help="Comma-separated list: allreduce,bcast,reduce,reduce_scatter,allgather.")
+        str, typer.Option(help=f"Comma-separated list of {', '.join(sized_collectives())}.")
     ] = "allreduce,bcast,reduce,reduce_scatter,allgather",
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..16MiB:4",
     tables: Annotated[
@@ -90,7 +90,7 @@ def regret(
 ) -> None:
     """Compare Stretto's default with the MPI default and the best known spec, on many networks in turn."""
     check_files([output], [png_file])
-    named = list(dict.fromkeys(check_collective(one.strip()) for one in collectives.split(",")))
+    named = list(dict.fromkeys(check_sized(one.strip()) for one in collectives.split(",")))
     plan = Plan(parse_sizes(sizes), repetitions, warmup, max_seconds, Tables(tables or []))
     request = {
         "sizes": list(plan.sizes),

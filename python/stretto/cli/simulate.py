@@ -14,10 +14,11 @@ from stretto.bench.options import (
     ElementType,
     InPlace,
     check_call,
+    check_picture,
     find_collective,
     parse_specs,
 )
-from stretto.cli.options import Element, Ppn, Root
+from stretto.cli.options import Element, Ppn, Root, Skew
 from stretto.cli.platform_options import FromMachine, PlatformName, Selector
 from stretto.cli.program import ProgramCommand, program_of
 from stretto.cli.result_options import AsJson, ResultFile
@@ -129,6 +130,7 @@ def bench(
         ),
     ] = "native,auto",
     sizes: Annotated[str, typer.Option(help="Message sizes, as in stretto bench.")] = "1KiB..1GiB:4",
+    skew: Skew = None,
     root: Root = 0,
     in_place: Annotated[InPlace, typer.Option(help="Whether the calls use MPI_IN_PLACE.")] = InPlace.NO,
     element: Element = ElementType.FLOAT,
@@ -140,7 +142,8 @@ def bench(
     """Run `stretto bench` in virtual time."""
     where: Where = context.obj
     what = find_collective(collective)
-    check_call(what, root, in_place)
+    check_call(what, root, in_place, skew)
+    check_picture(what, png_file)
     outputs = Outputs(output, csv_file, png_file)
     jobs = [
         Job(
@@ -155,6 +158,7 @@ def bench(
             root,
             element.value,
             where.arithmetic,
+            skew=skew,
         )
         for spec in parse_specs(specs, what)
     ]

@@ -17,6 +17,7 @@ from stretto.lab.cluster import DEFAULT_NAME
 from stretto.spec.collectives import COLLECTIVES, Collective
 from stretto.study.figures import write_figures
 from stretto.study.file import STUDY_FILE, Study, study_text
+from stretto.study.guidelines import STUDIED, USUAL
 from stretto.study.guidelines_file import GUIDELINES_FILE, Guidelines, guidelines_text
 from stretto.study.output import display, print_guidelines, print_study
 from stretto.study.runs import Clock, Settings
@@ -36,8 +37,8 @@ def study(
     collective: Annotated[
         str | None,
         typer.Argument(
-            help=f"What to study: {', '.join(COLLECTIVES)}. Default: "
-            "allreduce, or all of them with --guidelines.",
+            help=f"What to study: {', '.join(STUDIED)}. Default: "
+            f"allreduce, or with --guidelines {', '.join(USUAL)}.",
             show_default=False,
         ),
     ] = None,
@@ -124,7 +125,7 @@ def study(
 
 def _collectives(name: str | None, guidelines: bool) -> list[Collective]:
     if name is None:
-        return list(COLLECTIVES.values()) if guidelines else [COLLECTIVES["allreduce"]]
-    if name not in COLLECTIVES:
-        raise StrettoError(f"{name}: the collectives that can be studied are {', '.join(COLLECTIVES)}")
+        return [COLLECTIVES[one] for one in USUAL] if guidelines else [COLLECTIVES["allreduce"]]
+    if name not in STUDIED:
+        raise StrettoError(f"{name}: the collectives that can be studied are {', '.join(STUDIED)}")
     return [COLLECTIVES[name]]

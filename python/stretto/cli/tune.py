@@ -26,7 +26,7 @@ from stretto.cli.options import (
 from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
 from stretto.results.runs import BLOCKING, FORMS
-from stretto.spec.recipes import check_collective
+from stretto.spec.recipes import check_sized, sized_collectives
 from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
@@ -40,7 +40,7 @@ from stretto.tune.session import Settings, Tuning
 def tune(
     launch: LauncherLine = None,
     collectives: Annotated[
-        str, typer.Option(help="Comma-separated list: allreduce,bcast,reduce,reduce_scatter,allgather.")
+        str, typer.Option(help=f"Comma-separated list of {', '.join(sized_collectives())}.")
     ] = "allreduce",
     forms: Annotated[
         str, typer.Option(help="Comma-separated list of blocking, non-blocking and persistent.")
@@ -116,5 +116,5 @@ def parse_kinds(collectives: str, forms: str) -> list[CallKind]:
     for form in named_forms:
         if form not in FORMS:
             raise StrettoError(f"--forms {forms}: expected some of {', '.join(FORMS)}, with commas between")
-    named = list(dict.fromkeys(check_collective(one.strip()) for one in collectives.split(",")))
+    named = list(dict.fromkeys(check_sized(one.strip()) for one in collectives.split(",")))
     return [CallKind(collective, form) for collective in named for form in named_forms]

@@ -20,6 +20,15 @@ _BACKGROUND = {
     "reduce": ("binomial",),
     "reduce_scatter": ("recursive_halving", "pairwise"),
     "allgather": ("ring", "recursive_doubling"),
+    "alltoall": ("linear", "pairwise"),
+    "alltoallv": ("linear", "pairwise"),
+    "gather": ("binomial", "linear"),
+    "gatherv": ("linear",),
+    "scatter": ("binomial", "linear"),
+    "scatterv": ("linear",),
+    "scan": ("recursive_doubling", "chain"),
+    "exscan": ("recursive_doubling", "chain"),
+    "barrier": ("dissemination",),
 }
 
 OPEN_MPI = {"bcast": ("linear",), "reduce": ("binomial",)}

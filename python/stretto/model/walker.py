@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from stretto._core import Machine, Prediction, Predictor, algorithms, misfit, parse_spec
+from stretto._core import Machine, Prediction, Predictor, algorithms, is_never_cut, misfit, parse_spec
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.topologies import parse_topology
 from stretto.support.errors import StrettoError
@@ -21,6 +21,15 @@ _TEXTBOOK = {
     "reduce": ("binomial", "rabenseifner"),
     "reduce_scatter": ("recursive_halving", "pairwise"),
     "allgather": ("recursive_doubling", "bruck", "ring"),
+    "alltoall": ("bruck", "linear", "pairwise"),
+    "alltoallv": ("linear", "pairwise"),
+    "gather": ("binomial", "linear"),
+    "gatherv": ("linear",),
+    "scatter": ("binomial", "linear"),
+    "scatterv": ("linear",),
+    "scan": ("recursive_doubling", "chain"),
+    "exscan": ("recursive_doubling", "chain"),
+    "barrier": ("dissemination",),
 }
 
 _PIPELINING = (
@@ -138,7 +147,8 @@ def link_seconds(call: Call, machine: Machine) -> float | None:
     ppn = Counter(topology.node_of)
     fastest = max(one.bandwidth for one in machine.protocols("network"))
     bandwidth = machine.node_bandwidth or fastest * max(ppn.values())
-    return COLLECTIVES[call.collective].link_part(list(ppn.values())) * call.bytes / bandwidth
+    part = COLLECTIVES[call.collective].link_part(list(ppn.values()))
+    return part * call.bytes / bandwidth if part else None
 
 
 def candidates(collective: str, topology: str) -> list[str]:
@@ -149,5 +159,7 @@ def candidates(collective: str, topology: str) -> list[str]:
         if algorithm.collective != collective or misfit(collective, algorithm.usual, where):
             continue
         specs.append(algorithm.usual)
+        if is_never_cut(collective):
+            continue
         specs += [f"{algorithm.usual}:{pipelining}" for pipelining in _PIPELINING]
     return specs

@@ -14,8 +14,10 @@ from stretto.support.json_files import Bytes, Part, Rate, Seconds
 FORMAT = "stretto-bench"
 
 CollectiveName = Literal[
-    "allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather"
-]
+    "allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "allgatherv",
+    "alltoall", "alltoallv", "alltoallw", "gather", "gatherv", "scatter", "scatterv",
+    "scan", "exscan", "barrier",
+]  # fmt: skip
 Form = Literal["blocking", "non-blocking", "persistent"]
 
 
@@ -73,6 +75,7 @@ class RunFile(Part):
     skipped_bytes: list[Bytes] = Field(default_factory=list)
     link_rate_has_headers: bool = True
     virtual: bool = False
+    skew: float | None = None
     results: list[_Result]
 
     @model_validator(mode="after")
@@ -100,6 +103,7 @@ class RunFile(Part):
             self.test_every or 0.0,
             self.skipped_bytes,
             self.virtual,
+            self.skew,
         )
 
     def bound(self) -> LinkBound | None:

@@ -81,11 +81,18 @@ class Run:
     """Message sizes that were left out, since the budget was spent."""
     virtual: bool = False
     """Whether it was simulated: each call was made once, in virtual time."""
+    skew: float | None = None
+    """The part of the message that the block of rank 0 held; None: equal blocks."""
 
     @property
     def overlaps(self) -> bool:
         """Whether it measured overlap with computation."""
         return any(series.overlapped for series in self.series)
+
+    @property
+    def has_no_bound(self) -> bool:
+        """Whether what the links must carry is not known: blocks are unequal, or there is no message."""
+        return self.skew is not None or not self.collective.has_message
 
     @property
     def forms(self) -> list[str]:
@@ -147,6 +154,7 @@ def read_events(
                 run.ranks, run.nodes, run.ppn = event["ranks"], event["nodes"], event["ppn"]
                 run.progress_thread = event.get("progress_thread", False)
                 run.test_every = event.get("test_every", 0.0)
+                run.skew = event.get("skew")
             case "progress":
                 progress(event["done"], event["total"])
             case "result":
@@ -244,6 +252,7 @@ def to_json(run: Run, rows: list[Row], bound: LinkBound | None, command: list[st
         "collective": run.collective.name,
         "root": run.root if run.collective.has_root else None,
         "message": run.collective.message,
+        "skew": run.skew,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "stretto": run.stretto,
         "mpi": run.library,

@@ -49,7 +49,9 @@ def make_diagram(recipe: Recipe, topology: _core.Topology, root: int, rank_order
         report = _core.verify(recipe.collective, recipe.text, topology, root)
     except ValueError as error:
         raise StrettoError(str(error)) from None
-    timeline = make_timeline(schedules, topology.node_of)
+    timeline = make_timeline(
+        schedules, topology.node_of, names_input=recipe.collective in ("alltoall", "alltoallv")
+    )
     title = _title(recipe, topology, root, timeline)
     if rank_order and _core.is_reduction(recipe.collective):
         title += f", {'keeps' if report.keeps_order else 'does not keep'} rank order"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from stretto.show.timeline import Blocks, Local, Message, Stuck
+from stretto.show.timeline import Blocks, Local, Message, Stuck, Timeline
 
 STUCK_MEANS = "never end: the other rank does not take part"
 
@@ -16,6 +16,11 @@ def stuck_label(one: Stuck) -> str:
 def block_name(blocks: Blocks) -> str:
     """Blocks of the result or of scratch memory: `b5`, `s0-3`."""
     return ("s" if blocks.scratch else "b") + blocks.numbers
+
+
+def sent_name(timeline: Timeline, message: Message) -> str:
+    """What a message holds: `b5`, or `in5` where that is another block."""
+    return _operand_name(message.sent) if timeline.names_input else block_name(message.sent)
 
 
 def operands(message: Message) -> str:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stretto.show.diagram import Diagram
-from stretto.show.labels import STUCK_MEANS, block_name, local_label, operands, stuck_label
+from stretto.show.labels import STUCK_MEANS, block_name, local_label, operands, sent_name, stuck_label
 from stretto.show.timeline import Blocks, Message, Timeline
 from stretto.support.console import console_for
 
@@ -37,7 +37,7 @@ def draw_text(timeline: Timeline, rank_order: bool = False) -> Table:
     cells = [[Text() for _ in range(timeline.ranks)] for _ in range(timeline.steps)]
     for message in timeline.messages:
         arrow = "⇒" if _stands_out(timeline, message) else "→"
-        departure = f"{arrow}{message.receiver} {block_name(message.sent)}"
+        departure = f"{arrow}{message.receiver} {sent_name(timeline, message)}"
         _append(cells[message.step][message.sender], departure, message.sent)
     for message in timeline.messages:
         arrow = "⇐" if _stands_out(timeline, message) else "←"
@@ -77,8 +77,9 @@ def text_legend(timeline: Timeline, rank_order: bool) -> str:
         else ""
     )
     stuck = f"✗→ and ✗← {STUCK_MEANS}; " if timeline.stuck else ""
+    sent = "in5" if timeline.names_input else "b5"
     return (
-        f"→2 b5 sends block 5 to rank 2; ←1 b5 receives block 5 from rank 1; {reduces}; {nodes}{stuck}"
+        f"→2 {sent} sends block 5 to rank 2; ←1 b5 receives block 5 from rank 1; {reduces}; {nodes}{stuck}"
         "in5 is block 5 of the input, s0 a block of scratch memory"
     )
 

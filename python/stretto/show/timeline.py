@@ -18,7 +18,7 @@ from stretto.support.errors import StrettoError
 
 
 class SliceLike(Protocol):
-    """A run of blocks of one buffer, as stretto._core has it."""
+    """Some blocks of one buffer, as stretto._core has them."""
 
     @property
     def buffer(self) -> str: ...  # noqa: D102
@@ -26,6 +26,10 @@ class SliceLike(Protocol):
     def first(self) -> int: ...  # noqa: D102
     @property
     def count(self) -> int: ...  # noqa: D102
+    @property
+    def run(self) -> int: ...  # noqa: D102
+    @property
+    def step(self) -> int: ...  # noqa: D102
 
 
 class ActionLike(Protocol):
@@ -54,18 +58,26 @@ class ScheduleLike(Protocol):
     def rounds(self) -> Sequence[Sequence[ActionLike]]: ...  # noqa: D102
 
 
+_MOST_RUNS = 4
+"""More runs of blocks than these are not all written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """A run of blocks. Numbers of scratch blocks are local to a rank."""
+    """Some blocks of a buffer, mostly consecutive ones. Numbers of scratch blocks are local to a rank."""
 
     buffer: str
     first: int
     count: int
+    run: int = 0
+    """Consecutive blocks before the next step; 0 if all are consecutive."""
+    step: int = 0
+    """From one run to the next."""
 
     @classmethod
     def of(cls, piece: SliceLike) -> Blocks:
         """The blocks of a slice."""
-        return cls(piece.buffer, piece.first, piece.count)
+        return cls(piece.buffer, piece.first, piece.count, piece.run, piece.step)
 
     @property
     def scratch(self) -> bool:
@@ -74,8 +86,23 @@ class Blocks:
 
     @property
     def numbers(self) -> str:
-        """The block numbers as text: `3`, or `4-7`."""
-        return str(self.first) if self.count == 1 else f"{self.first}-{self.first + self.count - 1}"
+        """The block numbers as text: `3`, or `4-7`, or `1-2,5-6`, with `…` in place of many runs."""
+        runs = (
+            [
+                (self.first + at * self.step, min(self.run, self.count - at * self.run))
+                for at in range(-(-self.count // self.run))
+            ]
+            if self.run
+            else [(self.first, self.count)]
+        )
+        texts = [str(first) if count == 1 else f"{first}-{first + count - 1}" for first, count in runs]
+        return ",".join([*texts[:2], "…", texts[-1]] if len(texts) > _MOST_RUNS else texts)
+
+    @property
+    def all(self) -> list[int]:
+        """The number of each block."""
+        run = self.run or self.count
+        return [self.first + at // run * self.step + at % run for at in range(self.count)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +156,8 @@ class Timeline:
     """The node of each rank."""
     stuck: list[Stuck] = field(default_factory=list)
     """Empty unless the schedule is wrong. Then the actions after a wait that never ends are missing."""
+    names_input: bool = False
+    """Whether a block of the input is another one than the block of the output with its number."""
 
     @property
     def by_node(self) -> list[int]:
@@ -169,7 +198,9 @@ class _Match:
     receive: _End
 
 
-def make_timeline(schedules: Sequence[ScheduleLike], node_of: Sequence[int] | None = None) -> Timeline:
+def make_timeline(
+    schedules: Sequence[ScheduleLike], node_of: Sequence[int] | None = None, *, names_input: bool = False
+) -> Timeline:
     """Put the schedules of all ranks, from rank 0 on, on one clock. Default: one rank per node."""
     rounds = [schedule.rounds for schedule in schedules]
     matches, alone = _match(rounds)
@@ -220,6 +251,7 @@ def make_timeline(schedules: Sequence[ScheduleLike], node_of: Sequence[int] | No
         local,
         list(range(ranks)) if node_of is None else list(node_of),
         stuck,
+        names_input,
     )
 
 

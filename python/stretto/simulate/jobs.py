@@ -45,6 +45,8 @@ class Job:
     """Whether messages carry data and results are checked; None: if it needs little memory."""
     in_a_row: int = 1
     """Calls in a row without a barrier, timed together. With data, they cannot be in place."""
+    skew: float | None = None
+    """The part of the message that the block of rank 0 holds; None: equal blocks."""
 
     @property
     def ranks(self) -> int:
@@ -84,6 +86,7 @@ class Job:
                 "--type", self.type,
                 "--data", "yes" if has_data else "no",
                 "--arithmetic", "yes" if self.arithmetic else "no",
+                *(("--skew", str(self.skew)) if self.skew is not None else ()),
                 *(("--in-a-row", str(self.in_a_row)) if self.in_a_row > 1 else ()),
             ),
             settings,

@@ -50,13 +50,14 @@ def run_of(jobs: Sequence[Job], results: Sequence[Sequence[Point]]) -> Run:
         type=job.type,
         series=sorted(series, key=lambda one: (one.bytes, one.in_place, order.index(one.spec))),
         virtual=True,
+        skew=job.skew,
     )
 
 
 def link_bound(platform: Platform, run: Run) -> LinkBound | None:
     """The bound by the nodes' links as a ping-pong sees them; None if the platform is a user's XML file."""
     machine = platform.machine
-    if machine is None or run.nodes < 2 or not machine.node_bandwidth:
+    if machine is None or run.nodes < 2 or not machine.node_bandwidth or run.has_no_bound:
         return None
     return LinkBound(machine.node_bandwidth, run.collective, run.ppn, with_headers=False)
 

@@ -34,6 +34,22 @@ def check_collective(collective: str) -> str:
     return collective
 
 
+def sized_collectives() -> list[str]:
+    """The collectives whose ranks know the size of the message, so that a spec can be chosen by it."""
+    return [one for one in _core.collectives() if not _core.is_never_cut(one)]
+
+
+def check_sized(collective: str) -> str:
+    """The name itself. Raises StrettoError if no spec can be chosen by the size of its messages."""
+    check_collective(collective)
+    if collective in sized_collectives():
+        return collective
+    raise StrettoError(
+        f"{collective}: its ranks know no common size, by which specs could be chosen; "
+        f"expected some of {', '.join(sized_collectives())}"
+    )
+
+
 def collectives_with(name: str, collective: str | None = None) -> list[str]:
     """The collectives that have the algorithm of a recipe."""
     if collective is not None:

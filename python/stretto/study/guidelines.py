@@ -65,7 +65,21 @@ _STANDING_IN = {
     "reduce_scatter": ("allreduce", "reduce+scatterv"),
     "reduce_scatter_block": ("allreduce", "reduce+scatter"),
     "allgather": ("allreduce", "gather+bcast", "alltoall"),
+    "allgatherv": ("allreduce", "gatherv+bcast"),
+    "alltoall": ("alltoallv",),
+    "alltoallv": ("alltoallw",),
+    "alltoallw": (),
+    "gather": ("gatherv", "allgather", "reduce"),
+    "gatherv": ("allgatherv", "reduce"),
+    "scatter": ("scatterv", "bcast"),
+    "scatterv": ("bcast",),
+    "scan": (),
+    "exscan": (),
 }
+STUDIED = tuple(_STANDING_IN)
+"""The collectives whose messages have a size."""
+USUAL = ("allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather")
+"""The collectives whose guidelines are checked if none is named."""
 
 
 def guidelines(collective: str) -> list[Guideline]:

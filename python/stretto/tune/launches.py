@@ -25,6 +25,11 @@ _REFERENCES = {
     "reduce": "rabenseifner",
     "reduce_scatter": "pairwise",
     "allgather": "ring",
+    "alltoall": "pairwise",
+    "gather": "binomial",
+    "scatter": "binomial",
+    "scan": "recursive_doubling",
+    "exscan": "recursive_doubling",
 }
 _AUDITION_REPETITIONS = 3
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace stretto::bench {
 namespace {
@@ -17,6 +19,7 @@ std::size_t unit_of(const Mockup::Part& call, int ranks) {
 }  // namespace
 
 std::vector<Case> list_cases(const Options& options, const Element& element, int ranks) {
+  if (options.collective == Collective::barrier) return {{0, 0, false}};
   std::size_t unit = unit_of({options.collective}, ranks);
   for (const Mockup& mockup : options.mockups) {
     for (const Mockup::Part& part : mockup.parts) unit = std::lcm(unit, unit_of(part, ranks));
@@ -27,6 +30,10 @@ std::vector<Case> list_cases(const Options& options, const Element& element, int
     if (count > INT_MAX) {
       throw std::invalid_argument("--sizes " + std::to_string(size) + ": expected at most " +
                                   std::to_string(INT_MAX) + " elements");
+    }
+    if (options.collective == Collective::alltoallw && count * element.size > INT_MAX) {
+      throw std::invalid_argument("--sizes " + std::to_string(size) + ": MPI_Alltoallw counts at most " +
+                                  std::to_string(INT_MAX) + " bytes");
     }
     for (const bool in_place : options.in_place) {
       const bool known = std::any_of(cases.begin(), cases.end(), [&](const Case& other) {
@@ -39,12 +46,21 @@ std::vector<Case> list_cases(const Options& options, const Element& element, int
 }
 
 bool Role::calls_in_place() const noexcept {
-  return in_place && (collective != Collective::reduce || is_root());
+  return in_place && (!has_root(collective) || is_root());
+}
+
+std::size_t Role::skewed_count() const noexcept {
+  return static_cast<std::size_t>(std::llround(skew.value_or(0) * static_cast<double>(count)));
 }
 
 std::size_t Role::block_begin(int of_rank) const noexcept {
   const auto before = static_cast<std::size_t>(of_rank);
   const auto all = static_cast<std::size_t>(ranks);
+  if (is_skewed() && before > 0) {
+    const std::size_t first = skewed_count();
+    const std::size_t rest = count - first;
+    return first + (before - 1) * (rest / (all - 1)) + std::min(before - 1, rest % (all - 1));
+  }
   return before * (count / all) + std::min(before, count % all);
 }
 
@@ -52,13 +68,66 @@ std::size_t Role::block_count(int of_rank) const noexcept {
   return block_begin(of_rank + 1) - block_begin(of_rank);
 }
 
+Role::Parts Role::parts() const noexcept {
+  const auto all = static_cast<std::size_t>(ranks);
+  if (!is_skewed()) {
+    const std::size_t even = count / all;
+    return {even, even + count % all, even, even};
+  }
+  // In place, a rank sends each other one as much as it receives from it.
+  const bool halves = in_place && ranks > 2;
+  const std::size_t most = halves ? skewed_count() / 2 : skewed_count();
+  const std::size_t rest = count - (halves ? 2 : 1) * most;
+  const std::size_t others = all - (halves ? 2 : 1);
+  const std::size_t usual = rest / others;
+  return {usual, usual + rest % others, most, halves || ranks == 2 ? most : usual};
+}
+
+std::size_t Role::part_count(int from, int to) const noexcept {
+  const Parts lengths = parts();
+  const int distance = (to - from + ranks) % ranks;
+  if (distance == 0) return lengths.own;
+  if (distance == 1) return lengths.next;
+  return distance == ranks - 1 ? lengths.previous : lengths.usual;
+}
+
+std::size_t Role::part_begin(int of_rank, int other, const Parts& lengths) const noexcept {
+  std::size_t begin = 0;
+  auto usual = static_cast<std::size_t>(other);
+  const auto add_if_before = [&](int that, std::size_t length) {
+    if (that >= other) return;
+    --usual;
+    begin += length;
+  };
+  const int next = (of_rank + 1) % ranks;
+  const int previous = (of_rank + ranks - 1) % ranks;
+  add_if_before(of_rank, lengths.own);
+  if (next != of_rank) add_if_before(next, lengths.next);
+  if (previous != next) add_if_before(previous, lengths.previous);
+  return begin + usual * lengths.usual;
+}
+
+std::size_t Role::part_begin_in_input(int from, int to) const noexcept {
+  return part_begin(from, to, parts());
+}
+
+std::size_t Role::part_begin_in_output(int from, int to) const noexcept {
+  Parts lengths = parts();
+  std::swap(lengths.next, lengths.previous);  // as they arrive
+  return part_begin(to, from, lengths);
+}
+
 std::size_t Role::input_count() const noexcept {
-  if (calls_in_place()) return 0;
+  // In place, the root of a scatter gives its input and keeps its block there.
+  if (calls_in_place() && !is_scatter(collective)) return 0;
   switch (collective) {
     case Collective::bcast:
+    case Collective::barrier:
       return 0;
     case Collective::allgather:
+    case Collective::allgatherv:
     case Collective::gather:
+    case Collective::gatherv:
       return block_count(rank);
     case Collective::scatter:
     case Collective::scatterv:
@@ -72,26 +141,31 @@ std::size_t Role::output_count() const noexcept {
   switch (collective) {
     case Collective::reduce:
     case Collective::gather:
+    case Collective::gatherv:
       return is_root() ? count : 0;
     case Collective::scatter:
     case Collective::scatterv:
-      return block_count(rank);
+      return calls_in_place() ? 0 : block_count(rank);
+    case Collective::barrier:
+      return 0;
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
       return in_place ? count : block_count(rank);
-    case Collective::allreduce:
-    case Collective::bcast:
-    case Collective::allgather:
-    case Collective::alltoall:
-      break;
+    default:
+      return count;
   }
-  return count;
 }
 
 bool Role::ranks_run_ahead() const noexcept {
   // A rank that receives nothing need not wait for any other.
-  return has_root(collective) ||
-         (collective == Collective::reduce_scatter && count < static_cast<std::size_t>(ranks));
+  // Rank 0 of a scan is such a rank, and so is one whose blocks are empty.
+  if (has_root(collective) || is_scan(collective)) return true;
+  if (!has_lengths(collective) || ranks == 1) return false;
+  if (is_alltoall(collective)) {
+    const Parts lengths = parts();
+    return lengths.next == 0 || lengths.previous == 0 || (ranks > 3 && lengths.usual == 0);
+  }
+  return block_count(0) == 0 || block_count(ranks - 1) == 0;
 }
 
 }  // namespace stretto::bench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "bench/cases/collective.hpp"
@@ -10,8 +11,9 @@
 
 namespace stretto::bench {
 
-/// One message size, in place or not. The message is the whole vector: the input of a reduce_scatter on a
-/// rank, the output of an allgather.
+/// One message size, in place or not. The message is the whole vector: the input of a reduce_scatter or an
+/// alltoall on a rank, the output of an allgather, the root's buffer of a gather or scatter. A barrier has
+/// one case, of no bytes.
 struct Case {
   std::size_t count;
   std::size_t bytes;
@@ -31,18 +33,40 @@ struct Role {
   int root;
   int rank;
   int ranks;
+  std::optional<double> skew = {};  // options.hpp
 
   bool is_root() const noexcept { return rank == root; }
-  /// Whether this rank's call passes MPI_IN_PLACE: in a reduce only the root may.
+  /// Whether this rank's call passes MPI_IN_PLACE: where there is a root, only the root may.
   bool calls_in_place() const noexcept;
-  /// A rank's block, where ranks have blocks: equal ones, with the remainder to the first ranks.
+  /// A rank's block, where ranks have blocks: equal ones, with the remainder to the first ranks. With a skew,
+  /// rank 0 has that part of the message, and the others share the rest.
   std::size_t block_begin(int of_rank) const noexcept;
   std::size_t block_count(int of_rank) const noexcept;
+  /// What the rank `from` has for the rank `to` in an alltoall, where it lies in the input of the one, and in
+  /// the output of the other.
+  std::size_t part_count(int from, int to) const noexcept;
+  std::size_t part_begin_in_input(int from, int to) const noexcept;
+  std::size_t part_begin_in_output(int from, int to) const noexcept;
   /// Returns the elements of the two buffers.
   std::size_t input_count() const noexcept;
   std::size_t output_count() const noexcept;
   /// Whether a rank may end its call before others have begun theirs, as a broadcasting root does.
   bool ranks_run_ahead() const noexcept;
+
+ private:
+  /// The lengths in an alltoall depend on how far `to` is after `from`, so that all ranks send and receive
+  /// whole messages.
+  struct Parts {
+    std::size_t usual;     // to most ranks
+    std::size_t own;       // to itself
+    std::size_t next;      // to the rank after it
+    std::size_t previous;  // to the rank before it
+  };
+  Parts parts() const noexcept;
+  /// Where the part of another rank begins in a buffer of `of_rank`.
+  std::size_t part_begin(int of_rank, int other, const Parts& lengths) const noexcept;
+  std::size_t skewed_count() const noexcept;
+  bool is_skewed() const noexcept { return skew.has_value() && has_lengths(collective) && ranks > 1; }
 };
 
 }  // namespace stretto::bench

@@ -10,8 +10,7 @@
 
 namespace stretto::bench {
 
-/// The calls of MPI that can be measured. Stretto has no algorithms for those from scatter on: they are
-/// only parts of mock-ups (mockup.hpp).
+/// The calls of MPI that can be measured.
 enum class Collective : std::uint8_t {
   allreduce,
   bcast,
@@ -19,10 +18,17 @@ enum class Collective : std::uint8_t {
   reduce_scatter,
   reduce_scatter_block,
   allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  alltoallw,
+  gather,
+  gatherv,
   scatter,
   scatterv,
-  gather,
-  alltoall
+  scan,
+  exscan,
+  barrier
 };
 
 /// How a program makes such a call: in one step, by a start and MPI_Wait, or by MPI_Start and MPI_Wait on a
@@ -44,20 +50,27 @@ constexpr std::optional<Form> find_form(std::string_view name) {
 struct CollectiveName {
   Collective collective;
   std::string_view name;
-  std::string_view algorithms;  // the collective whose algorithms carry it out; empty: only the library's
+  std::string_view algorithms;  // the collective whose algorithms carry it out
 };
 
-constexpr std::array<CollectiveName, 10> collective_names{{
+constexpr std::array<CollectiveName, 17> collective_names{{
     {Collective::allreduce, "allreduce", "allreduce"},
     {Collective::bcast, "bcast", "bcast"},
     {Collective::reduce, "reduce", "reduce"},
     {Collective::reduce_scatter, "reduce_scatter", "reduce_scatter"},
     {Collective::reduce_scatter_block, "reduce_scatter_block", "reduce_scatter"},
     {Collective::allgather, "allgather", "allgather"},
-    {Collective::scatter, "scatter", ""},
-    {Collective::scatterv, "scatterv", ""},
-    {Collective::gather, "gather", ""},
-    {Collective::alltoall, "alltoall", ""},
+    {Collective::allgatherv, "allgatherv", "allgather"},
+    {Collective::alltoall, "alltoall", "alltoall"},
+    {Collective::alltoallv, "alltoallv", "alltoallv"},
+    {Collective::alltoallw, "alltoallw", "alltoallv"},
+    {Collective::gather, "gather", "gather"},
+    {Collective::gatherv, "gatherv", "gatherv"},
+    {Collective::scatter, "scatter", "scatter"},
+    {Collective::scatterv, "scatterv", "scatterv"},
+    {Collective::scan, "scan", "scan"},
+    {Collective::exscan, "exscan", "exscan"},
+    {Collective::barrier, "barrier", "barrier"},
 }};
 
 constexpr const CollectiveName& names_of(Collective collective) {
@@ -70,31 +83,52 @@ constexpr std::optional<Collective> find_collective(std::string_view name) {
   return found == collective_names.end() ? std::nullopt : std::optional(found->collective);
 }
 
+constexpr bool is_gather(Collective collective) {
+  return collective == Collective::gather || collective == Collective::gatherv;
+}
+constexpr bool is_scatter(Collective collective) {
+  return collective == Collective::scatter || collective == Collective::scatterv;
+}
+constexpr bool is_allgather(Collective collective) {
+  return collective == Collective::allgather || collective == Collective::allgatherv;
+}
+constexpr bool is_alltoall(Collective collective) {
+  return collective == Collective::alltoall || collective == Collective::alltoallv ||
+         collective == Collective::alltoallw;
+}
+constexpr bool is_scan(Collective collective) {
+  return collective == Collective::scan || collective == Collective::exscan;
+}
+
 constexpr bool has_root(Collective collective) {
+  return collective == Collective::bcast || collective == Collective::reduce || is_gather(collective) ||
+         is_scatter(collective);
+}
+
+/// Whether a call gives a length for each rank.
+constexpr bool has_lengths(Collective collective) {
   switch (collective) {
-    case Collective::bcast:
-    case Collective::reduce:
-    case Collective::scatter:
+    case Collective::reduce_scatter:
+    case Collective::allgatherv:
+    case Collective::alltoallv:
+    case Collective::alltoallw:
+    case Collective::gatherv:
     case Collective::scatterv:
-    case Collective::gather:
       return true;
     default:
       return false;
   }
 }
 
-/// Whether all ranks have blocks of one length, so that a message is a multiple of the number of ranks.
+/// Whether a message is a multiple of the number of ranks: since all have blocks of one length, or, in an
+/// alltoall with lengths, so that its lengths can be the same in place.
 constexpr bool has_equal_blocks(Collective collective) {
-  switch (collective) {
-    case Collective::reduce_scatter_block:
-    case Collective::allgather:
-    case Collective::scatter:
-    case Collective::gather:
-    case Collective::alltoall:
-      return true;
-    default:
-      return false;
-  }
+  return collective == Collective::reduce_scatter_block || collective == Collective::allgather ||
+         collective == Collective::gather || collective == Collective::scatter || is_alltoall(collective);
+}
+
+constexpr bool goes_in_place(Collective collective) {
+  return collective != Collective::bcast && collective != Collective::barrier;
 }
 
 }  // namespace stretto::bench

@@ -10,8 +10,8 @@ namespace {
 /// of its rank's pattern, so that no two blocks are equal.
 Piece given(const Role& role, std::uint64_t generation) {
   const Content mine = Content::input(role.rank, generation);
-  if (!role.calls_in_place()) return {0, role.input_count(), mine};
-  if (role.collective != Collective::allgather) return {0, role.count, mine};
+  if (!role.calls_in_place() || is_scatter(role.collective)) return {0, role.input_count(), mine};
+  if (!is_allgather(role.collective) && !is_gather(role.collective)) return {0, role.count, mine};
   return {role.block_begin(role.rank), role.block_count(role.rank), mine};
 }
 
@@ -25,7 +25,7 @@ std::vector<Piece> gathered(const Role& role, std::uint64_t generation) {
 }
 
 std::vector<Piece> result(const Role& role, std::uint64_t generation) {
-  const Content sum = Content::sum(generation);
+  const Content sum = Content::sum(role.ranks, generation);
   const std::size_t block_begin = role.block_begin(role.rank);
   const std::size_t block_count = role.block_count(role.rank);
   std::vector<Piece> pieces;
@@ -41,17 +41,32 @@ std::vector<Piece> result(const Role& role, std::uint64_t generation) {
     case Collective::reduce_scatter_block:
       return {{0, block_count, sum.from(block_begin)}};
     case Collective::allgather:
+    case Collective::allgatherv:
       return gathered(role, generation);
     case Collective::gather:
+    case Collective::gatherv:
       if (role.is_root()) return gathered(role, generation);
       break;
     case Collective::scatter:
     case Collective::scatterv:
+      if (role.calls_in_place()) break;
       return {{0, block_count, Content::input(role.root, generation).from(block_begin)}};
     case Collective::alltoall:
-      // This rank's block of each rank's data.
-      pieces = gathered(role, generation);
-      for (Piece& piece : pieces) piece.content = piece.content.from(block_begin);
+    case Collective::alltoallv:
+    case Collective::alltoallw:
+      // This rank's part of each rank's data.
+      for (int from = 0; from < role.ranks; ++from) {
+        pieces.push_back({role.part_begin_in_output(from, role.rank), role.part_count(from, role.rank),
+                          Content::input(from, generation).from(role.part_begin_in_input(from, role.rank))});
+      }
+      break;
+    case Collective::scan:
+      return {{0, role.count, Content::sum(role.rank + 1, generation)}};
+    case Collective::exscan:
+      // MPI leaves open what rank 0 gets.
+      if (role.rank > 0) pieces.push_back({0, role.count, Content::sum(role.rank, generation)});
+      break;
+    case Collective::barrier:
       break;
   }
   return pieces;
@@ -74,7 +89,7 @@ Holdings holdings_before(const Role& role, std::uint64_t generation) {
     const Content message = Content::input(role.root, generation);
     return {{}, {{0, role.count, role.is_root() ? message : message.unlike()}}};
   }
-  if (role.calls_in_place()) return {{}, {given(role, generation)}};
+  if (role.calls_in_place() && !is_scatter(role.collective)) return {{}, {given(role, generation)}};
   return {{given(role, generation)}, {}};
 }
 

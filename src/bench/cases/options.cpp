@@ -54,11 +54,16 @@ std::vector<std::string> split(std::string_view option, std::string_view text) {
 Collective parse_collective(std::string_view option, std::string_view text) {
   std::string known;
   for (const CollectiveName& one : collective_names) {
-    if (one.algorithms.empty()) continue;
     if (one.name == text) return one.collective;
     known += (known.empty() ? "" : ", ") + std::string(one.name);
   }
   refuse(option, text, "one of " + known);
+}
+
+double parse_part(std::string_view option, std::string_view text) {
+  const auto part = parse_number<double>(option, text);
+  if (!(part <= 1)) refuse(option, text, "a number from 0 to 1");
+  return part;
 }
 
 std::vector<bool> parse_in_place(std::string_view option, std::string_view text) {
@@ -105,7 +110,7 @@ bool parse_flag(std::string_view option, std::string_view text) {
 void check_spec(Collective collective, const std::string& spec) {
   if (spec == "auto" || !library_algorithm_in(spec).empty()) return;
   const auto algorithms = stretto::find_collective(names_of(collective).algorithms);
-  if (algorithms) parse_spec(*algorithms, spec);  // else the library's only
+  if (algorithms) parse_spec(*algorithms, spec);
 }
 
 }  // namespace
@@ -124,11 +129,17 @@ void check_options(const Options& options, int ranks) {
     refuse("--root", std::to_string(options.root), "a rank from 0 to " + std::to_string(ranks - 1));
   }
   const bool in_place = options.in_place != std::vector<bool>{false};
-  if (in_place && options.collective == Collective::bcast) {
-    throw std::invalid_argument("--in-place: bcast has no form in place");
+  if (in_place && !goes_in_place(options.collective)) {
+    throw std::invalid_argument("--in-place: " + collective + " has no form in place");
+  }
+  if (options.skew && !has_lengths(options.collective)) {
+    throw std::invalid_argument("--skew: " + collective + " has no length for each rank");
   }
   if (options.overlap && options.has(Form::blocking)) {
     throw std::invalid_argument("--overlap: nothing overlaps with a blocking call; expected other --forms");
+  }
+  if (options.collective == Collective::barrier && !options.mockups.empty()) {
+    throw std::invalid_argument("--mockups: nothing is compared with a barrier");
   }
   check_mockups(options, in_place);
 }
@@ -150,6 +161,7 @@ Options parse_options(const std::vector<std::string>& words, Options usual) {
        }},
       {"--in-place", [&](auto name, auto value) { options.in_place = parse_in_place(name, value); }},
       {"--root", [&](auto name, auto value) { options.root = parse_number<int>(name, value); }},
+      {"--skew", [&](auto name, auto value) { options.skew = parse_part(name, value); }},
       {"--type", [&](auto, auto value) { options.type = value; }},
       {"--repetitions",
        [&](auto name, auto value) { options.repetitions = parse_number<std::size_t>(name, value); }},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct Options {
   std::vector<std::size_t> sizes;              // bytes of a message
   std::vector<bool> in_place = {false};
   int root = 0;  // of a collective that has one
+  /// The part of the message that the block of rank 0 holds, where a call gives a length for each rank; in an
+  /// alltoall, what each rank has for the rank after it. In place, that and what it has for the rank before
+  /// it are half of it each. None: the ranks' blocks are equal.
+  std::optional<double> skew;
   std::string type = "float";
   std::size_t repetitions = 10;
   std::size_t warmup = 3;

@@ -51,11 +51,11 @@ Element find_element(const std::string& name) {
 }
 
 Content Content::input(int rank, std::uint64_t generation) {
-  return {false, (sum(generation).phase + rank_step * static_cast<std::size_t>(rank)) % period};
+  return {0, (sum(1, generation).phase + rank_step * static_cast<std::size_t>(rank)) % period};
 }
 
-Content Content::sum(std::uint64_t generation) {
-  return {true, generation_step * (generation % period) % period};
+Content Content::sum(int ranks, std::uint64_t generation) {
+  return {ranks, generation_step * (generation % period) % period};
 }
 
 Content Content::from(std::size_t element) const {
@@ -66,19 +66,22 @@ Content Content::unlike() const {
   return from(period / 2);
 }
 
-Pattern::Pattern(const Element& element, int ranks) : size_(element.size) {
+Pattern::Pattern(const Element& element, int ranks) : element_(element), size_(element.size) {
   // Sums of a float stay exact below 2^24.
   if (static_cast<std::size_t>(ranks) * period >= (std::size_t{1} << 24U)) {
     throw std::invalid_argument("too many ranks for results that float holds exactly");
   }
-  std::vector<std::uint64_t> inputs(period);
-  std::vector<std::uint64_t> sums(period);
+}
+
+const std::vector<std::byte>& Pattern::table(const Content& content) const {
+  std::vector<std::byte>& table = tables_[content.summed];
+  if (!table.empty()) return table;
+  std::vector<std::uint64_t> values(period);
+  const auto ranks = static_cast<std::size_t>(std::max(content.summed, 1));
   for (std::size_t i = 0; i < period; ++i) {
-    inputs[i] = i;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) sums[i] += (i + rank_step * r) % period;
+    for (std::size_t r = 0; r < ranks; ++r) values[i] += (i + rank_step * r) % period;
   }
-  inputs_ = tabulate(element, inputs);
-  sums_ = tabulate(element, sums);
+  return table = tabulate(element_, values);
 }
 
 void Pattern::fill(std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,11 @@ Element find_element(const std::string& name);
 /// Element i of the input of rank r is (i + 31 r + 17 g) mod 251, where g is the generation: data of two
 /// generations differ everywhere. The period is a prime, so blocks in the wrong place are detected.
 struct Content {
-  bool summed;        // over the inputs of all ranks
+  int summed;         // over the inputs of so many ranks, from rank 0 on; 0: one rank's input
   std::size_t phase;  // of the first element
 
   static Content input(int rank, std::uint64_t generation);
-  static Content sum(std::uint64_t generation);
+  static Content sum(int ranks, std::uint64_t generation);
   /// Returns the same without the elements before that one.
   Content from(std::size_t element) const;
   /// Returns data that differ from these everywhere.
@@ -37,7 +38,7 @@ struct Content {
 };
 
 /// The data themselves. All sums are exactly representable, so results are checked bit by bit. Rank and
-/// generation only shift the phase: one table of the inputs and one of the sums serve all, and filling is a
+/// generation only shift the phase: one table of the inputs and one of each sum serve all, and filling is a
 /// copy.
 class Pattern {
  public:
@@ -48,13 +49,11 @@ class Pattern {
   bool holds(const std::byte* buffer, std::size_t at, std::size_t count, const Content& content) const;
 
  private:
-  const std::vector<std::byte>& table(const Content& content) const {
-    return content.summed ? sums_ : inputs_;
-  }
+  const std::vector<std::byte>& table(const Content& content) const;
 
+  Element element_;
   std::size_t size_;
-  std::vector<std::byte> inputs_;
-  std::vector<std::byte> sums_;
+  mutable std::map<int, std::vector<std::byte>> tables_;  // made when they are needed
 };
 
 }  // namespace stretto::bench

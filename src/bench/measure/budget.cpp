@@ -28,6 +28,7 @@ bool Budget::has_time_for(const Case& next, double elapsed) const {
 
 double Budget::seconds_for(const Case& next, double elapsed) const {
   if (options_.budget <= 0) return options_.max_seconds;
+  if (bytes_left_ <= 0) return std::clamp(options_.budget - elapsed, 0.0, options_.max_seconds);  // a barrier
   const double share = std::max(least_share, static_cast<double>(next.bytes) / bytes_left_);
   return std::clamp(share * (options_.budget - elapsed), 0.0, options_.max_seconds);
 }
@@ -42,7 +43,8 @@ void Budget::note(const Case& one, const std::vector<Result>& results) {
   for (const Result& result : results) round.seconds += median(result.seconds);
   // A line through two sizes separates the latency from the time of bytes. With one size, all may be bytes.
   const Round before = last_ && last_->bytes < round.bytes ? *last_ : Round{};
-  seconds_per_byte_ = std::max(0.0, (round.seconds - before.seconds) / (round.bytes - before.bytes));
+  if (round.bytes > before.bytes)
+    seconds_per_byte_ = std::max(0.0, (round.seconds - before.seconds) / (round.bytes - before.bytes));
   last_ = round;
 }
 

@@ -36,6 +36,11 @@ void* find_function(Collective collective, const std::string& spec, bool is_nati
   return found;
 }
 
+template <typename Value>
+const Value* as_given(const std::vector<Value>& values) {
+  return values.data();
+}
+
 }  // namespace
 
 std::string failure(const std::string& what, int code) {
@@ -65,10 +70,21 @@ Call::Call(const Role& role, Element element, std::string spec, Form form, Buffe
       wait_(is_native_ ? LIBRARY(PMPI_Wait) : &MPI_Wait),
       free_(is_native_ ? LIBRARY(PMPI_Request_free) : &MPI_Request_free),
       requests_(buffers.pairs(), MPI_REQUEST_NULL) {
+  const MPI_Datatype type = element_.datatype;
+  // MPI_Alltoallw counts bytes to where parts begin.
+  const std::size_t unit = role.collective == Collective::alltoallw ? element_.size : 1;
   for (int rank = 0; rank < role.ranks; ++rank) {
-    block_counts_.push_back(static_cast<int>(role.block_count(rank)));
-    block_begins_.push_back(static_cast<int>(role.block_begin(rank)));
+    blocks_.add(role.block_count(rank), role.block_begin(rank), type);
+    if (!is_alltoall(role.collective)) continue;
+    sent_.add(role.part_count(role.rank, rank), unit * role.part_begin_in_input(role.rank, rank), type);
+    received_.add(role.part_count(rank, role.rank), unit * role.part_begin_in_output(rank, role.rank), type);
   }
+}
+
+void Call::Lengths::add(std::size_t count, std::size_t begin, MPI_Datatype type) {
+  counts.push_back(static_cast<int>(count));
+  begins.push_back(static_cast<int>(begin));
+  types.push_back(type);
 }
 
 Call::~Call() {
@@ -127,13 +143,18 @@ int Call::pass(MPI_Request* request, Arguments... arguments) const {
 }
 
 int Call::make(std::size_t pair) {
-  const void* const from = role_.calls_in_place() ? MPI_IN_PLACE : buffers_.input(pair);
-  void* const output = buffers_.output(pair);
+  // In place, the root of a scatter passes that for its output.
+  const bool in_place = role_.calls_in_place();
+  const bool keeps_input = is_scatter(role_.collective);
+  const void* const from = in_place && !keeps_input ? MPI_IN_PLACE : buffers_.input(pair);
+  void* const output = in_place && keeps_input ? MPI_IN_PLACE : buffers_.output(pair);
   MPI_Request* const request = &requests_[pair];
   const MPI_Datatype type = element_.datatype;
   const int count = static_cast<int>(role_.count);
   const MPI_Comm comm = algorithm_ != nullptr ? algorithm_->communicator : MPI_COMM_WORLD;
-  const int block_count = block_counts_[static_cast<std::size_t>(role_.rank)];
+  const int* const counts = blocks_.counts.data();
+  const int* const begins = blocks_.begins.data();
+  const int block_count = counts[role_.rank];
   switch (role_.collective) {
     case Collective::allreduce:
       return pass(request, from, output, count, type, MPI_SUM, comm);
@@ -142,20 +163,34 @@ int Call::make(std::size_t pair) {
     case Collective::reduce:
       return pass(request, from, output, count, type, MPI_SUM, role_.root, comm);
     case Collective::reduce_scatter:
-      return pass(request, from, output, block_counts_.data(), type, MPI_SUM, comm);
+      return pass(request, from, output, counts, type, MPI_SUM, comm);
     case Collective::reduce_scatter_block:
       return pass(request, from, output, block_count, type, MPI_SUM, comm);
     case Collective::allgather:
       return pass(request, from, block_count, type, output, block_count, type, comm);
-    case Collective::scatter:
-      return pass(request, from, block_count, type, output, block_count, type, role_.root, comm);
-    case Collective::scatterv:
-      return pass(request, from, block_counts_.data(), block_begins_.data(), type, output, block_count, type,
-                  role_.root, comm);
-    case Collective::gather:
-      return pass(request, from, block_count, type, output, block_count, type, role_.root, comm);
+    case Collective::allgatherv:
+      return pass(request, from, block_count, type, output, counts, begins, type, comm);
     case Collective::alltoall:
       return pass(request, from, block_count, type, output, block_count, type, comm);
+    case Collective::alltoallv:
+      return pass(request, from, as_given(sent_.counts), as_given(sent_.begins), type, output,
+                  as_given(received_.counts), as_given(received_.begins), type, comm);
+    case Collective::alltoallw:
+      return pass(request, from, as_given(sent_.counts), as_given(sent_.begins), as_given(sent_.types),
+                  output, as_given(received_.counts), as_given(received_.begins), as_given(received_.types),
+                  comm);
+    case Collective::gather:
+    case Collective::scatter:
+      return pass(request, from, block_count, type, output, block_count, type, role_.root, comm);
+    case Collective::gatherv:
+      return pass(request, from, block_count, type, output, counts, begins, type, role_.root, comm);
+    case Collective::scatterv:
+      return pass(request, from, counts, begins, type, output, block_count, type, role_.root, comm);
+    case Collective::scan:
+    case Collective::exscan:
+      return pass(request, from, output, count, type, MPI_SUM, comm);
+    case Collective::barrier:
+      return pass(request, comm);
   }
   return MPI_ERR_INTERN;
 }

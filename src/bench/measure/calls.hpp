@@ -65,8 +65,17 @@ class Call {
   decltype(&MPI_Test) test_;
   decltype(&MPI_Wait) wait_;
   decltype(&MPI_Request_free) free_;
-  std::vector<int> block_counts_;
-  std::vector<int> block_begins_;
+  /// What a call gives for each rank.
+  struct Lengths {
+    std::vector<int> counts;
+    std::vector<int> begins;
+    std::vector<MPI_Datatype> types;
+
+    void add(std::size_t count, std::size_t begin, MPI_Datatype type);
+  };
+  Lengths blocks_;
+  Lengths sent_;      // in an alltoall
+  Lengths received_;  // in an alltoall
   std::vector<MPI_Request> requests_;
 };
 

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/collective.hpp"
 #include "bench/cases/native_name.hpp"
 #include "bench/library/library.hpp"
 #include "bench/measure/calls.hpp"
@@ -44,7 +45,8 @@ std::array<double, count> largest(std::array<double, count> values) {
 std::string choice(Collective collective, Form form, std::size_t bytes) {
   std::array<char, 256> text{};
   std::string name(names_of(collective).algorithms);
-  if (name.empty()) return "native";
+  // No size counts where ranks do not know it.
+  if (const auto found = stretto::find_collective(name); found && has_private_lengths(*found)) bytes = 0;
   if (form == Form::non_blocking) name = "i" + name;
   if (form == Form::persistent) name += "_init";
   const int code =
@@ -65,8 +67,8 @@ double timed(const Work& work) {
 /// What is warmed up, besides its form and case.
 std::string warm_key(const Options& options, const Result& result) {
   const std::string collective(names_of(options.collective).name);
-  return collective + " " + std::to_string(options.root) + " " + options.type + " " + result.spec + " " +
-         result.mockup;
+  return collective + " " + std::to_string(options.root) + " " + std::to_string(options.skew.value_or(-1)) +
+         " " + options.type + " " + result.spec + " " + result.mockup;
 }
 
 /// Returns the seconds of a computation that all ranks do at once, with no call in flight.
@@ -206,9 +208,9 @@ class Measurement::Trial {
     for (Place& place : stages_) {
       if (place.part == part && place.number == number) return place.stage;
     }
-    const Role role{part.collective, case_.count / part.divisor,
-                    case_.in_place,  owner_.options_.root,
-                    owner_.rank_,    owner_.ranks_};
+    const Role role{
+        part.collective, case_.count / part.divisor, case_.in_place, owner_.options_.root, owner_.rank_,
+        owner_.ranks_,   owner_.options_.skew};
     const std::size_t most_pairs = owner_.options_.has(Form::persistent) ? most_requests : most_calls;
     return stages_
         .emplace_back(Place{part, number, Stage(role, owner_.element_, owner_.pattern_, most_pairs, budget_)})

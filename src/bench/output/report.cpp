@@ -91,6 +91,7 @@ void report_start(const Options& options, const std::vector<Case>& cases, const 
   print({{"event", "start"},
          {"collective", names_of(options.collective).name},
          {"root", options.root},
+         {"skew", options.skew ? Json(*options.skew) : Json(nullptr)},
          {"library", library_version()},
          {"ranks", placement.ranks},
          {"nodes", placement.ppn.size()},

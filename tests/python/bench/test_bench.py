@@ -5,12 +5,15 @@ import csv
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -154,12 +157,46 @@ def test_the_link_bound() -> None:
         ("reduce_scatter", [1] * 8, 7 / 8, " · n/(n-1), n = 8 nodes"),
         ("reduce_scatter_block", [2] * 4, 3 / 4, " · n/(n-1), n = 4 nodes"),
         ("allgather", [4, 4, 1], 8 / 9, " · p/(p-s), p = 9 ranks, s = 1 on the smallest of 3 nodes"),
+        ("allgatherv", [1] * 8, 7 / 8, " · n/(n-1), n = 8 nodes"),
+        ("alltoall", [2] * 4, 12 / 8, " · p/(s(p-s)), p = 8 ranks, s = 2 on the busiest of 4 nodes"),
+        ("alltoallv", [4, 4, 1], 20 / 9, " · p/(s(p-s)), p = 9 ranks, s = 4 on the busiest of 3 nodes"),
+        ("alltoallw", [7, 2], 14 / 9, " · p/(s(p-s)), p = 9 ranks, s = 7 on the busiest of 2 nodes"),
+        ("gather", [2] * 4, 3 / 4, " · n/(n-1), n = 4 nodes"),
+        ("gatherv", [4, 4, 1], 5 / 9, " · p/(p-s), p = 9 ranks, s = 4 on the largest of 3 nodes"),
+        ("scatter", [1] * 2, 1 / 2, " · n/(n-1), n = 2 nodes"),
+        ("scatterv", [4, 4, 1], 5 / 9, " · p/(p-s), p = 9 ranks, s = 4 on the largest of 3 nodes"),
+        ("scan", [2] * 4, 1.0, ", 4 nodes"),
+        ("exscan", [4, 4, 1], 1.0, ", 3 nodes"),
     ],
 )
 def test_what_a_link_must_carry_of_a_message(name: str, ppn: list[int], part: float, formula: str) -> None:
     bound = LinkBound(1514.0, COLLECTIVES[name], ppn)
     assert bound.bandwidth(1 << 20) == pytest.approx(1448 / part)
     assert bound.formula == f" · 1448/1514{formula}"
+
+
+def test_nothing_is_known_of_what_links_carry_in_a_barrier_or_of_unequal_blocks() -> None:
+    assert LinkBound(25e6, COLLECTIVES["barrier"], [1] * 8).bandwidth(1 << 20) is None
+    target = replace(bench_targets.own_target(["env"], "openmpi"), rate=25e6)
+    for collective, skew, stated in (
+        ("alltoallv", None, True),
+        ("alltoallv", 0.5, False),
+        ("barrier", None, False),
+    ):
+        run = Run(COLLECTIVES[collective], ranks=8, nodes=8, ppn=[1] * 8, skew=skew)
+        assert (bench_targets.link_bound(run, target, None) is not None) == stated
+        assert (bench_targets.link_bound(run, target, 25e6) is not None) == stated
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=9), st.sampled_from(sorted(COLLECTIVES)))
+def test_no_link_must_carry_more_than_all_ranks_of_its_node_have(ppn: list[int], name: str) -> None:
+    assert 0 <= COLLECTIVES[name].link_part(ppn) <= max(2, *ppn)
+    # On equal nodes it does not matter which is the busiest.
+    even = [ppn[0]] * len(ppn)
+    ranks = sum(even)
+    of_rank = COLLECTIVES["gather"].link_part(even) * ranks
+    assert of_rank == pytest.approx(ranks - ppn[0])
+    assert COLLECTIVES["alltoall"].link_part(even) * ranks == pytest.approx(ppn[0] * of_rank)
 
 
 def test_a_message_that_was_cut_to_whole_blocks_has_its_bound() -> None:
@@ -188,6 +225,25 @@ def test_the_table() -> None:
 def test_the_table_leaves_out_what_nobody_measured() -> None:
     run = read_events(lines_of(START, RING, END), ignore)
     assert text_of(run, None)[0] == "size in place spec time (95 %) MB/s"
+
+
+def test_a_barrier_has_no_size() -> None:
+    barrier = result("auto", [1.25e-5] * 6, bytes=0, chosen="smp")
+    native = result("native", [2.5e-5] * 6, bytes=0)
+    run = read_events(lines_of(START | {"collective": "barrier"}, native, barrier, END), ignore)
+    header, _, first, second = text_of(run, None)
+    assert header == "spec chosen time (95 %) speedup (95 %)"
+    assert first == "native 25.0 (25.0-25.0) µs"
+    assert second == "auto smp 12.5 (12.5-12.5) µs 2.00 (2.00-2.00)"
+    lines = notes(run, None, emulated=False)
+    assert lines[0].startswith("MPI_Barrier, Open MPI v4.1.4, 8 ranks on 8 nodes")
+    assert not any("MB/s" in line for line in lines)
+
+
+def test_notes_say_how_unequal_blocks_are() -> None:
+    for name, whose in (("alltoallv", "what a rank has for the next one"), ("gatherv", "rank 0's block")):
+        run = read_events(lines_of(START | {"collective": name, "skew": 0.5}, NATIVE, END), ignore)
+        assert f", 50 % of the message in {whose}, of float" in notes(run, None, emulated=False)[0]
 
 
 def test_the_table_of_an_overlap() -> None:
@@ -304,8 +360,8 @@ def test_settings_reach_the_ranks_on_all_nodes_of_a_lab(monkeypatch: pytest.Monk
 def test_the_program_gets_the_options_and_no_other_choice(
     program: MeasuringProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = ("BCAST", "REDUCE", "REDUCE_SCATTER", "ALLGATHER", "DISABLE", "REPRODUCIBLE", "TOPOLOGY")
-    variables = ["STRETTO_ALLREDUCE", *(f"STRETTO_{other}" for other in others)]
+    others = [*(one.upper() for one in _core.collectives()), "DISABLE", "REPRODUCIBLE", "TOPOLOGY"]
+    variables = [f"STRETTO_{other}" for other in others]
     for variable in variables:
         monkeypatch.setenv(variable, "x")
     program.let_print(START, NATIVE, END)
@@ -346,7 +402,10 @@ def test_reduce_scatter_block_has_the_algorithms_of_reduce_scatter(program: Meas
 @pytest.mark.parametrize(
     ("collective", "arguments", "message"),
     [
-        ("scan", [], "scan: the collectives that can be measured are allreduce, bcast"),
+        ("allscatter", [], "allscatter: the collectives that can be measured are allreduce, bcast"),
+        ("barrier", ["--in-place", "yes"], "--in-place yes: MPI_Barrier has no form in place"),
+        ("barrier", ["--png", "a.png"], "--png a.png: MPI_Barrier has no message size to draw over"),
+        ("alltoall", ["--skew", "0.5"], "--skew 0.5: MPI_Alltoall has no length for each rank"),
         ("bcast", ["--in-place", "both"], "--in-place both: MPI_Bcast has no form in place"),
         ("allgather", ["--root", "1"], "--root 1: MPI_Allgather has no root"),
         ("bcast", ["--specs", "native,rabenseifner"], "no bcast algorithm"),
@@ -425,6 +484,30 @@ def test_the_measuring_program_on_two_ranks(name: str, tmp_path: Path) -> None:
     assert all(0 < second < 10 for result in results for second in result["seconds"])
 
 
+SPECS = {
+    "allreduce": "ring", "bcast": "chain", "reduce": "chain", "reduce_scatter": "ring", "allgather": "ring",
+    "alltoall": "bruck", "alltoallv": "pairwise", "gather": "binomial", "gatherv": "linear",
+    "scatter": "binomial", "scatterv": "linear", "scan": "chain", "exscan": "recursive_doubling",
+    "barrier": "dissemination",
+}  # fmt: skip
+EQUAL_BLOCKS = (
+    "reduce_scatter_block", "allgather", "alltoall", "alltoallv", "alltoallw", "gather", "scatter",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+@pytest.mark.parametrize("collective", [name for name, one in COLLECTIVES.items() if one.has_lengths])
+def test_the_measuring_program_skews_blocks(name: str, collective: str) -> None:
+    target = bench_targets.local_target(name, 3)
+    what = ["--collective", collective, "--in-place", "both", "--sizes", "12,30000", "--repetitions", "2"]
+    specs = ["--specs", f"native,{SPECS[COLLECTIVES[collective].algorithms]}", "--warmup", "1"]
+    for skew in ("0", "0.4", "1"):
+        run = bench_targets.measure(target, [*what, *specs, "--skew", skew], ignore)
+        assert run.skew == float(skew)
+        assert len(run.series) == 8
+        assert all(series.correct for series in run.series)
+
+
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_measuring_program_checks_every_collective(name: str, collective: str, tmp_path: Path) -> None:
@@ -433,7 +516,7 @@ def test_the_measuring_program_checks_every_collective(name: str, collective: st
     root = 0 if (name, collective) == ("mpich", "reduce") else 1
     rooted = ("--root", str(root)) if COLLECTIVES[collective].has_root else ()
     in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
-    spec = "chain" if COLLECTIVES[collective].has_root else "ring"
+    spec = SPECS[COLLECTIVES[collective].algorithms]
     options = ("--specs", f"native,auto,{spec}", "--sizes", "1,40,30000", "--in-place", in_place, "--np", "3")
     measured = ("-o", str(file), "--repetitions", "3")
     text = invoke("--mpi", name, *options, *rooted, *measured, collective=collective)
@@ -442,9 +525,10 @@ def test_the_measuring_program_checks_every_collective(name: str, collective: st
     assert report["collective"] == collective
     assert report["root"] == (root if rooted else None)
     results = report["results"]
-    equal_blocks = collective in ("reduce_scatter_block", "allgather")
-    assert {result["bytes"] for result in results} == ({12, 36, 30000} if equal_blocks else {4, 40, 30000})
-    assert len(results) == (18 if in_place == "both" else 9)
+    cut = collective in EQUAL_BLOCKS
+    sizes = {0} if collective == "barrier" else {12, 36, 30000} if cut else {4, 40, 30000}
+    assert {result["bytes"] for result in results} == sizes
+    assert len(results) == 3 * len(sizes) * (2 if in_place == "both" else 1)
     assert all(result["correct"] for result in results)
     assert all(result["with_barrier"] for result in results if rooted)
 
@@ -455,14 +539,17 @@ def test_the_measuring_program_checks_every_form(name: str, collective: str, tmp
     # From the second start on, MPICH 4.0.2's persistent allgather misses the other ranks' blocks.
     forms = FORMS[:2] if (name, collective) == ("mpich", "allgather") else FORMS
     in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
-    spec = "chain:segments=2" if COLLECTIVES[collective].has_root else "ring:segments=2"
+    spec = SPECS[COLLECTIVES[collective].algorithms]
+    if spec in ("chain", "ring"):
+        spec += ":segments=2"
     options = ("--specs", f"native,auto,{spec}", "--forms", ",".join(forms), "--in-place", in_place)
     file = tmp_path / "a.json"
     measured = ("--sizes", "8,30000", "-o", str(file), "--repetitions", "3", "--warmup", "1")
     text = invoke("--mpi", name, *options, *measured, collective=collective)
     assert "no STRETTO_PROGRESS_THREAD" in text
     results = json.loads(file.read_text())["results"]
-    assert [result["form"] for result in results] == [*forms] * (12 if in_place == "both" else 6)
+    sizes = 1 if collective == "barrier" else 2
+    assert [result["form"] for result in results] == [*forms] * (3 * sizes * (2 if in_place == "both" else 1))
     assert all(result["correct"] for result in results)
 
 
@@ -553,11 +640,17 @@ def test_the_measuring_program_refuses_what_it_cannot_read(name: str) -> None:
         ),
         (["--specs", "native", "--sizes", "8", "--fast", "1"], "unknown option --fast"),
         (["--specs", "native", "--sizes", "8", "--forms", "eager"], "--forms eager: expected blocking, non-"),
-        (["--specs", "native", "--sizes", "8", "--collective", "scan"], "expected one of allreduce, bcast"),
+        (["--specs", "native", "--sizes", "8", "--collective", "sum"], "expected one of allreduce, bcast"),
         (["--specs", "native", "--sizes", "8", "--root", "1"], "--root 1: allreduce has no root"),
         (["--specs", "native", "--sizes", "8", "--collective", "reduce", "--root", "2"], "from 0 to 1"),
         (["--specs", "native", "--sizes", "8", "--collective", "bcast", "--in-place", "yes"], "no form in"),
-        (["--specs", "native", "--sizes", "8", "--collective", "scatter"], "scatter: expected one of allr"),
+        (["--specs", "native", "--sizes", "8", "--collective", "barrier", "--in-place", "yes"], "no form in"),
+        (["--specs", "native", "--sizes", "8", "--skew", "0.5"], "--skew: allreduce has no length for each"),
+        (["--specs", "native", "--sizes", "8", "--skew", "1.5"], "--skew 1.5: expected a number from 0 to 1"),
+        (
+            ["--specs", "native", "--sizes", "8", "--collective", "barrier", "--mockups", "allreduce"],
+            "--mockups: nothing is compared with a barrier",
+        ),
         (["--specs", "native", "--sizes", "8", "--mockups", "reduce+"], r"--mockups reduce\+: expected coll"),
         (["--specs", "native", "--sizes", "8", "--mockups", "bcast/0"], "--mockups bcast/0: expected coll"),
         (

@@ -72,8 +72,8 @@ def complaint(output: Path, *arguments: str) -> str:
     result = run(output, *arguments)
     assert result.exit_code == 2, result.output
     assert list(output.parent.iterdir()) == []
-    # Open MPI's launcher warns now and then: [node:pid] plm:rsh: Warning: setpgid(...) failed in parent. After ten
-    # seconds the command says how long it has taken so far.
+    # Open MPI's launcher warns now and then: [node:pid] plm:rsh: Warning: setpgid(...) failed in parent.
+    # After ten seconds the command says how long it has taken so far.
     lines = result.stderr.strip().splitlines()
     (line,) = [line for line in lines if not line.startswith("[") and not line.endswith(" so far")]
     return str(line)

@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -17,10 +19,11 @@ from stretto.cli.show import show
 from stretto.cli.verify import verify
 from stretto.show import picture
 from stretto.show.algorithms import multiple
+from stretto.show.diagram import make_diagram
 from stretto.show.picture import draw_picture
 from stretto.show.proof import roots_of
 from stretto.show.terminal import draw_text, text_legend
-from stretto.show.timeline import Timeline, make_timeline
+from stretto.show.timeline import Blocks, Timeline, make_timeline
 from stretto.spec.recipes import Recipe, all_recipes
 from stretto.support.errors import StrettoError
 
@@ -32,6 +35,8 @@ class Slice:
     first: int
     count: int = 1
     buffer: str = "output"
+    run: int = 0
+    step: int = 0
 
 
 @dataclass
@@ -168,6 +173,45 @@ def test_rank_order_shows_the_operands() -> None:
     text = "\n".join(cells(core_timeline("ring", "nodes=2,ppn=1"), rank_order=True))
     assert "←1 b1=own+recv" in text
     assert "←0 b0=recv+own" in text
+
+
+@given(
+    first=st.integers(0, 99), count=st.integers(1, 12), run=st.integers(0, 4), step=st.integers(5, 9),
+)  # fmt: skip
+def test_the_text_of_blocks_names_each_of_them(first: int, count: int, run: int, step: int) -> None:
+    blocks = Blocks("scratch", first, count, run, step if run else 0)
+    assert len(set(blocks.all)) == count
+    text = blocks.numbers
+    if "…" in text:
+        assert run
+        assert text.startswith(str(first))
+        assert text.endswith(str(blocks.all[-1]))
+        return
+    named: list[int] = []
+    for part in text.split(","):
+        begin, _, end = part.partition("-")
+        named += range(int(begin), int(end or begin) + 1)
+    assert named == blocks.all
+
+
+def test_the_core_counts_strided_blocks_in_the_same_way() -> None:
+    topology = _core.Topology("nodes=3,ppn=2")
+    for recipe in ("bruck", "multilane", "smp"):
+        for schedule in built(Recipe("alltoall", recipe), topology):
+            for action in (action for actions in schedule.rounds for action in actions):
+                for piece in filter(None, (action.into, action.left)):
+                    assert len(Blocks.of(piece).all) == piece.count
+                    assert len(set(Blocks.of(piece).all)) == piece.count
+
+
+def test_an_alltoall_tells_blocks_of_the_input() -> None:
+    diagram = make_diagram(
+        Recipe("alltoall", "pairwise"), _core.Topology("nodes=3,ppn=1"), 0, rank_order=False
+    )
+    text = " ".join(cells(diagram.timeline))
+    assert "→1 in1" in text
+    assert "←2 b2" in text
+    assert "→2 in5 sends block 5" in text_legend(diagram.timeline, rank_order=False)
 
 
 def test_local_actions_name_their_buffers() -> None:

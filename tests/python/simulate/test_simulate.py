@@ -7,33 +7,35 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stretto._core import algorithms
+from stretto._core import algorithms, collectives
 from stretto.cli.main import app
 from stretto.results.file import RunFile
 from stretto.simulate import smpi
 from stretto.simulate.jobs import SELECTORS, Job, run_jobs, seconds_of
 from stretto.simulate.platforms import load_platform
+from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import all_recipes
 from stretto.support.errors import StrettoError
 
 ALTEC = load_platform("altec", nodes=17)
-COLLECTIVES = ["allreduce", "bcast", "reduce", "reduce_scatter", "allgather"]
+# Each collective, and those that others' algorithms carry out.
+CALLS = list(COLLECTIVES)
 
 
 def recipes(collective: str) -> list[str]:
     return [one.text for one in all_recipes() if one.collective == collective]
 
 
-@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("collective", CALLS)
 def test_every_algorithm_gives_the_right_result(collective: str) -> None:
     # run_jobs() raises for a wrong one. Data are checked, and so is what stands beside them.
     places = [(ALTEC, 7, 1), (ALTEC, 3, 4), (ALTEC, 1, 5)]
     sizes = (4, 4 * 6, 4 * 13, 40_000)
-    in_place = "no" if collective == "bcast" else "both"
+    in_place = "both" if COLLECTIVES[collective].goes_in_place else "no"
     jobs = [
         Job(platform, nodes, spec, sizes, ppn, collective, in_place=in_place, data=True)
         for platform, nodes, ppn in places
-        for spec in [*recipes(collective), "native"]
+        for spec in [*recipes(COLLECTIVES[collective].algorithms), "native"]
     ]
     results = list(zip(jobs, run_jobs(jobs), strict=True))
     assert all(points for _, points in results)
@@ -42,8 +44,21 @@ def test_every_algorithm_gives_the_right_result(collective: str) -> None:
     assert all(point.seconds > 0 for _, points in results for point in points if point.bytes > 100)
 
 
+@pytest.mark.parametrize("collective", [name for name, one in COLLECTIVES.items() if one.has_lengths])
+def test_unequal_blocks_give_the_right_result(collective: str) -> None:
+    spec = recipes(COLLECTIVES[collective].algorithms)[0]
+    jobs = [
+        Job(ALTEC, 3, one, (4 * 18, 40_000), 2, collective, in_place="both", root=0, data=True, skew=skew)
+        for skew in (0.0, 0.3, 1.0)
+        for one in (spec, "native")
+    ]
+    results = list(zip(jobs, run_jobs(jobs), strict=True))
+    assert all(point.correct for job, points in results if not job.is_native for point in points)
+    assert all(points for job, points in results if not job.is_native)
+
+
 def test_the_sample_has_every_algorithm() -> None:
-    for collective in COLLECTIVES:
+    for collective in collectives():
         names = {one.name for one in algorithms() if one.collective == collective}
         assert names == {text.split(":")[0].split("(")[0] for text in recipes(collective)}
 
