@@ -153,11 +153,11 @@ def most_tokens(width: int, ppn: list[int], rate: float) -> float:
 def show(series: list[dict[str, Any]], width: int, ppn: list[int], rate: float | None) -> None:
     """Print tokens a second and the ratio of the steps, and what bounds them."""
     table = Table(
-        "a rank sends",
+        "a rank's bytes",
         *(f"{way}, tokens/s (95 %)" for way in WAYS),
         "speedup (95 %)",
-        *(f"{way}: in exchanges" for way in WAYS),
-        "of the links' bound",
+        "in exchanges",
+        "of the bound",
     )
     for one in series:
         tokens = one["bytes"] // (4 * width) // sum(ppn) * sum(ppn) * sum(ppn)
@@ -174,7 +174,7 @@ def show(series: list[dict[str, Any]], width: int, ppn: list[int], rate: float |
             format_bytes(one["bytes"]),
             *(with_interval(rates[way]) for way in WAYS),
             with_interval(speedup(one["seconds"]["native"]["step"], one["seconds"]["auto"]["step"])),
-            *(f"{part:.0%}" for part in exchanging),
+            ", ".join(f"{part:.0%}" for part in exchanging),
             f"{rates['auto'].median / most_tokens(width, ppn, rate):.0%}" if rate else "",
         )
     console_for(table).print(table)

@@ -103,6 +103,15 @@ def test_every_collective_is_right_by_forced_algorithms(
 
 
 @pytest.mark.long
+def test_what_pytorch_builds_on_a_backend_works(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str]
+) -> None:
+    program = [*PYTHON, str(FOLDER / "torch_above.py")]
+    output = local_ranks("openmpi").run(3, program, settings=cache, seconds=SECONDS)
+    assert lines_of_right(output) == 3
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("hook", ["none", "bf16", "fp16"])
 @pytest.mark.parametrize(("name", "ranks"), [("openmpi", 3), ("mpich", 2)])
 def test_a_training_learns_the_same_as_by_gloo(
@@ -146,6 +155,19 @@ def test_the_benchmark_of_steps_compares_backends(
     assert "gloo's step is" in local_ranks("openmpi").run(2, program, settings=cache)
     seconds = json.loads(file.read_text(encoding="utf-8"))["seconds"]
     assert {name: len(times["step"]) for name, times in seconds.items()} == {"stretto": 2, "gloo": 2}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("routing", [[], ["--uneven"]])
+def test_the_benchmark_of_experts_compares_all_to_alls(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], tmp_path: Path, routing: list[str]
+) -> None:
+    file = tmp_path / "experts.json"
+    options = ["--sizes", "64KiB", "--steps", "2", "--link-rate", "1gbit", "--json", str(file)]
+    program = [*PYTHON, "benchmarks/torch_experts.py", *options, *routing]
+    assert "64 KiB" in local_ranks("openmpi").run(2, program, settings=cache)
+    (one,) = json.loads(file.read_text(encoding="utf-8"))["series"]
+    assert {way: len(times["step"]) for way, times in one["seconds"].items()} == {"auto": 2, "native": 2}
 
 
 @pytest.mark.long

@@ -58,7 +58,7 @@ def run_suite(ranks: LocalRanks, backend: str, folder: Path, tests: Iterable[str
     pytest.fail(f"after {MOST_JOBS} jobs not all tests have been run:\n{output[-4000:]}")
 
 
-def tests_with(result: str, outcomes: dict[str, Outcome]) -> dict[str, str]:
+def reasons_of(result: str, outcomes: dict[str, Outcome]) -> dict[str, str]:
     """The tests with this result, and why."""
     return {test: outcome.reason for test, outcome in outcomes.items() if outcome.result == result}
 
@@ -67,13 +67,13 @@ def tests_with(result: str, outcomes: dict[str, Outcome]) -> dict[str, str]:
 @pytest.mark.timeout(2 * SECONDS)
 def test_they_pass(local_ranks: Callable[[str], LocalRanks], tmp_path: Path) -> None:
     outcomes = run_suite(local_ranks("openmpi"), "stretto", tmp_path / "stretto")
-    skipped, failed = tests_with("skipped", outcomes), tests_with("failed", outcomes)
+    skipped, failed = reasons_of("skipped", outcomes), reasons_of("failed", outcomes)
     unexplained = {test: why for test, why in skipped.items() if not re.search("|".join(REASONS), why)}
     assert not unexplained
     suspects = {test for test, why in failed.items() if not any(known in why for known in KNOWN_FAILURES)}
     if suspects:
         by_gloo = run_suite(local_ranks("openmpi"), "gloo", tmp_path / "gloo", sorted(suspects))
-        suspects -= tests_with("failed", by_gloo).keys()
+        suspects -= reasons_of("failed", by_gloo).keys()
     assert not suspects, "\n".join(f"{test}: {failed[test]}" for test in sorted(suspects))
     for known in KNOWN_FAILURES:
         assert any(known in why for why in failed.values()), f"fails no more: {known}"
