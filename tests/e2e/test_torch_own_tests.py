@@ -19,6 +19,7 @@ from tests.e2e.torch_own_outcomes import Outcome, note_outcome, read_outcomes
 if TYPE_CHECKING:
     from tests.e2e.conftest import LocalRanks
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "pytorch.md"
 # More run with 4 than with 3.
 RANKS = 4
 SECONDS = 1500
@@ -71,9 +72,14 @@ def test_they_pass(local_ranks: Callable[[str], LocalRanks], tmp_path: Path) -> 
     unexplained = {test: why for test, why in skipped.items() if not re.search("|".join(REASONS), why)}
     assert not unexplained
     suspects = {test for test, why in failed.items() if not any(known in why for known in KNOWN_FAILURES)}
+    by_gloo: dict[str, Outcome] = {}
     if suspects:
         by_gloo = run_suite(local_ranks("openmpi"), "gloo", tmp_path / "gloo", sorted(suspects))
-        suspects -= reasons_of("failed", by_gloo).keys()
-    assert not suspects, "\n".join(f"{test}: {failed[test]}" for test in sorted(suspects))
+    excused = suspects & reasons_of("failed", by_gloo).keys()
+    ours = sorted(suspects - excused)
+    assert not ours, "\n".join(f"{test}: {failed[test]}" for test in ours)
+    passed = outcomes.keys() - skipped.keys() - failed.keys()
+    (documented,) = re.findall(r"^\| passed \| (\d+) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(passed | excused) == int(documented)
     for known in KNOWN_FAILURES:
         assert any(known in why for why in failed.values()), f"fails no more: {known}"
