@@ -56,6 +56,20 @@ TEST(Registry, LogarithmicSchedulesStaySmall) {
   EXPECT_GT(logarithmic, 30);
 }
 
+// A rank of an alltoall knows p blocks, so its schedule cannot be logarithmic. With what an execution adds (the
+// place of each scratch block) it stays below 10 MB.
+TEST(Registry, SchedulesOfAnAlltoallFitIntoMemory) {
+  const Topology topology = equal_nodes(2048, 16);
+  for (const Recipe& recipe : sample_recipes(Collective::alltoall)) {
+    for (const int rank : {0, topology.ranks() - 1}) {
+      const Schedule schedule = build(recipe, topology, 0, rank);
+      const std::size_t places = (schedule.scratch_shape().size() + 1) * sizeof(std::size_t);
+      EXPECT_LT(schedule.memory_bytes() + places, 10'000'000U)
+          << to_string(recipe) << ": " << schedule.memory_bytes() << " + " << places;
+    }
+  }
+}
+
 TEST(Core, KeepsTheOrderOfRanks) {
   for (int ranks = 1; ranks <= 100; ++ranks) {
     const Core core(ranks);
