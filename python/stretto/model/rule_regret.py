@@ -32,7 +32,7 @@ _BACKGROUND = {
 }
 
 RULED = ("allreduce", "bcast", "reduce", "reduce_scatter", "allgather")
-"""The collectives whose choices the figures of the rule decide. Those of alltoall and barrier were measured, and
+"""The collectives whose choices the figures of the rule decide. Those of alltoall and barrier were measured;
 the rule leaves the others to the library."""
 
 OPEN_MPI = {"bcast": ("linear",), "reduce": ("binomial",)}
