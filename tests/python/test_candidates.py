@@ -9,6 +9,7 @@ from stretto import _core
 from stretto.advise.search import Search
 from stretto.model.walker import Model, machine_text
 from stretto.simulate.model_comparison import all_cases
+from stretto.spec.recipes import sized_collectives
 from stretto.spec.topologies import parse_topology
 from stretto.study.specs import own_specs
 from stretto.tune.candidates import Candidates
@@ -26,7 +27,7 @@ def advised(collective: str, topology: str = TOPOLOGY) -> list[str]:
     return Search(Model(_core.Machine(machine_text("altec"))), collective, topology).recipes
 
 
-@pytest.mark.parametrize("collective", _core.collectives())
+@pytest.mark.parametrize("collective", sized_collectives())
 def test_what_is_good_for_something_is_tried_everywhere(collective: str) -> None:
     mine = [one for one in _core.algorithms() if one.collective == collective]
     good = {one.name for one in mine if one.short_messages or one.long_messages}

@@ -18,6 +18,7 @@ from stretto.model.walker import Call, Model, load_machine
 from stretto.predict.explanation import explain_call, explanation_json
 from stretto.predict.explanation_output import print_explanation
 from stretto.predict.measured import read_measured
+from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import topology_text
 from stretto.support.console import print_result
@@ -66,7 +67,8 @@ def explain(
 ) -> None:
     """Show which spec a call uses and why, with predicted and measured times and the bound by the links."""
     check_collective(collective)
-    call = Call(collective, parse_bytes(size), topology_text(topology, None, nodes, ppn, 8))
+    its_bytes = parse_bytes(size) if COLLECTIVES[collective].has_message else 0
+    call = Call(collective, its_bytes, topology_text(topology, None, nodes, ppn, 8))
     known = find_fabric(fabric, os.environ) if fabric else None
     model = Model(known.machine if known and machine is None else load_machine(machine or "machine.json"))
     family = mpi or (known.family if known else "openmpi")

@@ -10,6 +10,7 @@ import typer
 
 from stretto import _core
 from stretto._core import Prediction
+from stretto.bench.options import check_picture
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson, ResultFile
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
@@ -23,6 +24,7 @@ from stretto.predict.specs import (
     predictions_json,
     rule_regret,
 )
+from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import check_collective
 from stretto.spec.topologies import parse_topology, topology_text
 from stretto.support.console import print_result, progress_bar
@@ -67,6 +69,7 @@ def predict(
     """Predict collectives on a machine: one of the papers', or one that stretto calibrate measured."""
     check_collective(collective)
     check_files([output], [png_file])
+    check_picture(COLLECTIVES[collective], png_file)
     if against:
         _judge(machine, against, parse_sizes(sizes), as_json, output)
         return
@@ -74,7 +77,8 @@ def predict(
     its_machine = load_machine(machine)
     walker = Model(its_machine)
     wanted = split_list(specs) if specs else candidates(collective, where)
-    calls = [Call(collective, size, where) for size in parse_sizes(sizes)]
+    has_message = COLLECTIVES[collective].has_message
+    calls = [Call(collective, size, where) for size in (parse_sizes(sizes) if has_message else [0])]
 
     def predict_call(call: Call, spec: str) -> Prediction:
         return walker.predict(call, spec, model=model, overlap=overlap, arithmetic=arithmetic)

@@ -31,6 +31,10 @@ _BACKGROUND = {
     "barrier": ("dissemination",),
 }
 
+RULED = ("allreduce", "bcast", "reduce", "reduce_scatter", "allgather")
+"""The collectives whose choices the figures of the rule decide. Those of alltoall and barrier were measured;
+the rule leaves the others to the library."""
+
 OPEN_MPI = {"bcast": ("linear",), "reduce": ("binomial",)}
 """What Open MPI 4.1's own tables choose on a few nodes, where that is not the best."""
 

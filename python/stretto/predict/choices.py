@@ -134,7 +134,7 @@ class _Asked:
     @property
     def _begin(self) -> int:
         """The least bytes of the size class."""
-        return 1 << (self._call.bytes.bit_length() - 1)
+        return 1 << max(0, self._call.bytes.bit_length() - 1)
 
     @property
     def _class_text(self) -> str:

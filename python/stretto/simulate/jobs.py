@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stretto.simulate.platforms import Platform
 from stretto.simulate.smpi import Progress, Task, run_tasks
+from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.native import library_name
 from stretto.support.errors import StrettoError
 from stretto.support.units import format_bytes
@@ -136,16 +137,19 @@ def seconds_of(jobs: Sequence[Job], progress: Progress | None = None) -> list[di
     """Seconds of each job by the requested sizes, without those that SMPI refuses (see run_jobs()).
 
     Messages are rounded down to whole elements and equal blocks; sizes that become equal are simulated once.
+    A barrier takes the same time at every size.
     """
     return [
-        {size: nearest.seconds for size in job.sizes if (nearest := _nearest(points, size)) is not None}
+        {size: nearest.seconds for size in job.sizes if (nearest := _nearest(job, points, size)) is not None}
         for job, points in zip(jobs, run_jobs(jobs, progress), strict=True)
     ]
 
 
-def _nearest(points: Sequence[Point], size: int) -> Point | None:
+def _nearest(job: Job, points: Sequence[Point], size: int) -> Point | None:
     """The point that a size was rounded to, if there is one."""
     best = min(points, key=lambda point: abs(point.bytes - size), default=None)
+    if not COLLECTIVES[job.collective].has_message:
+        return best
     return best if best is not None and (best.bytes >= size or 2 * best.bytes > size) else None
 
 

@@ -23,6 +23,10 @@ _ELEMENT = 4
 """Bytes of an element; equal blocks consist of whole elements."""
 _BY_BLOCK = ("mvapich2", "intelmpi")
 """Libraries that choose allgather's algorithm by the bytes of a rank's block, not of the whole message."""
+_ALL_BY_BLOCK = ("alltoall", "gather", "scatter")
+"""Collectives whose algorithm all libraries choose by the bytes of a rank's block."""
+_WITHOUT_CHOICE = ("gatherv", "scatterv", "scan", "exscan")
+"""Collectives for which SMPI has one algorithm only, which imitates no library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,9 @@ def library_choice(library: str, collective: str, ranks: int, ppn: int, nbytes: 
 
 def _algorithm(shape: _Shape, nbytes: int) -> str:
     size = nbytes
-    if shape.collective == "allgather" and shape.library != "mpich":
+    if shape.collective in _ALL_BY_BLOCK:
+        size = max(1, nbytes // _ELEMENT // shape.ranks) * _ELEMENT
+    elif shape.collective == "allgather" and shape.library != "mpich":
         block = max(1, nbytes // _ELEMENT // shape.ranks) * _ELEMENT
         size = block if shape.library in _BY_BLOCK else block * shape.ranks
     starts, algorithms = _rules(shape)
@@ -98,6 +104,12 @@ def _rules(shape: _Shape) -> tuple[list[int], list[str]]:
     library, collective = shape.library, shape.collective
     if (library, collective) == ("mpich", "allgather"):
         text = "rdb 512KiB:ring" if shape.is_power_of_two else "bruck 128KiB:ring"
+    elif (library, collective) == ("mpich", "alltoall"):
+        text = f"mvapich2_scatter_dest 32KiB:{'pair' if shape.ranks % 2 else 'ring'}"
+        if shape.ranks >= _LEAST_RANKS_OF_BRUCK:
+            text = f"bruck {text.replace('mvapich2', '256:mvapich2')}"
+    elif collective in _WITHOUT_CHOICE:
+        text = "default"
     else:
         # A library has tables by ppn, and uses the next lower one if there is none for this ppn.
         if (library, collective) == ("intelmpi", "reduce"):
@@ -162,7 +174,42 @@ _TWINS = {
         "pair": "linear",
         "ompi_neighborexchange": "neighbor_exchange",
     },
+    "alltoall": {
+        "bruck": "bruck",
+        "ring": "pairwise",
+        # By exclusive or, for powers of two.
+        "pair": "~pairwise",
+        "basic_linear": "~linear",
+        "mvapich2_scatter_dest": "~linear",
+    },
+    "alltoallv": {
+        "ring": "pairwise",
+        "pair": "~pairwise",
+        "ompi_basic_linear": "~linear",
+        "bruck": "~linear",
+    },
+    "gather": {
+        "ompi_binomial": "binomial",
+        "ompi_basic_linear": "~linear",
+        "ompi_linear_sync": "~linear",
+    },
+    "gatherv": {"default": "~linear"},
+    "scatter": {
+        "ompi_binomial": "~binomial",
+        "ompi_basic_linear": "~linear",
+        "ompi_linear_nb": "~linear",
+    },
+    "scatterv": {"default": "~linear"},
+    "scan": {},
+    "exscan": {},
+    "barrier": {
+        "ompi_bruck": "dissemination",
+        "ompi_recursivedoubling": "~dissemination",
+        "mvapich2_pair": "~dissemination",
+    },
 }
+_LEAST_RANKS_OF_BRUCK = 8
+"""From so many ranks on, MPICH's alltoall of short blocks is Bruck's."""
 # Binary trees in segments of some KiB. Messages of one segment are similar to binomial trees.
 _BINARY_TREES = {("bcast", "NTSB"): 4 << 10, ("reduce", "ompi_binary"): 4 << 10}
 _RINGS = (("allreduce", "lr"), ("allreduce", "ompi_ring_segmented"))
@@ -182,6 +229,8 @@ def _twin(shape: _Shape, algorithm: str, nbytes: int) -> tuple[str | None, bool]
         return _reduce_and_broadcast(shape, nbytes), False
     if key in _BINARY_TREES:
         return ("binomial", False) if nbytes <= _BINARY_TREES[key] else (None, False)
+    if algorithm.startswith("mvapich2_two_level") and shape.collective in ("gather", "scatter"):
+        return ("binomial" if shape.ppn == 1 else "smp"), False
     if algorithm in ("mvapich2_two_level", "SMP_binomial"):
         return _two_levels(shape, nbytes)
     _, slash, name = algorithm.rpartition("/")

@@ -6,7 +6,9 @@ after the bytes from which it is used. The selectors were called with 2 to 512 r
 to 1 GiB, with a user-defined operation (MPI_Op_create). SMPI's algorithms were replaced by functions that
 record their name; the algorithm of MVAPICH2's broadcast among the nodes was identified by its time.
 `leaders/X` is X among the leaders of the nodes; `mvapich2` is MVAPICH2's choice. Bytes are those of the whole
-message, or of a rank's block in allgather of MVAPICH2 and Intel MPI. Intel MPI's reduce is MVAPICH2's.
+message, or of a block in alltoall, gather and scatter, and in allgather of MVAPICH2 and Intel MPI. Intel
+MPI's reduce is MVAPICH2's. Alltoall, gather, scatter and barrier were called with some numbers of ranks only:
+powers of two, the numbers after them, and a few others; up to 256 with several ranks a node.
 """
 
 TABLES = """
@@ -223,4 +225,157 @@ intelmpi allgather 8 1 rdb 128:GB 256:rdb 1KiB:ring
 intelmpi allgather 8 65 rdb 512:ring
 intelmpi allgather 8 129 rdb 256:ring
 intelmpi allgather 16 1 rdb 1KiB:ring
+openmpi alltoall 1 2 pair 16:basic_linear 64:pair 256:basic_linear 4KiB:pair 32KiB:basic_linear 1MiB:pair
+openmpi alltoall 1 3 basic_linear 512KiB:pair 1MiB:basic_linear
+openmpi alltoall 1 8 basic_linear
+openmpi alltoall 1 16 bruck 512:basic_linear
+openmpi alltoall 1 64 bruck 1KiB:basic_linear 256KiB:pair
+openmpi alltoall 1 256 bruck 1KiB:basic_linear 32KiB:pair
+openmpi alltoall 1 512 bruck 512:basic_linear 256KiB:pair
+openmpi alltoallv 1 2 pair
+openmpi alltoallv 1 4 ompi_basic_linear
+openmpi alltoallv 1 64 pair
+openmpi alltoallv 1 128 ompi_basic_linear
+openmpi alltoallv 1 256 pair
+openmpi gather 1 2 ompi_binomial 32KiB:ompi_basic_linear 64KiB:ompi_binomial 128KiB:ompi_linear_sync
+openmpi gather 1 4 ompi_binomial 1KiB:ompi_basic_linear 8KiB:ompi_binomial 32KiB:ompi_basic_linear
+    256KiB:ompi_linear_sync
+openmpi gather 1 8 ompi_binomial
+openmpi gather 1 256 ompi_binomial 2KiB:ompi_basic_linear 8KiB:ompi_binomial
+openmpi gather 1 512 ompi_binomial
+openmpi scatter 1 2 ompi_basic_linear 128KiB:ompi_linear_nb 256KiB:ompi_basic_linear
+openmpi scatter 1 4 ompi_binomial 2KiB:ompi_basic_linear 4KiB:ompi_binomial 8KiB:ompi_basic_linear
+    32KiB:ompi_linear_nb 1MiB:ompi_basic_linear
+openmpi scatter 1 8 ompi_binomial 16KiB:ompi_linear_nb 1MiB:ompi_basic_linear
+openmpi scatter 1 16 ompi_binomial 16KiB:ompi_basic_linear 32KiB:ompi_linear_nb
+openmpi scatter 1 32 ompi_binomial 512:ompi_linear_nb 8KiB:ompi_binomial 16KiB:ompi_linear_nb
+openmpi scatter 1 64 ompi_binomial 512:ompi_linear_nb
+openmpi barrier 1 2 ompi_recursivedoubling
+openmpi barrier 1 4 ompi_basic_linear
+openmpi barrier 1 8 ompi_recursivedoubling
+openmpi barrier 1 64 ompi_bruck
+openmpi barrier 1 256 ompi_tree
+openmpi barrier 1 512 ompi_bruck
+mpich alltoallv 1 2 bruck
+mpich gather 1 2 ompi_binomial
+mpich scatter 1 2 ompi_binomial
+mpich barrier 1 2 ompi_bruck
+mvapich2 alltoall 1 2 pair
+mvapich2 alltoall 1 3 mvapich2_scatter_dest 512KiB:pair
+mvapich2 alltoall 1 5 rdb 16:mvapich2_scatter_dest
+mvapich2 alltoall 1 9 rdb 128:bruck 1KiB:mvapich2_scatter_dest
+mvapich2 alltoall 1 17 rdb 64:bruck 4KiB:mvapich2_scatter_dest
+mvapich2 alltoall 1 33 rdb 16:bruck 2KiB:mvapich2_scatter_dest
+mvapich2 alltoallv 1 2 ring
+mvapich2 gather 1 2 ompi_basic_linear 1MiB:ompi_binomial
+mvapich2 gather 1 17 ompi_basic_linear 32KiB:ompi_binomial 256KiB:mvapich2_two_level
+mvapich2 gather 1 33 mvapich2_two_level 512:ompi_basic_linear 32KiB:mvapich2_two_level
+mvapich2 gather 1 65 mvapich2_two_level 1KiB:ompi_basic_linear 32KiB:mvapich2_two_level
+mvapich2 scatter 1 2 ompi_binomial
+mvapich2 scatter 1 3 ompi_basic_linear
+mvapich2 scatter 1 33 ompi_binomial 64:ompi_basic_linear
+mvapich2 scatter 2 2 ompi_binomial 8KiB:ompi_basic_linear
+mvapich2 scatter 2 5 mvapich2_two_level_direct 1KiB:ompi_basic_linear
+mvapich2 scatter 2 9 mvapich2_two_level_direct 4KiB:ompi_basic_linear
+mvapich2 scatter 2 33 mvapich2_two_level_direct 16KiB:ompi_basic_linear
+mvapich2 scatter 2 65 ompi_binomial 32:mvapich2_two_level_binomial 256:mvapich2_two_level_direct
+    32KiB:ompi_basic_linear
+mvapich2 scatter 4 4 ompi_basic_linear
+mvapich2 scatter 4 33 ompi_binomial 64:ompi_basic_linear
+mvapich2 scatter 16 16 ompi_binomial 512:ompi_basic_linear
+mvapich2 scatter 16 17 ompi_binomial 1KiB:ompi_basic_linear
+mvapich2 scatter 16 33 mvapich2_two_level_direct 2KiB:ompi_basic_linear
+mvapich2 scatter 16 65 mvapich2_two_level_direct 4KiB:ompi_basic_linear
+mvapich2 barrier 1 2 mvapich2_pair
+intelmpi alltoall 1 2 pair
+intelmpi alltoall 1 3 mvapich2_scatter_dest
+intelmpi alltoall 1 9 mvapich2_scatter_dest 128KiB:pair 256KiB:mvapich2_scatter_dest
+intelmpi alltoall 1 17 bruck 64:mvapich2_scatter_dest 256:bruck 1KiB:mvapich2_scatter_dest 256KiB:pair
+    512KiB:mvapich2_scatter_dest
+intelmpi alltoall 1 33 bruck 1KiB:mvapich2_scatter_dest
+intelmpi alltoall 2 2 pair 128:mvapich2_scatter_dest
+intelmpi alltoall 2 5 bruck 1KiB:mvapich2_scatter_dest
+intelmpi alltoall 2 9 mvapich2_scatter_dest 64KiB:pair 256KiB:mvapich2_scatter_dest
+intelmpi alltoall 2 17 bruck 128:mvapich2_scatter_dest 256:bruck 2KiB:mvapich2_scatter_dest 128KiB:pair
+    512KiB:mvapich2_scatter_dest
+intelmpi alltoall 2 33 bruck 2KiB:mvapich2_scatter_dest 64KiB:pair 512KiB:mvapich2_scatter_dest
+intelmpi alltoall 4 4 bruck 512:mvapich2_scatter_dest
+intelmpi alltoall 4 9 bruck 8:rdb 128:bruck 1KiB:mvapich2_scatter_dest 256KiB:pair
+intelmpi alltoall 4 17 bruck 8:rdb 64:bruck 4KiB:mvapich2_scatter_dest 256KiB:pair
+intelmpi alltoall 4 33 bruck 8:rdb 16:bruck 2KiB:mvapich2_scatter_dest 256KiB:pair
+intelmpi alltoall 4 65 bruck 2KiB:mvapich2_scatter_dest 32KiB:pair 64KiB:mvapich2_scatter_dest 128KiB:pair
+intelmpi alltoall 8 8 bruck 1KiB:mvapich2_scatter_dest
+intelmpi alltoall 8 17 bruck 4KiB:mvapich2_scatter_dest 32KiB:pair 64KiB:mvapich2_scatter_dest 256KiB:pair
+intelmpi alltoall 8 33 bruck 8:rdb 16:bruck 2KiB:mvapich2_scatter_dest 8KiB:pair
+    64KiB:mvapich2_scatter_dest 256KiB:pair
+intelmpi alltoall 8 65 bruck 2KiB:mvapich2_scatter_dest 4KiB:pair 64KiB:mvapich2_scatter_dest 256KiB:pair
+intelmpi alltoall 16 16 bruck 1KiB:mvapich2_scatter_dest 64KiB:pair 256KiB:mvapich2_scatter_dest
+intelmpi alltoall 16 17 bruck 2KiB:mvapich2_scatter_dest 64KiB:pair 256KiB:mvapich2_scatter_dest
+intelmpi alltoall 16 33 bruck 2KiB:mvapich2_scatter_dest 4KiB:pair 8KiB:mvapich2_scatter_dest 32KiB:pair
+    64KiB:mvapich2_scatter_dest 128KiB:pair
+intelmpi alltoall 16 65 bruck 8KiB:pair 64KiB:mvapich2_scatter_dest 128KiB:pair
+intelmpi alltoall 16 129 bruck 4KiB:pair 8KiB:mvapich2_scatter_dest 32KiB:pair
+intelmpi alltoallv 1 2 ompi_basic_linear
+intelmpi alltoallv 8 8 ompi_basic_linear
+intelmpi alltoallv 8 17 bruck
+intelmpi alltoallv 16 16 ompi_basic_linear
+intelmpi gather 1 2 ompi_basic_linear 32KiB:ompi_binomial 64KiB:ompi_basic_linear 1MiB:ompi_binomial
+intelmpi gather 1 9 ompi_basic_linear 32KiB:ompi_binomial 128KiB:ompi_basic_linear 256KiB:ompi_binomial
+intelmpi gather 1 17 ompi_basic_linear 32KiB:ompi_binomial 512KiB:mvapich2_two_level
+intelmpi gather 1 33 mvapich2_two_level 512:ompi_basic_linear 32KiB:mvapich2_two_level 64KiB:ompi_binomial
+    512KiB:mvapich2_two_level
+intelmpi gather 1 65 mvapich2_two_level 1KiB:ompi_basic_linear 32KiB:mvapich2_two_level
+    64KiB:ompi_binomial 512KiB:mvapich2_two_level
+intelmpi gather 2 2 ompi_basic_linear 1MiB:ompi_binomial
+intelmpi gather 2 17 ompi_basic_linear 32KiB:ompi_binomial 256KiB:mvapich2_two_level
+intelmpi gather 2 33 mvapich2_two_level 512:ompi_basic_linear 32KiB:mvapich2_two_level
+intelmpi gather 2 65 mvapich2_two_level 1KiB:ompi_basic_linear 32KiB:mvapich2_two_level
+intelmpi gather 8 8 ompi_basic_linear 1MiB:ompi_binomial
+intelmpi gather 8 17 ompi_binomial 16:ompi_basic_linear 32KiB:ompi_binomial 256KiB:mvapich2_two_level
+intelmpi gather 8 33 ompi_binomial 1KiB:ompi_basic_linear 32KiB:mvapich2_two_level
+intelmpi gather 8 65 mvapich2_two_level 256:ompi_binomial 1KiB:ompi_basic_linear 32KiB:mvapich2_two_level
+intelmpi gather 16 16 ompi_basic_linear 1MiB:ompi_binomial
+intelmpi gather 16 17 ompi_basic_linear 32KiB:ompi_binomial 256KiB:mvapich2_two_level
+intelmpi gather 16 33 mvapich2_two_level 512:ompi_basic_linear 32KiB:mvapich2_two_level
+intelmpi gather 16 65 mvapich2_two_level 1KiB:ompi_basic_linear 32KiB:mvapich2_two_level
+intelmpi scatter 1 2 ompi_binomial
+intelmpi scatter 1 3 ompi_basic_linear 32KiB:ompi_binomial 256KiB:ompi_basic_linear 512KiB:ompi_binomial
+    1MiB:ompi_basic_linear 2MiB:ompi_binomial
+intelmpi scatter 1 5 ompi_basic_linear 4KiB:ompi_binomial 8KiB:ompi_basic_linear 16KiB:ompi_binomial
+    32KiB:ompi_basic_linear 128KiB:ompi_binomial 2MiB:ompi_basic_linear
+intelmpi scatter 1 9 ompi_basic_linear 2KiB:ompi_binomial 4KiB:ompi_basic_linear 32KiB:ompi_binomial
+    128KiB:ompi_basic_linear 1MiB:ompi_binomial 4MiB:ompi_basic_linear
+intelmpi scatter 1 17 ompi_basic_linear 128KiB:ompi_binomial 256KiB:ompi_basic_linear 1MiB:ompi_binomial
+intelmpi scatter 1 33 ompi_binomial 64:ompi_basic_linear 128KiB:ompi_binomial 256KiB:ompi_basic_linear
+    1MiB:ompi_binomial
+intelmpi scatter 2 2 ompi_binomial 8KiB:ompi_basic_linear
+intelmpi scatter 2 5 mvapich2_two_level_direct 1KiB:ompi_basic_linear
+intelmpi scatter 2 9 mvapich2_two_level_direct 4KiB:ompi_basic_linear
+intelmpi scatter 2 33 mvapich2_two_level_direct 16KiB:ompi_basic_linear
+intelmpi scatter 2 65 ompi_binomial 32:mvapich2_two_level_binomial 256:mvapich2_two_level_direct
+    32KiB:ompi_basic_linear
+intelmpi scatter 4 4 ompi_basic_linear
+intelmpi scatter 4 9 ompi_basic_linear 256:ompi_binomial 2KiB:ompi_basic_linear
+intelmpi scatter 4 17 ompi_basic_linear 256:ompi_binomial 512:ompi_basic_linear
+intelmpi scatter 4 33 ompi_binomial 256:ompi_basic_linear
+intelmpi scatter 8 8 ompi_binomial 4KiB:ompi_basic_linear
+intelmpi scatter 8 65 ompi_binomial 1KiB:ompi_basic_linear
+intelmpi scatter 16 16 ompi_binomial 2KiB:ompi_basic_linear
+intelmpi scatter 16 17 ompi_binomial 1KiB:ompi_basic_linear
+intelmpi scatter 16 33 ompi_binomial 256:mvapich2_two_level_direct 2KiB:ompi_basic_linear
+intelmpi scatter 16 65 ompi_binomial 256:mvapich2_two_level_direct 4KiB:ompi_basic_linear
+intelmpi barrier 1 2 ompi_recursivedoubling
+intelmpi barrier 1 3 default
+intelmpi barrier 1 5 ompi_basic_linear
+intelmpi barrier 1 9 ompi_recursivedoubling
+intelmpi barrier 1 65 default
+intelmpi barrier 2 2 ompi_basic_linear
+intelmpi barrier 2 5 default
+intelmpi barrier 2 9 ompi_recursivedoubling
+intelmpi barrier 2 33 ompi_basic_linear
+intelmpi barrier 4 4 ompi_recursivedoubling
+intelmpi barrier 4 5 default
+intelmpi barrier 4 9 ompi_recursivedoubling
+intelmpi barrier 8 8 ompi_basic_linear
+intelmpi barrier 8 9 ompi_recursivedoubling
 """

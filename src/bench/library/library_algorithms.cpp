@@ -157,6 +157,13 @@ std::string without_sentence(const std::string& word) {
                              "scatterv_recexch_allgatherv",
                              "recexch",
                              "tree",
+                             "linear",
+                             "dissemination",
+                             "scattered",
+                             "blocked",
+                             "inplace",
+                             "permuted_sendrecv",
+                             "pairwise_sendrecv_replace",
                              "auto"};
   std::string_view longest;
   std::string_view prefix;

@@ -16,6 +16,7 @@ from stretto.launch import mpi
 from stretto.launch.run import build_command
 from stretto.launch.settings import open_mpi
 from stretto.launch.settings.library import library_settings
+from stretto.launch.settings.mpich import find_mpich, own_tree
 from stretto.launch.settings.rules import PATH, LibrarySettings, Rule, RuleSet
 from stretto.launch.settings.tables import chosen_rules, measured_rules
 from stretto.support.errors import StrettoError
@@ -103,6 +104,32 @@ def test_intel_mpi_gets_a_list_that_leaves_nothing_open() -> None:
         settings = library_settings("intelmpi", "Intel MPI 2021.19", [one], None)
         assert not settings.variables
         assert "from 65536 bytes on the MPI default is better" in settings.remarks[0]
+
+
+@pytest.mark.parametrize("call", ["alltoall", "gather", "scatter", "scan", "exscan"])
+def test_only_collectives_whose_size_a_library_counts_as_we_do_get_rules(call: str) -> None:
+    one = RuleSet(call, 1, RANKS, RANKS, (Rule(0, None), Rule(64000, "pairwise", 1.2)))
+    open_mpis = library_settings("openmpi", "Open MPI 4.1.4", [one], None)
+    assert bool(open_mpis.variables) == (call == "alltoall")
+    if open_mpis.variables:
+        assert numbers(open_mpis.files[""])[1] == [3]
+        assert [64000, 2, 0, 0] in numbers(open_mpis.files[""])
+    assert not library_settings("intelmpi", "Intel MPI 2021.19", [one], None).variables
+
+
+def test_mpichs_own_tree_stays_for_what_it_cannot_decide_by_size() -> None:
+    rules = (Rule(0, None), Rule(64000, "pairwise", 1.2))
+    sets = [RuleSet(call, 1, RANKS, RANKS, rules) for call in ("alltoall", "scan", "gather")]
+    settings = library_settings("mpich", version_of("mpich"), sets, find_mpich(version_of("mpich")))
+    tree = json.loads(settings.files[""])
+    branch = tree["collective=alltoall"]["comm_type=intra"][f"comm_size<={RANKS}"]
+    assert branch["is_sendbuf_inplace=no"]["total_msg_size=any"] == {
+        "algorithm=MPIR_Alltoall_intra_pairwise": {}
+    }
+    own = own_tree(find_mpich(version_of("mpich")))
+    assert branch["is_sendbuf_inplace=yes"] == own["collective=alltoall"]["comm_type=intra"]
+    assert all(tree.get(f"collective={call}") == own.get(f"collective={call}") for call in ("scan", "gather"))
+    assert sum("no rules by size" in remark for remark in settings.remarks) == 2
 
 
 def test_rules_come_from_notes_or_rows() -> None:

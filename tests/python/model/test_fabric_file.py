@@ -180,4 +180,4 @@ def test_the_fastest_specs_by_the_model(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="power of two"):
         _core.find_fastest("allreduce", 3, where, machine)
     with pytest.raises(ValueError, match="there is no collective"):
-        _core.find_fastest("gather", 4, where, machine)
+        _core.find_fastest("collect", 4, where, machine)

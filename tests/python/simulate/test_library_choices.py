@@ -76,6 +76,12 @@ def test_so_does_intel_mpi_at_powers_of_two(ranks: int) -> None:
         ("mvapich2", "allgather", 8, OTHER_SIZES),
         ("intelmpi", "reduce", 8, OTHER_SIZES),
         ("intelmpi", "reduce_scatter", 16, (1 << 10, 256 << 10)),
+        ("openmpi", "alltoall", 17, (64, 1 << 10, 4 << 10)),
+        ("mpich", "alltoall", 8, (64, 1 << 10, 1 << 20)),
+        ("openmpi", "gather", 9, OTHER_SIZES),
+        ("mpich", "gather", 16, OTHER_SIZES),
+        ("mvapich2", "alltoallv", 8, OTHER_SIZES),
+        ("mpich", "barrier", 9, (4,)),
     ],
 )
 def test_other_collectives_take_the_time_of_their_twins(

@@ -19,10 +19,20 @@ from stretto.support.errors import StrettoError
 
 Json = dict[str, Any]
 
-# MPICH's name for the size of the whole message; avg_msg_size for all others.
-_SIZES = {"allgather": "total_msg_size", "reduce_scatter": "total_msg_size"}
-# Conditions of reductions. The MPI default stays for the user's own operations, and for few elements.
+# MPICH's name for the size of the whole message. For scans there is none: the question ends the program. For
+# gather and scatter it counts elements in place of bytes (csel.c of MPICH 4.3).
+_SIZES = {
+    "allreduce": "avg_msg_size",
+    "bcast": "avg_msg_size",
+    "reduce": "avg_msg_size",
+    "reduce_scatter": "total_msg_size",
+    "allgather": "total_msg_size",
+    "alltoall": "total_msg_size",
+}
+# Further conditions. The MPI default stays for the user's own operations, for few elements, and for an
+# alltoall in place, which not every algorithm knows.
 _GUARDS = {
+    "alltoall": ("is_sendbuf_inplace=no", "is_sendbuf_inplace=yes", None),
     "allreduce": ("is_op_built_in=yes", "is_op_built_in=no", "count<pow2"),
     "reduce": ("is_op_built_in=yes", "is_op_built_in=no", "count<pow2"),
     "reduce_scatter": ("is_commutative=yes", "is_commutative=no", None),
@@ -67,8 +77,8 @@ def add_mpich_rules(settings: LibrarySettings, rule_sets: Sequence[RuleSet], lib
     has_rules = False
     for one in sorted(rule_sets, key=lambda one: -one.ranks):
         branch = tree.get(f"collective={one.call}", {})
-        if "comm_type=intra" not in branch:
-            settings.remarks.append(f"{one.call}: left out, this MPICH has no rules for it")
+        if "comm_type=intra" not in branch or one.call.removeprefix("i") not in _SIZES:
+            settings.remarks.append(f"{one.call}: left out, this MPICH has no rules by size for it")
             continue
         branch["comm_type=intra"] = _for_ranks(one, branch["comm_type=intra"])
         has_rules = True
@@ -91,7 +101,7 @@ def _by_size(one: RuleSet, collective: str, own: Json) -> Json:
     prefix = ("I" + collective if one.call.startswith("i") else collective.capitalize()) + "_intra_"
     conditions: Json = {}
     for rule, after in zip(one.rules, [*one.rules[1:], None], strict=True):
-        what = _SIZES.get(collective, "avg_msg_size")
+        what = _SIZES[collective]
         condition = f"{what}=any" if after is None else f"{what}<{after.begin}"
         conditions[condition] = (
             own if rule.algorithm is None else {f"algorithm=MPIR_{prefix}{rule.algorithm}": {}}

@@ -14,7 +14,7 @@ from stretto.launch.settings.rules import PATH, LibrarySettings, RuleSet
 from stretto.support.units import parse_bytes
 
 # The number of each collective in a rule file.
-_IDS = {"allgather": 0, "allreduce": 2, "bcast": 7, "reduce": 11, "reduce_scatter": 12}
+_IDS = {"allgather": 0, "allreduce": 2, "alltoall": 3, "bcast": 7, "reduce": 11, "reduce_scatter": 12}
 ALGORITHMS = {
     "allgather": (
         "linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit",
@@ -24,6 +24,7 @@ ALGORITHMS = {
         "basic_linear", "nonoverlapping", "recursive_doubling", "ring", "segmented_ring", "rabenseifner",
         "allgather_reduce",
     ),
+    "alltoall": ("linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"),
     "bcast": (
         "basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial",
         "scatter_allgather", "scatter_allgather_ring",
