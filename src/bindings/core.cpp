@@ -274,7 +274,7 @@ void bind_schedules(nb::module_& module) {
       .def_prop_ro("ranks", &Schedule::ranks)
       .def_prop_ro("rank", &Schedule::rank)
       .def_prop_ro("blocks", &Schedule::blocks)
-      .def_prop_ro("scratch", &Schedule::scratch_shape)
+      .def_prop_ro("scratch", [](const Schedule& s) { return s.scratch_shape().all(); })
       .def_prop_ro("rounds", &rounds_of);
   module.def(
       "build",

@@ -86,10 +86,7 @@ class Planner {
         has_strided_(std::ranges::any_of(schedule.actions(), [](const Action& action) {
           return action.into.is_strided() || action.left.is_strided();
         })) {
-    scratch_offsets_.push_back(0);
-    for (const int like : schedule.scratch_shape()) {
-      scratch_offsets_.push_back(scratch_offsets_.back() + blocks.run(static_cast<std::size_t>(like)).count);
-    }
+    scratch_.place(schedule.scratch_shape(), blocks);
   }
 
   DirectPlan make() {
@@ -367,7 +364,7 @@ class Planner {
     const auto count = static_cast<std::size_t>(slice.count);
     if (count == 0) return 0;
     if (slice.buffer != Buffer::scratch) return blocks_of(slice).run(first, count).count;
-    return scratch_offsets_[first + count] - scratch_offsets_[first];
+    return scratch_.begin(first + count) - scratch_.begin(first);
   }
 
   [[nodiscard]] Place place_of(const Slice& slice) const {
@@ -375,7 +372,7 @@ class Planner {
     const auto first = static_cast<std::size_t>(slice.first);
     std::size_t element = 0;
     if (slice.buffer == Buffer::scratch) {
-      element = scratch_offsets_[first];
+      element = scratch_.begin(first);
     } else {
       const Range& held = slice.buffer == Buffer::output ? call_.output_holds : call_.input_holds;
       element = blocks_of(slice).run(first).first - held.first - first_;
@@ -390,7 +387,7 @@ class Planner {
   BlockCut output_blocks_;
   std::size_t first_;
   bool has_strided_;
-  std::vector<std::size_t> scratch_offsets_;  // in elements; one more for the end
+  ScratchPlaces scratch_;
   DirectPlan plan_;
 };
 

@@ -54,8 +54,11 @@ ScheduleExecution::ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedu
       neighbours_(std::move(neighbours)),
       width_(static_cast<std::size_t>(schedule_.widest_round())) {
   if (!neighbours_) return;
-  for (int round = 0; round < schedule_.rounds(); ++round) {
-    has_rows_.push_back(has_several_messages_of_a_pair(schedule_.round(round)));
+  for (int index = 0; index < schedule_.rounds(); ++index) {
+    const auto round = schedule_.round(index);
+    has_rows_.push_back(has_several_messages_of_a_pair(round));
+    messages_in_round_.push_back(
+        static_cast<std::uint32_t>(std::ranges::count_if(round, &Action::communicates)));
   }
 }
 
@@ -150,7 +153,6 @@ void ScheduleExecution::reserve_places() {
     flights_.emplace_back();
     flights_.back().index = flights_.size() - 1;
     flights_.back().first_slot = flights_.back().index * width_;
-    flights_.back().scratch_offsets.resize(schedule_.scratch_shape().size() + 1);
   }
   if (requests_.size() < in_flight_ * width_) {
     requests_.resize(in_flight_ * width_, mpi.request_null);
@@ -169,16 +171,15 @@ void ScheduleExecution::reserve_memory() {
            pieces * (static_cast<std::size_t>(element.true_extent) + alignment);
   };
   const std::size_t landing = lands_messages() ? landing_elements(longest) : 0;
-  std::size_t scratch = 0;
-  if (call_.walk != Walk::of_lengths) {
-    for (std::size_t i = 0; i < schedule_.scratch_shape().size(); ++i) scratch += scratch_length(longest, i);
-  }
+  ScratchPlaces places;
+  if (call_.walk != Walk::of_lengths) place_scratch(places, longest);
+  const std::size_t scratch = places.end();
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     if (landing > 0 && flight.landing.data() == nullptr) {
       flight.landing = PooledBuffer(bytes_for(landing, width_));
     }
     if (scratch > 0 && flight.scratch.data() == nullptr) {
-      flight.scratch = PooledBuffer(bytes_for(scratch, schedule_.scratch_shape().size()));
+      flight.scratch = PooledBuffer(element.span(scratch));
     }
   }
   // A reduce-scatter in place puts its result at the beginning of the input, which other segments still
@@ -247,22 +248,16 @@ void ScheduleExecution::begin_segment(Flight& flight, std::size_t segment) {
   flight.blocks = cut(segment);
   flight.output_blocks = call_.output_borders.empty() ? flight.blocks : BlockCut(call_.output_borders, 0, 1);
   flight.round = 0;
-  place_scratch(flight);
+  place_scratch(flight.places, flight.blocks);
   if (observer_ != nullptr) observer_->segment_begins(flight.index, segment);
 }
 
-std::size_t ScheduleExecution::scratch_length(const BlockCut& blocks, std::size_t scratch_block) const {
-  if (call_.walk == Walk::by_lengths) return call_.scratch_lengths[scratch_block];
-  return blocks.run(static_cast<std::size_t>(schedule_.scratch_shape()[scratch_block])).count;
-}
-
-void ScheduleExecution::place_scratch(Flight& flight) {
-  std::size_t offset = 0;
-  for (std::size_t i = 0; i + 1 < flight.scratch_offsets.size(); ++i) {
-    flight.scratch_offsets[i] = offset;
-    offset += scratch_length(flight.blocks, i);
+void ScheduleExecution::place_scratch(ScratchPlaces& places, const BlockCut& blocks) const {
+  if (call_.walk == Walk::by_lengths) {
+    places.place(call_.scratch_lengths);
+  } else {
+    places.place(schedule_.scratch_shape(), blocks);
   }
-  flight.scratch_offsets.back() = offset;
 }
 
 /// Advances a flight as far as possible without waiting: through the rounds of its segment, and into its
@@ -295,12 +290,16 @@ void ScheduleExecution::post_round(Flight& flight) {
   flight.posted = 0;
   flight.landing_used = 0;
   // Receives first, so that messages of this rank's partners find them posted before its own sends.
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    if (round[i].receives()) post(flight, round[i], i);
+  std::size_t slot = 0;
+  for (const Action& action : round) {
+    if (action.receives()) post(flight, action, slot);
+    if (action.communicates()) ++slot;
   }
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    if (round[i].kind == Kind::send) post(flight, round[i], i);
-    if (!round[i].communicates()) compute(flight, round[i]);
+  slot = 0;
+  for (const Action& action : round) {
+    if (action.kind == Kind::send) post(flight, action, slot);
+    if (action.communicates()) ++slot;
+    if (!action.communicates()) compute(flight, action);
   }
 }
 
@@ -473,7 +472,7 @@ bool ScheduleExecution::test_messages() {
 /// Advances what goes through shared memory in the round of a flight: first what it sends, since others wait
 /// for that. Returns whether anything happened.
 bool ScheduleExecution::advance_memory(Flight& flight) {
-  const std::size_t in_round = schedule_.round(flight.round).size();
+  const std::size_t in_round = messages_in_round_[static_cast<std::size_t>(flight.round)];
   bool any = false;
   for (const bool sends : {true, false}) {
     for (std::size_t i = 0; i < in_round; ++i) {
@@ -591,7 +590,7 @@ std::size_t ScheduleExecution::elements_in(const Flight& flight, const Slice& sl
   const auto first = static_cast<std::size_t>(slice.first);
   const auto count = static_cast<std::size_t>(slice.count);
   if (slice.buffer != Buffer::scratch) return blocks_of(flight, slice).run(first, count).count;
-  return flight.scratch_offsets[first + count] - flight.scratch_offsets[first];
+  return flight.places.begin(first + count) - flight.places.begin(first);
 }
 
 std::byte* ScheduleExecution::address(const Flight& flight, const Slice& slice) const {
@@ -601,8 +600,8 @@ std::byte* ScheduleExecution::address(const Flight& flight, const Slice& slice) 
     std::byte* const memory = call_.walk == Walk::of_lengths
                                   ? reinterpret_cast<std::byte*>(call_.scratch_lengths.data())
                                   : flight.scratch.data();
-    return element.place(memory, flight.scratch_offsets.back()) +
-           static_cast<std::ptrdiff_t>(flight.scratch_offsets[first]) * element.extent;
+    return element.place(memory, flight.places.end()) +
+           static_cast<std::ptrdiff_t>(flight.places.begin(first)) * element.extent;
   }
   const bool is_output = slice.buffer == Buffer::output;
   const std::size_t held = (is_output ? call_.output_holds : call_.input_holds).first;

@@ -79,7 +79,7 @@ class ScheduleExecution final : public Execution {
     std::size_t segment = 0;
     BlockCut blocks;
     BlockCut output_blocks;
-    std::vector<std::size_t> scratch_offsets;  // in elements; one more for the end
+    ScratchPlaces places;
     int round = 0;
     std::size_t posted = 0;     // transfers of the round that have not completed
     std::size_t in_memory = 0;  // those of them that go through shared memory
@@ -118,8 +118,7 @@ class ScheduleExecution final : public Execution {
   void go_on(Flight& flight);
   void compute(const Flight& flight, const Action& action);
   void copy_run(const Flight& flight, const Slice& into, const Slice& from);
-  [[nodiscard]] std::size_t scratch_length(const BlockCut& blocks, std::size_t scratch_block) const;
-  void place_scratch(Flight& flight);
+  void place_scratch(ScratchPlaces& places, const BlockCut& blocks) const;
 
   [[nodiscard]] bool has_failed() const { return error() != MPI_SUCCESS; }
   /// Whether nothing is sent and computed any more.
@@ -147,8 +146,10 @@ class ScheduleExecution final : public Execution {
   Pipelining pipelining_;
   Keep keep_;
   SharedNeighbours neighbours_;
-  std::size_t width_;           // most transfers of a flight
-  std::vector<bool> has_rows_;  // [round] whether messages of a pair follow each other in it; with neighbours
+  std::size_t width_;  // most transfers of a flight
+  // Of each round, if there are neighbours: its messages, and whether some of a pair follow each other.
+  std::vector<std::uint32_t> messages_in_round_;
+  std::vector<bool> has_rows_;
 
   Call call_;
   void* output_ = nullptr;  // as the program gave it, if the result is made in another place

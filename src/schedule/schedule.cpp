@@ -81,17 +81,19 @@ Schedule& Schedule::end_round() {
   const std::size_t begin = round_ends_.empty() ? 0 : round_ends_.back();
   if (actions_.size() == begin) return *this;
   int landing = 0;
+  int messages = 0;
   for (std::size_t i = begin; i < actions_.size(); ++i) {
     if (actions_[i].kind == Kind::recv_reduce) landing += actions_[i].into.count;
+    if (actions_[i].communicates()) ++messages;
   }
   most_landing_blocks_ = std::max(most_landing_blocks_, landing);
-  widest_round_ = std::max(widest_round_, static_cast<int>(actions_.size() - begin));
+  widest_round_ = std::max(widest_round_, messages);
   round_ends_.push_back(static_cast<std::uint32_t>(actions_.size()));
   return *this;
 }
 
 int Schedule::add_scratch(int like) {
-  scratch_shape_.push_back(like);
+  scratch_shape_.add(like);
   return static_cast<int>(scratch_shape_.size()) - 1;
 }
 
@@ -107,7 +109,7 @@ namespace {
 class Placing {
  public:
   Placing(const Schedule& part, const Embedding& embedding, Schedule& whole) : embedding_(embedding) {
-    for (const int like : part.scratch_shape()) {
+    for (const int like : part.scratch_shape().all()) {
       scratch_begin_.push_back(static_cast<int>(whole.scratch_shape().size()));
       const int count = border(like + 1) - border(like);
       for (int i = 0; i < count; ++i) whole.add_scratch(embedding.all_alike ? 0 : border(like) + i);

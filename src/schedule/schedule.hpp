@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "schedule/scratch.hpp"
+
 namespace stretto {
 
 enum class Buffer : std::uint8_t { input, output, scratch };
@@ -93,7 +95,7 @@ struct Embedding {
 /// or writes a block that another one of the round writes. A round ends when all of its actions have ended.
 ///
 /// The message is divided into `blocks` blocks. Input and output hold blocks 0 … blocks-1. Scratch block i
-/// is as large as block `scratch_shape[i]`, and only this rank uses it.
+/// is as large as block `scratch_shape()[i]`, and only this rank uses it.
 class Schedule {
  public:
   Schedule(int ranks, int rank, int blocks) : ranks_(ranks), rank_(rank), blocks_(blocks) {}
@@ -101,20 +103,20 @@ class Schedule {
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int blocks() const { return blocks_; }
-  [[nodiscard]] const std::vector<int>& scratch_shape() const { return scratch_shape_; }
+  [[nodiscard]] const ScratchShape& scratch_shape() const { return scratch_shape_; }
   [[nodiscard]] int rounds() const { return static_cast<int>(round_ends_.size()); }
   [[nodiscard]] std::span<const Action> round(int index) const;
   /// The actions of all rounds, one after the other.
   [[nodiscard]] std::span<const Action> actions() const { return actions_; }
 
-  /// The most actions of any round, and the most blocks that the recv_reduce actions of any round receive.
+  /// The most messages of any round, and the most blocks that the recv_reduce actions of any round receive.
   /// An executor allocates this many requests and landing buffers.
   [[nodiscard]] int widest_round() const { return widest_round_; }
   [[nodiscard]] int most_landing_blocks() const { return most_landing_blocks_; }
   /// The memory of its actions, rounds and scratch shape.
   [[nodiscard]] std::size_t memory_bytes() const {
     return actions_.size() * sizeof(Action) + round_ends_.size() * sizeof(std::uint32_t) +
-           scratch_shape_.size() * sizeof(int);
+           scratch_shape_.memory_bytes();
   }
 
   // Building. Actions go into the open round; end_round() closes it. An empty round is dropped.
@@ -143,7 +145,7 @@ class Schedule {
   int blocks_;
   int widest_round_ = 0;
   int most_landing_blocks_ = 0;
-  std::vector<int> scratch_shape_;
+  ScratchShape scratch_shape_;
   std::vector<Action> actions_;
   std::vector<std::uint32_t> round_ends_;
 };

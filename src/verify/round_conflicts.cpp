@@ -188,7 +188,7 @@ class ConflictFinder {
 }  // namespace
 
 std::string find_round_conflict(const Schedule& schedule, const Problem& problem) {
-  for (const int like : schedule.scratch_shape()) {
+  for (const int like : schedule.scratch_shape().all()) {
     if (like < 0 || like >= schedule.blocks()) {
       return "rank " + std::to_string(schedule.rank()) +
              ": scratch is shaped like a block that does not exist";

@@ -47,7 +47,7 @@ TEST(Schedule, ScratchIsShapedLikeBlocks) {
   Schedule schedule(1, 0, 4);
   EXPECT_EQ(schedule.add_scratch(3), 0);
   EXPECT_EQ(schedule.add_scratch(1, 2), 1);
-  EXPECT_EQ(schedule.scratch_shape(), (std::vector<int>{3, 1, 2}));
+  EXPECT_EQ(schedule.scratch_shape().all(), (std::vector<int>{3, 1, 2}));
 }
 
 TEST(Append, PartsBecomeRanksAndBlocksOfTheWhole) {
@@ -97,7 +97,7 @@ TEST(Append, ScratchOfThePartIsAddedBehindThatOfTheWhole) {
   Schedule whole(1, 0, 5);
   whole.add_scratch(4);
   whole.append(part, {.ranks = std::vector{0}, .borders = std::vector{0, 3, 5}});
-  EXPECT_EQ(whole.scratch_shape(), (std::vector<int>{4, 3, 4, 0, 1, 2}));
+  EXPECT_EQ(whole.scratch_shape().all(), (std::vector<int>{4, 3, 4, 0, 1, 2}));
   EXPECT_EQ(whole.round(0)[0].into, scratch(3, 3));
   EXPECT_EQ(whole.round(0)[0].left, input(0, 3));
   EXPECT_EQ(whole.round(0)[1].into, scratch(1, 2));
