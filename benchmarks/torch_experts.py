@@ -154,7 +154,7 @@ def show(series: list[dict[str, Any]], width: int, ppn: list[int], rate: float |
     """Print tokens a second and the ratio of the steps, and what bounds them."""
     table = Table(
         "a rank's bytes",
-        *(f"{way}, tokens/s (95 %)" for way in WAYS),
+        *(f"{way}, 1000 tokens/s (95 %)" for way in WAYS),
         "speedup (95 %)",
         "in exchanges",
         "of the bound",
@@ -172,7 +172,7 @@ def show(series: list[dict[str, Any]], width: int, ppn: list[int], rate: float |
         ]
         table.add_row(
             format_bytes(one["bytes"]),
-            *(with_interval(rates[way]) for way in WAYS),
+            *(with_interval(rates[way], 1e-3) for way in WAYS),
             with_interval(speedup(one["seconds"]["native"]["step"], one["seconds"]["auto"]["step"])),
             ", ".join(f"{part:.0%}" for part in exchanging),
             f"{rates['auto'].median / most_tokens(width, ppn, rate):.0%}" if rate else "",

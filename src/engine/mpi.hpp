@@ -56,8 +56,8 @@ namespace stretto {
   X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type)         \
   X(Comm_test_inter) X(Errhandler_free) X(Error_class) X(Error_string) X(Finalized) X(Get_count)             \
   X(Get_library_version) X(Get_processor_name) X(Group_free) X(Group_incl) X(Group_translate_ranks)          \
-  X(Iallgather) X(Iallreduce) X(Ialltoallv) X(Ibarrier) X(Ibcast) X(Igather) X(Improbe) X(Imrecv)            \
-  X(Initialized) X(Iprobe) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Irsend) X(Iscatter) X(Isend) X(Issend)   \
+  X(Iallgather) X(Iallreduce) X(Ialltoall) X(Ibarrier) X(Ibcast) X(Improbe) X(Imrecv)                        \
+  X(Initialized) X(Iprobe) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Irsend) X(Isend) X(Issend)               \
   X(Op_commutative) X(Op_create) X(Op_free) X(Pack) X(Query_thread) X(Recv) X(Recv_init) X(Reduce)           \
   X(Reduce_local) X(Request_free) X(Send) X(Send_init) X(Sendrecv) X(Start)            \
   X(Startall) X(Test) X(Testall) X(Testany) X(Testsome) X(Type_commit) X(Type_contiguous)                    \

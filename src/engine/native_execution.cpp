@@ -2,6 +2,7 @@
 #include "engine/native_execution.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <utility>
 
 namespace stretto {
@@ -67,6 +68,7 @@ void NativeExecution::free_types() {
 int NativeExecution::start_segments(const Call& call) {
   if (collective_ == Collective::reduce_scatter) return start_reduce_scatter(call);
   if (collective_ == Collective::allgather) return start_allgather(call);
+  if (collective_ == Collective::alltoall) return start_alltoall(call);
   return start_cut_segments(call, Partition(call.count, requests_.size()));
 }
 
@@ -106,6 +108,16 @@ int NativeExecution::start_cut_segments(const Call& call, const Partition& segme
     if (error != MPI_SUCCESS) return error;
   }
   return MPI_SUCCESS;
+}
+
+/// Not cut. It is measured beside Stretto's algorithms.
+int NativeExecution::start_alltoall(const Call& call) {
+  const auto ranks = call.borders.size() - 1;
+  const std::size_t block = call.count / ranks;
+  if (block > INT_MAX) return MPI_ERR_COUNT;
+  const auto count = static_cast<int>(block);
+  const MPI_Datatype datatype = call.element.datatype;
+  return mpi.Ialltoall(call.input, count, datatype, call.output, count, datatype, comm_, requests_.data());
 }
 
 /// A segment is a part of every rank's block. The library wants these parts to be adjacent, so the input is

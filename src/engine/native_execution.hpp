@@ -40,6 +40,7 @@ class NativeExecution final : public Execution {
   int start_cut_segments(const Call& call, const Partition& segments);
   int start_reduce_scatter(const Call& call);
   int start_allgather(const Call& call);
+  int start_alltoall(const Call& call);
   void free_types();
 
   Collective collective_;

@@ -273,6 +273,28 @@ void movements(stretto_group* group, int own, int size) {
   }
 }
 
+/// So many that the guard has compared Stretto's with the library's.
+void many_exchanges(stretto_group* group, int own, int size) {
+  constexpr int calls = 40;
+  constexpr std::size_t elements = 16 << 10;
+  const auto ranks = static_cast<std::size_t>(size);
+  std::vector<std::int32_t> sent(ranks * elements);
+  std::vector<std::int32_t> received(sent.size());
+  for (int call = 0; call < calls; ++call) {
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      sent[i] = mark(own, static_cast<int>(i / elements), static_cast<int>(i) + call);
+    }
+    wait_for(
+        CALL(stretto_group_alltoall)(group, sent.data(), received.data(), elements * sizeof(std::int32_t)),
+        "an alltoall of many");
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      const std::size_t in_block = i % elements + static_cast<std::size_t>(own) * elements;
+      CHECK(received[i] == mark(static_cast<int>(i / elements), own, static_cast<int>(in_block) + call),
+            "an alltoall of many");
+    }
+  }
+}
+
 /// Started in order. They end although nobody waits for a single one.
 void many_at_once(stretto_group* group) {
   constexpr std::size_t calls = 60;
@@ -319,6 +341,7 @@ int main() {
   reductions(all, everybody);
   movements(all, place.rank, place.ranks);
   many_at_once(all);
+  many_exchanges(all, place.rank, place.ranks);
 
   // Only its ranks make it. The last one is its rank 0.
   std::vector<int> some(everybody.rbegin(), everybody.rend() - 1);
