@@ -5,9 +5,9 @@
  *
  * All calls start without waiting and return a work, which is tested or waited for, and freed. Their
  * buffers must not change until it has ended. As in MPI, all ranks of a group start the same calls in the
- * same order. Allreduce, bcast, reduce, reduce_scatter and allgather are carried out like MPI's
- * non-blocking ones under Stretto, with the same rule, table and variables. The MPI library carries out the
- * others. Any thread may call any function, but only one thread at a time those of one work.
+ * same order. Collectives are carried out like MPI's non-blocking ones under Stretto, with the same rule,
+ * table and variables; the MPI library carries out messages between two ranks. Any thread may call any
+ * function, but only one thread at a time those of one work.
  *
  * Unless stated otherwise, a function that fails returns 1 or NULL, and stretto_error() returns one line
  * with the reason. */
@@ -23,7 +23,7 @@ extern "C" {
 /* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C's */
 
 /* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
-#define STRETTO_GROUP_INTERFACE 1
+#define STRETTO_GROUP_INTERFACE 2
 int stretto_group_interface(void);
 
 typedef struct stretto_group stretto_group;
@@ -92,11 +92,15 @@ stretto_work* stretto_group_reduce_scatter(stretto_group* group, const void* in,
 stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root);
 /* `bytes`: of each rank. */
 stretto_work* stretto_group_allgather(stretto_group* group, const void* in, void* out, size_t bytes);
+/* `bytes`: of each rank's part, the same on all ranks. */
+stretto_work* stretto_group_allgatherv(stretto_group* group, const void* in, void* out, const size_t* bytes);
 stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out, size_t bytes, int root);
 stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out, size_t bytes, int root);
+/* `bytes`: of each part, the same on all ranks. */
+stretto_work* stretto_group_alltoall(stretto_group* group, const void* in, void* out, size_t bytes);
 /* The parts for the ranks are adjacent, and so are the parts from them. */
-stretto_work* stretto_group_alltoall(stretto_group* group, const void* in, const size_t* in_bytes, void* out,
-                                     const size_t* out_bytes);
+stretto_work* stretto_group_alltoallv(stretto_group* group, const void* in, const size_t* in_bytes, void* out,
+                                      const size_t* out_bytes);
 stretto_work* stretto_group_barrier(stretto_group* group);
 /* Tags from 0 to 32767. */
 stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to, int tag);

@@ -73,6 +73,10 @@ struct Algorithm {
   /// Whether it sends runs of several blocks in one message. If the caller sets the lengths of blocks, such a
   /// schedule is not cut into segments, since a segment is a part of every block.
   bool moves_runs = false;
+  /// Whether blocks of private lengths take other ways than straight from the rank that has them to the one
+  /// that wants them. Then their lengths travel first, by the same schedule (engine/relayed_execution.hpp).
+  /// The proof refutes a wrong no; a yes costs that walk.
+  bool relays = false;
   std::array<Part, 2> parts{};
   Use use{};
 
@@ -83,6 +87,15 @@ struct Algorithm {
     return (parts[0].usual.empty() ? 0 : 1) + (parts[1].usual.empty() ? 0 : 1);
   }
 };
+
+/// The row of an algorithm that relays, for the like collective with private lengths. Whether it is worth
+/// trying is decided elsewhere: it must not depend on lengths.
+constexpr Algorithm relaying(Algorithm row, Collective collective) {
+  row.collective = collective;
+  row.relays = true;
+  row.use = {};
+  return row;
+}
 
 std::span<const Algorithm> algorithms();
 

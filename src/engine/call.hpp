@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "engine/element.hpp"
 #include "schedule/partition.hpp"
 
 namespace stretto {
+
+/// Blocks of private lengths that travel through scratch are moved by two calls (relayed_execution.hpp). The
+/// first one moves their lengths.
+enum class Walk : std::uint8_t { only, of_lengths, by_lengths };
 
 /// One call, as the engine gets it. Elements are numbered over the whole message. A buffer may hold only
 /// some of them (the output of reduce_scatter, the input of allgather).
@@ -26,6 +31,10 @@ struct Call {
   /// Where the blocks of the output begin, if they have other lengths than those of the input: of a
   /// collective with private lengths. `count` is 0 then, as on all ranks, and the message is never cut.
   std::span<const std::size_t> output_borders = {};
+  Walk walk = Walk::only;
+  /// [scratch block] Its length: what the walk of lengths has as its scratch memory, and what the other one
+  /// goes by.
+  std::span<std::size_t> scratch_lengths = {};
   int root = 0;
 
   /// Returns a call of a collective in which both buffers hold the whole message.

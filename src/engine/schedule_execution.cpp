@@ -170,8 +170,9 @@ void ScheduleExecution::reserve_memory() {
   };
   const std::size_t landing = lands_messages() ? landing_elements(longest) : 0;
   std::size_t scratch = 0;
-  for (const int like : schedule_.scratch_shape())
-    scratch += longest.run(static_cast<std::size_t>(like)).count;
+  if (call_.walk != Walk::of_lengths) {
+    for (std::size_t i = 0; i < schedule_.scratch_shape().size(); ++i) scratch += scratch_length(longest, i);
+  }
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     if (landing > 0 && flight.landing.data() == nullptr) {
       flight.landing = PooledBuffer(bytes_for(landing, width_));
@@ -250,11 +251,16 @@ void ScheduleExecution::begin_segment(Flight& flight, std::size_t segment) {
   if (observer_ != nullptr) observer_->segment_begins(flight.index, segment);
 }
 
+std::size_t ScheduleExecution::scratch_length(const BlockCut& blocks, std::size_t scratch_block) const {
+  if (call_.walk == Walk::by_lengths) return call_.scratch_lengths[scratch_block];
+  return blocks.run(static_cast<std::size_t>(schedule_.scratch_shape()[scratch_block])).count;
+}
+
 void ScheduleExecution::place_scratch(Flight& flight) {
   std::size_t offset = 0;
   for (std::size_t i = 0; i + 1 < flight.scratch_offsets.size(); ++i) {
     flight.scratch_offsets[i] = offset;
-    offset += flight.blocks.run(static_cast<std::size_t>(schedule_.scratch_shape()[i])).count;
+    offset += scratch_length(flight.blocks, i);
   }
   flight.scratch_offsets.back() = offset;
 }
@@ -317,7 +323,7 @@ void ScheduleExecution::post_message(Flight& flight, Transfer& transfer, std::si
   const std::size_t count = transfer.count;
   const bool sends = action.kind == Kind::send;
   // A receive that is too short for its message completes anyway, and so does the send.
-  const bool is_empty = sends ? has_failed() : !has_memory_;
+  const bool is_empty = sends ? is_silent() : !has_memory_;
   void* buffer = nullptr;
   if (is_empty) {
     buffer = nullptr;
@@ -498,10 +504,10 @@ bool ScheduleExecution::advance_memory(Flight& flight, Transfer& transfer) {
   if (action.kind == Kind::send) {
     const bool streams = MemoryTransfer::streams_in_background.load(std::memory_order_relaxed) &&
                          element.span(transfer.count) >= least_streamed_bytes;
-    any = transfer.memory.send(element, has_failed() ? nullptr : address(flight, action.left), streams,
-                               has_failed(), error);
+    any = transfer.memory.send(element, is_silent() ? nullptr : address(flight, action.left), streams,
+                               is_silent(), error);
   } else {
-    error = this->error();
+    if (is_silent()) error = this->error();
     any = transfer.memory.receive(
         element,
         [&](std::size_t first, std::size_t count, const std::byte* data) {
@@ -542,7 +548,7 @@ void ScheduleExecution::check_length(const Transfer& transfer, const MPI_Status&
   int arrived = 0;
   mpi.Get_count(&status, call_.element.datatype, &arrived);
   // Programs exist whose receive counts of a collective with private lengths are larger than what is sent.
-  const bool may_be_shorter = !call_.output_borders.empty() && arrived > 0;
+  const bool may_be_shorter = call_.walk == Walk::only && !call_.output_borders.empty() && arrived > 0;
   if (arrived != static_cast<int>(transfer.count) && !may_be_shorter) check(MPI_ERR_OTHER);
 }
 
@@ -563,7 +569,7 @@ void ScheduleExecution::go_on(Flight& flight) {
 }
 
 void ScheduleExecution::compute(const Flight& flight, const Action& action) {
-  if (has_failed()) return;
+  if (is_silent()) return;
   if (action.kind == Kind::copy) {
     for_each_run(action.into, action.left,
                  [&](const Slice& into, const Slice& from) { copy_run(flight, into, from); });
@@ -592,7 +598,10 @@ std::byte* ScheduleExecution::address(const Flight& flight, const Slice& slice) 
   const Element& element = call_.element;
   const auto first = static_cast<std::size_t>(slice.first);
   if (slice.buffer == Buffer::scratch) {
-    return element.place(flight.scratch.data(), flight.scratch_offsets.back()) +
+    std::byte* const memory = call_.walk == Walk::of_lengths
+                                  ? reinterpret_cast<std::byte*>(call_.scratch_lengths.data())
+                                  : flight.scratch.data();
+    return element.place(memory, flight.scratch_offsets.back()) +
            static_cast<std::ptrdiff_t>(flight.scratch_offsets[first]) * element.extent;
   }
   const bool is_output = slice.buffer == Buffer::output;

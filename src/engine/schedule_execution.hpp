@@ -36,7 +36,8 @@ enum class Keep : std::uint8_t {
 /// that they wait for and can send theirs. What it sends from then on has no elements, which no other
 /// message has. A rank that gets such a message, or one that is too short, has failed as well. (The ranks
 /// of an erroneous call may have messages of different lengths. If they cut them into different numbers of
-/// messages, some may still wait for ever.)
+/// messages, some may still wait for ever.) A walk of lengths sends all that it has, and lets its caller know
+/// that it has failed: a rank whose lengths did not arrive could not tell which messages are empty.
 class ScheduleExecution final : public Execution {
  public:
   /// `comm` is Stretto's own and returns errors. A schedule that sends runs of the caller's blocks must not
@@ -117,9 +118,12 @@ class ScheduleExecution final : public Execution {
   void go_on(Flight& flight);
   void compute(const Flight& flight, const Action& action);
   void copy_run(const Flight& flight, const Slice& into, const Slice& from);
+  [[nodiscard]] std::size_t scratch_length(const BlockCut& blocks, std::size_t scratch_block) const;
   void place_scratch(Flight& flight);
 
   [[nodiscard]] bool has_failed() const { return error() != MPI_SUCCESS; }
+  /// Whether nothing is sent and computed any more.
+  [[nodiscard]] bool is_silent() const { return has_failed() && call_.walk != Walk::of_lengths; }
   [[nodiscard]] std::size_t segments_of(const Call& call) const;
   [[nodiscard]] BlockCut cut(std::size_t segment) const;
   [[nodiscard]] std::size_t landing_elements(const BlockCut& longest) const;

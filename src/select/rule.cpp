@@ -248,10 +248,11 @@ Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
   if (shape.bytes == 0) return {};
   if (shape.nodes == 1) return shape.shares_memory ? choose_alltoall_in_memory(shape, block) : Spec{};
   const auto ppn = static_cast<std::size_t>(shape.max_ppn);
-  if (ppn > 1 && ppn * ppn * block <= most_gathered) return whole(leaders);
+  // One leader of many ranks has too much to do (in simulation, from 8 ranks a node on).
+  if (ppn > 1 && ppn <= 4 && ppn * ppn * block <= most_gathered) return whole(leaders);
   if (ppn > 1 && ppn * block <= most_gathered) return whole(lanes);
   if (ppn == 1 && shape.ranks >= enough_ranks_for_bruck && block <= 2 * kibibyte) return whole(bruck);
-  if (block < 2 * most_gathered) return {};
+  if (block < 4 * most_gathered) return {};
   return pipelined(pairwise, segment_of_blocks(shape, rule));
 }
 

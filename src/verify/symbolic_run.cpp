@@ -45,6 +45,7 @@ SymbolicRun::SymbolicRun(std::span<const Schedule> schedules, const Problem& pro
     const bool in_output = problem.collective == Collective::bcast && cells.is_root();
     Rank rank;
     rank.memory.assign(static_cast<std::size_t>(cells.size()), Expressions::undefined);
+    if (has_private_lengths(problem.collective)) rank.is_written.assign(rank.memory.size(), false);
     std::vector<Expressions::Id>& brought = contributions_.emplace_back();
     for (int block = 0; block < schedule.blocks(); ++block) {
       const Slice own = in_output ? output(block) : input(block);
@@ -206,10 +207,7 @@ void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
          "takes " + blocks(into.count) + ", but " + text_of(send) + " has " + std::to_string(from.count));
     return;
   }
-  if (has_private_lengths(problem_.collective) && !knows_length(send, receive)) {
-    fail(receive, "does not know the length of " + text_of(send));
-    return;
-  }
+  relays_ = relays_ || (has_private_lengths(problem_.collective) && !is_direct(send, receive));
   for (int i = 0; i < into.count; ++i) {
     const int sent = cells(send.rank).shape(from, i);
     const int expected = cells(receive.rank).shape(into, i);
@@ -225,12 +223,12 @@ void SymbolicRun::deliver(const Posted& send, const Posted& receive) {
       const bool left = action.arriving == Side::left;
       arrived = combine(receive, left ? arrived : held, left ? held : arrived);
     }
-    write(receive.rank, into, i, arrived);
+    write(receive, i, arrived);
   }
 }
 
 /// Whether a message is one block on its way from the rank that has it to the one that wants it.
-bool SymbolicRun::knows_length(const Posted& send, const Posted& receive) const {
+bool SymbolicRun::is_direct(const Posted& send, const Posted& receive) const {
   const Slice& from = send.action->left;
   const Slice& into = receive.action->into;
   if (from.buffer != Buffer::input || into.buffer != Buffer::output || from.count != 1) return false;
@@ -246,7 +244,7 @@ void SymbolicRun::compute(int rank, const Action& action) {
     const Expressions::Id left = read(here, action.left, i);
     const Expressions::Id right = action.kind == Kind::reduce ? read(here, action.right, i) : left;
     if (!error_.empty()) return;
-    write(rank, action.into, i, action.kind == Kind::reduce ? combine(here, left, right) : left);
+    write(here, i, action.kind == Kind::reduce ? combine(here, left, right) : left);
   }
 }
 
@@ -320,12 +318,22 @@ void SymbolicRun::fail(const Posted& where, const std::string& what) {
            " " + what;
 }
 
-void SymbolicRun::write(int rank, const Slice& slice, int index, Expressions::Id value) {
-  auto& memory = ranks_[static_cast<std::size_t>(rank)].memory;
-  if (slice.buffer == Buffer::output && cells(rank).output_destroys_input()) {
-    std::fill_n(memory.begin(), schedules_[static_cast<std::size_t>(rank)].blocks(), Expressions::undefined);
+void SymbolicRun::write(const Posted& where, int index, Expressions::Id value) {
+  const Slice& slice = where.action->into;
+  Rank& rank = ranks_[static_cast<std::size_t>(where.rank)];
+  const Cells& its_cells = cells(where.rank);
+  if (slice.buffer == Buffer::output && its_cells.output_destroys_input()) {
+    std::fill_n(rank.memory.begin(), schedules_[static_cast<std::size_t>(where.rank)].blocks(),
+                Expressions::undefined);
   }
-  memory[static_cast<std::size_t>(cells(rank).number(slice, index))] = value;
+  const auto cell = static_cast<std::size_t>(its_cells.number(slice, index));
+  rank.memory[cell] = value;
+  if (rank.is_written.empty()) return;
+  if (rank.is_written[cell]) {
+    fail(where, "writes " + to_string(Slice{slice.buffer, slice.block(index), 1}) +
+                    " again, so it has no one length");
+  }
+  rank.is_written[cell] = true;
 }
 
 Expressions::Id SymbolicRun::read(const Posted& where, const Slice& slice, int index) {

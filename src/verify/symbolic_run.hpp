@@ -34,6 +34,9 @@ class SymbolicRun {
   /// Of a barrier: the lowest rank of whose beginning this one has not heard; the number of ranks if it has
   /// of all.
   [[nodiscard]] int first_unknown(int rank) const;
+  /// Whether a message was not one block of a private length on its way from the rank that has it to the one
+  /// that wants it.
+  [[nodiscard]] bool relays() const { return relays_; }
 
  private:
   struct Rank {
@@ -42,6 +45,7 @@ class SymbolicRun {
     int end = 0;                 // of the round, as far as its messages have arrived
     std::size_t unfinished = 0;  // actions of the round
     std::vector<Expressions::Id> memory;
+    std::vector<bool> is_written;  // [cell] if lengths are private
     // Of a barrier: [rank] of whose beginning it had heard when the round began, and has by now.
     std::vector<bool> known;
     std::vector<bool> will_know;
@@ -64,7 +68,7 @@ class SymbolicRun {
   void begin_round(int rank);
   void post(int rank, const Action& action);
   void learn(int from, int to);
-  [[nodiscard]] bool knows_length(const Posted& send, const Posted& receive) const;
+  [[nodiscard]] bool is_direct(const Posted& send, const Posted& receive) const;
   void deliver(const Posted& send, const Posted& receive);
   void compute(int rank, const Action& action);
   void finish_message(int one, int other);
@@ -77,7 +81,7 @@ class SymbolicRun {
   void fail(const Posted& where, const std::string& what);
 
   [[nodiscard]] const Cells& cells(int rank) const { return cells_[static_cast<std::size_t>(rank)]; }
-  void write(int rank, const Slice& slice, int index, Expressions::Id value);
+  void write(const Posted& where, int index, Expressions::Id value);
   /// Fails if nothing was written there.
   Expressions::Id read(const Posted& where, const Slice& slice, int index);
 
@@ -89,6 +93,7 @@ class SymbolicRun {
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::vector<int> ready_;  // ranks whose round has ended
   Expressions expressions_;
+  bool relays_ = false;
   std::string error_;
 };
 

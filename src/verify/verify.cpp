@@ -204,6 +204,9 @@ std::string find_untruth(const Recipe& recipe, const Topology& topology, int roo
       std::any_of(schedules.begin(), schedules.end(), moves_runs)) {
     return "it moves runs of blocks at once, but its row does not say moves_runs";
   }
+  if (proof.relays && !recipe.algorithm->relays) {
+    return "lengths must travel, but its row does not say that it relays";
+  }
   if (!is_reduction(recipe.algorithm->collective)) return {};
   if (proof.keeps_order != keeps_order(recipe, topology, root)) {
     return proof.keeps_order ? "it keeps rank order, but its row says that it does not"
@@ -228,6 +231,7 @@ Proof verify(const Problem& problem, std::span<const Schedule> schedules, const 
   if (!proof.holds()) return proof;
   Results(problem, schedules, run, proof).check();
   proof.depth = run.depth();
+  proof.relays = run.relays();
   count_traffic(schedules, topology, proof);
   return proof;
 }

@@ -34,6 +34,8 @@ struct Proof {
   bool keeps_order = true;
   /// Every result is the expression of the fixed tree.
   bool has_fixed_tree = true;
+  /// Some block of a private length takes another way than straight from its rank to the one that wants it.
+  bool relays = false;
   int blocks = 1;  // that the message is cut into
   int rounds = 0;  // that hold a message, of the busiest rank
   int depth = 0;   // messages on the longest chain in which each one waits for the one before
@@ -57,6 +59,9 @@ struct Proof {
 /// - No action reads or writes a block that another action of its round writes, nothing is read before it is
 ///   written, the input is not written unless it is the output, and operands are the result or do not overlap
 ///   it.
+/// - Where only the two ends of a block's way know its length, no block of the output or of scratch is
+/// written
+///   twice: so each has one length, which the same schedule can bring, walked with lengths in place of data.
 /// - The operand with the lowest rank stands on the left, everywhere.
 /// - Every result is there. Reductions hold every contribution exactly once, in the same expression on all
 /// ranks

@@ -103,6 +103,15 @@ def test_every_collective_is_right_by_forced_algorithms(
 
 
 @pytest.mark.long
+def test_what_pytorch_builds_on_a_backend_works(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str]
+) -> None:
+    program = [*PYTHON, str(FOLDER / "torch_above.py")]
+    output = local_ranks("openmpi").run(3, program, settings=cache, seconds=SECONDS)
+    assert lines_of_right(output) == 3
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("hook", ["none", "bf16", "fp16"])
 @pytest.mark.parametrize(("name", "ranks"), [("openmpi", 3), ("mpich", 2)])
 def test_a_training_learns_the_same_as_by_gloo(
@@ -149,6 +158,19 @@ def test_the_benchmark_of_steps_compares_backends(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("routing", [[], ["--uneven"]])
+def test_the_benchmark_of_experts_compares_all_to_alls(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], tmp_path: Path, routing: list[str]
+) -> None:
+    file = tmp_path / "experts.json"
+    options = ["--sizes", "64KiB", "--steps", "2", "--link-rate", "1gbit", "--json", str(file)]
+    program = [*PYTHON, "benchmarks/torch_experts.py", *options, *routing]
+    assert "64 KiB" in local_ranks("openmpi").run(2, program, settings=cache)
+    (one,) = json.loads(file.read_text(encoding="utf-8"))["series"]
+    assert {way: len(times["step"]) for way, times in one["seconds"].items()} == {"auto": 2, "native": 2}
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_what_cannot_be_is_refused_and_mpi4py_goes_along(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], name: str
@@ -178,11 +200,11 @@ def test_a_job_ends_whatever_is_under_way(
         ("then", {}, "ArithmeticError: what follows has failed"),
         ("killed", {}, ""),
         ("exit", {}, "stretto: rank 2 ends with status 3; all ranks end"),
-        ("overdue", {}, "of process group 0, 3 ranks) has not ended after 2 s"),
+        ("overdue", {}, "of process group 0, 3 ranks) has not ended after a timeout of 2 s"),
         ("shapes", {"STRETTO_CHECK": "1"}, "has a message of 1200016 bytes; the job ends"),
         ("shapes", {"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, "Detected mismatch between collectives on ranks"),
         ("mpi4py exception", {}, "ArithmeticError: the last rank has failed"),
-        ("mpi4py overdue", {}, "has not ended after 2 s"),
+        ("mpi4py overdue", {}, "has not ended after a timeout of 2 s"),
         ("alone", {}, "not all of its 3 ranks arrived within 2 s"),
         ("arguments", {}, "leave rank and world_size to Stretto"),
         ("threads", {}, "MPI was initialized without MPI_THREAD_MULTIPLE"),

@@ -121,6 +121,11 @@ class Checks:
         result = torch.empty(10 + self.rank)
         dist.reduce_scatter(result, parts, SUM, self.group)
         same(result, combine(SUM, self.all_values(10 + self.rank, torch.float32, self.rank)), "uneven parts")
+        inputs = [values(rank, 1000 * place + 1) for place, rank in enumerate(self.ranks)]
+        gathered = [torch.empty_like(one) for one in inputs]
+        dist.all_gather(gathered, inputs[self.rank], self.group)
+        for one, wanted in zip(gathered, inputs, strict=True):
+            same(one, wanted, "all_gather of uneven parts")
 
     def movements(self) -> None:
         for kind, count in itertools.product(MOVED_TYPES, SIZES):

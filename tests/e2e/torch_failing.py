@@ -147,11 +147,13 @@ def overdue() -> None:
         time.sleep(30)
     # A wait may be shorter, and then go on.
     work: Any = dist.all_reduce(torch.ones(10), async_op=True)
-    assert "has not ended after 100 ms" in refusal(lambda: work.wait(timedelta(milliseconds=100)))
+    assert "has not ended after a timeout of 100 ms" in refusal(
+        lambda: work.wait(timedelta(milliseconds=100))
+    )
     works: list[Any] = [dist.all_reduce(torch.ones(size), async_op=True) for size in (10, 3_000_000)]
     for wait in (works[0].get_future().wait, works[1].wait):
         line = refusal(wait)
-        assert "has not ended after 2 s" in line, line
+        assert "has not ended after a timeout of 2 s" in line, line
         assert "of process group" in line, line
     raise SystemExit("the others are late")
 

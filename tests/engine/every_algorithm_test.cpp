@@ -13,6 +13,7 @@
 
 #include "algorithms/registry.hpp"
 #include "engine/direct_execution.hpp"
+#include "engine/relayed_execution.hpp"
 #include "engine/schedule_execution.hpp"
 #include "mpi_check.hpp"
 
@@ -347,6 +348,10 @@ class RecipeTest {
   }
 
   void run(const Pipelining& wanted, const std::vector<std::size_t>& counts) {
+    if (recipe_.algorithm->relays) {
+      RelayedExecution execution(comm_, nullptr, build(recipe_, topology_, root_, rank_), neighbours);
+      return run(execution, counts);
+    }
     const bool uncut = has_block_of_each_rank(collective()) && recipe_.algorithm->moves_runs;
     Pipelining pipelining = uncut ? Pipelining{} : wanted;
     const bool has_borders = has_block_of_each_rank(collective());

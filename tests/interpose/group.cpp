@@ -211,6 +211,18 @@ void movements(stretto_group* group, int own, int size) {
   wait_for(CALL(stretto_group_allgather)(group, mine.data(), all.data(), block), "allgather");
   for (int i = 0; i < size; ++i) CHECK(part(all, i) == make(i, 0), "allgather");
 
+  // Rank r has r + 1 numbers.
+  std::vector<std::size_t> lengths(ranks);
+  Numbers parts;
+  for (int i = 0; i < size; ++i) {
+    lengths[static_cast<std::size_t>(i)] = static_cast<std::size_t>(i + 1) * sizeof(std::int32_t);
+    for (int k = 0; k <= i; ++k) parts.push_back(mark(i, 0, k));
+  }
+  Numbers collected(parts.size());
+  wait_for(CALL(stretto_group_allgatherv)(group, mine.data(), collected.data(), lengths.data()),
+           "allgatherv");
+  CHECK(collected == parts, "allgatherv");
+
   Numbers gathered(own == root ? ranks * count : 0);
   wait_for(CALL(stretto_group_gather)(group, mine.data(), gathered.data(), block, root), "gather");
   if (own == root) CHECK(gathered == all, "gather");
@@ -218,6 +230,15 @@ void movements(stretto_group* group, int own, int size) {
   Numbers scattered(count);
   wait_for(CALL(stretto_group_scatter)(group, gathered.data(), scattered.data(), block, root), "scatter");
   CHECK(scattered == mine, "scatter");
+
+  Numbers for_each;
+  for (int i = 0; i < size; ++i) {
+    const Numbers one = make(own, i);
+    for_each.insert(for_each.end(), one.begin(), one.end());
+  }
+  Numbers from_each(ranks * count);
+  wait_for(CALL(stretto_group_alltoall)(group, for_each.data(), from_each.data(), block), "alltoall");
+  for (int i = 0; i < size; ++i) CHECK(part(from_each, i) == make(i, own), "alltoall");
 
   // Rank r has r + t numbers for rank t.
   Numbers sent;
@@ -231,9 +252,9 @@ void movements(stretto_group* group, int own, int size) {
     for (int k = 0; k < own + other; ++k) wanted.push_back(mark(other, own, k));
   }
   Numbers received(wanted.size());
-  wait_for(CALL(stretto_group_alltoall)(group, sent.data(), to.data(), received.data(), from.data()),
-           "alltoall");
-  CHECK(received == wanted, "alltoall");
+  wait_for(CALL(stretto_group_alltoallv)(group, sent.data(), to.data(), received.data(), from.data()),
+           "alltoallv");
+  CHECK(received == wanted, "alltoallv");
 
   wait_for(CALL(stretto_group_barrier)(group), "barrier");
 

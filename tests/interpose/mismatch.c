@@ -5,13 +5,18 @@
 //
 // FORM: blocking, non-blocking or persistent. In the third collective of a communicator that holds the ranks
 // of MPI_COMM_WORLD in reverse order, its rank 1 differs from the others by CASE: in the collective, the
-// face, the root, the operation, the size of an element or the bytes; or in nothing ("none"), and rank 0
-// prints "right".
+// face, the root, the operation, the size of an element or the bytes, or in the length of a block that only
+// two ranks know ("alltoallv", "alltoallw", "gatherv", "scatterv"); or in nothing ("none", "right alltoallv"
+// and so on), and rank 0 prints "right".
 #include <mpi.h>
 #if MPI_VERSION < 4
 #include <mpi-ext.h>
 #define MPI_Allreduce_init MPIX_Allreduce_init
 #define MPI_Bcast_init MPIX_Bcast_init
+#define MPI_Alltoallv_init MPIX_Alltoallv_init
+#define MPI_Alltoallw_init MPIX_Alltoallw_init
+#define MPI_Gatherv_init MPIX_Gatherv_init
+#define MPI_Scatterv_init MPIX_Scatterv_init
 #endif
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +43,37 @@ static void bcast(enum Face face, int elements, int root, MPI_Comm comm) {
   if (face == persistent) MPI_Bcast_init(values, elements, MPI_INT, root, comm, MPI_INFO_NULL, &request);
 }
 
+#define IN_FORM(face, Name, Iname, ...)                                              \
+  do {                                                                               \
+    if (face == blocking) MPI_##Name(__VA_ARGS__);                                   \
+    if (face == non_blocking) MPI_##Iname(__VA_ARGS__, &request);                    \
+    if (face == persistent) MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, &request); \
+  } while (0)
+
+// For the rank that differs, what it exchanges with rank 0 is one element shorter.
+static void move_blocks(enum Face face, const char* what, int ranks, int differs, MPI_Comm comm) {
+  static int counts[ranks_at_most];
+  static int places[ranks_at_most];
+  static int bytes[ranks_at_most];
+  static MPI_Datatype types[ranks_at_most];
+  for (int i = 0; i < ranks; ++i) {
+    counts[i] = count - (differs && i == 0 ? 1 : 0);
+    places[i] = i * count;
+    bytes[i] = places[i] * (int)sizeof(int);
+    types[i] = MPI_INT;
+  }
+  int* out = (int*)results;
+  if (strcmp(what, "alltoallv") == 0) {
+    IN_FORM(face, Alltoallv, Ialltoallv, values, counts, places, MPI_INT, out, counts, places, MPI_INT, comm);
+  } else if (strcmp(what, "alltoallw") == 0) {
+    IN_FORM(face, Alltoallw, Ialltoallw, values, counts, bytes, types, out, counts, bytes, types, comm);
+  } else if (strcmp(what, "gatherv") == 0) {
+    IN_FORM(face, Gatherv, Igatherv, values, counts[0], MPI_INT, out, counts, places, MPI_INT, 0, comm);
+  } else {
+    IN_FORM(face, Scatterv, Iscatterv, values, counts, places, MPI_INT, out, counts[0], MPI_INT, 0, comm);
+  }
+}
+
 static void wait(enum Face face) {
   if (face == persistent) MPI_Start(&request);
   if (face != blocking) MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -61,7 +97,10 @@ int main(int argc, char** argv) {
     wait(face);
   }
   const char* what = argv[2];
+  const char* matching = strncmp(what, "right ", 6) == 0 ? what + 6 : NULL;
   const int differs = rank == 1;
+  int ranks = 0;
+  MPI_Comm_size(comm, &ranks);
   enum Face its_face = face;
   if (strcmp(what, "collective") == 0 && differs) {
     bcast(face, count, 0, comm);
@@ -78,8 +117,10 @@ int main(int argc, char** argv) {
     allreduce(face, differs ? count - 1 : count, MPI_INT, MPI_SUM, comm);
   } else if (strcmp(what, "bytes of a broadcast") == 0) {
     bcast(face, differs ? count - 1 : count, 0, comm);
-  } else {
+  } else if (strcmp(what, "none") == 0) {
     allreduce(face, count, MPI_INT, MPI_SUM, comm);
+  } else {
+    move_blocks(face, matching != NULL ? matching : what, ranks, differs && matching == NULL, comm);
   }
   wait(its_face);
   MPI_Barrier(comm);

@@ -329,6 +329,73 @@ TEST(Verify, CatchesAFalseClaim) {
       "its results are not those of the fixed tree, but its row says that they are");
 }
 
+/// Two ranks that exchange blocks of private lengths, and take copies of what they send.
+std::vector<Schedule> exchange_by_copies() {
+  std::vector<Schedule> schedules;
+  for (const int rank : {0, 1}) {
+    Schedule schedule(2, rank, 2);
+    const int peer = 1 - rank;
+    const Slice leaving = scratch(schedule.add_scratch(0));
+    const Slice arrived = scratch(schedule.add_scratch(0));
+    schedule.copy(leaving, input(peer)).copy(output(rank), input(rank)).end_round();
+    schedule.send(leaving, peer).recv(arrived, peer).end_round();
+    schedule.copy(output(peer), arrived).end_round();
+    schedules.push_back(schedule);
+  }
+  return schedules;
+}
+
+Proof proof_of_exchange(const std::vector<Schedule>& schedules, Collective collective) {
+  return verify({.collective = collective}, schedules, Topology::flat(2));
+}
+
+TEST(Verify, TellsWhetherLengthsTravel) {
+  EXPECT_EQ(proof_of_exchange(exchange_by_copies(), Collective::alltoallv).error, "");
+  EXPECT_TRUE(proof_of_exchange(exchange_by_copies(), Collective::alltoallv).relays);
+  EXPECT_FALSE(proof_of_exchange(exchange_by_copies(), Collective::alltoall).relays);
+  const auto relays = [](Collective collective, std::string_view name) {
+    return verify(usual_recipe(*find_algorithm(collective, name)), Topology::flat(5)).relays;
+  };
+  for (const Collective collective : {Collective::alltoallv, Collective::gatherv, Collective::scatterv})
+    EXPECT_FALSE(relays(collective, "linear"));
+  EXPECT_FALSE(relays(Collective::alltoallv, "pairwise"));
+  EXPECT_TRUE(relays(Collective::alltoallv, "bruck"));
+  EXPECT_TRUE(relays(Collective::gatherv, "binomial"));
+  EXPECT_TRUE(relays(Collective::scatterv, "binomial"));
+}
+
+TEST(Verify, CatchesAScratchBlockOfTwoLengths) {
+  auto schedules = exchange_by_copies();
+  schedules[1].copy(scratch(0), input(1)).end_round();
+  EXPECT_EQ(proof_of_exchange(schedules, Collective::alltoall).error, "");
+  EXPECT_EQ(proof_of_exchange(schedules, Collective::alltoallv).error,
+            "rank 1, round 3: copy s0=in1 writes s0 again, so it has no one length");
+}
+
+TEST(Verify, CatchesAnOutputBlockOfTwoLengths) {
+  std::vector<Schedule> schedules;
+  for (Schedule& schedule : exchange_by_copies()) {
+    const int rank = schedule.rank();
+    schedules.emplace_back(2, rank, 2).copy(output(1 - rank), input(rank)).end_round();
+    schedules.back().append(schedule, {.ranks = std::vector{0, 1}});
+  }
+  EXPECT_EQ(proof_of_exchange(schedules, Collective::alltoall).error, "");
+  expect_contains(proof_of_exchange(schedules, Collective::alltoallv).error,
+                  "rank 1, round 3: copy b0=s1 writes b0 again, so it has no one length");
+}
+
+TEST(Verify, CatchesARowThatHidesThatItRelays) {
+  for (const auto& [collective, name] : {std::pair{Collective::alltoallv, "bruck"},
+                                         {Collective::gatherv, "binomial"},
+                                         {Collective::scatterv, "binomial"}}) {
+    Algorithm liar = *find_algorithm(collective, name);
+    EXPECT_EQ(verify(Recipe{&liar, liar.usual_radix, {}}, Topology::flat(5)).error, "");
+    liar.relays = false;
+    expect_contains(verify(Recipe{&liar, liar.usual_radix, {}}, Topology::flat(5)).error,
+                    "lengths must travel, but its row does not say that it relays");
+  }
+}
+
 TEST(Verify, CatchesASchedulePutInTheWrongPlace) {
   auto schedules = swap_and_reduce();
   std::swap(schedules[0], schedules[1]);

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -42,7 +43,9 @@ _SETTINGS = (
 )
 _PRECISIONS = ("1e-7", "1e-9", "1e-6", "1e-8")
 """Precisions of SimGrid's link sharing, tried in this order: rounding may leave a message without bandwidth
-(more often with SimGrid's default of 1e-5), and SimGrid gives up."""
+(more often with SimGrid's default of 1e-5), and SimGrid gives up. Where many messages begin at once (an
+alltoall), its solver may also read beyond its memory."""
+_SEGMENTATION_FAULT = 128 + signal.SIGSEGV
 _ENVIRONMENT = {
     # SMPI's algorithms allocate whole messages: with small pages, most time would go into page faults.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
@@ -250,7 +253,8 @@ def _launch(task: Task, running: _Running) -> list[Event]:
             return events
         lines = [line for line in ended.stderr.splitlines() if "CRITICAL" in line or "rror" in line]
         said = f"exit status {ended.returncode}: {lines[0].strip() if lines else 'no message'}"
-        if "rounding" not in said and "Impossible" not in said:
+        is_rounding = "rounding" in said or "Impossible" in said or ended.returncode == _SEGMENTATION_FAULT
+        if not is_rounding:
             break
     raise StrettoError(f"{task.label}: the simulation failed ({said})")
 

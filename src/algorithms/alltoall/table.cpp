@@ -16,6 +16,48 @@ std::string_view too_few_ranks_for_leaders(const Task& task) {
                                              : "";
 }
 
+constexpr Algorithm bruck_row{
+    .collective = Collective::alltoall,
+    .name = "bruck",
+    .description = "blocks travel by the digits of their distance; ⌈log_radix p⌉ rounds, more bytes",
+    .build = bruck,
+    .keeps_order = always,
+    .usual_radix = 2,
+    .moves_runs = true,
+    .use = {.short_messages = true, .as_part = true}};
+
+constexpr Algorithm smp_row{.collective = Collective::alltoall,
+                            .name = "smp",
+                            .description = "leaders of nodes exchange the blocks of all their ranks",
+                            .build = smp,
+                            .keeps_order = always,
+                            .misfit = without_lanes,
+                            .moves_runs = true,
+                            .parts = {{{Collective::alltoall, "linear"}}},
+                            .use = {.short_messages = true}};
+
+constexpr Algorithm multileader_row{
+    .collective = Collective::alltoall,
+    .name = "multileader",
+    .description = "radix leaders of each node exchange the blocks of its ranks",
+    .build = multileader,
+    .keeps_order = always,
+    .misfit = too_few_ranks_for_leaders,
+    .usual_radix = 2,
+    .moves_runs = true,
+    .parts = {{{Collective::alltoall, "linear"}}}};
+
+constexpr Algorithm multilane_row{
+    .collective = Collective::alltoall,
+    .name = "multilane",
+    .description = "ranks of a node collect blocks for one lane each; one message for each other node",
+    .build = multilane,
+    .keeps_order = always,
+    .misfit = without_lanes,
+    .moves_runs = true,
+    .parts = {{{Collective::alltoall, "linear"}}},
+    .use = {.short_messages = true, .long_messages = true}};
+
 constexpr auto rows = std::to_array<Algorithm>({
     {.collective = Collective::alltoall,
      .name = "linear",
@@ -30,41 +72,10 @@ constexpr auto rows = std::to_array<Algorithm>({
      .build = pairwise,
      .keeps_order = always,
      .use = {.long_messages = true, .segment_bytes = {256 * kibibyte}}},
-    {.collective = Collective::alltoall,
-     .name = "bruck",
-     .description = "blocks travel by the digits of their distance; ⌈log_radix p⌉ rounds, more bytes",
-     .build = bruck,
-     .keeps_order = always,
-     .usual_radix = 2,
-     .moves_runs = true,
-     .use = {.short_messages = true, .as_part = true}},
-    {.collective = Collective::alltoall,
-     .name = "smp",
-     .description = "leaders of nodes exchange the blocks of all their ranks",
-     .build = smp,
-     .keeps_order = always,
-     .misfit = without_lanes,
-     .moves_runs = true,
-     .parts = {{{Collective::alltoall, "linear"}}},
-     .use = {.short_messages = true}},
-    {.collective = Collective::alltoall,
-     .name = "multileader",
-     .description = "radix leaders of each node exchange the blocks of its ranks",
-     .build = multileader,
-     .keeps_order = always,
-     .misfit = too_few_ranks_for_leaders,
-     .usual_radix = 2,
-     .moves_runs = true,
-     .parts = {{{Collective::alltoall, "linear"}}}},
-    {.collective = Collective::alltoall,
-     .name = "multilane",
-     .description = "ranks of a node collect blocks for one lane each; one message for each other node",
-     .build = multilane,
-     .keeps_order = always,
-     .misfit = without_lanes,
-     .moves_runs = true,
-     .parts = {{{Collective::alltoall, "linear"}}},
-     .use = {.short_messages = true, .long_messages = true}},
+    bruck_row,
+    smp_row,
+    multileader_row,
+    multilane_row,
     {.collective = Collective::alltoallv,
      .name = "linear",
      .description = "every block directly to its rank, radix-1 at a time; least bytes",
@@ -76,6 +87,10 @@ constexpr auto rows = std::to_array<Algorithm>({
      .description = "every block directly to its rank, one partner a round; least bytes, p-1 rounds",
      .build = pairwise,
      .keeps_order = always},
+    relaying(bruck_row, Collective::alltoallv),
+    relaying(smp_row, Collective::alltoallv),
+    relaying(multileader_row, Collective::alltoallv),
+    relaying(multilane_row, Collective::alltoallv),
 });
 
 }  // namespace

@@ -10,6 +10,23 @@ namespace {
 /// The receivers of a round of `linear`, and one more.
 constexpr int usual_window = 17;
 
+constexpr Algorithm binomial_row{.collective = Collective::scatter,
+                                 .name = "binomial",
+                                 .description = "blocks go along a tree; log2(p) rounds, more bytes",
+                                 .build = binomial,
+                                 .keeps_order = always,
+                                 .moves_runs = true,
+                                 .use = {.short_messages = true}};
+
+constexpr Algorithm smp_row{.collective = Collective::scatter,
+                            .name = "smp",
+                            .description = "the root sends leaders the blocks of their nodes",
+                            .build = smp,
+                            .keeps_order = always,
+                            .misfit = without_lanes,
+                            .moves_runs = true,
+                            .use = {.short_messages = true, .long_messages = true}};
+
 constexpr auto rows = std::to_array<Algorithm>({
     {.collective = Collective::scatter,
      .name = "linear",
@@ -18,27 +35,16 @@ constexpr auto rows = std::to_array<Algorithm>({
      .keeps_order = always,
      .usual_radix = usual_window,
      .use = {.short_messages = true, .long_messages = true}},
-    {.collective = Collective::scatter,
-     .name = "binomial",
-     .description = "blocks go along a tree; log2(p) rounds, more bytes",
-     .build = binomial,
-     .keeps_order = always,
-     .moves_runs = true,
-     .use = {.short_messages = true}},
-    {.collective = Collective::scatter,
-     .name = "smp",
-     .description = "the root sends leaders the blocks of their nodes",
-     .build = smp,
-     .keeps_order = always,
-     .misfit = without_lanes,
-     .moves_runs = true,
-     .use = {.short_messages = true, .long_messages = true}},
+    binomial_row,
+    smp_row,
     {.collective = Collective::scatterv,
      .name = "linear",
      .description = "the root sends every block to its rank, radix-1 at a time; least bytes",
      .build = linear,
      .keeps_order = always,
      .usual_radix = usual_window},
+    relaying(binomial_row, Collective::scatterv),
+    relaying(smp_row, Collective::scatterv),
 });
 
 }  // namespace

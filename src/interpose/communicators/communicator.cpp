@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/native_execution.hpp"
+#include "engine/relayed_execution.hpp"
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/communicators/returned_errors.hpp"
 #include "interpose/progress/progress.hpp"
@@ -193,14 +194,20 @@ std::unique_ptr<Execution> Communicator::lease(const CallTraits& traits, const S
     }
   }
   const Recipe& recipe = spec.recipe;
+  Schedule schedule = build(recipe, topology_, key.root, rank_);
+  if (recipe.algorithm->relays) {
+    return std::make_unique<RelayedExecution>(channel_pool().comm(), ranks_in_world_, std::move(schedule),
+                                              neighbours_);
+  }
   return std::make_unique<ScheduleExecution>(
-      channel_pool().comm(), ranks_in_world_, build(recipe, topology_, key.root, rank_),
+      channel_pool().comm(), ranks_in_world_, std::move(schedule),
       recipe.algorithm->stays_whole() ? Pipelining{} : pipelining_of(spec),
       persistent ? Keep::requests : Keep::nothing, neighbours_);
 }
 
 DirectExecution* Communicator::direct(const CallTraits& traits, const Spec& spec) {
   if (!neighbours_ || !channel_ || channel_->blocking_passage().lane(0) == Passage::none) return nullptr;
+  if (spec.recipe.algorithm->relays) return nullptr;  // lengths travel first
   const Key key = key_of(traits, spec);
   if (direct_.empty() || !(direct_.front().key == key)) {
     const auto found = std::ranges::find(direct_, key, &Direct::key);

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "interpose/operations/run_operation.hpp"
@@ -66,7 +68,7 @@ Difference difference(const Facts& left, const Facts& right) {
             "reduces by " + name_of_operation(static_cast<int>(right.operation))};
   }
   if (!are_comparable(left, right)) return {};
-  // The ranks of a broadcast or an allgather may describe the same data by different datatypes.
+  // Where nothing is reduced, ranks may describe the same data by different datatypes.
   if (is_reduction(static_cast<Collective>(left.collective)) && left.element_bytes != right.element_bytes) {
     return {"has elements of " + std::to_string(left.element_bytes) + " bytes",
             "has elements of " + std::to_string(right.element_bytes) + " bytes"};
@@ -78,65 +80,127 @@ Difference difference(const Facts& left, const Facts& right) {
   return {};
 }
 
-/// An allgather of facts.
+/// What a rank tells another one.
+struct Word {
+  static constexpr std::int64_t unknown = -1;
+  Facts facts;
+  std::int64_t sent = unknown;      // bytes to that rank
+  std::int64_t expected = unknown;  // bytes from it
+};
+
+/// An alltoall of words.
 class Comparison final : public Message {
  public:
-  Comparison(const Facts& own, std::shared_ptr<Communicator> state, std::uint64_t sequence)
-      : own_(own),
-        state_(std::move(state)),
+  Comparison(const Facts& facts, const PrivateLengths& lengths, std::shared_ptr<Communicator> state,
+             std::uint64_t sequence)
+      : state_(std::move(state)),
         sequence_(sequence),
-        all_(static_cast<std::size_t>(state_->topology().ranks())) {
-    for (std::size_t i = 0; i <= all_.size(); ++i) borders_.push_back(i * sizeof(Facts));
-    call = Call::whole(&own_, all_.data(), all_.size() * sizeof(Facts), byte_element());
+        own_(static_cast<std::size_t>(state_->topology().ranks()), Word{.facts = facts}),
+        all_(own_.size()) {
+    for (std::size_t rank = 0; rank < lengths.sent.size(); ++rank) {
+      own_[rank].sent = static_cast<std::int64_t>(lengths.sent[rank]);
+      own_[rank].expected = static_cast<std::int64_t>(lengths.expected[rank]);
+    }
+    for (std::size_t i = 0; i <= all_.size(); ++i) borders_.push_back(i * sizeof(Word));
+    call = Call::whole(own_.data(), all_.data(), all_.size() * sizeof(Word), byte_element());
     call.borders = borders_;
-    call.input_holds = {borders_[static_cast<std::size_t>(state_->rank())], sizeof(Facts)};
   }
 
   int finish() override {
     for (std::size_t rank = 1; rank < all_.size(); ++rank) {
-      const Difference found = difference(all_[0], all_[rank]);
+      const Difference found = difference(all_[0].facts, all_[rank].facts);
       if (!found.left.empty()) report_mismatch(found, rank);
     }
+    compare_lengths();
     return MPI_SUCCESS;
   }
 
  private:
   /// To be called on all ranks, which have found the same.
   void report_mismatch(const Difference& found, std::size_t rank) {
-    const bool speaks = state_->rank() == 0;
+    end_job_if(state_->rank() == 0,
+               name_in_world(0) + " " + found.left + ", " + name_in_world(rank) + " " + found.right);
+  }
+
+  /// Only two ranks know how long a block is. The lower one speaks, unless that one is silent because of a
+  /// still lower one, so that one rank whose lengths are all wrong is told of once.
+  void compare_lengths() {
+    const auto here = static_cast<std::size_t>(state_->rank());
+    for (std::size_t rank = 0; rank < all_.size(); ++rank) {
+      const bool speaks = here <= rank;
+      compare_length(speaks, here, rank, own_[rank].sent, all_[rank].expected);
+      compare_length(speaks, rank, here, all_[rank].sent, own_[rank].expected);
+    }
+  }
+  void compare_length(bool speaks, std::size_t from, std::size_t to, std::int64_t sent,
+                      std::int64_t expected) {
+    if (sent == expected || sent == Word::unknown || expected == Word::unknown) return;
+    end_job_if(speaks, name_in_world(from) + " sends " + (from == to ? "itself" : name_in_world(to)) + " " +
+                           std::to_string(sent) + " bytes, which expects " + std::to_string(expected));
+  }
+
+  void end_job_if(bool speaks, const std::string& what) {
     if (speaks) {
       complain("STRETTO_CHECK: call number " + std::to_string(sequence_) + " of a communicator of " +
-               std::to_string(all_.size()) + " ranks: rank 0 (" + in_world(0) + ") " + found.left +
-               ", rank " + std::to_string(rank) + " (" + in_world(rank) + ") " + found.right +
-               "; the job ends");
+               std::to_string(all_.size()) + " ranks: " + what + "; the job ends");
     }
     end_job(speaks);
   }
 
-  [[nodiscard]] std::string in_world(std::size_t rank) const {
-    return std::to_string(state_->ranks_in_world()[rank]) + " of MPI_COMM_WORLD";
+  [[nodiscard]] std::string name_in_world(std::size_t rank) const {
+    return "rank " + std::to_string(rank) + " (" + std::to_string(state_->ranks_in_world()[rank]) +
+           " of MPI_COMM_WORLD)";
   }
 
-  Facts own_;
   std::shared_ptr<Communicator> state_;
   std::uint64_t sequence_;
-  std::vector<Facts> all_;
+  std::vector<Word> own_;  // to each rank
+  std::vector<Word> all_;  // from each rank
 };
+
+/// The lengths of the blocks between borders.
+std::vector<std::size_t> lengths_between(std::span<const std::size_t> borders) {
+  std::vector<std::size_t> lengths;
+  for (std::size_t i = 0; i + 1 < borders.size(); ++i) lengths.push_back(borders[i + 1] - borders[i]);
+  return lengths;
+}
+
+/// The same, as if all but one were empty.
+std::vector<std::size_t> only(std::size_t one, std::size_t length, std::size_t ranks) {
+  std::vector<std::size_t> lengths(ranks, 0);
+  lengths[one] = length;
+  return lengths;
+}
 
 }  // namespace
 
+PrivateLengths PrivateLengths::of(Collective collective, const Call& call, int rank) {
+  PrivateLengths lengths{lengths_between(call.borders), lengths_between(call.output_borders)};
+  if (is_alltoall(collective)) return lengths;
+  // A rooted collective: in one direction, blocks go between the root and each rank only.
+  const auto here = static_cast<std::size_t>(rank);
+  const auto root = static_cast<std::size_t>(call.root);
+  const std::size_t ranks = lengths.sent.size();
+  const bool gathers = is_gather(collective);
+  std::vector<std::size_t>& own = gathers ? lengths.sent : lengths.expected;
+  std::vector<std::size_t>& all = gathers ? lengths.expected : lengths.sent;
+  own = only(root, own[here], ranks);
+  if (here != root) all.assign(ranks, 0);
+  return lengths;
+}
+
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                   const Spec& spec, Face face) {
-  static const Spec bruck{.recipe = usual_recipe(*find_algorithm(Collective::allgather, "bruck")),
+                                   const PrivateLengths& lengths, const Spec& spec, Face face) {
+  static const Spec bruck{.recipe = usual_recipe(*find_algorithm(Collective::alltoall, "bruck")),
                           .pipelining = {}};
-  CallTraits of_facts{.collective = Collective::allgather,
-                      .bytes = sizeof(Facts) * static_cast<std::size_t>(state->topology().ranks())};
+  CallTraits of_facts{.collective = Collective::alltoall,
+                      .bytes = sizeof(Word) * static_cast<std::size_t>(state->topology().ranks())};
   of_facts.is_own = true;
   const Facts own = facts_of(traits, face);
   const std::uint64_t sequence = state->sequence();
   if (face == Face::blocking) {
     if (!wait_for_channel(*state, state->channel(), traits, spec)) return nullptr;
-    Comparison comparison(own, state, sequence);
+    Comparison comparison(own, lengths, state, sequence);
     Operation operation(state, of_facts, bruck, Face::blocking, comparison);
     const AwaitedCall awaited(*state, traits, spec, &operation);
     run(operation);
@@ -146,7 +210,7 @@ std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, c
     return nullptr;
   }
   using Own = OperationWithMessage<Comparison>;
-  const auto make = [&] { return Comparison(own, state, sequence); };
+  const auto make = [&] { return Comparison(own, lengths, state, sequence); };
   auto kept = std::make_shared<Own>(make, ProgramHandles{mpi.datatype_null, mpi.datatype_null, mpi.op_null},
                                     state, of_facts, bruck, Face::non_blocking);
   std::shared_ptr<Operation> operation{kept, &kept->operation};

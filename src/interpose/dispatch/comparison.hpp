@@ -4,8 +4,12 @@
 // ends with one line that names the ranks and both values.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <new>
+#include <vector>
 
+#include "engine/call.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/session/call_traits.hpp"
 
@@ -13,10 +17,30 @@ namespace stretto {
 
 class Operation;
 
+/// The bytes that a rank sends to each rank and expects from it, in a collective whose lengths only two ranks
+/// know. None: not to be compared.
+struct PrivateLengths {
+  std::vector<std::size_t> sent;
+  std::vector<std::size_t> expected;
+
+  static PrivateLengths of(Collective collective, const Call& call, int rank);
+};
+
+/// Returns the lengths of a call whose message make_message() returns.
+template <typename MakeMessage>
+PrivateLengths lengths_of(const CallTraits& traits, int rank, const MakeMessage& make_message) {
+  if (!has_private_lengths(traits.collective) || !traits.understood) return {};
+  try {
+    return PrivateLengths::of(traits.collective, make_message().call, rank);
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+}
+
 /// Compares a call across the ranks of its communicator. A blocking call waits for the comparison. For
 /// others it runs in the background: the result is the operation that must end before the call may begin.
 /// `spec` is the spec of the call, for the watchdog.
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
-                                   const Spec& spec, Face face);
+                                   const PrivateLengths& lengths, const Spec& spec, Face face);
 
 }  // namespace stretto

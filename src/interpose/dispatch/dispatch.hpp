@@ -43,7 +43,10 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
   std::optional<Spec> spec = choose_for_form(*state, traits, form);
   if (!spec) return report(comm, MPI_ERR_OTHER);
   std::shared_ptr<Operation> after;
-  if (session.settings.check && !state->native_only()) after = compare(state, traits, *spec, form.face);
+  if (session.settings.check && !state->native_only()) {
+    const PrivateLengths lengths = lengths_of(traits, state->rank(), make_message);
+    after = compare(state, traits, lengths, *spec, form.face);
+  }
   std::shared_ptr<LearningCall> learning = try_learning(state, traits, form, comm, *spec);
   RaceTurn turn;
   if (form.face != Face::blocking && !state->native_only()) turn = take_turn(*state, traits, form, *spec);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -46,13 +47,6 @@ stretto_work* finish(Work work, bool is_started) {
   if (is_started) return result;
   stretto_work_free(result);
   return nullptr;
-}
-
-template <typename Start>
-stretto_work* one_call(const stretto_group* group, const Start& start) {
-  Work work = work_of(group);
-  const bool is_started = add(work, start);
-  return finish(std::move(work), is_started);
 }
 
 /// Calls start(first, count, request) for each part of a message.
@@ -125,6 +119,32 @@ stretto_work* by_blocks(const stretto_group* group, std::size_t bytes, const Sta
 }
 
 using Size = std::size_t;
+
+/// A call with a buffer, or two, whose adjacent parts have these numbers of bytes, one for each rank:
+/// start(units, numbers, request). `numbers`: counts and displacements of each buffer.
+template <typename Start>
+stretto_work* by_parts(const stretto_group* group, std::initializer_list<const Size*> buffers,
+                       const Start& start) {
+  const auto size = static_cast<Size>(group->size);
+  Size common = 0;
+  Size largest = 0;
+  for (const Size* bytes : buffers) {
+    largest = std::max(largest, std::accumulate(bytes, bytes + size, Size{0}));
+    for (Size i = 0; i < size; ++i) common = std::gcd(common, bytes[i]);
+  }
+  Work work = work_of(group);
+  const Units units(largest, common, *work);
+  if (!units.fits()) return nullptr;
+  work->numbers.reserve(2 * size * buffers.size());
+  for (const Size* bytes : buffers) {
+    Size begin = 0;
+    for (Size i = 0; i < size; ++i) work->numbers.push_back(units.count(bytes[i]));
+    for (Size i = 0; i < size; begin += bytes[i++]) work->numbers.push_back(units.count(begin));
+  }
+  const int* const numbers = work->numbers.data();
+  const bool is_started = add(work, [&](MPI_Request* request) { return start(units, numbers, request); });
+  return finish(std::move(work), is_started);
+}
 
 }  // namespace
 }  // namespace stretto
@@ -201,60 +221,66 @@ STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, cons
   });
 }
 
+STRETTO_VISIBLE stretto_work* stretto_group_allgatherv(stretto_group* group, const void* in, void* out,
+                                                       const size_t* bytes) {
+  static const AllgathervNext<void*> next("MPI_Iallgatherv", nullptr, nullptr);
+  const auto own = static_cast<Size>(group->rank);
+  return by_parts(group, {bytes}, [&](const Units& units, const int* numbers, MPI_Request* request) {
+    return allgatherv(next, non_blocking(request), in, numbers[own], units.datatype(), out, numbers,
+                      numbers + group->size, units.datatype(), group->comm, static_cast<void*>(request));
+  });
+}
+
 STRETTO_VISIBLE stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out,
                                                    size_t bytes, int root) {
+  static const GatherNext<void*> next("MPI_Igather", nullptr, nullptr);
   return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
     const int count = units.count(bytes);
-    return mpi.Igather(in, count, units.datatype(), out, count, units.datatype(), root, group->comm, request);
+    return gather(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
+                  root, group->comm, static_cast<void*>(request));
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out,
                                                     size_t bytes, int root) {
+  static const ScatterNext<void*> next("MPI_Iscatter", nullptr, nullptr);
   return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
     const int count = units.count(bytes);
-    return mpi.Iscatter(in, count, units.datatype(), out, count, units.datatype(), root, group->comm,
-                        request);
+    return scatter(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
+                   root, group->comm, static_cast<void*>(request));
   });
 }
 
-STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const void* in,
-                                                     const size_t* in_bytes, void* out,
-                                                     const size_t* out_bytes) {
-  const auto size = static_cast<Size>(group->size);
-  Size common = 0;
-  Size sent = 0;
-  Size received = 0;
-  for (Size i = 0; i < size; ++i) {
-    common = std::gcd(common, std::gcd(in_bytes[i], out_bytes[i]));
-    sent += in_bytes[i];
-    received += out_bytes[i];
-  }
-  Work work = work_of(group);
-  const Units units(std::max(sent, received), common, *work);
-  if (!units.fits()) return nullptr;
-  // Counts and displacements of what is sent, then of what is received.
-  work->numbers.resize(4 * size);
-  int* numbers = work->numbers.data();
-  for (const Size* bytes : {in_bytes, out_bytes}) {
-    Size begin = 0;
-    for (Size i = 0; i < size; ++i) {
-      numbers[i] = units.count(bytes[i]);
-      numbers[size + i] = units.count(begin);
-      begin += bytes[i];
-    }
-    numbers += 2 * size;
-  }
-  numbers = work->numbers.data();
-  const bool is_started = add(work, [&](MPI_Request* request) {
-    return mpi.Ialltoallv(in, numbers, numbers + size, units.datatype(), out, numbers + 2 * size,
-                          numbers + 3 * size, units.datatype(), group->comm, request);
+STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const void* in, void* out,
+                                                     size_t bytes) {
+  static const AlltoallNext<void*> next("MPI_Ialltoall", nullptr, nullptr);
+  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+    const int count = units.count(bytes);
+    return alltoall(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
+                    group->comm, static_cast<void*>(request));
   });
-  return finish(std::move(work), is_started);
+}
+
+STRETTO_VISIBLE stretto_work* stretto_group_alltoallv(stretto_group* group, const void* in,
+                                                      const size_t* in_bytes, void* out,
+                                                      const size_t* out_bytes) {
+  static const AlltoallvNext<void*> next("MPI_Ialltoallv", nullptr, nullptr);
+  return by_parts(group, {in_bytes, out_bytes},
+                  [&](const Units& units, const int* numbers, MPI_Request* request) {
+                    const int* const received = numbers + Size{2} * static_cast<Size>(group->size);
+                    return alltoallv(next, non_blocking(request), in, numbers, numbers + group->size,
+                                     units.datatype(), out, received, received + group->size,
+                                     units.datatype(), group->comm, static_cast<void*>(request));
+                  });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
-  return one_call(group, [&](MPI_Request* request) { return mpi.Ibarrier(group->comm, request); });
+  static const BarrierNext<void*> next("MPI_Ibarrier", nullptr, nullptr);
+  Work work = work_of(group);
+  const bool is_started = add(work, [&](MPI_Request* request) {
+    return barrier(next, non_blocking(request), group->comm, static_cast<void*>(request));
+  });
+  return finish(std::move(work), is_started);
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to,

@@ -18,9 +18,11 @@ FORCED = {
     "STRETTO_ALLGATHER": "bruck",
 }
 # In the communicator of mismatch.c, ranks are in reverse order.
-WHERE = (
-    "stretto: STRETTO_CHECK: call number 2 of a communicator of 3 ranks: "
-    "rank 0 (2 of MPI_COMM_WORLD) {}, rank 1 (1 of MPI_COMM_WORLD) {}; the job ends"
+CALL = "stretto: STRETTO_CHECK: call number 2 of a communicator of 3 ranks: "
+WHERE = CALL + "rank 0 (2 of MPI_COMM_WORLD) {}, rank 1 (1 of MPI_COMM_WORLD) {}; the job ends"
+BETWEEN = (
+    CALL + "rank {} ({} of MPI_COMM_WORLD) sends rank {} ({} of MPI_COMM_WORLD) "
+    "{} bytes, which expects {}; the job ends"
 )
 MISMATCHES = [
     ("collective", "calls allreduce", "calls bcast"),
@@ -67,6 +69,46 @@ def test_a_mismatch_in_what_the_library_may_carry_out(
     mpi: Runner, form: str, what: str, left: str, right: str
 ) -> None:
     check_told(mpi, form, what, (left, right), {})
+
+
+# Only the two ranks between which a block moves know its length.
+PRIVATE = {
+    "alltoallv": (0, 2, 1, 1, 48, 44),
+    "alltoallw": (0, 2, 1, 1, 48, 44),
+    "gatherv": (1, 1, 0, 2, 44, 48),
+    "scatterv": (0, 2, 1, 1, 48, 44),
+}
+PRIVATE_SPECS = {
+    "STRETTO_ALLTOALLV": "pairwise",
+    "STRETTO_GATHERV": "linear",
+    "STRETTO_SCATTERV": "linear",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("what", PRIVATE)
+def test_a_length_that_two_ranks_know(mpi: Runner, form: str, what: str) -> None:
+    program = [str(mpi.compiled("mismatch.c")), form, what]
+    ran = mpi.run(program, ranks=RANKS, STRETTO_CHECK="1", more={**FORCED, **PRIVATE_SPECS})
+    assert ran.code != 0, ran.output
+    assert ran.lines == [BETWEEN.format(*PRIVATE[what])], ran.output
+
+
+@pytest.mark.parametrize("what", PRIVATE)
+def test_a_length_in_what_the_library_carries_out(mpi: Runner, what: str) -> None:
+    program = [str(mpi.compiled("mismatch.c")), "blocking", what]
+    ran = mpi.run(program, ranks=RANKS, STRETTO_CHECK="1")
+    assert ran.code != 0, ran.output
+    assert ran.lines == [BETWEEN.format(*PRIVATE[what])], ran.output
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("what", PRIVATE)
+def test_lengths_that_match(mpi: Runner, form: str, what: str) -> None:
+    program = [str(mpi.compiled("mismatch.c")), form, f"right {what}"]
+    ran = mpi.run(program, ranks=RANKS, STRETTO_CHECK="1", more={**FORCED, **PRIVATE_SPECS})
+    assert ran.right, ran.output
+    assert ran.lines == []
 
 
 @pytest.mark.parametrize("form", FORMS)

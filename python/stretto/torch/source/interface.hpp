@@ -12,9 +12,10 @@ namespace stretto_torch {
 // clang-format off
 #define STRETTO_TORCH_FUNCTIONS(X)                                                                           \
   X(group_interface) X(error) X(begin) X(find_place) X(group_make) X(group_free) X(group_allreduce)          \
-  X(group_reduce) X(group_reduce_scatter) X(group_bcast) X(group_allgather) X(group_gather) X(group_scatter) \
-  X(group_alltoall) X(group_barrier) X(group_send) X(group_recv) X(progress) X(work_test) X(work_wait)       \
-  X(work_error) X(work_source) X(work_describe) X(work_free) X(abort)
+  X(group_reduce) X(group_reduce_scatter) X(group_bcast) X(group_allgather) X(group_allgatherv)              \
+  X(group_gather) X(group_scatter) X(group_alltoall) X(group_alltoallv) X(group_barrier) X(group_send)       \
+  X(group_recv) X(progress) X(work_test) X(work_wait) X(work_error) X(work_source) X(work_describe)          \
+  X(work_free) X(abort)
 // clang-format on
 
 struct Interface {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that only move data: broadcast, allgather, gather, scatter, all-to-all, and messages between two
 // ranks. They take elements of any type.
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -19,9 +20,9 @@ size_t bytes_of(const at::Tensor& tensor) {
   return static_cast<size_t>(tensor.nbytes());
 }
 
-/// One tensor for each rank of the group, all like `own`.
-void check_list(const std::vector<at::Tensor>& tensors, const at::Tensor& own, int ranks,
-                const char* operation) {
+/// One tensor for each rank of the group, all of the type of `own`.
+void check_types(const std::vector<at::Tensor>& tensors, const at::Tensor& own, int ranks,
+                 const char* operation) {
   if (tensors.size() != static_cast<size_t>(ranks)) {
     throw std::runtime_error(std::string("stretto: ") + operation +
                              " needs a list of one tensor for each of the " + std::to_string(ranks) +
@@ -29,8 +30,15 @@ void check_list(const std::vector<at::Tensor>& tensors, const at::Tensor& own, i
   }
   for (const at::Tensor& tensor : tensors) {
     check_tensor(tensor, operation);
-    check_alike(own, tensor, operation);
+    if (tensor.scalar_type() != own.scalar_type()) check_alike(own, tensor, operation);
   }
+}
+
+/// One tensor for each rank of the group, all like `own`.
+void check_list(const std::vector<at::Tensor>& tensors, const at::Tensor& own, int ranks,
+                const char* operation) {
+  check_types(tensors, own, ranks, operation);
+  for (const at::Tensor& tensor : tensors) check_alike(own, tensor, operation);
 }
 
 void check_root(bool is_given, const char* operation) {
@@ -58,19 +66,15 @@ std::vector<size_t> bytes_of_parts(const at::Tensor& tensor, const std::vector<i
   return bytes;
 }
 
-std::vector<size_t> bytes_of_each(const std::vector<at::Tensor>& tensors, int ranks) {
-  if (tensors.size() != static_cast<size_t>(ranks)) {
-    throw std::runtime_error("stretto: all_to_all needs lists of one tensor for each rank of the group");
-  }
+std::vector<size_t> bytes_of_each(const std::vector<at::Tensor>& tensors) {
   std::vector<size_t> bytes;
-  for (const at::Tensor& tensor : tensors) {
-    check_tensor(tensor, "all_to_all");
-    if (tensor.scalar_type() != tensors[0].scalar_type()) {
-      throw std::runtime_error("stretto: all_to_all of tensors of different types");
-    }
-    bytes.push_back(bytes_of(tensor));
-  }
+  bytes.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) bytes.push_back(bytes_of(tensor));
   return bytes;
+}
+
+bool are_equal(const std::vector<size_t>& bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [&](size_t one) { return one == bytes[0]; });
 }
 
 }  // namespace
@@ -85,6 +89,7 @@ ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::
                  "broadcast",
                  options.timeout,
                  is_async(options),
+                 tensors,
                  {flat},
                  tensors,
                  [flat, tensor]() mutable { copy_back(flat, tensor); }},
@@ -95,14 +100,21 @@ ProcessGroup::WorkPointer ProcessGroup::allgather(std::vector<Tensors>& outputs,
                                                   const c10d::AllgatherOptions& options) {
   const at::Tensor input = contiguous_input(only_tensor(inputs, "allgather"));
   if (outputs.size() != 1) throw std::runtime_error("stretto: allgather takes one list of outputs");
-  check_list(outputs[0], input, getSize(), "allgather");
+  check_types(outputs[0], input, getSize(), "allgather");
+  check_alike(outputs[0][static_cast<size_t>(getRank())], input, "allgather");
   const at::Tensor all = empty_for(outputs[0]);
-  stretto_work* work = stretto.group_allgather(group(), input_data(input), output_data(all), bytes_of(input));
+  // All ranks have lists of the same lengths.
+  const std::vector<size_t> bytes = bytes_of_each(outputs[0]);
+  stretto_work* work =
+      are_equal(bytes)
+          ? stretto.group_allgather(group(), input_data(input), output_data(all), bytes_of(input))
+          : stretto.group_allgatherv(group(), input_data(input), output_data(all), bytes.data());
   return follow({OpType::ALLGATHER,
                  "stretto:all_gather",
                  "allgather",
                  options.timeout,
                  is_async(options),
+                 inputs,
                  {all, input},
                  outputs[0],
                  [all, into = outputs[0]]() mutable { unflatten(all, into); }},
@@ -152,7 +164,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
     for (size_t i = 0; i < outputs.size(); ++i) copy_back(buffers[i], outputs[i]);
   };
   return follow({OpType::_ALLGATHER_BASE, "stretto:_all_gather_base", "all_gather_into_tensor",
-                 options.timeout, is_async(options), buffers, outputs, std::move(finish)},
+                 options.timeout, is_async(options), inputs, buffers, outputs, std::move(finish)},
                 std::move(works));
 }
 
@@ -175,10 +187,10 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_coalesced(std::vector<Tensors>
   auto finish = [alls, lists]() mutable {
     for (size_t i = 0; i < alls.size(); ++i) unflatten(alls[i], lists[i]);
   };
-  return follow(
-      {OpType::ALLGATHER_COALESCED, "stretto:all_gather", "allgather_coalesced", options.timeout,
-       is_async(options), std::move(buffers), outputs.empty() ? Tensors{} : outputs[0], std::move(finish)},
-      std::move(works));
+  return follow({OpType::ALLGATHER_COALESCED, "stretto:all_gather", "allgather_coalesced", options.timeout,
+                 is_async(options), inputs, std::move(buffers), outputs.empty() ? Tensors{} : outputs[0],
+                 std::move(finish)},
+                std::move(works));
 }
 
 ProcessGroup::WorkPointer ProcessGroup::gather(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -199,7 +211,7 @@ ProcessGroup::WorkPointer ProcessGroup::gather(std::vector<Tensors>& outputs, Te
                                             bytes_of(input), static_cast<int>(options.rootRank));
   std::function<void()> finish;
   if (is_root) finish = [all, into]() mutable { unflatten(all, into); };
-  return follow({OpType::GATHER, "stretto:gather", "gather", options.timeout, is_async(options),
+  return follow({OpType::GATHER, "stretto:gather", "gather", options.timeout, is_async(options), inputs,
                  std::move(buffers), into, std::move(finish)},
                 {work});
 }
@@ -220,7 +232,8 @@ ProcessGroup::WorkPointer ProcessGroup::scatter(Tensors& outputs, std::vector<Te
   stretto_work* work = stretto.group_scatter(group(), is_root ? input_data(all) : nullptr, output_data(mine),
                                              bytes_of(mine), static_cast<int>(options.rootRank));
   return follow({OpType::SCATTER, "stretto:scatter", "scatter", options.timeout, is_async(options),
-                 std::move(buffers), outputs, [mine, output]() mutable { copy_back(mine, output); }},
+                 is_root ? inputs[0] : Tensors{}, std::move(buffers), outputs,
+                 [mine, output]() mutable { copy_back(mine, output); }},
                 {work});
 }
 
@@ -235,13 +248,19 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
   const at::Tensor from = contiguous_input(input, into);
   const auto in_bytes = bytes_of_parts(from, input_sizes, getSize());
   const auto out_bytes = bytes_of_parts(into, output_sizes, getSize());
+  // As with PyTorch's MPI backend, all ranks give split sizes or none does. Without them all parts are equal.
+  const bool has_sizes = !input_sizes.empty() || !output_sizes.empty();
+  if (!has_sizes) check_alike(output, input, "all_to_all_single without split sizes");
   stretto_work* work =
-      stretto.group_alltoall(group(), input_data(from), in_bytes.data(), output_data(into), out_bytes.data());
+      has_sizes ? stretto.group_alltoallv(group(), input_data(from), in_bytes.data(), output_data(into),
+                                          out_bytes.data())
+                : stretto.group_alltoall(group(), input_data(from), output_data(into), in_bytes[0]);
   return follow({OpType::ALLTOALL_BASE,
                  "stretto:all_to_all",
                  "all_to_all_single",
                  options.timeout,
                  is_async(options),
+                 {input},
                  {from, into},
                  {output},
                  [into, output]() mutable { copy_back(into, output); }},
@@ -250,20 +269,21 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
 
 ProcessGroup::WorkPointer ProcessGroup::alltoall(Tensors& outputs, Tensors& inputs,
                                                  const c10d::AllToAllOptions& options) {
-  const auto in_bytes = bytes_of_each(inputs, getSize());
-  const auto out_bytes = bytes_of_each(outputs, getSize());
-  if (inputs[0].scalar_type() != outputs[0].scalar_type()) {
-    throw std::runtime_error("stretto: all_to_all of tensors of different types");
-  }
+  if (inputs.empty()) throw std::runtime_error("stretto: all_to_all of no tensors");
+  check_types(inputs, inputs[0], getSize(), "all_to_all");
+  check_types(outputs, inputs[0], getSize(), "all_to_all");
+  const auto in_bytes = bytes_of_each(inputs);
+  const auto out_bytes = bytes_of_each(outputs);
   const at::Tensor from = flatten(inputs);
   const at::Tensor into = empty_for(outputs);
-  stretto_work* work =
-      stretto.group_alltoall(group(), input_data(from), in_bytes.data(), output_data(into), out_bytes.data());
+  stretto_work* work = stretto.group_alltoallv(group(), input_data(from), in_bytes.data(), output_data(into),
+                                               out_bytes.data());
   return follow({OpType::ALLTOALL,
                  "stretto:all_to_all",
                  "all_to_all",
                  options.timeout,
                  is_async(options),
+                 inputs,
                  {from, into},
                  outputs,
                  [into, outputs]() mutable { unflatten(into, outputs); }},
@@ -273,7 +293,7 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall(Tensors& outputs, Tensors& inpu
 ProcessGroup::WorkPointer ProcessGroup::send(Tensors& tensors, int to, int tag) {
   const at::Tensor flat = contiguous_input(only_tensor(tensors, "send"));
   stretto_work* work = stretto.group_send(group(), input_data(flat), bytes_of(flat), to, tag);
-  return follow({OpType::SEND, "stretto:send", "send", timeout_, true, {flat}, tensors, {}}, {work});
+  return follow({OpType::SEND, "stretto:send", "send", timeout_, true, tensors, {flat}, tensors, {}}, {work});
 }
 
 ProcessGroup::WorkPointer ProcessGroup::receive(Tensors& tensors, int from, int tag, OpType type) {
@@ -281,10 +301,11 @@ ProcessGroup::WorkPointer ProcessGroup::receive(Tensors& tensors, int from, int 
   const at::Tensor flat = contiguous_output(tensor);
   stretto_work* work = stretto.group_recv(group(), output_data(flat), bytes_of(flat), from, tag);
   return follow({type,
-                 "stretto:recv",
+                 type == OpType::RECV ? "stretto:recv" : "stretto:recvAnySource",
                  "recv",
                  timeout_,
                  true,
+                 tensors,
                  {flat},
                  tensors,
                  [flat, tensor]() mutable { copy_back(flat, tensor); }},
@@ -301,7 +322,7 @@ ProcessGroup::WorkPointer ProcessGroup::recvAnysource(Tensors& tensors, int tag)
 
 ProcessGroup::WorkPointer ProcessGroup::barrier(const c10d::BarrierOptions& options) {
   return follow(
-      {OpType::BARRIER, "stretto:barrier", "barrier", options.timeout, is_async(options), {}, {}, {}},
+      {OpType::BARRIER, "stretto:barrier", "barrier", options.timeout, is_async(options), {}, {}, {}, {}},
       {stretto.group_barrier(group())});
 }
 

@@ -79,8 +79,8 @@ ProcessGroup::WorkPointer ProcessGroup::follow(Call call, std::vector<stretto_wo
       call.timeout == c10d::kUnsetTimeout || call.timeout == kNoTimeout ? timeout_ : call.timeout;
   auto work = c10::make_intrusive<Work>(
       getRank(),
-      Work::Task{call.type, call.title, describe(call.name, call.buffers), timeout, std::move(call.buffers),
-                 std::move(call.outputs), std::move(call.finish)},
+      Work::Task{call.type, call.title, describe(call.name, call.buffers), timeout, std::move(call.inputs),
+                 std::move(call.buffers), std::move(call.outputs), std::move(call.finish)},
       std::move(works));
   complete_later(work, call.is_async);
   return work;

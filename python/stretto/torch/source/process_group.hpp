@@ -80,6 +80,7 @@ class ProcessGroup final : public Base {
     const char* name;
     std::chrono::milliseconds timeout;
     bool is_async = true;
+    Tensors inputs;  // for the profiler, too
     Tensors buffers;
     Tensors outputs;
     std::function<void()> finish;

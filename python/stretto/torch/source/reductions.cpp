@@ -40,6 +40,7 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce(Tensors& tensors, const c10d::
                  "allreduce",
                  options.timeout,
                  is_async(options),
+                 tensors,
                  {flat},
                  tensors,
                  std::move(finish)},
@@ -75,6 +76,7 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
                  "allreduce_coalesced",
                  options.timeout,
                  is_async(options),
+                 tensors,
                  {flat},
                  tensors,
                  std::move(finish)},
@@ -99,6 +101,7 @@ ProcessGroup::WorkPointer ProcessGroup::reduce(Tensors& tensors, const c10d::Red
                  "reduce",
                  options.timeout,
                  is_async(options),
+                 tensors,
                  {flat},
                  tensors,
                  std::move(finish)},
@@ -131,6 +134,7 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter(Tensors& outputs, std::ve
                  "reduce_scatter",
                  options.timeout,
                  is_async(options),
+                 inputs[0],
                  {flat, mine},
                  outputs,
                  std::move(finish)},
@@ -176,7 +180,7 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter_tensor_coalesced(
     }
   };
   return follow({OpType::_REDUCE_SCATTER_BASE, "stretto:reduce_scatter", "reduce_scatter_tensor",
-                 options.timeout, is_async(options), buffers, outputs, std::move(finish)},
+                 options.timeout, is_async(options), inputs, buffers, outputs, std::move(finish)},
                 std::move(works));
 }
 

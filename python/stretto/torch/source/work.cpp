@@ -52,7 +52,7 @@ bool has_given_up() {
 }
 
 Work::Work(int rank, Task task, std::vector<stretto_work*> calls)
-    : c10d::Work(rank, task.type, task.title),
+    : c10d::Work(rank, task.type, task.title, std::exchange(task.inputs, {})),
       task_(std::move(task)),
       future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))),
       calls_(std::move(calls)) {}
@@ -185,7 +185,7 @@ void Work::fail_overdue() {
 std::exception_ptr Work::overdue(std::chrono::milliseconds after, const std::string& standing) const {
   const auto milliseconds = std::to_string(after.count());
   return std::make_exception_ptr(std::runtime_error(
-      "stretto: " + task_.description + " has not ended after " +
+      "stretto: " + task_.description + " has not ended after a timeout of " +
       (after.count() % 1000 == 0 ? std::to_string(after.count() / 1000) + " s" : milliseconds + " ms") +
       (standing.empty() ? "; a rank has not called it, or has died" : ": " + standing)));
 }

@@ -36,6 +36,8 @@ class Work final : public c10d::Work {
     /// The name of the call and its group, for messages.
     std::string description;
     std::chrono::milliseconds timeout;
+    /// What torch's profiler shows the shapes of.
+    std::vector<at::Tensor> inputs;
     /// The buffers that MPI reads and writes.
     std::vector<at::Tensor> buffers;
     /// The outputs, which are the future's value.

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's own tests of backends pass on the backend "stretto".
+
+They come with the installed PyTorch. Those that fail run on gloo, too: what fails there is the tests' own
+fault, or that of ranks which share cores.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.e2e.torch_own_outcomes import Outcome, note_outcome, read_outcomes
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import LocalRanks
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "pytorch.md"
+# More run with 4 than with 3.
+RANKS = 4
+SECONDS = 1500
+# A test that ends the job, or hangs, costs another job.
+MOST_JOBS = 8
+SETTINGS = {"OMP_NUM_THREADS": "1"}
+
+# What PyTorch says in tests that cannot pass on a backend that is not its own, and what Stretto refuses.
+KNOWN_FAILURES = (
+    "monitored_barrier is only implemented for GLOO backend",
+    "only GLOO supports monitored barrier",
+    "String comparison failed: 'custom' != 'stretto'",
+    "allreduce of a sparse tensor",
+)
+# Why PyTorch skips tests. One that is skipped for another reason fails this test.
+REASONS = (
+    r"CUDA|NCCL|Nccl|nccl",
+    r"https://github\.com/pytorch/pytorch/",
+    r"flak",
+    r"no torchvision",
+)
+
+
+def run_suite(ranks: LocalRanks, backend: str, folder: Path, tests: Iterable[str] = ()) -> dict[str, Outcome]:
+    """How the tests came out. A job that one of them has ended is continued by another job."""
+    folder.mkdir()
+    program = [sys.executable, "-W", "ignore", "-m", "tests.e2e.torch_own_tests"]
+    for _ in range(MOST_JOBS):
+        output = ranks.run(
+            RANKS, [*program, backend, str(folder), *tests], settings=SETTINGS, seconds=SECONDS, succeeds=None
+        )
+        outcomes = read_outcomes(folder)
+        ended = [outcome for outcome in outcomes.values() if outcome.result == "began"]
+        if not ended:
+            return outcomes
+        note_outcome(folder, Outcome(ended[0].test, "failed", f"the job has ended:\n{output[-2000:]}"))
+    pytest.fail(f"after {MOST_JOBS} jobs not all tests have been run:\n{output[-4000:]}")
+
+
+def reasons_of(result: str, outcomes: dict[str, Outcome]) -> dict[str, str]:
+    """The tests with this result, and why."""
+    return {test: outcome.reason for test, outcome in outcomes.items() if outcome.result == result}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(2 * SECONDS)
+def test_they_pass(local_ranks: Callable[[str], LocalRanks], tmp_path: Path) -> None:
+    outcomes = run_suite(local_ranks("openmpi"), "stretto", tmp_path / "stretto")
+    skipped, failed = reasons_of("skipped", outcomes), reasons_of("failed", outcomes)
+    unexplained = {test: why for test, why in skipped.items() if not re.search("|".join(REASONS), why)}
+    assert not unexplained
+    suspects = {test for test, why in failed.items() if not any(known in why for known in KNOWN_FAILURES)}
+    by_gloo: dict[str, Outcome] = {}
+    if suspects:
+        by_gloo = run_suite(local_ranks("openmpi"), "gloo", tmp_path / "gloo", sorted(suspects))
+    excused = suspects & reasons_of("failed", by_gloo).keys()
+    ours = sorted(suspects - excused)
+    assert not ours, "\n".join(f"{test}: {failed[test]}" for test in ours)
+    passed = outcomes.keys() - skipped.keys() - failed.keys()
+    (documented,) = re.findall(r"^\| passed \| (\d+) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(passed | excused) == int(documented)
+    for known in KNOWN_FAILURES:
+        assert any(known in why for why in failed.values()), f"fails no more: {known}"

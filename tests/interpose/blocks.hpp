@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0
+// One collective that moves blocks as a program calls it: where its blocks lie, all forms of the call, and a
+// check of the result. What a block holds follows from a seed and its two ranks.
+#pragma once
+
+#include <mpi.h>
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define MPI_Allgather_init MPIX_Allgather_init
+#define MPI_Allgatherv_init MPIX_Allgatherv_init
+#define MPI_Alltoall_init MPIX_Alltoall_init
+#define MPI_Alltoallv_init MPIX_Alltoallv_init
+#define MPI_Alltoallw_init MPIX_Alltoallw_init
+#define MPI_Gather_init MPIX_Gather_init
+#define MPI_Gatherv_init MPIX_Gatherv_init
+#define MPI_Scatter_init MPIX_Scatter_init
+#define MPI_Scatterv_init MPIX_Scatterv_init
+#endif
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "check.hpp"
+#include "layouts.hpp"
+
+enum class Moves {
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  alltoallw,
+  gather,
+  gatherv,
+  scatter,
+  scatterv
+};
+inline constexpr std::array all_moves{Moves::allgather, Moves::allgatherv, Moves::alltoall,
+                                      Moves::alltoallv, Moves::alltoallw,  Moves::gather,
+                                      Moves::gatherv,   Moves::scatter,    Moves::scatterv};
+inline const char* name_of(Moves moves) {
+  constexpr std::array names{"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw",
+                             "gather",    "gatherv",    "scatter",  "scatterv"};
+  return names.at(static_cast<std::size_t>(moves));
+}
+/// The name under which a spec is forced.
+inline std::string collective_of(Moves moves) {
+  if (moves == Moves::allgatherv) return "allgather";
+  return moves == Moves::alltoallw ? "alltoallv" : name_of(moves);
+}
+inline bool gathers_at_root(Moves moves) {
+  return moves == Moves::gather || moves == Moves::gatherv;
+}
+inline bool scatters(Moves moves) {
+  return moves == Moves::scatter || moves == Moves::scatterv;
+}
+inline bool gathers_on_all(Moves moves) {
+  return moves == Moves::allgather || moves == Moves::allgatherv;
+}
+inline bool exchanges(Moves moves) {
+  return moves == Moves::alltoall || moves == Moves::alltoallv || moves == Moves::alltoallw;
+}
+/// Whether the caller says where each block of many lies.
+inline bool is_displaced(Moves moves) {
+  return moves == Moves::allgatherv || moves == Moves::alltoallv || moves == Moves::alltoallw ||
+         moves == Moves::gatherv || moves == Moves::scatterv;
+}
+/// Whether only two ranks know the length of a block.
+inline bool has_private_lengths(Moves moves) {
+  return is_displaced(moves) && moves != Moves::allgatherv;
+}
+
+enum class Face { blocking, non_blocking, persistent };
+
+/// Where blocks lie that the caller places: one after the other; in another order and with gaps; all at one
+/// place, which is allowed for what is sent.
+enum class Placing { in_order, shuffled, at_one_place };
+
+/// A call, the same on all ranks of `comm`.
+struct Exchange {
+  Moves moves;
+  MPI_Comm comm;
+  int root = 0;
+  std::size_t most = 0;    // elements of a block
+  bool has_zeros = false;  // some blocks are empty
+  bool in_place = false;
+  Placing sent = Placing::in_order;
+  Placing received = Placing::in_order;
+  std::uint64_t seed = 0;
+};
+
+/// What is this rank's own affair: layouts of one signature.
+struct Own {
+  const Layout* sent;
+  const Layout* received;
+  bool absolute = false;     // by MPI_BOTTOM, where one type describes one block
+  bool frees_types = false;  // as soon as the call is made
+  bool large = false;        // MPI_x_c
+  std::size_t shift = 0;     // of the buffers, from an aligned address
+};
+
+/// Blocks somewhere in memory that knows of each byte whether it belongs to one.
+class Room {
+ public:
+  struct Block {
+    const Layout* layout = nullptr;
+    std::size_t count = 0;
+    std::ptrdiff_t offset = 0;  // of its first element, from address()
+  };
+
+  void assign(std::vector<Block> blocks, std::size_t shift) {
+    blocks_ = std::move(blocks);
+    std::ptrdiff_t lowest = 0;
+    std::ptrdiff_t highest = 0;
+    for (const Block& block : blocks_) {
+      const auto [low, high] = span(*block.layout, block.count);
+      lowest = std::min(lowest, block.offset + low);
+      highest = std::max(highest, block.offset + high);
+    }
+    origin_ = margin + (static_cast<std::size_t>(-lowest) + 15) / 16 * 16 + shift;
+    memory_.assign(origin_ + static_cast<std::size_t>(highest) + margin, sentinel);
+  }
+
+  /// The bytes that elements occupy, from the address of the first one.
+  static std::pair<std::ptrdiff_t, std::ptrdiff_t> span(const Layout& layout, std::size_t count) {
+    if (count == 0) return {0, 0};
+    const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(count - 1) * layout.extent;
+    std::ptrdiff_t low = 0;
+    std::ptrdiff_t high = 0;
+    for (const Part& part : layout.parts) {
+      low = std::min(low, part.offset + std::min<std::ptrdiff_t>(last, 0));
+      high = std::max(
+          high, part.offset + std::max<std::ptrdiff_t>(last, 0) + static_cast<std::ptrdiff_t>(part.bytes));
+    }
+    return {low, high};
+  }
+
+  [[nodiscard]] char* address() { return memory_.data() + origin_; }
+  [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
+
+  void load(std::size_t which, const std::vector<char>& compact) {
+    const char* from = compact.data();
+    each_part(which, [&](char* at, std::size_t bytes) {
+      std::memcpy(at, from, bytes);
+      from += bytes;
+    });
+  }
+  [[nodiscard]] std::vector<char> unload(std::size_t which) {
+    std::vector<char> compact(blocks_[which].count * blocks_[which].layout->compact_bytes());
+    char* into = compact.data();
+    each_part(which, [&](const char* at, std::size_t bytes) {
+      std::memcpy(into, at, bytes);
+      into += bytes;
+    });
+    return compact;
+  }
+
+  /// Returns whether all that belongs to no block is unchanged. Forgets the blocks.
+  [[nodiscard]] bool rest_untouched() {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      each_part(i, [](char* at, std::size_t bytes) { std::memset(at, sentinel, bytes); });
+    }
+    return std::all_of(memory_.begin(), memory_.end(), [](char c) { return c == sentinel; });
+  }
+
+ private:
+  static constexpr std::ptrdiff_t margin = 64;
+
+  template <typename Do>
+  void each_part(std::size_t which, const Do& with) {
+    const Block& block = blocks_[which];
+    for (std::size_t i = 0; i < block.count; ++i) {
+      char* element = address() + block.offset + static_cast<std::ptrdiff_t>(i) * block.layout->extent;
+      for (const Part& part : block.layout->parts) with(element + part.offset, part.bytes);
+    }
+  }
+
+  std::vector<Block> blocks_;
+  std::size_t origin_ = 0;
+  std::vector<char> memory_;
+};
+
+/// One call and its buffers. All is made anew by prepare().
+class BlocksCall {
+ public:
+  BlocksCall() = default;
+  BlocksCall(const BlocksCall&) = delete;
+  BlocksCall& operator=(const BlocksCall&) = delete;
+  ~BlocksCall() { free_types(); }
+
+  void prepare(const Exchange& what, const Own& own) {
+    free_types();
+    what_ = what;
+    own_ = own;
+    rank_ = rank_in(what.comm);
+    ranks_ = size_of(what.comm);
+    // What is in place has one place, and gets as much from each rank as it gives.
+    if (what_.in_place) own_.absolute = false;
+    if (what_.in_place && exchanges(what_.moves)) own_.sent = own_.received;
+    shuffle_ = Random(what.seed * 31 + static_cast<std::uint64_t>(rank_));
+    place(sent_, true);
+    place(received_, false);
+    refill(what.seed);
+  }
+
+  /// Other contents, for another start of a persistent call.
+  void refill(std::uint64_t seed) {
+    seed_ = seed;
+    if (!is_input_in_place()) {
+      for (std::size_t i = 0; i < sent_.peers.size(); ++i)
+        sent_.room.load(i, contents(rank_, sent_.peers[i], sent_.room.blocks()[i].count));
+    }
+    // A result that was already there would prove nothing.
+    for (std::size_t i = 0; i < received_.peers.size(); ++i) {
+      const Room::Block& block = received_.room.blocks()[i];
+      received_.room.load(i, std::vector<char>(block.count * block.layout->compact_bytes(), '\x33'));
+    }
+    if (!what_.in_place) return;
+    if (exchanges(what_.moves)) {
+      for (std::size_t i = 0; i < received_.peers.size(); ++i)
+        received_.room.load(i, contents(rank_, received_.peers[i], received_.room.blocks()[i].count));
+    } else if (gathers_on_all(what_.moves) || (gathers_at_root(what_.moves) && is_root())) {
+      const auto mine = static_cast<std::size_t>(rank_);
+      received_.room.load(mine, contents(rank_, what_.root, received_.room.blocks()[mine].count));
+    }
+  }
+
+  int make(Face face, MPI_Request* request) {
+    int error = MPI_ERR_OTHER;
+    // The arguments as MPI has them, in both widths.
+    const void* sendbuf = input();
+    void* recvbuf = output();
+    const Side& in = sent_;
+    const Side& out = received_;
+    MPI_Comm comm = what_.comm;
+    const int root = what_.root;
+#define STRETTO_FORMS(Name, Iname, suffix, ...)                             \
+  (face == Face::blocking       ? MPI_##Name##suffix(__VA_ARGS__)           \
+   : face == Face::non_blocking ? MPI_##Iname##suffix(__VA_ARGS__, request) \
+                                : MPI_##Name##_init##suffix(__VA_ARGS__, MPI_INFO_NULL, request))
+#define STRETTO_CALL(suffix, count, counts, places)                                                        \
+  switch (what_.moves) {                                                                                   \
+    case Moves::allgather:                                                                                 \
+      error = STRETTO_FORMS(Allgather, Iallgather, suffix, sendbuf, in.count, in.type, recvbuf, out.count, \
+                            out.type, comm);                                                               \
+      break;                                                                                               \
+    case Moves::allgatherv:                                                                                \
+      error = STRETTO_FORMS(Allgatherv, Iallgatherv, suffix, sendbuf, in.count, in.type, recvbuf,          \
+                            out.counts.data(), out.places.data(), out.type, comm);                         \
+      break;                                                                                               \
+    case Moves::alltoall:                                                                                  \
+      error = STRETTO_FORMS(Alltoall, Ialltoall, suffix, sendbuf, in.count, in.type, recvbuf, out.count,   \
+                            out.type, comm);                                                               \
+      break;                                                                                               \
+    case Moves::alltoallv:                                                                                 \
+      error = STRETTO_FORMS(Alltoallv, Ialltoallv, suffix, sendbuf, in.counts.data(), in.places.data(),    \
+                            in.type, recvbuf, out.counts.data(), out.places.data(), out.type, comm);       \
+      break;                                                                                               \
+    case Moves::alltoallw:                                                                                 \
+      error = STRETTO_FORMS(Alltoallw, Ialltoallw, suffix, sendbuf, in.counts.data(), in.places.data(),    \
+                            in.types.data(), recvbuf, out.counts.data(), out.places.data(),                \
+                            out.types.data(), comm);                                                       \
+      break;                                                                                               \
+    case Moves::gather:                                                                                    \
+      error = STRETTO_FORMS(Gather, Igather, suffix, sendbuf, in.count, in.type, recvbuf, out.count,       \
+                            out.type, root, comm);                                                         \
+      break;                                                                                               \
+    case Moves::gatherv:                                                                                   \
+      error = STRETTO_FORMS(Gatherv, Igatherv, suffix, sendbuf, in.count, in.type, recvbuf,                \
+                            out.counts.data(), out.places.data(), out.type, root, comm);                   \
+      break;                                                                                               \
+    case Moves::scatter:                                                                                   \
+      error = STRETTO_FORMS(Scatter, Iscatter, suffix, sendbuf, in.count, in.type, recvbuf, out.count,     \
+                            out.type, root, comm);                                                         \
+      break;                                                                                               \
+    case Moves::scatterv:                                                                                  \
+      error = STRETTO_FORMS(Scatterv, Iscatterv, suffix, sendbuf, in.counts.data(), in.places.data(),      \
+                            in.type, recvbuf, out.count, out.type, root, comm);                            \
+      break;                                                                                               \
+  }
+#if MPI_VERSION >= 4
+    if (own_.large) {
+      STRETTO_CALL(_c, count, large_counts, large_places)
+    } else
+#endif
+    {
+      STRETTO_CALL(, count, counts, places)
+    }
+#undef STRETTO_CALL
+#undef STRETTO_FORMS
+    if (own_.frees_types) free_types();
+    return error;
+  }
+
+  /// To be called when the call is complete. Forgets the result.
+  void check(const std::string& context) {
+    for (std::size_t i = 0; i < received_.peers.size(); ++i) {
+      const Room::Block& block = received_.room.blocks()[i];
+      // A root's block in place is where it was.
+      CHECK(received_.room.unload(i) == contents(received_.peers[i], receiver(), block.count),
+            text(context) + ": block of rank " + std::to_string(received_.peers[i]));
+    }
+    for (std::size_t i = 0; i < sent_.peers.size(); ++i) {
+      CHECK(sent_.room.unload(i) == contents(rank_, sent_.peers[i], sent_.room.blocks()[i].count),
+            text(context) + ": input for rank " + std::to_string(sent_.peers[i]));
+    }
+    CHECK(received_.room.rest_untouched(), text(context) + ": written where there is no block");
+    CHECK(sent_.room.rest_untouched(), text(context) + ": written beside the input");
+  }
+
+  [[nodiscard]] std::string text(const std::string& context) const {
+    constexpr std::array placings{"in order", "shuffled", "at one place"};
+    return context + ": " + name_of(what_.moves) + (own_.large ? "_c" : "") + " on " +
+           std::to_string(ranks_) + " ranks, at most " + std::to_string(what_.most) + " of " +
+           (own_.sent->name + " " + placings.at(static_cast<std::size_t>(what_.sent))) + " to " +
+           (own_.received->name + " " + placings.at(static_cast<std::size_t>(what_.received))) + ", root " +
+           std::to_string(what_.root) + (what_.in_place ? ", in place" : "") +
+           (what_.has_zeros ? ", empty blocks" : "") + (own_.absolute ? ", MPI_BOTTOM" : "") +
+           (own_.frees_types ? ", freed types" : "") + ", seed " + std::to_string(what_.seed);
+  }
+
+ private:
+  /// What is sent or received, as MPI's arguments.
+  struct Side {
+    std::vector<int> peers;  // of each block
+    Room room;
+    bool is_bottom = false;
+    int count = 0;
+    MPI_Datatype type = MPI_BYTE;
+    std::vector<int> counts;
+    std::vector<int> places;
+    std::vector<MPI_Datatype> types;
+#if MPI_VERSION >= 4
+    std::vector<MPI_Count> large_counts;
+    std::vector<MPI_Aint> large_places;
+#endif
+  };
+
+  [[nodiscard]] bool is_root() const {
+    return rank_ == what_.root;
+  }
+  [[nodiscard]] bool is_input_in_place() const {
+    return what_.in_place && (exchanges(what_.moves) || gathers_on_all(what_.moves) ||
+                              (gathers_at_root(what_.moves) && is_root()));
+  }
+  /// To whom the blocks go that this rank receives.
+  [[nodiscard]] int receiver() const {
+    return gathers_at_root(what_.moves) ? what_.root : rank_;
+  }
+
+  const void* input() {
+    if (is_input_in_place()) return MPI_IN_PLACE;
+    if (sent_.is_bottom) return MPI_BOTTOM;
+    // What is not significant may be anything.
+    return sent_.peers.empty() ? nullptr : sent_.room.address();
+  }
+  void* output() {
+    if (what_.in_place && scatters(what_.moves) && is_root()) return MPI_IN_PLACE;
+    if (received_.is_bottom) return MPI_BOTTOM;
+    return received_.peers.empty() ? nullptr : received_.room.address();
+  }
+
+  /// Elements of the block from a rank to a rank.
+  [[nodiscard]] std::size_t length(int from, int to) const {
+    if (!is_displaced(what_.moves)) return what_.most;
+    if (what_.most == 0) return 0;
+    std::uint64_t one = static_cast<std::uint64_t>(from);
+    std::uint64_t other = static_cast<std::uint64_t>(to);
+    if (gathers_on_all(what_.moves) || gathers_at_root(what_.moves)) other = 1000;
+    if (scatters(what_.moves)) one = 1000;
+    if (exchanges(what_.moves) && what_.in_place && one > other) std::swap(one, other);
+    Random random(what_.seed * 1000003 + one * 1009 + other);
+    random.next();
+    // The library carries out what is empty on all ranks.
+    const bool is_certain = gathers_on_all(what_.moves) && from == 0;
+    if (what_.has_zeros && random.next() % 2 == 0 && !is_certain) return 0;
+    return 1 + random.next() % what_.most;
+  }
+
+  /// The bytes of a block's elements, one after the other.
+  [[nodiscard]] std::vector<char> contents(int from, int to, std::size_t count) const {
+    const bool is_same_for_all = gathers_on_all(what_.moves) || what_.sent == Placing::at_one_place;
+    Random random(seed_ * 7919 + static_cast<std::uint64_t>(from) * 104729 +
+                  (is_same_for_all ? 99991 : static_cast<std::uint64_t>(to)));
+    std::vector<char> compact(count * own_.sent->compact_bytes());
+    for (std::size_t at = 0; at < compact.size(); at += sizeof(std::uint64_t)) {
+      const std::uint64_t bits = random.next();
+      std::memcpy(&compact[at], &bits, std::min(sizeof(bits), compact.size() - at));
+    }
+    return compact;
+  }
+
+  void place(Side& side, bool is_sent) {
+    side.peers.clear();
+    const bool all = exchanges(what_.moves) ||
+                     (is_sent ? scatters(what_.moves) && is_root()
+                              : gathers_on_all(what_.moves) || (gathers_at_root(what_.moves) && is_root()));
+    if (is_sent ? !is_input_in_place() : true) {
+      if (all) {
+        for (int peer = 0; peer < ranks_; ++peer) side.peers.push_back(peer);
+      } else if (is_sent && !scatters(what_.moves)) {
+        side.peers.push_back(what_.root);
+      } else if (!is_sent && scatters(what_.moves) && !(what_.in_place && is_root())) {
+        side.peers.push_back(what_.root);
+      }
+    }
+    const Layout& layout = is_sent ? *own_.sent : *own_.received;
+    std::vector<Room::Block> blocks;
+    for (const int peer : side.peers)
+      blocks.push_back({&layout, is_sent ? length(rank_, peer) : length(peer, rank_), 0});
+    const std::vector<std::ptrdiff_t> at = placed_blocks(blocks, all, is_sent);
+    const bool by_bytes = what_.moves == Moves::alltoallw;
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      blocks[i].offset = by_bytes ? at[i] : at[i] * layout.extent;
+    side.room.assign(blocks, own_.shift);
+
+    side.is_bottom = own_.absolute && !blocks.empty() && (by_bytes || !all);
+    side.count = blocks.empty() ? 0 : elements(layout, blocks[0].count);
+    side.type = blocks.empty() ? MPI_DATATYPE_NULL : layout.handle;
+    if (side.is_bottom && !by_bytes && blocks[0].count > 0) {
+      side.type = absolute_type(side.room, 0);
+      side.count = 1;
+    } else if (side.is_bottom && !by_bytes) {
+      side.is_bottom = false;
+    }
+    side.counts.clear();
+    side.places.clear();
+    side.types.clear();
+    for (std::size_t i = 0; all && i < blocks.size(); ++i) {
+      side.counts.push_back(elements(layout, blocks[i].count));
+      side.places.push_back(static_cast<int>(by_bytes ? at[i] : at[i] * layout.units));
+      // (Neither library looks at the type of an empty block.)
+      side.types.push_back(by_bytes && blocks[i].count == 0 && what_.has_zeros && takes_null_types
+                               ? MPI_DATATYPE_NULL
+                               : layout.handle);
+      if (!side.is_bottom) continue;
+      side.places.back() = 0;
+      if (blocks[i].count == 0) continue;
+      side.types.back() = absolute_type(side.room, i);
+      side.counts.back() = 1;
+    }
+    if (own_.frees_types && side.type == layout.handle) side.type = copy_of(layout.handle);
+    for (MPI_Datatype& type : side.types) {
+      if (own_.frees_types && by_bytes && type == layout.handle) type = copy_of(type);
+    }
+#if MPI_VERSION >= 4
+    side.large_counts.assign(side.counts.begin(), side.counts.end());
+    side.large_places.assign(side.places.begin(), side.places.end());
+#endif
+  }
+
+  /// Where blocks begin: in elements, for alltoallw in bytes.
+  std::vector<std::ptrdiff_t> placed_blocks(const std::vector<Room::Block>& blocks, bool all, bool is_sent) {
+    std::vector<std::ptrdiff_t> at(blocks.size(), 0);
+    if (!all) return at;
+    const Placing placing = !is_displaced(what_.moves) ? Placing::in_order
+                            : is_sent                  ? what_.sent
+                                                       : what_.received;
+    if (placing == Placing::at_one_place) return at;
+    std::vector<std::size_t> order(blocks.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    const bool shuffles = placing == Placing::shuffled;
+    for (std::size_t i = order.size(); shuffles && i > 1; --i)
+      std::swap(order[i - 1], order[shuffle_.next() % i]);
+    const auto gap = [&] { return shuffles ? static_cast<std::ptrdiff_t>(shuffle_.next() % 4) : 0; };
+    std::ptrdiff_t next = shuffles ? -3 : 0;
+    for (const std::size_t i : order) {
+      const Room::Block& block = blocks[i];
+      if (what_.moves == Moves::alltoallw) {
+        const auto [low, high] = Room::span(*block.layout, block.count);
+        // Every layout begins where its numbers are aligned.
+        at[i] = (next - low + 7) / 8 * 8;
+        next = at[i] + high + gap();
+      } else {
+        at[i] = next;
+        next += static_cast<std::ptrdiff_t>(block.count) + gap();
+      }
+    }
+    return at;
+  }
+
+  static int elements(const Layout& layout, std::size_t count) {
+    return static_cast<int>(count) * layout.units;
+  }
+
+  MPI_Datatype absolute_type(Room& room, std::size_t which) {
+    const Room::Block& block = room.blocks()[which];
+    int count = elements(*block.layout, block.count);
+    MPI_Aint address = 0;
+    MPI_Get_address(room.address() + block.offset, &address);
+    MPI_Datatype base = block.layout->handle;
+    MPI_Datatype type{};
+    MPI_Type_create_struct(1, &count, &address, &base, &type);
+    MPI_Type_commit(&type);
+    made_.push_back(type);
+    return type;
+  }
+  MPI_Datatype copy_of(MPI_Datatype of) {
+    MPI_Datatype type{};
+    MPI_Type_dup(of, &type);
+    made_.push_back(type);
+    return type;
+  }
+  void free_types() {
+    for (MPI_Datatype& type : made_) MPI_Type_free(&type);
+    made_.clear();
+  }
+
+  /// Open MPI wants a type for an empty block, too.
+#ifdef OPEN_MPI
+  static constexpr bool takes_null_types = false;
+#else
+  static constexpr bool takes_null_types = true;
+#endif
+
+  Exchange what_{};
+  Own own_{};
+  int rank_ = 0;
+  int ranks_ = 1;
+  std::uint64_t seed_ = 0;
+  Random shuffle_{0};
+  Side sent_;
+  Side received_;
+  std::vector<MPI_Datatype> made_;
+};
