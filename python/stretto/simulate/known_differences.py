@@ -86,6 +86,7 @@ _NO_PORT = (
     "in SMPI a rank has no port: several messages of one rank at once are each as fast as a single one, and "
     "messages inside a node share no resource"
 )
+_COPIES = "the walker counts copies inside a rank, as long as reductions; in SMPI they take no time"
 
 
 def _bytes(least: int, most: int, least_nodes: int = 2) -> Callable[[Case, int], bool]:
@@ -108,6 +109,7 @@ _64K = 64 << 10
 _1M = 1 << 20
 _16M = 16 << 20
 _LONGER = _bytes(_64K, 1 << 40)
+_PACKED = _bytes(_64K - 64, 1 << 40)
 _SHORT_SEGMENTS = ("64 KiB", _bytes(_64K, _64K), _AT_ONCE, (8, 1, _64K))
 _LATE = ("64 KiB, 9 ranks", _nine_ranks, _SENT_AHEAD, (9, 1, _64K))
 KNOWN = (
@@ -138,6 +140,25 @@ KNOWN = (
     ),
     Known("reduce_scatter", "multilane", "from 64 KiB on", _LONGER, _NO_PORT, (4, 4, _16M)),
     Known("allgather", "multilane", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+    Known("alltoall", "bruck:radix=2", "from 64 KiB on", _PACKED, _COPIES, (8, 1, _16M)),
+    Known("alltoall", "smp(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+    Known(
+        "alltoall", "multileader(linear:radix=33):radix=2", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)
+    ),
+    Known("alltoall", "multilane(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+    Known("gather", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+    Known("scatter", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+    Known(
+        "scatter",
+        "binomial",
+        "64 KiB, 8 ranks and more",
+        _bytes(_64K - 64, _64K, 8),
+        _SENT_AHEAD,
+        (16, 1, _64K),
+    ),
+    Known("scan", "chain:segments=4", *_SHORT_SEGMENTS),
+    Known("exscan", "chain:segments=4", *_SHORT_SEGMENTS),
+    Known("exscan", "chain:segments=4", "from 1 MiB on", _bytes(_1M, 1 << 40), _COPIES, (4, 1, _16M)),
 )
 """All differences between walker and SMPI above the tolerance, over all cases of the comparison."""
 

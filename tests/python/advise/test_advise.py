@@ -233,7 +233,7 @@ def test_bandwidths_are_read() -> None:
             "leave out either --machine or",
         ),
         (["--nodes", "4", "--machine", "nowhere"], "--machine nowhere: No such file"),
-        (["--nodes", "4", "--collective", "alltoall"], "alltoall"),
+        (["--nodes", "4", "--collective", "neighbors"], "neighbors"),
         (["--nodes", "4", "--mpi", "LAM 7"], "--mpi LAM 7: expected a library and its version"),
         (["--nodes", "4", "--sizes", "0"], "messages need at least one byte"),
     ],
