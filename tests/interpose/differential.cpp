@@ -306,7 +306,20 @@ Spec random_fitting_spec(Collective collective, std::size_t bytes, const Place& 
 
 // ---- calls
 
-enum class Form { allreduce, bcast, reduce, reduce_scatter, reduce_scatter_block, allgather };
+enum class Form {
+  allreduce,
+  bcast,
+  reduce,
+  reduce_scatter,
+  reduce_scatter_block,
+  allgather,
+  alltoall,
+  gather,
+  scatter,
+  scan,
+  exscan
+};
+constexpr std::size_t form_count = 11;
 
 Collective collective_of(Form form) {
   switch (form) {
@@ -318,14 +331,25 @@ Collective collective_of(Form form) {
       return Collective::reduce;
     case Form::allgather:
       return Collective::allgather;
+    case Form::alltoall:
+      return Collective::alltoall;
+    case Form::gather:
+      return Collective::gather;
+    case Form::scatter:
+      return Collective::scatter;
+    case Form::scan:
+      return Collective::scan;
+    case Form::exscan:
+      return Collective::exscan;
     default:
       return Collective::reduce_scatter;
   }
 }
 
 const char* name_of(Form form) {
-  constexpr std::array names{"allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block",
-                             "allgather"};
+  constexpr std::array<const char*, form_count> names{
+      "allreduce", "bcast",   "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "alltoall",
+      "gather",    "scatter", "scan",   "exscan"};
   return names.at(static_cast<std::size_t>(form));
 }
 
@@ -359,6 +383,16 @@ Function from_stretto(const char* name) {
 #define PMPI_reduce_scatter_block_ LIBRARY(PMPI_Reduce_scatter_block)
 #define MPI_allgather_ MPI_Allgather
 #define PMPI_allgather_ LIBRARY(PMPI_Allgather)
+#define MPI_alltoall_ MPI_Alltoall
+#define PMPI_alltoall_ LIBRARY(PMPI_Alltoall)
+#define MPI_gather_ MPI_Gather
+#define PMPI_gather_ LIBRARY(PMPI_Gather)
+#define MPI_scatter_ MPI_Scatter
+#define PMPI_scatter_ LIBRARY(PMPI_Scatter)
+#define MPI_scan_ MPI_Scan
+#define PMPI_scan_ LIBRARY(PMPI_Scan)
+#define MPI_exscan_ MPI_Exscan
+#define PMPI_exscan_ LIBRARY(PMPI_Exscan)
 
 struct Reduction {
   Form form = Form::allreduce;
@@ -374,8 +408,11 @@ struct Reduction {
   [[nodiscard]] bool scatters() const {
     return form == Form::reduce_scatter || form == Form::reduce_scatter_block;
   }
+  [[nodiscard]] bool has_no_result() const {
+    return (form == Form::reduce && where->rank != root) || (form == Form::exscan && where->rank == 0);
+  }
   [[nodiscard]] std::size_t result_count() const {
-    if (form == Form::reduce && where->rank != root) return 0;
+    if (has_no_result()) return 0;
     return scatters() ? static_cast<std::size_t>(blocks[static_cast<std::size_t>(where->rank)]) : total();
   }
   [[nodiscard]] bool in_place_here() const {
@@ -395,6 +432,10 @@ int call(const Reduction& reduction, const void* from, void* to, MPI_Datatype ty
       return CALL(reduce, from, to, count, type, op, reduction.root, comm);
     case Form::reduce_scatter:
       return CALL(reduce_scatter, from, to, reduction.blocks.data(), type, op, comm);
+    case Form::scan:
+      return CALL(scan, from, to, count, type, op, comm);
+    case Form::exscan:
+      return CALL(exscan, from, to, count, type, op, comm);
     default:
       return CALL(reduce_scatter_block, from, to, reduction.blocks[0], type, op, comm);
   }
@@ -410,7 +451,7 @@ Bytes result_of(const Reduction& reduction, const Layout& layout, const Bytes& v
   (in_place ? output : input).load(values, 0, total);
   const Bytes before = input.memory();
   // A buffer that is not significant may be null.
-  const bool none = reduction.form == Form::reduce && reduction.where->rank != reduction.root && shift == 0;
+  const bool none = reduction.form == Form::reduce && reduction.has_no_result() && shift == 0;
   const void* from = in_place ? MPI_IN_PLACE : input.address();
   const int error = call(reduction, from, none ? nullptr : output.address(), layout.handle, way, spec);
   if (error != MPI_SUCCESS) wrong = "error " + std::to_string(error_class(error));
@@ -541,7 +582,8 @@ class Differ {
   }
 
   std::size_t random_family(Random& shared, Form form) {
-    const bool reduces = form != Form::bcast && form != Form::allgather;
+    const bool reduces = form != Form::bcast && form != Form::allgather && form != Form::alltoall &&
+                         form != Form::gather && form != Form::scatter;
     for (;;) {
       const std::size_t family = below(shared, families_.size());
       if (!reduces || !operations_[family].empty()) return family;
@@ -549,11 +591,13 @@ class Differ {
   }
 
   void run_one(Random& shared) {
-    const auto form = static_cast<Form>(below(shared, 6));
+    const auto form = static_cast<Form>(below(shared, form_count));
     const Place& where = random_place(shared);
     if (where.comm == MPI_COMM_NULL) return;
     if (form == Form::bcast) return broadcast(shared, where);
     if (form == Form::allgather) return allgather(shared, where);
+    if (form == Form::alltoall || form == Form::gather || form == Form::scatter)
+      return exchange(shared, where, form);
     reduce(shared, where, form);
   }
 
@@ -743,6 +787,70 @@ class Differ {
   static int call_allgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
                             MPI_Datatype type, MPI_Comm comm, Way way, const std::string& spec) {
     return CALL(allgather, from, sent, sent_type, to, received, type, comm);
+  }
+
+  /// Blocks of one length. Each rank has other layouts.
+  void exchange(Random& shared, const Place& where, Form form) {
+    const Family& family = families_[random_family(shared, form)];
+    const auto ranks = static_cast<std::size_t>(where.ranks);
+    const std::size_t element_bytes = family.layouts[0].compact_bytes();
+    const std::size_t total = random_count(shared, where.ranks, element_bytes);
+    const std::size_t count = chance(shared, 50) ? total / ranks : std::min<std::size_t>(total, 10000);
+    const int root = static_cast<int>(below(shared, ranks));
+    const bool by_auto = chance(shared, 8);
+    const Spec spec =
+        random_fitting_spec(collective_of(form), count * ranks * element_bytes, where, root, true, shared);
+    Random own = own_random(where);
+    const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, root, true);
+    const bool is_root = where.rank == root;
+    const bool in_place = chance(shared, 30) && !by_library && (form == Form::alltoall || is_root);
+    const Layout& sent = movable_layout(own, family, by_library);
+    const Layout& received = movable_layout(own, family, by_library);
+    describe(form, where, by_auto ? nullptr : &spec, count,
+             family.name + " here " + sent.name + " to " + received.name + (in_place ? " in place" : "") +
+                 ", root " + std::to_string(root));
+    const std::size_t given = form == Form::gather                ? count
+                              : form == Form::scatter && !is_root ? 0
+                                                                  : count * ranks;
+    const std::size_t taken = form == Form::scatter              ? count
+                              : form == Form::gather && !is_root ? 0
+                                                                 : count * ranks;
+    const Bytes values = make_values(sent, given, Values::bits, own);
+    const auto go = [&](const Layout& from, const Layout& to, bool replaces, Way way, Buffer& input,
+                        Buffer& output) {
+      const bool has_no_input = replaces && form != Form::scatter;
+      if (has_no_input) {
+        output.load(values, form == Form::gather ? static_cast<std::size_t>(where.rank) * count : 0, given);
+      } else {
+        input.load(values, 0, given);
+      }
+      return call_exchange(
+          form, has_no_input ? MPI_IN_PLACE : input.address(), static_cast<int>(count) * from.units,
+          from.handle, replaces && form == Form::scatter ? MPI_IN_PLACE : output.address(),
+          static_cast<int>(count) * to.units, to.handle, root, where.comm, way, to_string(spec));
+    };
+    const Layout& plain = family.layouts[0];
+    Buffer plain_input(plain, given, 0);
+    Buffer expected(plain, taken, 8);
+    Buffer input(sent, given, 8 * below(own, 4));
+    Buffer output(received, taken, 8 * below(own, 4));
+    CHECK(go(plain, plain, false, Way::library, plain_input, expected) == MPI_SUCCESS);
+    if (go(sent, received, in_place, by_auto ? Way::stretto : Way::by_spec, input, output) != MPI_SUCCESS)
+      report("an error");
+    const bool has_result = !(in_place && form == Form::scatter);
+    if (has_result && output.unload(0, taken) != expected.unload(0, taken)) report("another result");
+    if (!output.gaps_untouched()) report("gaps were changed");
+    if ((!in_place || form == Form::scatter) && input.unload(0, given) != values)
+      report("the input was changed");
+    if (!input.gaps_untouched()) report("gaps of the input were changed");
+  }
+
+  static int call_exchange(Form form, const void* from, int sent, MPI_Datatype sent_type, void* to,
+                           int received, MPI_Datatype type, int root, MPI_Comm comm, Way way,
+                           const std::string& spec) {
+    if (form == Form::alltoall) return CALL(alltoall, from, sent, sent_type, to, received, type, comm);
+    if (form == Form::gather) return CALL(gather, from, sent, sent_type, to, received, type, root, comm);
+    return CALL(scatter, from, sent, sent_type, to, received, type, root, comm);
   }
 
   // ---- reproducible mode

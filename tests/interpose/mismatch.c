@@ -117,10 +117,12 @@ int main(int argc, char** argv) {
     allreduce(face, differs ? count - 1 : count, MPI_INT, MPI_SUM, comm);
   } else if (strcmp(what, "bytes of a broadcast") == 0) {
     bcast(face, differs ? count - 1 : count, 0, comm);
-  } else if (strcmp(what, "none") == 0) {
-    allreduce(face, count, MPI_INT, MPI_SUM, comm);
+  } else if (matching != NULL) {
+    move_blocks(face, matching, ranks, 0, comm);
+  } else if (strncmp(what, "alltoall", 8) == 0 || strstr(what, "erv") != NULL) {
+    move_blocks(face, what, ranks, differs, comm);
   } else {
-    move_blocks(face, matching != NULL ? matching : what, ranks, differs && matching == NULL, comm);
+    allreduce(face, count, MPI_INT, MPI_SUM, comm);
   }
   wait(its_face);
   MPI_Barrier(comm);

@@ -35,10 +35,12 @@ std::string find_stem(std::string_view symbol) {
   return {};
 }
 
-/// Whether it is a non-blocking or persistent collective that Stretto handles.
+/// Whether it is a non-blocking or persistent collective that Stretto handles. Barriers alone are not worth
+/// another thread level.
 bool is_in_background(std::string_view stem) {
   const auto starts_with_collective = [](std::string_view text) {
-    constexpr std::array<std::string_view, 4> names{"allreduce", "bcast", "reduce", "allgather"};
+    constexpr std::array<std::string_view, 9> names{"allreduce", "bcast",   "reduce", "allgather", "alltoall",
+                                                    "gather",    "scatter", "scan",   "exscan"};
     return std::any_of(names.begin(), names.end(), [&](auto one) { return text.starts_with(one); });
   };
   if (stem.starts_with('i')) return starts_with_collective(stem.substr(1));
