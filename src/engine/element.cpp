@@ -2,6 +2,7 @@
 #include "engine/element.hpp"
 
 #include "engine/buffer_pool.hpp"
+#include "engine/self_message.hpp"
 
 namespace stretto {
 
@@ -13,8 +14,7 @@ int Element::copy(void* into, const void* from, std::size_t count) const {
     return MPI_SUCCESS;
   }
   const int elements = static_cast<int>(count);
-  return mpi.Sendrecv(from, elements, datatype, 0, 0, into, elements, datatype, 0, 0, mpi.comm_self,
-                      MPI_STATUS_IGNORE);
+  return copy_by_message(from, elements, datatype, into, elements, datatype);
 }
 
 int Element::stream(void* into, const void* from, std::size_t count) const {

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <climits>
-#include <mutex>
 
 #include "engine/bytes_type.hpp"
 #include "engine/channel.hpp"
 #include "engine/device_staging.hpp"
 #include "engine/element.hpp"
+#include "engine/self_message.hpp"
 
 namespace stretto {
 
@@ -143,19 +143,6 @@ PackedElements::PackedElements(void* users, std::size_t count, MPI_Datatype data
   place_ = place;
 }
 
-namespace {
-
-/// Copies one element from one type to another. One thread at a time, since on MPI_COMM_SELF the messages of
-/// two could match each other's; the tag is one that programs hardly use there.
-int exchange_with_self(const void* from, MPI_Datatype from_type, void* to, MPI_Datatype to_type) {
-  constexpr int tag = 32749;
-  static std::mutex one_at_a_time;
-  const std::lock_guard guard(one_at_a_time);
-  return mpi.Sendrecv(from, 1, from_type, 0, tag, to, 1, to_type, 0, tag, mpi.comm_self, MPI_STATUS_IGNORE);
-}
-
-}  // namespace
-
 int PackedElements::pack(std::size_t first, std::size_t count) {
   if (is_flat_ && is_packed()) {
     copy_anywhere(packed_element(first), users_element(first), count * element_bytes_);
@@ -169,7 +156,7 @@ int PackedElements::pack(std::size_t first, std::size_t count) {
                         comm_);
       },
       [&](std::size_t index, MPI_Datatype bytes) {
-        return exchange_with_self(users_element(index), datatype_, packed_element(index), bytes);
+        return copy_by_message(users_element(index), 1, datatype_, packed_element(index), 1, bytes);
       });
 }
 
@@ -186,7 +173,7 @@ int PackedElements::unpack() {
                           comm_);
       },
       [&](std::size_t index, MPI_Datatype bytes) {
-        return exchange_with_self(packed_element(index), bytes, users_element(index), datatype_);
+        return copy_by_message(packed_element(index), 1, bytes, users_element(index), 1, datatype_);
       });
 }
 

@@ -171,9 +171,12 @@ void ScheduleExecution::reserve_memory() {
            pieces * (static_cast<std::size_t>(element.true_extent) + alignment);
   };
   const std::size_t landing = lands_messages() ? landing_elements(longest) : 0;
-  ScratchPlaces places;
-  if (call_.walk != Walk::of_lengths) place_scratch(places, longest);
-  const std::size_t scratch = places.end();
+  std::size_t scratch = 0;
+  if (call_.walk != Walk::of_lengths) {
+    // Each flight finds its own places later; a repeated call allocates nothing.
+    place_scratch(flights_.front().places, longest);
+    scratch = flights_.front().places.end();
+  }
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     if (landing > 0 && flight.landing.data() == nullptr) {
       flight.landing = PooledBuffer(bytes_for(landing, width_));
