@@ -95,6 +95,10 @@ constexpr bool has_private_lengths(Collective collective) {
   return collective == Collective::alltoallv || collective == Collective::gatherv ||
          collective == Collective::scatterv;
 }
+/// Whether its message has no length that all ranks know, so that it is not cut into segments.
+constexpr bool is_never_cut(Collective collective) {
+  return has_private_lengths(collective) || collective == Collective::barrier;
+}
 /// Whether its schedules also work where the input is the output. An alltoall in place gets a copy of its
 /// input.
 constexpr bool works_in_place(Collective collective) {

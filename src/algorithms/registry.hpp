@@ -81,7 +81,9 @@ struct Algorithm {
   Use use{};
 
   /// Whether the message is never cut: only then is a run of the caller's blocks contiguous.
-  [[nodiscard]] bool stays_whole() const { return moves_runs && has_block_of_each_rank(collective); }
+  [[nodiscard]] bool stays_whole() const {
+    return (moves_runs && has_block_of_each_rank(collective)) || is_never_cut(collective);
+  }
 
   [[nodiscard]] std::size_t part_count() const {
     return (parts[0].usual.empty() ? 0 : 1) + (parts[1].usual.empty() ? 0 : 1);

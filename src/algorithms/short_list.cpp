@@ -21,13 +21,13 @@ std::vector<std::size_t> segment_sizes(const Algorithm& algorithm) {
 }
 
 ShortListed simple(const Algorithm& algorithm) {
-  return {.recipe = usual_recipe(algorithm),
-          .short_messages = algorithm.use.short_messages,
-          .long_messages = algorithm.use.long_messages,
-          .needs_shared_nodes = needs_shared_nodes(algorithm),
-          .whole = algorithm.stays_whole() || algorithm.collective == Collective::barrier ||
-                   (!algorithm.use.only_in_segments && !needs_shared_nodes(algorithm)),
-          .segment_bytes = segment_sizes(algorithm)};
+  return {
+      .recipe = usual_recipe(algorithm),
+      .short_messages = algorithm.use.short_messages,
+      .long_messages = algorithm.use.long_messages,
+      .needs_shared_nodes = needs_shared_nodes(algorithm),
+      .whole = algorithm.stays_whole() || (!algorithm.use.only_in_segments && !needs_shared_nodes(algorithm)),
+      .segment_bytes = segment_sizes(algorithm)};
 }
 
 void add_composed(std::vector<ShortListed>& list, const Algorithm& algorithm) {

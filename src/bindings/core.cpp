@@ -175,10 +175,7 @@ void bind_registry(nb::module_& module) {
 
   module.def(
       "is_never_cut",
-      [](const std::string& collective) {
-        const Collective one = collective_named(collective);
-        return has_private_lengths(one) || one == Collective::barrier;
-      },
+      [](const std::string& collective) { return is_never_cut(collective_named(collective)); },
       nb::arg("collective"));
 
   nb::class_<Algorithm>(module, "Algorithm")

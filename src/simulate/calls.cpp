@@ -4,8 +4,10 @@
 #include <array>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "engine/relayed_execution.hpp"
 #include "simulate/virtual_time.hpp"
 
 namespace stretto::simulate {
@@ -157,6 +159,14 @@ void run_native_alltoall(const Operands& operands, const void* from) {
   }
 }
 
+std::unique_ptr<Execution> make_execution(Schedule schedule, const Spec& spec) {
+  if (spec.recipe.algorithm->relays) {
+    return std::make_unique<RelayedExecution>(MPI_COMM_WORLD, nullptr, std::move(schedule), nullptr);
+  }
+  return std::make_unique<ScheduleExecution>(MPI_COMM_WORLD, nullptr, std::move(schedule),
+                                             pipelining_of(spec));
+}
+
 }  // namespace
 
 OwnCall::OwnCall(const Operands& operands, const Spec& spec, const Topology& topology, double round)
@@ -165,19 +175,19 @@ OwnCall::OwnCall(const Operands& operands, const Spec& spec, const Topology& top
       output_borders_(borders_of(operands.role, true)),
       call_(call_of(operands, borders_)),
       rounds_(std::make_unique<Rounds>(round)),
-      execution_(MPI_COMM_WORLD, nullptr, schedule_of(operands, spec, topology), pipelining_of(spec)) {
+      execution_(make_execution(schedule_of(operands, spec, topology), spec)) {
   call_.borders = borders_;
   call_.output_borders = output_borders_;
-  execution_.observe(rounds_.get());
+  execution_->observe(rounds_.get());
 }
 
 void OwnCall::run() {
   if (operands_.copies) {
     std::memcpy(operands_.copy, operands_.output, operands_.role.count * operands_.element.size);
   }
-  execution_.start(call_, {});
-  while (!execution_.ended()) execution_.progress();
-  if (execution_.error() != MPI_SUCCESS) throw std::runtime_error("a message failed in the simulation");
+  execution_->start(call_, {});
+  while (!execution_->ended()) execution_->progress();
+  if (execution_->error() != MPI_SUCCESS) throw std::runtime_error("a message failed in the simulation");
 }
 
 void run_native(const Operands& operands, MPI_Op operation) {

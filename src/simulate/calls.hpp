@@ -38,7 +38,7 @@ class OwnCall {
   std::vector<std::size_t> output_borders_;
   stretto::Call call_;
   std::unique_ptr<Observer> rounds_;
-  ScheduleExecution execution_;
+  std::unique_ptr<Execution> execution_;
 };
 
 /// A call with SMPI.

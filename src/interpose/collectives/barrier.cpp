@@ -30,7 +30,9 @@ class Signal final : public Message {
 }  // namespace
 
 std::optional<int> try_barrier(Form& form, MPI_Comm comm) {
-  if (form.face == Face::blocking && !form.forced && session.may_repeat) {
+  const bool is_wanted = form.forced || session.forced_for(Collective::barrier, 0);
+  if (session.observes_all_calls() && !is_wanted) return std::nullopt;
+  if (form.face == Face::blocking && !is_wanted && session.may_repeat) {
     static const CallKey key{.collective = Collective::barrier, .count = 1, .datatype = MPI_BYTE};
     form.key = key;
     const std::byte here{};
