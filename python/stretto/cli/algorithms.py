@@ -25,7 +25,7 @@ from stretto.support.console import print_result
 
 _TABLE_TOPOLOGY = "nodes=8,ppn=4"
 
-Collective = Annotated[str | None, typer.Option(help="|".join(_core.collectives()), metavar="NAME")]
+Collective = Annotated[str | None, typer.Option(help=", ".join(_core.collectives()), metavar="NAME")]
 
 
 def algorithms(

@@ -210,8 +210,8 @@ def test_what_python_writes_and_json_has_not(text: str) -> None:
 
 def test_a_call_that_there_is_not() -> None:
     table = json.dumps({"format": "stretto-table", "version": 1, "mpi": "MPICH 4.0.2", "shapes": []})
-    with pytest.raises(ValueError, match='there is no call "barrier"; there are allreduce, '):
-        _core.lookup(table, "barrier", 8, 1, 0)
+    with pytest.raises(ValueError, match='there is no call "alltoallw"; there are allreduce, '):
+        _core.lookup(table, "alltoallw", 8, 1, 0)
     assert _core.lookup(table, "allreduce", 8, 1, 0) is None
 
 

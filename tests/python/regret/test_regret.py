@@ -177,7 +177,7 @@ def test_sizes_for_which_there_is_no_time_are_left_out(
     [
         (["--networks", "8"], "--networks 8: expected NODESxRATE"),
         (["--mpi", "lam"], "--mpi lam: there is no such MPI"),
-        (["--collectives", "alltoall"], "there is no collective 'alltoall'"),
+        (["--collectives", "alltoallw"], "there is no collective 'alltoallw'"),
         (["--sizes", "many"], "'many' is no size"),
         (["--table", "/nowhere.json"], "/nowhere.json cannot be read"),
     ],

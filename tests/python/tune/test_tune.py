@@ -158,7 +158,7 @@ def test_a_table_of_another_library_is_kept_beside(program: MeasuringProgram, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--collectives", "scan"], "no collective 'scan'"),
+        (["--collectives", "alltoallw"], "no collective 'alltoallw'"),
         (["--forms", "eager"], "expected some of blocking, non-blocking, persistent"),
         (["--budget", "5"], "'5' is no time"),
         (["--lab", "--", "env"], "give --lab or -- LAUNCHER"),
