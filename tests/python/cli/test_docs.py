@@ -36,7 +36,7 @@ def test_tables_are_up_to_date(command: str, table: str) -> None:
 
 def test_every_algorithm_is_in_the_docs() -> None:
     page = (DOCS / "algorithms.md").read_text(encoding="utf-8")
-    found = re.findall(r"^## (.+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
     sections = {name.lower(): text for heading, text in found for name in heading.split(" and ")}
     for algorithm in _core.algorithms():
         # One section is about equal blocks and those of any length.
