@@ -183,7 +183,8 @@ OwnCall::OwnCall(const Operands& operands, const Spec& spec, const Topology& top
 
 void OwnCall::run() {
   if (operands_.copies) {
-    std::memcpy(operands_.copy, operands_.output, operands_.role.count * operands_.element.size);
+    std::memcpy(operands_.copy, operands_.output,
+                operands_.role.count * static_cast<std::size_t>(operands_.element.size));
   }
   execution_->start(call_, {});
   while (!execution_->ended()) execution_->progress();

@@ -3,6 +3,7 @@
 // nothing is looked up as in engine/mpi.cpp. Only the functions that the execution of a schedule calls are
 // here.
 #include "engine/mpi.hpp"
+#include "engine/element.hpp"
 
 #include <xbt/config.hpp>
 
@@ -78,6 +79,11 @@ std::string load_mpi() {
   mpi.Reduce_local = PMPI_Reduce_local;
   load_mpi_handles();
   return {};
+}
+
+/// As in engine/predefined.cpp, which knows more than a simulation needs.
+Element byte_element() {
+  return {.datatype = MPI_BYTE, .op = MPI_OP_NULL, .size = 1, .extent = 1, .true_extent = 1};
 }
 
 }  // namespace stretto

@@ -184,6 +184,7 @@ class ByNode {
     const std::vector<int> ranks = members(node_, place_);
     for (std::size_t member = 0; member < ranks.size(); ++member) {
       std::vector<int> from;
+      from.reserve(sources.size());
       for (int source = 0; source < p; ++source) {
         from.push_back(from_node_ + source * static_cast<int>(ranks.size()) + static_cast<int>(member));
       }

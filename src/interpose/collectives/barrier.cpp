@@ -16,12 +16,10 @@ namespace {
 /// A byte that means nothing.
 class Signal final : public Message {
  public:
-  Signal()
-      : Message({.input = byte_.data(),
-                 .element = byte_element(),
-                 .count = 1,
-                 .input_holds = {0, 1},
-                 .output_holds = {}}) {}
+  Signal() {
+    call = {.element = byte_element(), .count = 1, .input_holds = {0, 1}, .output_holds = {}};
+    call.input = byte_.data();
+  }
 
  private:
   std::array<std::byte, 1> byte_{};

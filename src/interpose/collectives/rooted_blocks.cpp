@@ -34,7 +34,7 @@ struct Part {
 /// buffer.
 class RootedBlocks final : public Message {
  public:
-  explicit RootedBlocks(const Part& part) : part_(part), block_bytes_(0) {
+  explicit RootedBlocks(const Part& part) : part_(part) {
     MPI_Comm comm = channel_pool().comm();
     const auto own_block = static_cast<std::size_t>(part.rank);
     if (part.all) all_.emplace(*part.all, comm);
@@ -82,7 +82,7 @@ class RootedBlocks final : public Message {
 
  private:
   Part part_;
-  std::size_t block_bytes_;
+  std::size_t block_bytes_ = 0;
   std::optional<PackedBlocks> all_;
   std::optional<PackedElements> own_;
 };

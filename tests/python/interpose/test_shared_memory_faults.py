@@ -258,7 +258,7 @@ def test_a_rank_is_killed(mpi: Runner, when: str) -> None:
 
 def test_a_rank_is_killed_before_a_barrier(mpi: Runner) -> None:
     line = [str(mpi.compiled("barrier.cpp", "-pthread")), "lose"]
-    check_lost(mpi, line, "barrier", f"recursive_multiplying:radix={RANKS}")
+    check_lost(mpi, line, "barrier", f"dissemination:radix={RANKS}")
 
 
 def test_a_rank_is_killed_where_the_kernel_gives_no_descriptor(mpi: Runner) -> None:

@@ -140,7 +140,7 @@ def test_they_turn_where_they_are_known_to() -> None:
     ("arguments", "message"),
     [
         (("lam", "allreduce", 8, 1, 8), "'lam' is not a known library"),
-        (("mpich", "exscan", 8, 1, 8), "'exscan': the choices of libraries are unknown"),
+        (("mpich", "alltoallw", 8, 1, 8), "'alltoallw': the choices of libraries are unknown"),
         (("mpich", "allreduce", 1, 1, 8), "1 ranks, 1 a node"),
         (("mpich", "allreduce", 9, 2, 8), "9 ranks, 2 a node"),
     ],
