@@ -176,8 +176,10 @@ std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t 
   if (state == nullptr || state->native_only()) return std::nullopt;
   const int ranks = state->topology().ranks();
   std::size_t elements = 0;
+  bool is_unequal = false;
   for (int rank = 0; rank < ranks; ++rank) {
     if (recvcounts[rank] < 0) return std::nullopt;
+    is_unequal = is_unequal || recvcounts[rank] != recvcounts[0];
     elements += static_cast<std::size_t>(recvcounts[rank]);
   }
   const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
@@ -193,7 +195,8 @@ std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t 
                           .bytes = bytes,
                           .in_place = in_place,
                           .understood = received && element_bytes && sent_bytes && matches,
-                          .element_bytes = element_bytes.value_or(0)};
+                          .element_bytes = element_bytes.value_or(0),
+                          .has_unequal_blocks = is_unequal};
   const ProgramHandles handles{
       .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
   return dispatch(form, traits, handles, comm, state, [&] {

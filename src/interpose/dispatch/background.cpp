@@ -2,6 +2,7 @@
 #include "interpose/dispatch/background.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,13 +28,20 @@ Spec kept(const Spec& spec) {
   return spec == measured_library() ? Spec{} : spec;
 }
 
+/// Whether the library's own call can be an operation (NativeExecution): equal blocks, and if they are not
+/// cut, of as many bytes as an int counts.
+bool has_measured_library(const CallTraits& traits) {
+  return !traits.has_unequal_blocks && (traits.collective != Collective::alltoall || traits.bytes <= INT_MAX);
+}
+
 /// Whether the call's choice is one that must show that it is faster. Equal on all ranks.
 bool is_guarded(const Communicator& state, const CallTraits& traits, const Form& form, const Spec& spec) {
   const Online online = session.settings.online;
   return online != Online::off && form.face != Face::blocking && !form.forced && !spec.is_native() &&
          !session.settings.reproducible && !session.settings.check && traits.commutative &&
          !traits.calls_program && !traits.is_own && !traits.blocks_in_segments &&
-         !session.forced_for(traits.collective, traits.bytes) && !is_tuned(state, traits, form.face);
+         has_measured_library(traits) && !session.forced_for(traits.collective, traits.bytes) &&
+         !is_tuned(state, traits, form.face);
 }
 
 /// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call

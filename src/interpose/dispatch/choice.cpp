@@ -12,7 +12,8 @@ namespace stretto {
 std::string find_misfit(const Spec& spec, const CallTraits& traits, const Topology& topology) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
   if (spec.is_native()) {
-    if (!spec.is_pass_through() && !is_cut_by_library(traits.collective)) {
+    const bool is_cut = is_cut_by_library(traits.collective) && !traits.has_unequal_blocks;
+    if (!spec.is_pass_through() && !is_cut) {
       return "is not possible: the library's own " + std::string(name_of(traits.collective)) + " is not cut";
     }
     return reproducible ? "is not reproducible, which STRETTO_REPRODUCIBLE requires" : "";

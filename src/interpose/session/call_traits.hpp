@@ -28,6 +28,8 @@ struct CallTraits {
   bool calls_program = false;
   /// Whether it is a call of Stretto itself, which the program does not know of.
   bool is_own = false;
+  /// Of an allgather: whether blocks have different lengths, as all ranks know.
+  bool has_unequal_blocks = false;
   /// Whether the library's own non-blocking call, in segments, would wait for other ranks at its start.
   bool blocks_in_segments = false;
 };
