@@ -98,14 +98,19 @@ Spec choose_blocking_chain(const CallShape& shape, const RuleConstants& rule) {
   return pipelined(chain_of(shape.collective), std::bit_floor(segment));
 }
 
-/// The choice for a reduce-scatter or allgather in which every block crosses the links once.
+/// The choice for a reduce-scatter or allgather in which every block crosses the links once. With lanes, the
+/// node that owns a block sends it to (or gets its parts from) all others, so if one node has most of the
+/// bytes, its link is the bottleneck. Around a ring, all links carry the same.
 Spec blocks_over_links(const CallShape& shape, const RuleConstants& rule) {
   static const std::array rings = {recipe_of(Collective::reduce_scatter, "ring"),
                                    recipe_of(Collective::allgather, "ring")};
   static const std::array lanes = {recipe_of(Collective::reduce_scatter, "multilane"),
                                    recipe_of(Collective::allgather, "multilane")};
-  return pipelined((shape.max_ppn > 1 ? lanes : rings).at(shape.collective == Collective::allgather ? 1 : 0),
-                   segment_of_blocks(shape, rule));
+  const bool is_even =
+      shape.max_ppn * shape.nodes <= dominant_share * shape.ranks && !shape.has_dominant_node;
+  return pipelined(
+      (shape.max_ppn > 1 && is_even ? lanes : rings).at(shape.collective == Collective::allgather ? 1 : 0),
+      segment_of_blocks(shape, rule));
 }
 
 /// The bytes from which on that gains.
@@ -256,6 +261,24 @@ Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
   return pipelined(pairwise, segment_of_blocks(shape, rule));
 }
 
+/// The node-aware algorithms walk twice, first with lengths, so they gain only where a node has many messages
+/// to send.
+Spec choose_alltoall_of_lengths(const CallShape& shape) {
+  static const Recipe directly = recipe_of(Collective::alltoallv, "linear");
+  static const Recipe leaders = recipe_of(Collective::alltoallv, "smp");
+  static const Recipe lanes = recipe_of(Collective::alltoallv, "multilane");
+  static const Recipe pairwise = recipe_of(Collective::alltoallv, "pairwise");
+  const std::size_t block = shape.bytes / static_cast<std::size_t>(shape.ranks);
+  if (shape.nodes == 1) {
+    const bool is_short = block <= 32 * kibibyte && shape.ranks <= most_ranks_at_once;
+    return shape.shares_memory && is_short ? whole(directly) : Spec{};
+  }
+  const auto ppn = static_cast<std::size_t>(shape.max_ppn);
+  if (ppn > 2 && ppn <= 4 && ppn * ppn * block <= most_gathered) return whole(leaders);
+  if (ppn > 4 && ppn * block <= most_gathered) return whole(lanes);
+  return block < 4 * most_gathered ? Spec{} : whole(pairwise);
+}
+
 Spec choose_barrier(const CallShape& shape) {
   static const Recipe leaders = [] {
     Recipe recipe = recipe_of(Collective::barrier, "smp");
@@ -380,6 +403,10 @@ Spec choose(const CallShape& shape, const RuleConstants& rule) {
   in_background.message = background_message;
   const Spec spec = choose_blocking(shape, in_background);
   return spec.is_native() ? choose_background(shape, in_background) : spec;
+}
+
+Spec choose_for_lengths(const CallShape& shape) {
+  return shape.collective == Collective::alltoallv ? choose_alltoall_of_lengths(shape) : Spec{};
 }
 
 Spec choose_own(const CallShape& shape) {

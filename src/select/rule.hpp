@@ -19,13 +19,24 @@ struct CallShape {
   int max_ppn = 1;
   int min_cache = 1;  // ranks on the emptiest last-level cache
   bool commutative = true;
+  /// Of a reduce-scatter or an allgather: whether one node's blocks hold more than dominant_share of what
+  /// they would if all nodes had as much.
+  bool has_dominant_node = false;
   Face face = Face::blocking;
   /// Whether messages inside nodes go through Stretto's shared memory (transport/node_memory.hpp).
   bool shares_memory = false;
 };
 
+/// From here on, the blocks of a node are better passed on from node to node than sent to each node by their
+/// own.
+constexpr double dominant_share = 1.25;
+
 /// The choice of the built-in rule, which applies where no tuning table does.
 Spec choose(const CallShape& shape, const RuleConstants& rule = rule_constants);
+
+/// What may be faster than `native` for calls whose lengths only two ranks know, if the rank that moves most
+/// usually sends `bytes`, and receives as many. Only a race shows whether it is.
+Spec choose_for_lengths(const CallShape& shape);
 
 /// The choice for calls that the MPI library must not handle: never native, and keeps rank order.
 Spec choose_own(const CallShape& shape);

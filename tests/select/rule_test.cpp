@@ -192,6 +192,44 @@ TEST(Rule, ShortBlocksOfAnAlltoallCrossTheNetworkTogether) {
   EXPECT_EQ(chosen(65536, 4, 4), "pairwise:segment_bytes=256KiB");
 }
 
+TEST(Rule, BlocksOfADominantNodeGoAroundARing) {
+  for (const Collective collective : {Collective::reduce_scatter, Collective::allgather}) {
+    for (const Face face : {Face::blocking, Face::non_blocking}) {
+      CallShape shape = shape_of(collective, 8 * mebibyte, equal_nodes(4, 4), face);
+      EXPECT_EQ(choose(shape).recipe.algorithm->name, "multilane");
+      shape.has_dominant_node = true;
+      EXPECT_EQ(choose(shape).recipe.algorithm->name, "ring");
+      // One node of four ranks, and three of one.
+      const Topology ragged = Topology::from_labels({0, 0, 0, 0, 1, 2, 3});
+      EXPECT_EQ(choose(shape_of(collective, 8 * mebibyte, ragged, face)).recipe.algorithm->name, "ring");
+    }
+  }
+}
+
+TEST(Rule, WhatIsProposedForLengthsFitsThem) {
+  const auto proposed = [](std::size_t block, const Topology& topology) {
+    CallShape shape =
+        shape_of(Collective::alltoallv, block * static_cast<std::size_t>(topology.ranks()), topology);
+    shape.shares_memory = true;
+    return to_string(choose_for_lengths(shape));
+  };
+  EXPECT_EQ(proposed(8, equal_nodes(4, 4)), "smp(linear:radix=33)");
+  EXPECT_EQ(proposed(8, equal_nodes(4, 8)), "multilane(linear:radix=33)");
+  EXPECT_EQ(proposed(8, equal_nodes(4, 2)), "native");
+  EXPECT_EQ(proposed(mebibyte, equal_nodes(4, 2)), "pairwise");
+  EXPECT_EQ(proposed(8, equal_nodes(1, 4)), "linear:radix=33");
+  EXPECT_EQ(proposed(mebibyte, equal_nodes(1, 4)), "native");
+  for (const Topology& topology : topologies()) {
+    for (std::size_t block = 0; block <= mebibyte; block = 2 * block + 1) {
+      CallShape shape =
+          shape_of(Collective::alltoallv, block * static_cast<std::size_t>(topology.ranks()), topology);
+      const Spec spec = choose_for_lengths(shape);
+      if (spec.is_native()) continue;
+      EXPECT_EQ(spec.recipe.algorithm->misfit(task_of(spec.recipe, topology, 0)), "");
+    }
+  }
+}
+
 TEST(Rule, ManyRanksOfANodeGoByCache) {
   const auto chosen = [](std::size_t bytes, const std::vector<int>& l3s, Face face = Face::blocking) {
     const Topology node = Topology::from_labels(std::vector<int>(l3s.size(), 0), {}, {}, l3s);

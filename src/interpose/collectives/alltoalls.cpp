@@ -76,16 +76,19 @@ class UnequalExchange final : public Message {
   PackedBlocks result_;
 };
 
-/// Whether the types of all blocks are known.
-bool is_understood(std::span<const UsersBlock> blocks) {
+/// Nothing if a type is not known.
+std::optional<std::size_t> bytes_of(std::span<const UsersBlock> blocks) {
+  std::size_t bytes = 0;
   MPI_Datatype latest{};
-  bool is_known = false;
-  return std::ranges::all_of(blocks, [&](const UsersBlock& block) {
-    if (block.count == 0) return true;
-    if (!is_known || block.datatype != latest) is_known = signature_bytes(block.datatype).has_value();
+  std::optional<std::size_t> element_bytes;
+  for (const UsersBlock& block : blocks) {
+    if (block.count == 0) continue;
+    if (!element_bytes || block.datatype != latest) element_bytes = signature_bytes(block.datatype);
+    if (!element_bytes) return std::nullopt;
     latest = block.datatype;
-    return is_known;
-  });
+    bytes += block.count * *element_bytes;
+  }
+  return bytes;
 }
 
 using Blocks = std::optional<std::vector<UsersBlock>>;
@@ -96,9 +99,12 @@ std::optional<int> exchange_blocks(Form& form, const Blocks& sent, const Blocks&
                                    const std::shared_ptr<Communicator>& state) {
   if (!received || (!in_place && !sent)) return std::nullopt;
   const std::vector<UsersBlock>& input = in_place ? *received : *sent;
+  const std::optional<std::size_t> to_others = bytes_of(input);
+  const std::optional<std::size_t> from_others = in_place ? to_others : bytes_of(*received);
   const CallTraits traits{.collective = Collective::alltoallv,
                           .in_place = in_place,
-                          .understood = is_understood(*received) && (in_place || is_understood(input))};
+                          .understood = to_others && from_others,
+                          .private_bytes = to_others.value_or(0) + from_others.value_or(0)};
   return dispatch(form, traits, handles, comm, state,
                   [&] { return UnequalExchange(input, *received, in_place); });
 }
@@ -117,8 +123,18 @@ Blocks typed_blocks(const void* buffer, int ranks, const Count* counts, const Co
   return blocks;
 }
 
-bool is_too_short_to_choose(const Form& form) {
+/// Whether table and rule only say `native`, which only a race may change.
+bool is_left_to_races(const Form& form) {
   return !form.forced && session.native_floor(Collective::alltoallv, form.face) != 0;
+}
+
+bool is_left_to_library(const Form& form) {
+  return is_left_to_races(form) && !(form.face == Face::blocking && session.races_lengths);
+}
+
+bool is_left_to_library(const Form& form, Communicator& state) {
+  if (state.native_only()) return true;
+  return is_left_to_races(form) && pass_to_library(state, Collective::alltoallv);
 }
 
 }  // namespace
@@ -166,7 +182,7 @@ std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* s
                                  const Count* sdispls, MPI_Datatype sendtype, void* recvbuf,
                                  const Count* recvcounts, const Count* rdispls, MPI_Datatype recvtype,
                                  MPI_Comm comm) {
-  if (is_too_short_to_choose(form)) return std::nullopt;
+  if (is_left_to_library(form)) return std::nullopt;
   const bool in_place = sendbuf == MPI_IN_PLACE;
   if (recvbuf == MPI_IN_PLACE || recvcounts == nullptr || rdispls == nullptr ||
       (!in_place && (sendcounts == nullptr || sdispls == nullptr))) {
@@ -174,7 +190,7 @@ std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* s
   }
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->native_only()) return std::nullopt;
+  if (state == nullptr || is_left_to_library(form, *state)) return std::nullopt;
   const int ranks = state->topology().ranks();
   const Blocks received = users_blocks(recvbuf, ranks, recvcounts, rdispls, recvtype);
   const Blocks sent = in_place ? std::nullopt : users_blocks(sendbuf, ranks, sendcounts, sdispls, sendtype);
@@ -188,7 +204,7 @@ std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* s
                                  const Count* sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
                                  const Count* recvcounts, const Count* rdispls, const MPI_Datatype* recvtypes,
                                  MPI_Comm comm) {
-  if (is_too_short_to_choose(form)) return std::nullopt;
+  if (is_left_to_library(form)) return std::nullopt;
   const bool in_place = sendbuf == MPI_IN_PLACE;
   if (recvbuf == MPI_IN_PLACE || recvcounts == nullptr || rdispls == nullptr || recvtypes == nullptr ||
       (!in_place && (sendcounts == nullptr || sdispls == nullptr || sendtypes == nullptr))) {
@@ -196,7 +212,7 @@ std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* s
   }
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->native_only()) return std::nullopt;
+  if (state == nullptr || is_left_to_library(form, *state)) return std::nullopt;
   const int ranks = state->topology().ranks();
   const Blocks received = typed_blocks(recvbuf, ranks, recvcounts, rdispls, recvtypes);
   const Blocks sent = in_place ? std::nullopt : typed_blocks(sendbuf, ranks, sendcounts, sdispls, sendtypes);

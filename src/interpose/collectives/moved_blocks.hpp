@@ -2,6 +2,7 @@
 // What the collectives that move a block for each rank have in common. Their messages are bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,19 +13,24 @@
 #include "engine/packed_blocks.hpp"
 #include "engine/packing.hpp"
 #include "interpose/operations/message.hpp"
+#include "select/rule.hpp"
+#include "topology/topology.hpp"
 
 namespace stretto {
 
 /// Blocks of a program's buffer. `displacements` count extents of the type, as MPI's v-collectives have them;
 /// with nullptr the blocks follow each other. Returns nothing if a count is negative, which the library
-/// reports.
+/// reports. Without elements, any type will do, as the libraries see it.
 template <typename Count>
 std::optional<std::vector<UsersBlock>> users_blocks(const void* buffer, int ranks, const Count* counts,
                                                     const Count* displacements, MPI_Datatype datatype) {
   MPI_Aint lower_bound = 0;
   MPI_Aint extent = 0;
-  if (datatype == mpi.datatype_null || mpi.Type_get_extent(datatype, &lower_bound, &extent) != MPI_SUCCESS)
+  const bool is_empty = std::all_of(counts, counts + ranks, [](Count count) { return count == 0; });
+  if (!is_empty && (datatype == mpi.datatype_null ||
+                    mpi.Type_get_extent(datatype, &lower_bound, &extent) != MPI_SUCCESS)) {
     return std::nullopt;
+  }
   std::vector<UsersBlock> blocks;
   blocks.reserve(static_cast<std::size_t>(ranks));
   // Schedules never write to the input (proven).
@@ -35,6 +41,26 @@ std::optional<std::vector<UsersBlock>> users_blocks(const void* buffer, int rank
                       static_cast<std::size_t>(counts[rank]), datatype});
   }
   return blocks;
+}
+
+/// Whether one node's blocks are too long for every node to get them from it (CallShape::has_dominant_node).
+template <typename Count>
+bool has_dominant_node(const Topology& topology, const Count* counts) {
+  const auto fits = [&](double most, double all) { return most * topology.nodes <= dominant_share * all; };
+  double all = 0;
+  double longest = 0;
+  for (int rank = 0; rank < topology.ranks(); ++rank) {
+    all += static_cast<double>(counts[rank]);
+    longest = std::max(longest, static_cast<double>(counts[rank]));
+  }
+  if (fits(longest * topology.max_ppn, all)) return false;
+  double most = 0;
+  for (int node = 0; node < topology.nodes; ++node) {
+    double of_node = 0;
+    for (const int rank : topology.on_node(node)) of_node += static_cast<double>(counts[rank]);
+    most = std::max(most, of_node);
+  }
+  return !fits(most, all);
 }
 
 /// Blocks of one length that follow each other.

@@ -191,12 +191,14 @@ std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t 
   const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sendtype);
   const std::size_t own = static_cast<std::size_t>(recvcounts[state->rank()]) * element_bytes.value_or(0);
   const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == own;
-  const CallTraits traits{.collective = Collective::allgather,
-                          .bytes = bytes,
-                          .in_place = in_place,
-                          .understood = received && element_bytes && sent_bytes && matches,
-                          .element_bytes = element_bytes.value_or(0),
-                          .has_unequal_blocks = is_unequal};
+  const CallTraits traits{
+      .collective = Collective::allgather,
+      .bytes = bytes,
+      .in_place = in_place,
+      .understood = received && element_bytes && sent_bytes && matches,
+      .element_bytes = element_bytes.value_or(0),
+      .has_unequal_blocks = is_unequal,
+      .has_dominant_node = is_unequal && has_dominant_node(state->topology(), recvcounts)};
   const ProgramHandles handles{
       .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
   return dispatch(form, traits, handles, comm, state, [&] {

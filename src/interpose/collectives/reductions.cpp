@@ -5,6 +5,7 @@
 
 #include "engine/native_execution.hpp"
 #include "interpose/collectives/collectives.hpp"
+#include "interpose/collectives/moved_blocks.hpp"
 #include "interpose/collectives/overlap.hpp"
 #include "interpose/dispatch/dispatch.hpp"
 #include "interpose/handles/known_operation.hpp"
@@ -54,8 +55,8 @@ const void* input_of(const void* sendbuf, void* recvbuf) {
 /// where each block begins; it is not called if the library carries the call out.
 template <typename MakeBorders>
 std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf, std::size_t elements,
-                                 const Range& mine, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                                 const std::shared_ptr<Communicator>& state,
+                                 const Range& mine, bool has_dominant_node, MPI_Datatype datatype, MPI_Op op,
+                                 MPI_Comm comm, const std::shared_ptr<Communicator>& state,
                                  const MakeBorders& make_borders) {
   const std::size_t predefined = predefined_size(datatype);
   if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined, comm))
@@ -68,17 +69,18 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
     return std::nullopt;
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return dispatch(form, traits_of(Collective::reduce_scatter, elements, element, predefined, in_place),
-                  handles_of(element), comm, state, [&] {
-                    return Message({.input = input_of(sendbuf, recvbuf),
-                                    .output = recvbuf,
-                                    .element = with_known_kernel(element.value()),
-                                    .count = elements,
-                                    .input_holds = {0, elements},
-                                    .output_holds = mine,
-                                    .in_place = in_place},
-                                   make_borders());
-                  });
+  CallTraits traits = traits_of(Collective::reduce_scatter, elements, element, predefined, in_place);
+  traits.has_dominant_node = has_dominant_node;
+  return dispatch(form, traits, handles_of(element), comm, state, [&] {
+    return Message({.input = input_of(sendbuf, recvbuf),
+                    .output = recvbuf,
+                    .element = with_known_kernel(element.value()),
+                    .count = elements,
+                    .input_holds = {0, elements},
+                    .output_holds = mine,
+                    .in_place = in_place},
+                   make_borders());
+  });
 }
 
 std::optional<int> reduce_prefix(Form& form, Collective collective, const void* sendbuf, void* recvbuf,
@@ -177,13 +179,16 @@ std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* rec
   const int ranks = state->topology().ranks();
   std::size_t elements = 0;
   Range mine;
+  bool is_unequal = false;
   for (int rank = 0; rank < ranks; ++rank) {
     if (recvcounts[rank] < 0) return std::nullopt;
     const auto count = static_cast<std::size_t>(recvcounts[rank]);
     if (rank == state->rank()) mine = {elements, count};
     elements += count;
+    is_unequal = is_unequal || recvcounts[rank] != recvcounts[0];
   }
-  return reduce_blocks(form, sendbuf, recvbuf, elements, mine, datatype, op, comm, state, [&] {
+  const bool has_dominant = is_unequal && has_dominant_node(state->topology(), recvcounts);
+  return reduce_blocks(form, sendbuf, recvbuf, elements, mine, has_dominant, datatype, op, comm, state, [&] {
     std::vector<std::size_t> borders{0};
     borders.reserve(static_cast<std::size_t>(ranks) + 1);
     for (int rank = 0; rank < ranks; ++rank)
@@ -212,7 +217,7 @@ std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, voi
   if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
   const auto ranks = static_cast<std::size_t>(state->topology().ranks());
   const Range mine{block * static_cast<std::size_t>(state->rank()), block};
-  return reduce_blocks(form, sendbuf, recvbuf, block * ranks, mine, datatype, op, comm, state, [&] {
+  return reduce_blocks(form, sendbuf, recvbuf, block * ranks, mine, false, datatype, op, comm, state, [&] {
     std::vector<std::size_t> borders(ranks + 1);
     for (std::size_t rank = 0; rank < borders.size(); ++rank) borders[rank] = rank * block;
     return borders;

@@ -20,8 +20,12 @@ std::vector<Learned>& all_learned() {
 }  // namespace
 
 Learners::Key Learners::key_of(const CallTraits& traits) {
-  return {traits.collective, std::bit_floor(traits.bytes), traits.commutative, traits.in_place,
-          has_root(traits.collective) ? traits.root : 0};
+  return {.collective = traits.collective,
+          .bytes = std::bit_floor(traits.bytes),
+          .commutative = traits.commutative,
+          .in_place = traits.in_place,
+          .has_dominant_node = traits.has_dominant_node,
+          .root = has_root(traits.collective) ? traits.root : 0};
 }
 
 Learners::~Learners() {
@@ -55,10 +59,10 @@ bool Learners::wants_agreement_on_races() {
 
 Spec Learners::decided_for_another_root(const Key& key) const {
   Key first = key;
-  std::get<int>(first) = 0;
+  first.root = 0;
   for (auto other = learners_.lower_bound(first); other != learners_.end(); ++other) {
     Key its = other->first;
-    std::get<int>(its) = 0;
+    its.root = 0;
     if (its != first) break;
     const auto& [learner, known] = other->second;
     if (const auto outcome = learner.outcome()) return outcome->spec;
@@ -70,13 +74,10 @@ Spec Learners::decided_for_another_root(const Key& key) const {
 void Learners::conclude(const Topology& topology) const {
   if (session.world_rank != 0) return;
   for (const auto& [key, kind] : learners_) {
-    const auto& [collective, bytes, commutative, in_place, root] = key;
     const std::optional<Learner::Outcome> outcome = kind.learner.outcome();
-    // A table does not distinguish operations that commute from others.
-    if (!outcome || !outcome->is_new || !commutative) continue;
-    const CallTraits traits{.collective = collective, .bytes = bytes, .root = root};
+    if (!outcome || !outcome->is_new || !key.may_be_kept()) continue;
     const std::lock_guard lock(mutex);
-    all_learned().push_back({.shape = shape_of(traits, topology, Face::blocking, session.shares_memory),
+    all_learned().push_back({.shape = shape_of(key.traits(), topology, Face::blocking, session.shares_memory),
                              .spec = outcome->spec,
                              .gain = outcome->gain,
                              .seconds = outcome->seconds});

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <bit>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +15,7 @@
 #include "learn/background_race.hpp"
 #include "learn/learned.hpp"
 #include "learn/learner.hpp"
+#include "learn/length_race.hpp"
 #include "learn/short_race.hpp"
 #include "topology/topology.hpp"
 
@@ -36,9 +37,30 @@ class Learners {
   Learners& operator=(const Learners&) = delete;
   ~Learners();
 
-  /// Collective, bytes rounded down to a power of two, whether the operation commutes, whether in place,
-  /// root.
-  using Key = std::tuple<Collective, std::size_t, bool, bool, int>;
+  /// What makes calls a kind.
+  struct Key {
+    Collective collective = Collective::allreduce;
+    std::size_t bytes = 0;  // rounded down to a power of two
+    bool commutative = true;
+    bool in_place = false;
+    bool has_dominant_node = false;
+    int root = 0;
+
+    friend auto operator<=>(const Key&, const Key&) = default;
+
+    /// Whether later jobs may use what is learned: what they find does not distinguish operations that
+    /// commute, nor equal blocks, from others.
+    [[nodiscard]] bool may_be_kept() const { return commutative && !has_dominant_node; }
+    /// The traits of its shortest calls.
+    [[nodiscard]] CallTraits traits() const {
+      return {.collective = collective,
+              .bytes = bytes,
+              .root = root,
+              .commutative = commutative,
+              .in_place = in_place,
+              .has_dominant_node = has_dominant_node};
+    }
+  };
   static Key key_of(const CallTraits& traits);
 
   /// Returns the learner of this key; nullptr if there is none.
@@ -78,6 +100,9 @@ class Learners {
     return short_races_[{traits.collective, std::bit_width(traits.bytes)}];
   }
 
+  /// Returns the race of calls whose lengths only two ranks know.
+  LengthRace& length_race(Collective collective) { return length_races_[collective]; }
+
   /// Returns what is in force for the same calls from another root, as far as that was decided; `native` if
   /// nothing was.
   [[nodiscard]] Spec decided_for_another_root(const Key& key) const;
@@ -93,6 +118,7 @@ class Learners {
   std::map<Key, KindLearner> learners_;
   std::map<Key, std::shared_ptr<BackgroundRace>> races_;
   std::map<std::pair<Collective, int>, ShortRace> short_races_;
+  std::map<Collective, LengthRace> length_races_;
   int due_races_ = 0;
   std::uint64_t blocking_calls_ = 0;  // since a race became due
   std::uint64_t next_agreement_ = 1;

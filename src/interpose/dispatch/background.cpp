@@ -47,7 +47,7 @@ bool is_guarded(const Communicator& state, const CallTraits& traits, const Form&
 /// What is known of these calls: from earlier jobs, if the ranks have asked for that in a blocking call
 /// before, or from this one.
 std::optional<Spec> find_known(Communicator& state, const CallTraits& traits) {
-  if (state.fabric() != nullptr) {
+  if (state.fabric() != nullptr && Learners::key_of(traits).may_be_kept()) {
     const Decision* known = state.fabric()->find(kind_of(traits, state.topology(), Face::non_blocking));
     if (known != nullptr && find_misfit(known->spec, longest_of(traits), state.topology()).empty())
       return known->spec;
@@ -118,11 +118,8 @@ void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& s
     const auto outcome = race->outcome();
     if (!outcome) continue;
     state.learners().forget_due_race();
-    if (state.rank() != 0) continue;
-    const auto& [collective, bytes, commutative, in_place, root] = key;
-    CallTraits kind{.collective = collective, .bytes = bytes, .root = root};
-    kind.in_place = in_place;
-    note_decision({.kind = kind_of(kind, state.topology(), Face::non_blocking),
+    if (state.rank() != 0 || !key.may_be_kept()) continue;
+    note_decision({.kind = kind_of(key.traits(), state.topology(), Face::non_blocking),
                    .spec = kept(outcome->spec),
                    .gain = outcome->gain,
                    .seconds = 0,

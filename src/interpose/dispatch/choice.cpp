@@ -45,7 +45,8 @@ Spec choose_by_rule(const CallTraits& traits, const Topology& topology, Face fac
 
 /// Returns nullptr if the table has no row, or one that cannot serve this call.
 const Table::Row* find_in_table(const Communicator& state, const CallTraits& traits, Face face) {
-  if (state.table_shape() == nullptr) return nullptr;
+  // Its rows were measured with equal blocks.
+  if (state.table_shape() == nullptr || traits.has_dominant_node) return nullptr;
   const Table::Row* row = state.table_shape()->find(traits.collective, face, traits.bytes);
   if (row == nullptr) return nullptr;
   if (row->spec.is_native() && session.must_avoid_library(face)) return nullptr;

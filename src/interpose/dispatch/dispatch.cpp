@@ -37,6 +37,16 @@ std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& st
   return nullptr;
 }
 
+/// The same for a call whose lengths only two ranks know.
+std::shared_ptr<LearningCall> try_racing_lengths(const std::shared_ptr<Communicator>& state,
+                                                 const CallTraits& traits, MPI_Comm comm, Spec& spec) {
+  LengthRace* race = find_length_race(*state, traits, comm, spec);
+  if (race == nullptr) return nullptr;
+  if (!race->is_quiet()) return std::make_shared<LearningCall>(state, *race, traits.private_bytes);
+  race->pass();
+  return nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
@@ -46,6 +56,7 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
     return nullptr;
   if (!form.forced) agree_on_races(*state, traits, spec, comm);
   if (form.forced) return nullptr;
+  if (has_private_lengths(traits.collective)) return try_racing_lengths(state, traits, comm, spec);
   if (!is_long_enough(*state, traits)) return try_racing(state, traits, form, comm, spec);
   if (session.program_forced(traits.collective) != nullptr) return nullptr;
   Learner* learner = consider(*state, traits, comm, spec);

@@ -76,8 +76,7 @@ void agree(Learner& learner, const Communicator& state, const CallTraits& traits
 /// What an earlier job, or another communicator of this one, has found; nullptr if nothing fits.
 const Decision* find_decision(Communicator& state, const CallTraits& traits, const Spec& spec,
                               MPI_Comm comm) {
-  // What is kept does not distinguish operations that commute from others.
-  if (!traits.commutative) return nullptr;
+  if (!Learners::key_of(traits).may_be_kept()) return nullptr;
   const Decision* decision =
       known_fabric(state, traits, spec, comm).find(kind_of(traits, state.topology(), Face::blocking));
   if (decision == nullptr) return nullptr;
@@ -98,7 +97,8 @@ std::string reason_not_to_save() {
 std::vector<Candidate> modelled_for(Communicator& state, const CallTraits& least, const Spec& spec,
                                     MPI_Comm comm) {
   const std::optional<MeasuredNetwork>& network = measured_network(state, least, spec, comm);
-  if (!network || !least.commutative) return {};
+  // The model knows equal blocks.
+  if (!network || !Learners::key_of(least).may_be_kept()) return {};
   std::string text;
   if (state.rank() == 0) {
     const CallTraits longest = longest_of(least);
@@ -183,6 +183,14 @@ bool may_race(const Communicator& state, const CallTraits& traits) {
          !is_tuned(state, traits, Face::blocking);
 }
 
+/// What is worth a race for calls that usually move so many bytes on a rank; `native` if nothing is.
+Spec propose_for_lengths(const Communicator& state, CallTraits traits, double usual_bytes) {
+  traits.bytes = static_cast<std::size_t>(usual_bytes) / 2;  // what is sent is also received
+  const Spec spec =
+      choose_for_lengths(shape_of(traits, state.topology(), Face::blocking, session.shares_memory));
+  return find_misfit(spec, traits, state.topology()).empty() ? spec : Spec{};
+}
+
 /// Agrees with the other ranks where that is due, and keeps what was decided.
 void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& traits, const Spec& spec,
                   MPI_Comm comm) {
@@ -197,7 +205,7 @@ void agree_if_due(KindLearner& kind, Communicator& state, const CallTraits& trai
     kind = std::move(again);
   }
   const auto news = kind.learner.take_news();
-  if (!news || !traits.commutative || state.rank() != 0) return;
+  if (!news || !Learners::key_of(traits).may_be_kept() || state.rank() != 0) return;
   note_decision({.kind = kind_of(traits, state.topology(), Face::blocking),
                  .spec = news->spec,
                  .gain = news->gain,
@@ -257,16 +265,45 @@ ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const 
   return &race;
 }
 
+bool pass_to_library(Communicator& state, Collective collective) {
+  if (state.topology().ranks() == 1) return true;
+  if (session.due_races.load(std::memory_order_relaxed) != 0) return false;
+  LengthRace& race = state.learners().length_race(collective);
+  if (!race.is_quiet() || !race.winner().is_pass_through()) return false;
+  race.pass();
+  return true;
+}
+
+LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
+  if (!session.races_lengths || state.topology().ranks() == 1 || is_tuned(state, traits, Face::blocking) ||
+      session.forced_for(traits.collective, 0)) {
+    return nullptr;
+  }
+  LengthRace& race = state.learners().length_race(traits.collective);
+  if (race.wants_agreement()) {
+    LengthRace::Figures figures = race.figures();
+    if (!agree_on_greatest(figures, state, traits, spec, comm)) return nullptr;
+    race.agree(figures);
+    if (race.wants_spec()) race.propose(propose_for_lengths(state, traits, race.usual_bytes()));
+  }
+  spec = race.next();
+  return &race;
+}
+
 LearningCall::LearningCall(std::shared_ptr<Communicator> state, Learner& learner)
     : state_(std::move(state)), learner_(&learner), began_(seconds_now()) {}
 
 LearningCall::LearningCall(std::shared_ptr<Communicator> state, ShortRace& race)
     : state_(std::move(state)), race_(&race), began_(seconds_now()) {}
 
+LearningCall::LearningCall(std::shared_ptr<Communicator> state, LengthRace& race, std::size_t private_bytes)
+    : state_(std::move(state)), length_race_(&race), private_bytes_(private_bytes), began_(seconds_now()) {}
+
 LearningCall::~LearningCall() {
   const double seconds = seconds_now() - began_;
   if (learner_ != nullptr) learner_->end(seconds);
   if (race_ != nullptr) race_->count(seconds);
+  if (length_race_ != nullptr) length_race_->count(static_cast<double>(private_bytes_), seconds);
 }
 
 void begin_online() {
@@ -279,6 +316,7 @@ void begin_online() {
                             std::string(settings.check ? "STRETTO_CHECK" : "STRETTO_REPRODUCIBLE"));
     return;
   }
+  session.races_lengths = settings.online == Online::guard || settings.online == Online::explore;
   const bool explores = settings.online == Online::explore;
   if (const std::string reason = reason_not_to_save(); explores && !reason.empty()) {
     complain_once_on_rank_0("STRETTO_ONLINE: what is learned is not saved, " + reason);

@@ -26,11 +26,21 @@ bool is_short(const Communicator& state, const CallTraits& traits);
 /// where that is due. To be called in the order of calls.
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm);
 
+/// For a call whose lengths only two ranks know. Whether nothing but the library is in force for it, and
+/// nothing is learned from it: then it has been counted, and may go to the library. To be called in the order of
+/// calls.
+bool pass_to_library(Communicator& state, Collective collective);
+
+/// For another such call: its race, nullptr if it has none. Agrees with the other ranks where that is due, and
+/// may replace the spec. To be called in the order of calls.
+LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec);
+
 /// Lives while a call is carried out from which something is learned.
 class LearningCall {
  public:
   LearningCall(std::shared_ptr<Communicator> state, Learner& learner);
   LearningCall(std::shared_ptr<Communicator> state, ShortRace& race);
+  LearningCall(std::shared_ptr<Communicator> state, LengthRace& race, std::size_t private_bytes);
   LearningCall(const LearningCall&) = delete;
   LearningCall& operator=(const LearningCall&) = delete;
   ~LearningCall();
@@ -39,6 +49,8 @@ class LearningCall {
   std::shared_ptr<Communicator> state_;  // owns the learner
   Learner* learner_ = nullptr;
   ShortRace* race_ = nullptr;
+  LengthRace* length_race_ = nullptr;
+  std::size_t private_bytes_ = 0;
   double began_;
 };
 

@@ -30,6 +30,10 @@ struct CallTraits {
   bool is_own = false;
   /// Of an allgather: whether blocks have different lengths, as all ranks know.
   bool has_unequal_blocks = false;
+  /// The same as in CallShape.
+  bool has_dominant_node = false;
+  /// What this rank sends and receives, where other ranks do not know that: never a reason for a choice.
+  std::size_t private_bytes = 0;
   /// Whether the library's own non-blocking call, in segments, would wait for other ranks at its start.
   bool blocks_in_segments = false;
 };
@@ -44,6 +48,7 @@ inline CallShape shape_of(const CallTraits& traits, const Topology& topology, Fa
           .max_ppn = topology.max_ppn,
           .min_cache = topology.min_cache,
           .commutative = traits.commutative,
+          .has_dominant_node = traits.has_dominant_node,
           .face = face,
           .shares_memory = shares_memory};
 }

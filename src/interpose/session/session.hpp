@@ -62,6 +62,8 @@ struct Session {
 
   /// Nothing is learned from blocking calls of fewer bytes (STRETTO_ONLINE).
   std::array<std::size_t, collectives.size()> online_floors{};
+  /// Whether calls may be learned from whose lengths only two ranks know.
+  bool races_lengths = false;
   /// Races of non-blocking calls (STRETTO_ONLINE) that are measured and not decided, on all communicators.
   /// While there are any, no blocking call is too small to be looked at: the ranks may have to agree in it.
   std::atomic<int> due_races{0};

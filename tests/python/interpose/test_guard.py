@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +171,26 @@ def test_non_blocking_calls_are_compared_with_the_library(mpi: Runner, tmp_path:
     # What disturbs the machine for long looks like another network. Then there is another comparison.
     assert used(tmp_path / "stats.json")["ring:segments=3"] >= 1
     assert len(decided_in_background(file)) == 1
+
+
+@pytest.mark.parametrize("online", ["", "1", "0"])
+def test_calls_of_private_lengths_are_compared_with_the_library(
+    mpi: Runner, tmp_path: Path, online: str
+) -> None:
+    program = [str(mpi.compiled("raced_lengths.cpp", "-pthread"))]
+    more = {"STRETTO_TOPOLOGY": "ppn=3+1", "STRETTO_TABLE": "none", "STRETTO_ONLINE": online}
+    if online == "1":
+        more["STRETTO_TABLE"] = str(tmp_path / "table.json")
+    ran = mpi.run(program, ranks=4, more=more, STRETTO_STATS=str(tmp_path / "stats.json"))
+    assert ran.right, ran.output
+    assert ran.lines == []
+    calls: Counter[str] = Counter()
+    for one in json.loads((tmp_path / "stats.json").read_text())["calls"]:
+        if one["collective"] == "alltoallv":
+            calls[one["spec"]] += one["calls"]
+    # Short blocks among nodes of three ranks: what the rule proposes has at least the calls of a trial.
+    by_leaders = sum(count for spec, count in calls.items() if spec.startswith("smp("))
+    assert (by_leaders >= 6) == (online != "0"), calls
 
 
 def test_what_is_measured_of_the_network_is_kept(mpi: Runner, tmp_path: Path) -> None:
