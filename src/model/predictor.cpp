@@ -2,6 +2,7 @@
 #include "model/predictor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,11 +15,13 @@ namespace {
 /// takes.
 constexpr std::size_t walked_windows = 3;
 
+constexpr std::array parts{Part::latency, Part::wire, Part::reduction, Part::overhead, Part::waiting};
+
 /// The value at `x` on the straight line through two points.
 Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, double x) {
   const double factor = (x - x1) / (x2 - x1);
   Instant result;
-  for (const Part part : {Part::latency, Part::wire, Part::reduction, Part::overhead, Part::waiting}) {
+  for (const Part part : parts) {
     result = result.after(y1.part(part) + factor * (y2.part(part) - y1.part(part)), part);
   }
   return result;
@@ -43,6 +46,30 @@ Predictor::Predictor(Recipe recipe, Topology topology, int root, std::size_t mos
 }
 
 Prediction Predictor::predict(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
+  return recipe_.algorithm->relays ? walk_twice(call, machine, options)
+                                   : predict_walk(call, machine, options);
+}
+
+/// Lengths travel first. A rank goes on with the blocks as soon as it has its own lengths.
+Prediction Predictor::walk_twice(const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
+  WalkedCall of_lengths = call;
+  of_lengths.bytes = static_cast<std::size_t>(blocks_) * sizeof(std::size_t);
+  of_lengths.element_bytes = sizeof(std::size_t);
+  of_lengths.pipelining = {};
+  if (2 * steps_ <= most_steps_ || topology_.nodes <= 8) {
+    if (!plan_) plan_.emplace(recipe_, topology_, root_);
+    const Walk first = walk(*plan_, of_lengths, machine, options);
+    return {walk(*plan_, call, machine, options, first.ends).end(), false};
+  }
+  const Prediction lengths = predict_walk(of_lengths, machine, options);
+  const Prediction blocks = predict_walk(call, machine, options);
+  Instant end = lengths.end;
+  for (const Part part : parts) end = end.after(blocks.end.part(part), part);
+  return {end, true};
+}
+
+Prediction Predictor::predict_walk(const WalkedCall& call, const Machine& machine,
+                                   const WalkOptions& options) {
   const std::size_t segments = call.segments();
   const std::size_t walked = std::min(segments, 2 * walked_windows * call.pipelining.in_flight());
   if (steps_ * walked > most_steps_ && topology_.nodes > 8) return shrink_nodes(call, machine, options);

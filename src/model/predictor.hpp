@@ -24,6 +24,8 @@ struct Prediction {
 /// nodes: for a recipe with a round or a message for each rank, as long as its blocks keep their length.
 /// Recipes with few rounds need neither (32,768 ranks in recursive doubling exchange half a million
 /// messages).
+///
+/// An algorithm that relays blocks of private lengths walks twice.
 class Predictor {
  public:
   /// The most steps (actions of a rank, for a segment) that are walked.
@@ -36,6 +38,10 @@ class Predictor {
                                    const WalkOptions& options = {});
 
  private:
+  [[nodiscard]] Prediction walk_twice(const WalkedCall& call, const Machine& machine,
+                                      const WalkOptions& options);
+  [[nodiscard]] Prediction predict_walk(const WalkedCall& call, const Machine& machine,
+                                        const WalkOptions& options);
   [[nodiscard]] Prediction walk_segments(const WalkedCall& call, const Machine& machine,
                                          const WalkOptions& options);
   [[nodiscard]] Prediction shrink_nodes(const WalkedCall& call, const Machine& machine,

@@ -80,7 +80,8 @@ class Walker {
     }
   }
 
-  Walk run() {
+  Walk run(std::span<const Instant> starts) {
+    std::ranges::copy(starts, cores_.begin());
     for (std::size_t rank = 0; rank < ranks(); ++rank) {
       for (std::size_t flight = 0; flight < in_flight_; ++flight) {
         flights_[rank * in_flight_ + flight].segment = static_cast<std::uint32_t>(flight);
@@ -550,8 +551,9 @@ const Instant& Walk::end() const {
                            [](const Instant& one, const Instant& other) { return one.at() < other.at(); });
 }
 
-Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options) {
-  return Walker(plan, call, machine, options).run();
+Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options,
+          std::span<const Instant> starts) {
+  return Walker(plan, call, machine, options).run(starts);
 }
 
 }  // namespace stretto

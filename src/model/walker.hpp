@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "algorithms/collective.hpp"
@@ -54,9 +55,11 @@ struct Walk {
   [[nodiscard]] const Instant& end() const;
 };
 
-/// Predicts the time of each rank, all of which begin at 0. It walks through the schedules as the engine
-/// does: segments in flight, receives posted first, one core for each rank, which posts, finishes and reduces
-/// one after the other. Messages go cut-through from the sender's port over the links to the receiver's port.
-Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options = {});
+/// Predicts the time of each rank. `starts`: [rank] when it begins; all at 0 if that is empty. It walks
+/// through the schedules as the engine does: segments in flight, receives posted first, one core for each
+/// rank, which posts, finishes and reduces one after the other. Messages go cut-through from the sender's
+/// port over the links to the receiver's port.
+Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options = {},
+          std::span<const Instant> starts = {});
 
 }  // namespace stretto

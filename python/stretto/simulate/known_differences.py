@@ -112,11 +112,6 @@ _LONGER = _bytes(_64K, 1 << 40)
 _PACKED = _bytes(_64K - 64, 1 << 40)
 _SHORT_SEGMENTS = ("64 KiB", _bytes(_64K, _64K), _AT_ONCE, (8, 1, _64K))
 _LATE = ("64 KiB, 9 ranks", _nine_ranks, _SENT_AHEAD, (9, 1, _64K))
-_TWO_WALKS = (
-    "any bytes",
-    _bytes(0, 1 << 40),
-    "lengths travel first, by a walk of their own; the walker counts the one with the blocks",
-)
 
 KNOWN = (
     Known("allreduce", "rabenseifner", *_LATE),
@@ -152,18 +147,26 @@ KNOWN = (
         "alltoall", "multileader(linear:radix=33):radix=2", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)
     ),
     Known("alltoall", "multilane(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known("alltoallv", "bruck:radix=2", *_TWO_WALKS, (8, 1, 8)),
-    Known("alltoallv", "smp(linear:radix=33)", *_TWO_WALKS, (2, 8, 8)),
-    Known("alltoallv", "multileader(linear:radix=33):radix=2", *_TWO_WALKS, (2, 8, 8)),
-    Known("alltoallv", "multilane(linear:radix=33)", *_TWO_WALKS, (2, 8, 8)),
-    Known("gatherv", "binomial", *_TWO_WALKS, (8, 1, 8)),
-    Known("gatherv", "smp", *_TWO_WALKS, (2, 8, 8)),
-    Known("scatterv", "binomial", *_TWO_WALKS, (8, 1, 8)),
-    Known("scatterv", "smp", *_TWO_WALKS, (2, 8, 8)),
+    Known("alltoallv", "bruck:radix=2", "from 64 KiB on", _PACKED, _COPIES, (8, 1, _16M)),
+    Known("alltoallv", "smp(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+    Known(
+        "alltoallv", "multileader(linear:radix=33):radix=2", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)
+    ),
+    Known("alltoallv", "multilane(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+    Known("gatherv", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
+    Known("scatterv", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
     Known("gather", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
     Known("scatter", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
     Known(
         "scatter",
+        "binomial",
+        "64 KiB, 8 ranks and more",
+        _bytes(_64K - 64, _64K, 8),
+        _SENT_AHEAD,
+        (16, 1, _64K),
+    ),
+    Known(
+        "scatterv",
         "binomial",
         "64 KiB, 8 ranks and more",
         _bytes(_64K - 64, _64K, 8),
