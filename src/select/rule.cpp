@@ -262,12 +262,12 @@ Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
 }
 
 /// The node-aware algorithms walk twice, first with lengths, so they gain only where a node has many messages
-/// to send.
+/// to send. Long blocks go to two ranks at a time: while one waits for its turn, the other fills the link.
 Spec choose_alltoall_of_lengths(const CallShape& shape) {
   static const Recipe directly = recipe_of(Collective::alltoallv, "linear");
   static const Recipe leaders = recipe_of(Collective::alltoallv, "smp");
   static const Recipe lanes = recipe_of(Collective::alltoallv, "multilane");
-  static const Recipe pairwise = recipe_of(Collective::alltoallv, "pairwise");
+  static const Recipe two_at_once = recipe_of(Collective::alltoallv, "linear:radix=3");
   const std::size_t block = shape.bytes / static_cast<std::size_t>(shape.ranks);
   if (shape.nodes == 1) {
     const bool is_short = block <= 32 * kibibyte && shape.ranks <= most_ranks_at_once;
@@ -276,7 +276,7 @@ Spec choose_alltoall_of_lengths(const CallShape& shape) {
   const auto ppn = static_cast<std::size_t>(shape.max_ppn);
   if (ppn > 2 && ppn <= 4 && ppn * ppn * block <= most_gathered) return whole(leaders);
   if (ppn > 4 && ppn * block <= most_gathered) return whole(lanes);
-  return block < 4 * most_gathered ? Spec{} : whole(pairwise);
+  return block < 4 * most_gathered ? Spec{} : whole(two_at_once);
 }
 
 Spec choose_barrier(const CallShape& shape) {

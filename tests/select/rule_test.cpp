@@ -216,7 +216,7 @@ TEST(Rule, WhatIsProposedForLengthsFitsThem) {
   EXPECT_EQ(proposed(8, equal_nodes(4, 4)), "smp(linear:radix=33)");
   EXPECT_EQ(proposed(8, equal_nodes(4, 8)), "multilane(linear:radix=33)");
   EXPECT_EQ(proposed(8, equal_nodes(4, 2)), "native");
-  EXPECT_EQ(proposed(mebibyte, equal_nodes(4, 2)), "pairwise");
+  EXPECT_EQ(proposed(mebibyte, equal_nodes(4, 2)), "linear:radix=3");
   EXPECT_EQ(proposed(8, equal_nodes(1, 4)), "linear:radix=33");
   EXPECT_EQ(proposed(mebibyte, equal_nodes(1, 4)), "native");
   for (const Topology& topology : topologies()) {
