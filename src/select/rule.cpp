@@ -246,6 +246,7 @@ Spec choose_alltoall_in_memory(const CallShape& shape, std::size_t block) {
 Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
   static const Recipe leaders = recipe_of(Collective::alltoall, "smp");
   static const Recipe lanes = recipe_of(Collective::alltoall, "multilane");
+  static const Recipe wide_lanes = recipe_of(Collective::alltoall, "multilane(linear:radix=257)");
   static const Recipe bruck = recipe_of(Collective::alltoall, "bruck");
   static const Recipe pairwise = recipe_of(Collective::alltoall, "pairwise");
   constexpr int enough_ranks_for_bruck = 8;
@@ -255,7 +256,11 @@ Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
   const auto ppn = static_cast<std::size_t>(shape.max_ppn);
   // One leader of many ranks has too much to do (in simulation, from 8 ranks a node on).
   if (ppn > 1 && ppn <= 4 && ppn * ppn * block <= most_gathered) return whole(leaders);
-  if (ppn > 1 && ppn * block <= most_gathered) return whole(lanes);
+  if (ppn > 1 && ppn * block <= most_gathered) {
+    // Many short messages meet at a receiver without harm, and a wait for some of them costs more (in
+    // simulation, on 64 nodes).
+    return whole(ppn * block <= kibibyte ? wide_lanes : lanes);
+  }
   if (ppn == 1 && shape.ranks >= enough_ranks_for_bruck && block <= 2 * kibibyte) return whole(bruck);
   if (block < 4 * most_gathered) return {};
   return pipelined(pairwise, segment_of_blocks(shape, rule));

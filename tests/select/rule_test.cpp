@@ -185,7 +185,8 @@ TEST(Rule, ShortBlocksOfAnAlltoallCrossTheNetworkTogether) {
   };
   EXPECT_EQ(chosen(8, 4, 4), "smp(linear:radix=33)");
   EXPECT_EQ(chosen(2048, 4, 4), "multilane(linear:radix=33)");
-  EXPECT_EQ(chosen(8, 64, 16), "multilane(linear:radix=33)");
+  EXPECT_EQ(chosen(8, 64, 16), "multilane(linear:radix=257)");
+  EXPECT_EQ(chosen(512, 64, 16), "multilane(linear:radix=33)");
   EXPECT_EQ(chosen(8, 8, 1), "bruck:radix=2");
   EXPECT_EQ(chosen(8, 4, 1), "native");
   EXPECT_EQ(chosen(16384, 4, 4), "native");

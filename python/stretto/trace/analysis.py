@@ -18,7 +18,7 @@ from stretto.support.errors import StrettoError
 
 BLOCKING = "blocking"
 # In these, no rank can have its result before every rank has begun.
-_NEED_ALL = frozenset({"allreduce", "allgather", "barrier"})
+_NEED_ALL = frozenset({"allreduce", "allgather", "alltoall", "barrier"})
 
 
 @dataclass(frozen=True, slots=True)
