@@ -2,6 +2,7 @@
 #include "schedule/schedule.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace stretto {
 
@@ -101,6 +102,38 @@ int Schedule::add_scratch(int first, int count) {
   const int number = static_cast<int>(scratch_shape_.size());
   for (int i = 0; i < count; ++i) add_scratch(first + i);
   return number;
+}
+
+Schedule Schedule::reversed() const {
+  const auto back = [](Slice slice) {
+    if (slice.buffer != Buffer::scratch) {
+      slice.buffer = slice.buffer == Buffer::input ? Buffer::output : Buffer::input;
+    }
+    return slice;
+  };
+  Schedule result(ranks_, rank_, blocks_);
+  result.scratch_shape_ = scratch_shape_;
+  for (int index = rounds() - 1; index >= 0; --index) {
+    // Of two messages to one rank, the first stays the first on both sides.
+    for (const Action& action : round(index)) {
+      switch (action.kind) {
+        case Kind::send:
+          result.recv(back(action.left), action.peer);
+          break;
+        case Kind::recv:
+          result.send(back(action.into), action.peer);
+          break;
+        case Kind::copy:
+          result.copy(back(action.left), back(action.into));
+          break;
+        case Kind::recv_reduce:
+        case Kind::reduce:
+          throw std::logic_error("a schedule that reduces has no way back");
+      }
+    }
+    result.end_round();
+  }
+  return result;
 }
 
 namespace {

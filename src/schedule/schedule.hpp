@@ -136,6 +136,9 @@ class Schedule {
   /// Adds `count` scratch blocks, as large as blocks first, first + 1, …; returns the number of the first
   /// one.
   int add_scratch(int first, int count);
+  /// Returns the way back: the last round comes first, what was sent is received, and input and output change
+  /// places. Only for schedules that do nothing but move blocks, each block to one place.
+  [[nodiscard]] Schedule reversed() const;
   /// Appends the rounds of `part`, this rank's schedule in a collective among some of the ranks.
   Schedule& append(const Schedule& part, const Embedding& embedding);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <vector>
 
 namespace stretto {
@@ -119,6 +120,44 @@ TEST(Append, EndsTheRoundThatIsOpen) {
   Schedule whole(2, 0, 1);
   whole.recv(output(0), 1).append(part, {.ranks = std::vector{0, 1}});
   EXPECT_EQ(whole.rounds(), 2);
+}
+
+TEST(Schedule, TheWayBackOfTheWayBackIsTheWay) {
+  Schedule schedule(4, 1, 4);
+  const int held = schedule.add_scratch(1, 2);
+  schedule.copy(scratch(held), input(1)).recv(scratch(held + 1), 2).end_round();
+  schedule.send(scratch(held, 2), 0).end_round();
+
+  const Schedule back = schedule.reversed();
+  ASSERT_EQ(back.rounds(), 2);
+  ASSERT_EQ(back.round(0).size(), 1U);
+  EXPECT_EQ(back.round(0)[0].kind, Kind::recv);
+  EXPECT_EQ(back.round(0)[0].into, scratch(held, 2));
+  EXPECT_EQ(back.round(1)[0].kind, Kind::copy);
+  EXPECT_EQ(back.round(1)[0].into, output(1));
+  EXPECT_EQ(back.round(1)[0].left, scratch(held));
+  EXPECT_EQ(back.round(1)[1].kind, Kind::send);
+  EXPECT_EQ(back.round(1)[1].peer, 2);
+
+  const Schedule again = back.reversed();
+  ASSERT_EQ(again.rounds(), schedule.rounds());
+  for (int round = 0; round < again.rounds(); ++round) {
+    const auto one = schedule.round(round);
+    const auto other = again.round(round);
+    ASSERT_EQ(one.size(), other.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      EXPECT_EQ(one[i].kind, other[i].kind);
+      EXPECT_EQ(one[i].peer, other[i].peer);
+      EXPECT_EQ(one[i].into, other[i].into);
+      EXPECT_EQ(one[i].left, other[i].left);
+    }
+  }
+}
+
+TEST(Schedule, WhatReducesHasNoWayBack) {
+  Schedule schedule(2, 0, 1);
+  schedule.recv_reduce(output(0), input(0), 1, Side::right).end_round();
+  EXPECT_THROW(static_cast<void>(schedule.reversed()), std::logic_error);
 }
 
 }  // namespace

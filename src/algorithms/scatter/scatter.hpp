@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms of scatter and scatterv. Each is described at the top of its own file; table.cpp lists them.
+// The algorithms of scatter and scatterv: those of gather, backwards. Each is described at the top of its
+// file in algorithms/gather.
 #pragma once
 
 #include <span>
@@ -9,9 +10,5 @@
 namespace stretto::scatter {
 
 std::span<const Algorithm> table();
-
-Schedule linear(const Task& task, int rank);
-Schedule binomial(const Task& task, int rank);
-Schedule smp(const Task& task, int rank);
 
 }  // namespace stretto::scatter
