@@ -44,11 +44,11 @@ enum class Kind {
   scan,
   exscan
 };
-/// What the tests of one collective at a time go through.
+/// What tests go through that pair every two of them.
 inline constexpr std::array all_kinds{
     Kind::allreduce, Kind::bcast, Kind::reduce, Kind::reduce_scatter, Kind::reduce_scatter_block,
     Kind::allgather};
-/// What the tests of any collectives beside each other draw from.
+/// What all other tests go through.
 inline constexpr std::array every_kind{
     Kind::allreduce, Kind::bcast,    Kind::reduce,    Kind::reduce_scatter, Kind::reduce_scatter_block,
     Kind::allgather, Kind::alltoall, Kind::alltoallv, Kind::gather,         Kind::scatter,
@@ -59,6 +59,12 @@ inline constexpr std::array kind_names{
     "scan",      "exscan"};
 inline const char* name_of(Kind kind) {
   return kind_names.at(static_cast<std::size_t>(kind));
+}
+inline bool is_reduction(Kind kind) {
+  return kind != Kind::bcast && (kind < Kind::allgather || kind > Kind::scatter);
+}
+inline bool has_root(Kind kind) {
+  return kind == Kind::bcast || kind == Kind::reduce || kind == Kind::gather || kind == Kind::scatter;
 }
 /// Returns the kind of that name; all kinds for "all".
 inline std::vector<Kind> kinds_named(std::string_view name) {
