@@ -261,3 +261,35 @@ def test_a_rank_is_stopped_before_its_first_collective(loser: Loser, form: str) 
 def test_a_rank_is_stopped_while_calls_are_compared(loser: Loser, form: str) -> None:
     settings = {"STRETTO_ALLREDUCE": SPEC, "STRETTO_CHECK": "1"}
     check_told(stopped(loser, form, 0, settings, CALLS_BEFORE), SPEC)
+
+
+# Between nodes and inside one; blocks that other ranks pass on, and those that go straight.
+MOVES = ["STRETTO_ALLTOALL=bruck:radix=2", "STRETTO_ALLTOALLV=bruck:radix=2", "STRETTO_ALLTOALLV=pairwise"]
+PLACES = [f"ppn={RANKS}", "ppn=1+1+1"]
+
+
+def settings_of(moves: str, place: str) -> tuple[str, dict[str, str]]:
+    """The form of the call, and what Stretto is told."""
+    variable, _, spec = moves.partition("=")
+    return variable.removeprefix("STRETTO_").lower(), {variable: spec, "STRETTO_TOPOLOGY": place}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("moves", MOVES)
+def test_a_rank_is_killed_before_others_exchange_blocks(loser: Loser, moves: str, place: str) -> None:
+    form, settings = settings_of(moves, place)
+    with loser.job(form, 1, signal.SIGKILL, 0, settings) as job:
+        assert job.end() != 0
+        assert len(job.processes) == RANKS, job.output
+        assert "right" not in job.lines
+        for process in job.processes.values():
+            wait_for_state(process, "gone")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("moves", MOVES)
+def test_a_rank_is_stopped_before_others_exchange_blocks(loser: Loser, moves: str, place: str) -> None:
+    form, settings = settings_of(moves, place)
+    for line in stopped(loser, form, 0, settings, CALLS_BEFORE).values():
+        assert line[8], line[0]
+        assert (line[2], int(line[4]), line[6]) == (form, RANKS, moves.partition("=")[2]), line[0]

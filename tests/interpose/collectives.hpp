@@ -13,6 +13,12 @@
 #define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
 #define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
 #define MPI_Allgather_init MPIX_Allgather_init
+#define MPI_Alltoall_init MPIX_Alltoall_init
+#define MPI_Alltoallv_init MPIX_Alltoallv_init
+#define MPI_Gather_init MPIX_Gather_init
+#define MPI_Scatter_init MPIX_Scatter_init
+#define MPI_Scan_init MPIX_Scan_init
+#define MPI_Exscan_init MPIX_Exscan_init
 #endif
 
 #include <algorithm>
@@ -24,19 +30,46 @@
 
 #include "check.hpp"
 
-enum class Kind { allreduce, bcast, reduce, reduce_scatter, reduce_scatter_block, allgather };
+enum class Kind {
+  allreduce,
+  bcast,
+  reduce,
+  reduce_scatter,
+  reduce_scatter_block,
+  allgather,
+  alltoall,
+  alltoallv,
+  gather,
+  scatter,
+  scan,
+  exscan
+};
+/// What tests go through that pair every two of them.
 inline constexpr std::array all_kinds{
     Kind::allreduce, Kind::bcast, Kind::reduce, Kind::reduce_scatter, Kind::reduce_scatter_block,
     Kind::allgather};
+/// What all other tests go through.
+inline constexpr std::array every_kind{
+    Kind::allreduce, Kind::bcast,    Kind::reduce,    Kind::reduce_scatter, Kind::reduce_scatter_block,
+    Kind::allgather, Kind::alltoall, Kind::alltoallv, Kind::gather,         Kind::scatter,
+    Kind::scan,      Kind::exscan};
 inline constexpr std::array kind_names{
-    "allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather"};
+    "allreduce", "bcast",    "reduce",    "reduce_scatter", "reduce_scatter_block",
+    "allgather", "alltoall", "alltoallv", "gather",         "scatter",
+    "scan",      "exscan"};
 inline const char* name_of(Kind kind) {
   return kind_names.at(static_cast<std::size_t>(kind));
 }
+inline bool is_reduction(Kind kind) {
+  return kind != Kind::bcast && (kind < Kind::allgather || kind > Kind::scatter);
+}
+inline bool has_root(Kind kind) {
+  return kind == Kind::bcast || kind == Kind::reduce || kind == Kind::gather || kind == Kind::scatter;
+}
 /// Returns the kind of that name; all kinds for "all".
 inline std::vector<Kind> kinds_named(std::string_view name) {
-  if (name == "all") return {all_kinds.begin(), all_kinds.end()};
-  for (const Kind kind : all_kinds) {
+  if (name == "all") return {every_kind.begin(), every_kind.end()};
+  for (const Kind kind : every_kind) {
     if (name == name_of(kind)) return {kind};
   }
   CHECK(false, "no collective is called " + std::string(name));
@@ -45,7 +78,7 @@ inline std::vector<Kind> kinds_named(std::string_view name) {
 
 /// How often this process called each collective. A persistent one counts at every start. Stretto should
 /// have counted the same.
-inline std::array<std::atomic<long>, all_kinds.size()> calls_of{};
+inline std::array<std::atomic<long>, every_kind.size()> calls_of{};
 inline void count_call(Kind kind) {
   calls_of.at(static_cast<std::size_t>(kind)).fetch_add(1, std::memory_order_relaxed);
 }
@@ -57,7 +90,7 @@ inline bool counted_sum_right(MPI_Comm comm, int count) {
 inline void print_calls() {
   if (world_rank() != 0) return;
   std::string line = "calls";
-  for (const Kind kind : all_kinds) {
+  for (const Kind kind : every_kind) {
     line += std::string(" ") + name_of(kind) + "=" +
             std::to_string(calls_of.at(static_cast<std::size_t>(kind)).load());
   }
@@ -149,7 +182,7 @@ inline MPI_Op op_of(Combine how, bool real) {
 }
 
 /// What to call. `count` is the length of the whole vector. If each rank has a block of it, it is cut
-/// unevenly for reduce_scatter, and rounded up to equal blocks for reduce_scatter_block and allgather.
+/// unevenly for reduce_scatter and alltoallv, and else rounded up to equal blocks.
 struct Task {
   Kind kind;
   MPI_Comm comm;
@@ -195,7 +228,7 @@ class Call {
     std::size_t bound = 0;
     for (std::size_t r = 0; r < ranks; ++r) {
       std::size_t block = (task.count + ranks - 1) / ranks;
-      if (task.kind == Kind::reduce_scatter) {
+      if (task.kind == Kind::reduce_scatter || task.kind == Kind::alltoallv) {
         const auto below = [&](std::size_t n) { return task.count * n * (n + 1) / (ranks * (ranks + 1)); };
         const std::size_t place = task.rising ? r : ranks - 1 - r;
         block = below(place + 1) - below(place);
@@ -207,11 +240,18 @@ class Call {
 #if MPI_VERSION >= 4
     large_counts_.assign(counts_.begin(), counts_.end());
 #endif
-    const bool cut = task.kind >= Kind::reduce_scatter;
+    const bool cut = task.kind >= Kind::reduce_scatter && task.kind <= Kind::scatter;
     total_ = cut ? bound : task.count;
     const std::size_t mine = static_cast<std::size_t>(counts_[static_cast<std::size_t>(rank_)]);
-    sent_ = task.kind == Kind::allgather ? mine : total_;
-    received_ = task.kind == Kind::reduce_scatter || task.kind == Kind::reduce_scatter_block ? mine : total_;
+    sent_ = received_ = total_;
+    if (task.kind == Kind::allgather || task.kind == Kind::gather) sent_ = mine;
+    if (task.kind == Kind::reduce_scatter || task.kind == Kind::reduce_scatter_block) received_ = mine;
+    if (task.kind == Kind::gather && !is_root()) received_ = 0;
+    if (task.kind == Kind::scatter) {
+      sent_ = is_root() ? total_ : 0;
+      received_ = is_root() && task.in_place ? 0 : mine;
+    }
+    if (task.kind == Kind::alltoallv) exchange_unevenly();
     refill(seed);
   }
 
@@ -220,11 +260,13 @@ class Call {
     seed_ = seed;
     // A reduce in place is in place at the root only. The other ranks have no result, and so no buffer for
     // it.
-    const bool nowhere = task_.kind == Kind::reduce && task_.in_place && rank_ != task_.root;
-    const std::size_t first = task_.kind == Kind::allgather ? bounds_[static_cast<std::size_t>(rank_)] : 0;
+    const bool nowhere = task_.kind == Kind::reduce && task_.in_place && !is_root();
+    const std::size_t first = task_.kind == Kind::allgather || task_.kind == Kind::gather
+                                  ? bounds_[static_cast<std::size_t>(rank_)]
+                                  : 0;
     out_.assign((nowhere ? 0 : one_buffer() ? total_ : received_) * task_.elements.extent, filler);
     in_.assign((one_buffer() ? 0 : sent_) * task_.elements.extent, filler);
-    if (task_.kind == Kind::bcast && rank_ != task_.root) return;
+    if (task_.kind == Kind::bcast && !is_root()) return;
     for (std::size_t i = 0; i < sent_; ++i) {
       put(one_buffer() ? out_ : in_, one_buffer() ? first + i : i, contribution(rank_, i));
     }
@@ -245,6 +287,19 @@ class Call {
         return MPI_Reduce_scatter_block(from(), out(), counts_[0], type(), task_.op, task_.comm);
       case Kind::allgather:
         return MPI_Allgather(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm);
+      case Kind::alltoall:
+        return MPI_Alltoall(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm);
+      case Kind::alltoallv:
+        return MPI_Alltoallv(from(), counts_.data(), places_.data(), type(), out(), counts_.data(),
+                             places_.data(), type(), task_.comm);
+      case Kind::gather:
+        return MPI_Gather(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm);
+      case Kind::scatter:
+        return MPI_Scatter(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm);
+      case Kind::scan:
+        return MPI_Scan(from(), out(), count(), type(), task_.op, task_.comm);
+      case Kind::exscan:
+        return MPI_Exscan(from(), out(), count(), type(), task_.op, task_.comm);
     }
     return MPI_ERR_OTHER;
   }
@@ -264,6 +319,21 @@ class Call {
         return MPI_Ireduce_scatter_block(from(), out(), counts_[0], type(), task_.op, task_.comm, request);
       case Kind::allgather:
         return MPI_Iallgather(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm, request);
+      case Kind::alltoall:
+        return MPI_Ialltoall(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm, request);
+      case Kind::alltoallv:
+        return MPI_Ialltoallv(from(), counts_.data(), places_.data(), type(), out(), counts_.data(),
+                              places_.data(), type(), task_.comm, request);
+      case Kind::gather:
+        return MPI_Igather(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm,
+                           request);
+      case Kind::scatter:
+        return MPI_Iscatter(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm,
+                            request);
+      case Kind::scan:
+        return MPI_Iscan(from(), out(), count(), type(), task_.op, task_.comm, request);
+      case Kind::exscan:
+        return MPI_Iexscan(from(), out(), count(), type(), task_.op, task_.comm, request);
     }
     return MPI_ERR_OTHER;
   }
@@ -288,6 +358,22 @@ class Call {
       case Kind::allgather:
         return MPI_Allgather_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm,
                                   MPI_INFO_NULL, request);
+      case Kind::alltoall:
+        return MPI_Alltoall_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.comm,
+                                 MPI_INFO_NULL, request);
+      case Kind::alltoallv:
+        return MPI_Alltoallv_init(from(), counts_.data(), places_.data(), type(), out(), counts_.data(),
+                                  places_.data(), type(), task_.comm, MPI_INFO_NULL, request);
+      case Kind::gather:
+        return MPI_Gather_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm,
+                               MPI_INFO_NULL, request);
+      case Kind::scatter:
+        return MPI_Scatter_init(from(), counts_[0], type(), out(), counts_[0], type(), task_.root, task_.comm,
+                                MPI_INFO_NULL, request);
+      case Kind::scan:
+        return MPI_Scan_init(from(), out(), count(), type(), task_.op, task_.comm, MPI_INFO_NULL, request);
+      case Kind::exscan:
+        return MPI_Exscan_init(from(), out(), count(), type(), task_.op, task_.comm, MPI_INFO_NULL, request);
     }
     return MPI_ERR_OTHER;
   }
@@ -315,6 +401,19 @@ class Call {
         return MPI_Ireduce_scatter_block_c(from(), out(), mine, type(), task_.op, task_.comm, request);
       case Kind::allgather:
         return MPI_Iallgather_c(from(), mine, type(), out(), mine, type(), task_.comm, request);
+      case Kind::alltoall:
+        return MPI_Ialltoall_c(from(), mine, type(), out(), mine, type(), task_.comm, request);
+      case Kind::alltoallv:
+        return MPI_Ialltoallv_c(from(), large_counts_.data(), large_places_.data(), type(), out(),
+                                large_counts_.data(), large_places_.data(), type(), task_.comm, request);
+      case Kind::gather:
+        return MPI_Igather_c(from(), mine, type(), out(), mine, type(), task_.root, task_.comm, request);
+      case Kind::scatter:
+        return MPI_Iscatter_c(from(), mine, type(), out(), mine, type(), task_.root, task_.comm, request);
+      case Kind::scan:
+        return MPI_Iscan_c(from(), out(), n, type(), task_.op, task_.comm, request);
+      case Kind::exscan:
+        return MPI_Iexscan_c(from(), out(), n, type(), task_.op, task_.comm, request);
     }
     return MPI_ERR_OTHER;
   }
@@ -338,6 +437,23 @@ class Call {
       case Kind::allgather:
         return MPI_Allgather_init_c(from(), mine, type(), out(), mine, type(), task_.comm, MPI_INFO_NULL,
                                     request);
+      case Kind::alltoall:
+        return MPI_Alltoall_init_c(from(), mine, type(), out(), mine, type(), task_.comm, MPI_INFO_NULL,
+                                   request);
+      case Kind::alltoallv:
+        return MPI_Alltoallv_init_c(from(), large_counts_.data(), large_places_.data(), type(), out(),
+                                    large_counts_.data(), large_places_.data(), type(), task_.comm,
+                                    MPI_INFO_NULL, request);
+      case Kind::gather:
+        return MPI_Gather_init_c(from(), mine, type(), out(), mine, type(), task_.root, task_.comm,
+                                 MPI_INFO_NULL, request);
+      case Kind::scatter:
+        return MPI_Scatter_init_c(from(), mine, type(), out(), mine, type(), task_.root, task_.comm,
+                                  MPI_INFO_NULL, request);
+      case Kind::scan:
+        return MPI_Scan_init_c(from(), out(), n, type(), task_.op, task_.comm, MPI_INFO_NULL, request);
+      case Kind::exscan:
+        return MPI_Exscan_init_c(from(), out(), n, type(), task_.op, task_.comm, MPI_INFO_NULL, request);
     }
     return MPI_ERR_OTHER;
   }
@@ -347,17 +463,29 @@ class Call {
   /// written.
   void check(const std::string& context = "") const {
     const auto at_rank = static_cast<std::size_t>(rank_);
-    const bool everywhere = task_.kind != Kind::reduce || rank_ == task_.root;
-    if (everywhere) {
+    const bool has_result =
+        (task_.kind != Kind::reduce || is_root()) && (task_.kind != Kind::exscan || rank_ > 0);
+    if (has_result) {
       for (std::size_t i = 0; i < received_; ++i) {
         std::int64_t wanted = 0;
         if (task_.kind == Kind::bcast) {
           wanted = contribution(task_.root, i);
-        } else if (task_.kind == Kind::allgather) {
+        } else if (task_.kind == Kind::alltoall) {
+          const auto block = static_cast<std::size_t>(counts_[0]);
+          wanted = contribution(static_cast<int>(i / block), at_rank * block + i % block);
+        } else if (task_.kind == Kind::alltoallv) {
+          wanted = exchanged(i);
+        } else if (task_.kind == Kind::scatter) {
+          wanted = contribution(task_.root, bounds_[at_rank] + i);
+        } else if (task_.kind == Kind::scan) {
+          wanted = reduced(i, rank_);
+        } else if (task_.kind == Kind::exscan) {
+          wanted = reduced(i, rank_ - 1);
+        } else if (task_.kind == Kind::allgather || task_.kind == Kind::gather) {
           const auto block = static_cast<std::size_t>(counts_[0]);
           wanted = contribution(static_cast<int>(i / block), i % block);
         } else {
-          wanted = reduced(task_.kind >= Kind::reduce_scatter ? bounds_[at_rank] + i : i);
+          wanted = reduced(task_.kind >= Kind::reduce_scatter ? bounds_[at_rank] + i : i, ranks_ - 1);
         }
         if (get(out_, i) != wanted) wrong(context, "result", i, get(out_, i), wanted);
         check_gap(out_, i, context);
@@ -393,9 +521,43 @@ class Call {
          text(context) + ": " + what + " " + std::to_string(i) + " is " + std::to_string(got) + ", not " +
              std::to_string(wanted));
   }
+  [[nodiscard]] bool is_root() const {
+    return rank_ == task_.root;
+  }
   [[nodiscard]] bool one_buffer() const {
-    return task_.kind == Kind::bcast ||
-           (task_.in_place && (task_.kind != Kind::reduce || rank_ == task_.root));
+    if (task_.kind == Kind::bcast) return true;
+    if (!task_.in_place || task_.kind == Kind::scatter) return false;
+    // Rank 0 of an exscan has no result, so that it has nothing to replace.
+    if (task_.kind == Kind::exscan) return rank_ > 0;
+    return is_root() || (task_.kind != Kind::reduce && task_.kind != Kind::gather);
+  }
+  /// The block between two ranks has one length in both directions, as a call in place wants it.
+  [[nodiscard]] int length_between(int one, int other) const {
+    return lengths_[static_cast<std::size_t>((one + other) % ranks_)];
+  }
+  void exchange_unevenly() {
+    lengths_ = counts_;
+    places_.clear();
+    int place = 0;
+    for (int other = 0; other < ranks_; ++other) {
+      counts_[static_cast<std::size_t>(other)] = length_between(rank_, other);
+      places_.push_back(place);
+      place += length_between(rank_, other);
+    }
+#if MPI_VERSION >= 4
+    large_counts_.assign(counts_.begin(), counts_.end());
+    large_places_.assign(places_.begin(), places_.end());
+#endif
+  }
+  /// Element i of what this rank gets in an alltoallv.
+  [[nodiscard]] std::int64_t exchanged(std::size_t i) const {
+    int from = ranks_ - 1;
+    while (static_cast<std::size_t>(places_[static_cast<std::size_t>(from)]) > i ||
+           length_between(from, rank_) == 0)
+      --from;
+    std::size_t place = i - static_cast<std::size_t>(places_[static_cast<std::size_t>(from)]);
+    for (int to = 0; to < rank_; ++to) place += static_cast<std::size_t>(length_between(from, to));
+    return contribution(from, place);
   }
   // Open MPI takes two null buffers for the same one, which is an error.
   [[nodiscard]] const void* from() const {
@@ -403,6 +565,7 @@ class Call {
     return in_.empty() ? &no_input_ : in_.data();
   }
   void* out() {
+    if (task_.kind == Kind::scatter && task_.in_place && is_root()) return MPI_IN_PLACE;
     return out_.empty() ? &no_output_ : out_.data();
   }
   [[nodiscard]] int count() const {
@@ -417,9 +580,9 @@ class Call {
         seed_ * 7919 + static_cast<std::uint64_t>(rank + 1) * 104729 + i * 31337 + (i >> 4) * 271;
     return static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(prime * prime));
   }
-  [[nodiscard]] std::int64_t reduced(std::size_t i) const {
+  [[nodiscard]] std::int64_t reduced(std::size_t i, int last) const {
     std::int64_t all = contribution(0, i);
-    for (int rank = 1; rank < ranks_; ++rank) all = combined(task_.how, all, contribution(rank, i));
+    for (int rank = 1; rank <= last; ++rank) all = combined(task_.how, all, contribution(rank, i));
     return all;
   }
   void put(std::vector<char>& buffer, std::size_t i, std::int64_t value) const {
@@ -461,8 +624,11 @@ class Call {
   std::size_t received_ = 0;  // and gets
   std::vector<int> counts_;   // of each rank's block, and where they begin
   std::vector<std::size_t> bounds_;
+  std::vector<int> lengths_;  // of the blocks of an alltoallv, and where those of this rank begin
+  std::vector<int> places_;
 #if MPI_VERSION >= 4
   std::vector<MPI_Count> large_counts_;
+  std::vector<MPI_Aint> large_places_;
 #endif
   std::vector<char> in_;
   std::vector<char> out_;

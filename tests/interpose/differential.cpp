@@ -6,7 +6,7 @@
 //
 // Each call has random numbers of its own, so that one can be repeated alone: all ranks draw the same from
 // one generator, and a rank's data and layouts come from a second one. The library gets the same data in the
-// plainest layout of their signature, so its own troubles with rare datatypes do not matter.
+// plainest layout, so its own troubles with rare datatypes do not matter.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -287,6 +287,7 @@ Spec random_spec(Collective collective, std::size_t bytes, Random& random) {
   auto& all = recipes[collective];
   if (all.empty()) all = stretto::sample_recipes(collective);
   Spec spec{.recipe = one_of(random, all), .pipelining = random_pipelining(random, bytes)};
+  if (stretto::is_never_cut(collective)) spec.pipelining = {};
   if (chance(random, 5)) {
     spec.recipe = {};
     spec.pipelining.window = 0;
@@ -313,13 +314,19 @@ enum class Form {
   reduce_scatter,
   reduce_scatter_block,
   allgather,
+  allgatherv,
   alltoall,
+  alltoallv,
+  alltoallw,
   gather,
+  gatherv,
   scatter,
+  scatterv,
   scan,
-  exscan
+  exscan,
+  barrier
 };
-constexpr std::size_t form_count = 11;
+constexpr std::size_t form_count = 17;
 
 Collective collective_of(Form form) {
   switch (form) {
@@ -330,17 +337,27 @@ Collective collective_of(Form form) {
     case Form::reduce:
       return Collective::reduce;
     case Form::allgather:
+    case Form::allgatherv:
       return Collective::allgather;
     case Form::alltoall:
       return Collective::alltoall;
+    case Form::alltoallv:
+    case Form::alltoallw:
+      return Collective::alltoallv;
     case Form::gather:
       return Collective::gather;
+    case Form::gatherv:
+      return Collective::gatherv;
     case Form::scatter:
       return Collective::scatter;
+    case Form::scatterv:
+      return Collective::scatterv;
     case Form::scan:
       return Collective::scan;
     case Form::exscan:
       return Collective::exscan;
+    case Form::barrier:
+      return Collective::barrier;
     default:
       return Collective::reduce_scatter;
   }
@@ -348,13 +365,15 @@ Collective collective_of(Form form) {
 
 const char* name_of(Form form) {
   constexpr std::array<const char*, form_count> names{
-      "allreduce", "bcast",   "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "alltoall",
-      "gather",    "scatter", "scan",   "exscan"};
+      "allreduce", "bcast",      "reduce",   "reduce_scatter", "reduce_scatter_block",
+      "allgather", "allgatherv", "alltoall", "alltoallv",      "alltoallw",
+      "gather",    "gatherv",    "scatter",  "scatterv",       "scan",
+      "exscan",    "barrier"};
   return names.at(static_cast<std::size_t>(form));
 }
 
 /// How a call is made.
-enum class Way { library, stretto, by_spec };
+enum class Way { library, stretto, by_spec, begun_by_spec };
 
 template <typename Function>
 Function from_stretto(const char* name) {
@@ -363,13 +382,20 @@ Function from_stretto(const char* name) {
   return function;
 }
 
-/// MPI_x, PMPI_x or stretto_x with the same arguments.
-#define CALL(x, ...)                                                                 \
-  [&] {                                                                              \
-    static const auto by_spec = from_stretto<decltype(&stretto_##x)>("stretto_" #x); \
-    return way == Way::by_spec   ? by_spec(__VA_ARGS__, spec.c_str())                \
-           : way == Way::stretto ? MPI_##x##_(__VA_ARGS__)                           \
-                                 : PMPI_##x##_(__VA_ARGS__);                         \
+int waited(int error, MPI_Request& request) {
+  return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/// MPI_x, PMPI_x, stretto_x or stretto_ix with the same arguments.
+#define CALL(x, ...)                                                                                    \
+  [&] {                                                                                                 \
+    static const auto by_spec = from_stretto<decltype(&stretto_##x)>("stretto_" #x);                    \
+    static const auto begun_by_spec = from_stretto<decltype(&stretto_i##x)>("stretto_i" #x);            \
+    MPI_Request request = MPI_REQUEST_NULL;                                                             \
+    return way == Way::by_spec   ? by_spec(__VA_ARGS__, spec.c_str())                                   \
+           : way == Way::stretto ? MPI_##x##_(__VA_ARGS__)                                              \
+           : way == Way::library ? PMPI_##x##_(__VA_ARGS__)                                             \
+                                 : waited(begun_by_spec(__VA_ARGS__, spec.c_str(), &request), request); \
   }()
 #define MPI_allreduce_ MPI_Allreduce
 #define PMPI_allreduce_ LIBRARY(PMPI_Allreduce)
@@ -383,16 +409,28 @@ Function from_stretto(const char* name) {
 #define PMPI_reduce_scatter_block_ LIBRARY(PMPI_Reduce_scatter_block)
 #define MPI_allgather_ MPI_Allgather
 #define PMPI_allgather_ LIBRARY(PMPI_Allgather)
+#define MPI_allgatherv_ MPI_Allgatherv
+#define PMPI_allgatherv_ LIBRARY(PMPI_Allgatherv)
 #define MPI_alltoall_ MPI_Alltoall
 #define PMPI_alltoall_ LIBRARY(PMPI_Alltoall)
+#define MPI_alltoallv_ MPI_Alltoallv
+#define PMPI_alltoallv_ LIBRARY(PMPI_Alltoallv)
+#define MPI_alltoallw_ MPI_Alltoallw
+#define PMPI_alltoallw_ LIBRARY(PMPI_Alltoallw)
 #define MPI_gather_ MPI_Gather
 #define PMPI_gather_ LIBRARY(PMPI_Gather)
+#define MPI_gatherv_ MPI_Gatherv
+#define PMPI_gatherv_ LIBRARY(PMPI_Gatherv)
 #define MPI_scatter_ MPI_Scatter
 #define PMPI_scatter_ LIBRARY(PMPI_Scatter)
+#define MPI_scatterv_ MPI_Scatterv
+#define PMPI_scatterv_ LIBRARY(PMPI_Scatterv)
 #define MPI_scan_ MPI_Scan
 #define PMPI_scan_ LIBRARY(PMPI_Scan)
 #define MPI_exscan_ MPI_Exscan
 #define PMPI_exscan_ LIBRARY(PMPI_Exscan)
+#define MPI_barrier_ MPI_Barrier
+#define PMPI_barrier_ LIBRARY(PMPI_Barrier)
 
 struct Reduction {
   Form form = Form::allreduce;
@@ -581,9 +619,16 @@ class Differ {
     }
   }
 
+  /// Non-blocking calls are Stretto's only where any thread may run the program's operations.
+  static Way random_way(Random& shared, bool by_auto, bool by_library) {
+    static const bool may_begin = std::getenv("STRETTO_PROGRESS_THREAD") != nullptr;
+    const bool begins = chance(shared, 40);
+    if (by_auto) return Way::stretto;
+    return begins && may_begin && !by_library ? Way::begun_by_spec : Way::by_spec;
+  }
+
   std::size_t random_family(Random& shared, Form form) {
-    const bool reduces = form != Form::bcast && form != Form::allgather && form != Form::alltoall &&
-                         form != Form::gather && form != Form::scatter;
+    const bool reduces = stretto::is_reduction(collective_of(form));
     for (;;) {
       const std::size_t family = below(shared, families_.size());
       if (!reduces || !operations_[family].empty()) return family;
@@ -596,8 +641,10 @@ class Differ {
     if (where.comm == MPI_COMM_NULL) return;
     if (form == Form::bcast) return broadcast(shared, where);
     if (form == Form::allgather) return allgather(shared, where);
+    if (form == Form::barrier) return barrier(shared, where);
     if (form == Form::alltoall || form == Form::gather || form == Form::scatter)
       return exchange(shared, where, form);
+    if (!stretto::is_reduction(collective_of(form))) return exchange_unequal(shared, where, form);
     reduce(shared, where, form);
   }
 
@@ -623,14 +670,14 @@ class Differ {
              family.name + " " + layout.name + " " + op.name +
                  (reduction.in_place ? " in place, root " : ", root ") + std::to_string(reduction.root) +
                  blocks_text(reduction));
+    const Way way = random_way(shared, by_auto, by_library);
     Random own = own_random(where);
     const std::size_t shift = 8 * below(own, 4);
     const Bytes values = make_values(layout, reduction.total(), op.values, own);
     std::string wrong;
     const Bytes wanted = result_by_library(reduction, family.layouts[0], values, wrong);
     if (!wrong.empty()) report("the library: " + wrong);
-    const Bytes got = result_of(reduction, layout, values, by_auto ? Way::stretto : Way::by_spec,
-                                to_string(spec), shift, !by_library, wrong);
+    const Bytes got = result_of(reduction, layout, values, way, to_string(spec), shift, !by_library, wrong);
     if (!wrong.empty()) report(wrong);
     if (!same(got, wanted, layout, op, where.ranks)) report("another result");
     if (reduction.form == Form::allreduce && !by_library) require_same_on_all(got, where);
@@ -718,21 +765,22 @@ class Differ {
         random_fitting_spec(Collective::bcast, count * element_bytes, where, root, true, shared);
     Random own = own_random(where);
     const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, root, true);
+    const Way way = random_way(shared, by_auto, by_library);
     const Layout& layout = movable_layout(own, family, by_library);
     describe(Form::bcast, where, by_auto ? nullptr : &spec, count,
              family.name + " here " + layout.name + ", root " + std::to_string(root));
     const bool is_root = where.rank == root;
     const Bytes values =
         is_root ? make_values(layout, count, Values::bits, own) : Bytes(count * element_bytes);
-    const auto go = [&](const Layout& lies, Way way, Buffer& buffer) {
+    const auto go = [&](const Layout& lies, Way by, Buffer& buffer) {
       if (is_root) buffer.load(values, 0, count);
       return call_bcast(buffer.address(), static_cast<int>(count) * lies.units, lies.handle, root, where.comm,
-                        way, to_string(spec));
+                        by, to_string(spec));
     };
     Buffer expected(family.layouts[0], count, 8);
     Buffer buffer(layout, count, 8 * below(own, 4));
     CHECK(go(family.layouts[0], Way::library, expected) == MPI_SUCCESS);
-    if (go(layout, by_auto ? Way::stretto : Way::by_spec, buffer) != MPI_SUCCESS) report("an error");
+    if (go(layout, way, buffer) != MPI_SUCCESS) report("an error");
     if (buffer.unload(0, count) != expected.unload(0, count)) report("another result");
     if (!buffer.gaps_untouched()) report("gaps were changed");
   }
@@ -754,12 +802,13 @@ class Differ {
         random_fitting_spec(Collective::allgather, count * ranks * element_bytes, where, 0, true, shared);
     Random own = own_random(where);
     const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, 0, true);
+    const Way way = random_way(shared, by_auto, by_library);
     const Layout& sent = movable_layout(own, family, by_library);
     const Layout& received = movable_layout(own, family, by_library);
     describe(Form::allgather, where, by_auto ? nullptr : &spec, count,
              family.name + " here " + (in_place ? "in place" : sent.name) + " to " + received.name);
     const Bytes values = make_values(sent, count, Values::bits, own);
-    const auto go = [&](const Layout& from, const Layout& to, Way way, Buffer& input, Buffer& output) {
+    const auto go = [&](const Layout& from, const Layout& to, Way by, Buffer& input, Buffer& output) {
       if (in_place) {
         output.load(values, static_cast<std::size_t>(where.rank) * count, count);
       } else {
@@ -767,7 +816,7 @@ class Differ {
       }
       return call_allgather(in_place ? MPI_IN_PLACE : input.address(),
                             in_place ? 0 : static_cast<int>(count) * from.units, from.handle,
-                            output.address(), static_cast<int>(count) * to.units, to.handle, where.comm, way,
+                            output.address(), static_cast<int>(count) * to.units, to.handle, where.comm, by,
                             to_string(spec));
     };
     const Layout& plain = family.layouts[0];
@@ -776,8 +825,7 @@ class Differ {
     Buffer input(sent, count, 8 * below(own, 4));
     Buffer output(received, count * ranks, 8 * below(own, 4));
     CHECK(go(plain, plain, Way::library, plain_input, expected) == MPI_SUCCESS);
-    if (go(sent, received, by_auto ? Way::stretto : Way::by_spec, input, output) != MPI_SUCCESS)
-      report("an error");
+    if (go(sent, received, way, input, output) != MPI_SUCCESS) report("an error");
     if (output.unload(0, count * ranks) != expected.unload(0, count * ranks)) report("another result");
     if (!output.gaps_untouched()) report("gaps were changed");
     if (!in_place && input.unload(0, count) != values) report("the input was changed");
@@ -787,6 +835,17 @@ class Differ {
   static int call_allgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
                             MPI_Datatype type, MPI_Comm comm, Way way, const std::string& spec) {
     return CALL(allgather, from, sent, sent_type, to, received, type, comm);
+  }
+
+  /// The elements of a family as bytes without gaps. MPICH's own binomial gathers and scatters of elements
+  /// with gaps end in errors.
+  const Layout& bytes_of(const Family& family) {
+    const std::size_t bytes = family.layouts[0].compact_bytes();
+    const auto extent = static_cast<std::ptrdiff_t>(bytes);
+    return bytes_
+        .try_emplace(bytes,
+                     Layout{"bytes", MPI_BYTE, {{Kind::integer, 0, bytes}}, extent, static_cast<int>(bytes)})
+        .first->second;
   }
 
   /// Blocks of one length. Each rank has other layouts.
@@ -802,10 +861,13 @@ class Differ {
         random_fitting_spec(collective_of(form), count * ranks * element_bytes, where, root, true, shared);
     Random own = own_random(where);
     const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, root, true);
+    const Way way = random_way(shared, by_auto, by_library);
     const bool is_root = where.rank == root;
     const bool in_place = chance(shared, 30) && !by_library && (form == Form::alltoall || is_root);
-    const Layout& sent = movable_layout(own, family, by_library);
-    const Layout& received = movable_layout(own, family, by_library);
+    const bool only_bytes = by_library && mpich && stretto::has_root(collective_of(form));
+    const Layout& plain = bytes_of(family);
+    const Layout& sent = only_bytes ? plain : movable_layout(own, family, by_library);
+    const Layout& received = only_bytes ? plain : movable_layout(own, family, by_library);
     describe(form, where, by_auto ? nullptr : &spec, count,
              family.name + " here " + sent.name + " to " + received.name + (in_place ? " in place" : "") +
                  ", root " + std::to_string(root));
@@ -815,8 +877,8 @@ class Differ {
     const std::size_t taken = form == Form::scatter              ? count
                               : form == Form::gather && !is_root ? 0
                                                                  : count * ranks;
-    const Bytes values = make_values(sent, given, Values::bits, own);
-    const auto go = [&](const Layout& from, const Layout& to, bool replaces, Way way, Buffer& input,
+    const Bytes values = make_values(family.layouts[0], given, Values::bits, own);
+    const auto go = [&](const Layout& from, const Layout& to, bool replaces, Way by, Buffer& input,
                         Buffer& output) {
       const bool has_no_input = replaces && form != Form::scatter;
       if (has_no_input) {
@@ -827,16 +889,14 @@ class Differ {
       return call_exchange(
           form, has_no_input ? MPI_IN_PLACE : input.address(), static_cast<int>(count) * from.units,
           from.handle, replaces && form == Form::scatter ? MPI_IN_PLACE : output.address(),
-          static_cast<int>(count) * to.units, to.handle, root, where.comm, way, to_string(spec));
+          static_cast<int>(count) * to.units, to.handle, root, where.comm, by, to_string(spec));
     };
-    const Layout& plain = family.layouts[0];
     Buffer plain_input(plain, given, 0);
     Buffer expected(plain, taken, 8);
     Buffer input(sent, given, 8 * below(own, 4));
     Buffer output(received, taken, 8 * below(own, 4));
     CHECK(go(plain, plain, false, Way::library, plain_input, expected) == MPI_SUCCESS);
-    if (go(sent, received, in_place, by_auto ? Way::stretto : Way::by_spec, input, output) != MPI_SUCCESS)
-      report("an error");
+    if (go(sent, received, in_place, way, input, output) != MPI_SUCCESS) report("an error");
     const bool has_result = !(in_place && form == Form::scatter);
     if (has_result && output.unload(0, taken) != expected.unload(0, taken)) report("another result");
     if (!output.gaps_untouched()) report("gaps were changed");
@@ -851,6 +911,210 @@ class Differ {
     if (form == Form::alltoall) return CALL(alltoall, from, sent, sent_type, to, received, type, comm);
     if (form == Form::gather) return CALL(gather, from, sent, sent_type, to, received, type, root, comm);
     return CALL(scatter, from, sent, sent_type, to, received, type, root, comm);
+  }
+
+  /// What a rank sends or receives, as the arguments of MPI. If there is one block, counts[0] is its length.
+  struct Side {
+    Room room;
+    std::vector<int> counts{0};
+    std::vector<int> places;
+    std::vector<MPI_Datatype> types{MPI_BYTE};
+  };
+
+  /// Blocks of these lengths, one after the other; given random numbers, in another order and with gaps.
+  static void lay_out(Side& side, const std::vector<const Layout*>& layouts,
+                      const std::vector<std::size_t>& lengths, bool by_bytes, Random* own) {
+    const std::size_t count = lengths.size();
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t i = count; own != nullptr && i > 1; --i) std::swap(order[i - 1], order[below(*own, i)]);
+    side.counts.resize(std::max<std::size_t>(count, 1));
+    side.types.resize(side.counts.size());
+    side.places.assign(count, 0);
+    std::vector<Room::Block> blocks(count);
+    // Nobody says where a single block lies.
+    std::ptrdiff_t next = own == nullptr || count == 1 ? 0 : -3;
+    for (const std::size_t i : order) {
+      const Layout& layout = *layouts[i];
+      std::ptrdiff_t place = next;
+      const std::ptrdiff_t gap = own == nullptr ? 0 : static_cast<std::ptrdiff_t>(below(*own, 4));
+      if (by_bytes) {
+        const auto [low, high] = Room::span(layout, lengths[i]);
+        // Every layout begins where its numbers are aligned.
+        place = (next - low + 7) / 8 * 8;
+        next = place + high + gap;
+      } else {
+        next += static_cast<std::ptrdiff_t>(lengths[i]) + gap;
+      }
+      blocks[i] = {&layout, lengths[i], by_bytes ? place : place * layout.extent};
+      side.places[i] = static_cast<int>(by_bytes ? place : place * layout.units);
+      side.counts[i] = static_cast<int>(lengths[i]) * layout.units;
+      side.types[i] = layout.handle;
+    }
+    side.room.assign(blocks, own == nullptr ? 0 : 8 * below(*own, 4));
+  }
+
+  /// Of the blocks from each rank (row) to each rank; in elements.
+  static std::vector<std::size_t> random_lengths(Random& shared, std::size_t ranks, std::size_t total) {
+    std::vector<std::size_t> lengths(ranks * ranks);
+    const std::size_t zeros = one_of<std::size_t>(shared, {0, 30, 90});
+    for (std::size_t& length : lengths) {
+      const std::size_t drawn = below(shared, 2 * total / ranks + 1);
+      length = chance(shared, zeros) ? 0 : drawn;
+    }
+    if (chance(shared, 20)) lengths[below(shared, lengths.size())] = total;
+    return lengths;
+  }
+
+  /// Blocks of any lengths at any places. Each rank has other layouts; in an alltoallw, each block.
+  void exchange_unequal(Random& shared, const Place& where, Form form) {
+    const auto ranks = static_cast<std::size_t>(where.ranks);
+    const auto me = static_cast<std::size_t>(where.rank);
+    const bool exchanges = form == Form::alltoallv || form == Form::alltoallw;
+    const bool by_bytes = form == Form::alltoallw;
+    std::vector<const Family*> families(ranks * ranks, &families_[random_family(shared, form)]);
+    for (const Family*& family : families) {
+      if (by_bytes) family = &families_[random_family(shared, form)];
+    }
+    const std::size_t total = random_count(shared, where.ranks, 16);
+    std::vector<std::size_t> lengths = random_lengths(shared, ranks, total);
+    const std::size_t root = below(shared, ranks);
+    const bool is_root = me == root;
+    // The block between two ranks. Those of a gather are the column of the root, of a scatter its row.
+    const auto block = [&](std::size_t from, std::size_t to) {
+      return from * ranks + (form == Form::allgatherv ? 0 : to);
+    };
+    std::size_t bytes = 0;
+    for (std::size_t from = 0; from < ranks; ++from)
+      bytes += lengths[block(from, root)] * families[block(from, root)]->layouts[0].compact_bytes();
+    const bool by_auto = chance(shared, 8);
+    const Spec spec =
+        random_fitting_spec(collective_of(form), bytes, where, static_cast<int>(root), true, shared);
+    const bool by_library =
+        by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, static_cast<int>(root), true);
+    const Way way = random_way(shared, by_auto, by_library);
+    const bool all_in_place = chance(shared, 30) && !by_library;
+    const bool in_place = all_in_place && (exchanges || form == Form::allgatherv || is_root);
+    const bool has_no_input = in_place && form != Form::scatterv;
+    if (all_in_place && exchanges) {
+      for (std::size_t from = 0; from < ranks; ++from) {
+        for (std::size_t to = 0; to < from; ++to) {
+          lengths[block(from, to)] = lengths[block(to, from)];
+          families[block(from, to)] = families[block(to, from)];
+        }
+      }
+    }
+
+    std::vector<std::size_t> given;  // the blocks of this rank
+    std::vector<std::size_t> taken;
+    for (std::size_t peer = 0; peer < ranks; ++peer) {
+      if (exchanges || (form == Form::scatterv && is_root)) given.push_back(block(me, peer));
+      if (exchanges || form == Form::allgatherv || (form == Form::gatherv && is_root))
+        taken.push_back(block(peer, me));
+    }
+    if (form == Form::allgatherv || form == Form::gatherv) given.push_back(block(me, root));
+    if (form == Form::scatterv) taken.push_back(block(root, me));
+    Random own = own_random(where);
+    enum class Lying { plainly, as_the_library_takes_it, anyhow };
+    const auto layouts_of = [&](const std::vector<std::size_t>& blocks, Lying lying) {
+      std::vector<const Layout*> layouts;
+      const std::size_t place = below(own, 1000);
+      for (const std::size_t one : blocks) {
+        const Family& family = *families[one];
+        const std::size_t which = (by_bytes ? below(own, 1000) : place) % family.layouts.size();
+        const bool only_bytes = lying == Lying::plainly || (lying != Lying::anyhow && mpich);
+        layouts.push_back(only_bytes               ? &bytes_of(family)
+                          : lying == Lying::anyhow ? &family.layouts[which]
+                                                   : &family.layouts[0]);
+      }
+      return layouts;
+    };
+    const auto lengths_of = [&](const std::vector<std::size_t>& blocks) {
+      std::vector<std::size_t> all;
+      for (const std::size_t one : blocks) all.push_back(lengths[one]);
+      return all;
+    };
+    const Lying lying = by_library ? Lying::as_the_library_takes_it : Lying::anyhow;
+    Side input;
+    Side output;
+    Side plain_input;
+    Side expected;
+    Random* placing = by_library ? nullptr : &own;
+    if (!has_no_input) lay_out(input, layouts_of(given, lying), lengths_of(given), by_bytes, placing);
+    lay_out(output, layouts_of(taken, lying), lengths_of(taken), by_bytes, placing);
+    lay_out(plain_input, layouts_of(given, Lying::plainly), lengths_of(given), by_bytes, nullptr);
+    lay_out(expected, layouts_of(taken, Lying::plainly), lengths_of(taken), by_bytes, nullptr);
+    describe(form, where, by_auto ? nullptr : &spec, total,
+             (families[0]->name + " here ") + (has_no_input ? "in place" : first_layout(input)) + " to " +
+                 first_layout(output) + (in_place ? " in place" : "") + ", root " + std::to_string(root));
+
+    std::vector<Bytes> values;
+    for (const std::size_t one : given)
+      values.push_back(make_values(families[one]->layouts[0], lengths[one], Values::bits, own));
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      plain_input.room.load(i, values[i]);
+      // The blocks of an alltoall in place are in the order of their ranks, too.
+      if (has_no_input) output.room.load(exchanges ? i : me, values[i]);
+      if (!has_no_input) input.room.load(i, values[i]);
+    }
+    CHECK(call_unequal(form, plain_input, expected, false, root, where.comm, Way::library, "") ==
+          MPI_SUCCESS);
+    if (call_unequal(form, input, output, in_place, root, where.comm, way, to_string(spec)) != MPI_SUCCESS)
+      report("an error");
+    const bool has_result = !(in_place && form == Form::scatterv);
+    for (std::size_t i = 0; has_result && i < taken.size(); ++i) {
+      if (output.room.unload(i) != expected.room.unload(i)) report("another block " + std::to_string(i));
+    }
+    if (!output.room.rest_untouched()) report("something beside the blocks was changed");
+    for (std::size_t i = 0; !has_no_input && i < given.size(); ++i) {
+      if (input.room.unload(i) != values[i]) report("the input was changed");
+    }
+    if (!has_no_input && !input.room.rest_untouched()) report("something beside the input was changed");
+  }
+
+  static std::string first_layout(const Side& side) {
+    return side.room.blocks().empty() ? "nothing" : side.room.blocks()[0].layout->name;
+  }
+
+  static int call_unequal(Form form, Side& in, Side& out, bool in_place, std::size_t root_rank, MPI_Comm comm,
+                          Way way, const std::string& spec) {
+    const int root = static_cast<int>(root_rank);
+    const bool has_input = !in_place || form == Form::scatterv;
+    const void* from = has_input ? in.room.address() : MPI_IN_PLACE;
+    void* to = in_place && form == Form::scatterv ? MPI_IN_PLACE : out.room.address();
+    const MPI_Datatype sent = in.types[0];
+    const MPI_Datatype received = out.types[0];
+    switch (form) {
+      case Form::allgatherv:
+        return CALL(allgatherv, from, in.counts[0], sent, to, out.counts.data(), out.places.data(), received,
+                    comm);
+      case Form::alltoallv:
+        return CALL(alltoallv, from, in.counts.data(), in.places.data(), sent, to, out.counts.data(),
+                    out.places.data(), received, comm);
+      case Form::alltoallw:
+        return CALL(alltoallw, from, in.counts.data(), in.places.data(), in.types.data(), to,
+                    out.counts.data(), out.places.data(), out.types.data(), comm);
+      case Form::gatherv:
+        return CALL(gatherv, from, in.counts[0], sent, to, out.counts.data(), out.places.data(), received,
+                    root, comm);
+      default:
+        return CALL(scatterv, from, in.counts.data(), in.places.data(), sent, to, out.counts[0], received,
+                    root, comm);
+    }
+  }
+
+  /// Among the other calls. What a barrier promises is the matter of barrier.cpp.
+  void barrier(Random& shared, const Place& where) {
+    const bool by_auto = chance(shared, 8);
+    const Spec spec = random_fitting_spec(Collective::barrier, 0, where, 0, true, shared);
+    const bool by_library = by_auto || spec.is_native() || where.ranks == 1 || !fits(spec, where, 0, true);
+    describe(Form::barrier, where, by_auto ? nullptr : &spec, 0, "");
+    if (call_barrier(where.comm, random_way(shared, by_auto, by_library), to_string(spec)) != MPI_SUCCESS)
+      report("an error");
+  }
+
+  static int call_barrier(MPI_Comm comm, Way way, const std::string& spec) {
+    return CALL(barrier, comm);
   }
 
   // ---- reproducible mode
@@ -924,6 +1188,7 @@ class Differ {
   Place fresh_;
   std::vector<Family> families_;
   std::vector<std::vector<Operation>> operations_;  // of each family
+  std::map<std::size_t, Layout> bytes_;             // by the bytes of an element
   std::map<std::string, std::size_t> counts_;
   std::uint64_t digest_ = 0xcbf29ce484222325ULL;
   std::vector<const Family*> floats_ = {};

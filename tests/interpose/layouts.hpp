@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -106,6 +107,87 @@ class Buffer {
 
   const Layout* layout_;
   std::size_t count_;
+  std::size_t origin_ = 0;
+  std::vector<char> memory_;
+};
+
+/// Blocks at any places in memory. It is known of each byte whether it belongs to one.
+class Room {
+ public:
+  struct Block {
+    const Layout* layout = nullptr;
+    std::size_t count = 0;
+    std::ptrdiff_t offset = 0;  // of its first element, from address()
+  };
+
+  void assign(std::vector<Block> blocks, std::size_t shift) {
+    blocks_ = std::move(blocks);
+    std::ptrdiff_t lowest = 0;
+    std::ptrdiff_t highest = 0;
+    for (const Block& block : blocks_) {
+      const auto [low, high] = span(*block.layout, block.count);
+      lowest = std::min(lowest, block.offset + low);
+      highest = std::max(highest, block.offset + high);
+    }
+    origin_ = margin + (static_cast<std::size_t>(-lowest) + 15) / 16 * 16 + shift;
+    memory_.assign(origin_ + static_cast<std::size_t>(highest) + margin, sentinel);
+  }
+
+  /// The bytes that elements occupy, from the address of the first one.
+  static std::pair<std::ptrdiff_t, std::ptrdiff_t> span(const Layout& layout, std::size_t count) {
+    if (count == 0) return {0, 0};
+    const std::ptrdiff_t last = static_cast<std::ptrdiff_t>(count - 1) * layout.extent;
+    std::ptrdiff_t low = 0;
+    std::ptrdiff_t high = 0;
+    for (const Part& part : layout.parts) {
+      low = std::min(low, part.offset + std::min<std::ptrdiff_t>(last, 0));
+      high = std::max(
+          high, part.offset + std::max<std::ptrdiff_t>(last, 0) + static_cast<std::ptrdiff_t>(part.bytes));
+    }
+    return {low, high};
+  }
+
+  [[nodiscard]] char* address() { return memory_.data() + origin_; }
+  [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
+
+  void load(std::size_t which, const std::vector<char>& compact) {
+    const char* from = compact.data();
+    each_part(which, [&](char* at, std::size_t bytes) {
+      std::memcpy(at, from, bytes);
+      from += bytes;
+    });
+  }
+  [[nodiscard]] std::vector<char> unload(std::size_t which) {
+    std::vector<char> compact(blocks_[which].count * blocks_[which].layout->compact_bytes());
+    char* into = compact.data();
+    each_part(which, [&](const char* at, std::size_t bytes) {
+      std::memcpy(into, at, bytes);
+      into += bytes;
+    });
+    return compact;
+  }
+
+  /// Returns whether all that belongs to no block is unchanged. Forgets the blocks.
+  [[nodiscard]] bool rest_untouched() {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      each_part(i, [](char* at, std::size_t bytes) { std::memset(at, sentinel, bytes); });
+    }
+    return std::all_of(memory_.begin(), memory_.end(), [](char c) { return c == sentinel; });
+  }
+
+ private:
+  static constexpr std::ptrdiff_t margin = 64;
+
+  template <typename Do>
+  void each_part(std::size_t which, const Do& with) {
+    const Block& block = blocks_[which];
+    for (std::size_t i = 0; i < block.count; ++i) {
+      char* element = address() + block.offset + static_cast<std::ptrdiff_t>(i) * block.layout->extent;
+      for (const Part& part : block.layout->parts) with(element + part.offset, part.bytes);
+    }
+  }
+
+  std::vector<Block> blocks_;
   std::size_t origin_ = 0;
   std::vector<char> memory_;
 };

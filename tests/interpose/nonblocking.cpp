@@ -104,7 +104,7 @@ class Batch {
     MPI_Start(&ended.request);
     MPI_Wait(&ended.request, MPI_STATUS_IGNORE);
     add(Sort::none);
-    for (const Kind kind : all_kinds) {
+    for (const Kind kind : every_kind) {
       Entry& entry = add(Sort::collective);
       const std::size_t counts[] = {5, 4000, 0, 1};
       ++number;
@@ -425,7 +425,7 @@ void orders() {
     int received = -1;
     std::array<Call, 3> calls;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      const Kind kind = all_kinds.at((number + i * (1 + number / 6)) % all_kinds.size());
+      const Kind kind = every_kind.at((number + i * (1 + number / 6)) % every_kind.size());
       calls.at(i).prepare(some_task(kind, i == 1 ? second : first, 10 + number * 40, number + i),
                           number * 7 + i);
       calls.at(i).begin(&requests.at(i));
@@ -496,7 +496,7 @@ void communicators_freed() {
     std::array<MPI_Request, 3> requests{};
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const std::size_t counts[] = {1, 3000, 50000};
-      const Kind kind = all_kinds.at((number + i) % all_kinds.size());
+      const Kind kind = every_kind.at((number + i) % every_kind.size());
       calls.at(i).prepare(some_task(kind, comm, counts[(number + i) % 3], number + i), number);
       calls.at(i).begin(&requests.at(i));
     }
@@ -535,17 +535,17 @@ void all_sorts_of_calls() {
     calls.clear();
     requests.clear();
   };
-  for (const Kind kind : all_kinds) {
+  for (const Kind kind : every_kind) {
     for (const Elements& elements : layouts) {
       for (const Combine how : {Combine::sum, Combine::max, Combine::add, Combine::compose}) {
-        const bool reduces = kind != Kind::bcast && kind != Kind::allgather;
+        const bool reduces = is_reduction(kind);
         // Operations of MPI are not defined on types of the program.
         if (reduces && elements.extent > elements.size() && how < Combine::add) continue;
         if (!reduces && how != Combine::sum) continue;
         if (wrong_by_mpich(kind, elements, how)) continue;
         for (const std::size_t count : {0, 1, 3, 17, 1000, 20000}) {
           for (const bool in_place : {false, true}) {
-            for (int root = 0; root < (kind == Kind::bcast || kind == Kind::reduce ? 3 : 1); ++root) {
+            for (int root = 0; root < (has_root(kind) ? 3 : 1); ++root) {
               calls.emplace_back();
               requests.push_back(MPI_REQUEST_NULL);
               calls.back().prepare({.kind = kind,
@@ -635,7 +635,7 @@ void hundred_outstanding() {
     std::deque<Call> calls(100);
     std::vector<MPI_Request> requests(calls.size());
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      const Kind kind = all_kinds.at(i * 5 % all_kinds.size());
+      const Kind kind = every_kind.at(i * 5 % every_kind.size());
       calls[i].prepare(some_task(kind, comms[one_communicator ? 0 : i % 3], i * i % 3000, i), i);
       CHECK(calls[i].begin(&requests[i]) == MPI_SUCCESS);
     }

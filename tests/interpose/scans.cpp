@@ -3,10 +3,6 @@
 // MPI_IN_PLACE on some ranks only, and an exscan's rank 0, whose receive buffer has no meaning.
 #include "collectives.hpp"
 #include "forcing.hpp"
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-#define MPI_Scan_init MPIX_Scan_init
-#define MPI_Exscan_init MPIX_Exscan_init
-#endif
 
 namespace {
 

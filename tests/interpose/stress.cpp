@@ -37,7 +37,7 @@ std::size_t below(Random& random, std::size_t limit) {
 }
 
 Task draw(Random& random, MPI_Comm comm) {
-  Task task{.kind = all_kinds.at(below(random, all_kinds.size())), .comm = comm, .count = 0};
+  Task task{.kind = every_kind.at(below(random, every_kind.size())), .comm = comm, .count = 0};
   const std::size_t size_class = below(random, 200);
   task.count = below(random, size_class < 180 ? 9 : size_class < 199 ? 300 : largest + 1);
   task.elements = below(random, 2) == 0 ? ints() : doubles();

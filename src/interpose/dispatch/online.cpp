@@ -252,7 +252,13 @@ std::optional<Spec> find_in_force(Communicator& state, const CallTraits& traits)
 bool is_short(const Communicator& state, const CallTraits& traits) {
   if (state.native_only()) return false;
   if (traits.collective == Collective::barrier) return true;
-  return state.topology().nodes == 1 && traits.bytes < session.learning_floor_inside_node(traits.collective);
+  if (state.topology().nodes != 1) return false;
+  std::size_t floor = session.learning_floor_inside_node(traits.collective);
+  // Ranks that know the communicator pass shorter calls of these straight on (is_small), and others do not.
+  if (is_reduction(traits.collective) || traits.collective == Collective::bcast)
+    floor = std::max(floor,
+                     session.floor_inside_node(traits.collective, Face::blocking, state.topology().ranks()));
+  return traits.bytes < floor;
 }
 
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {
