@@ -731,11 +731,12 @@ class Differ {
   }
 
   /// Elements of the operation, not their numbers. Neither library reduces those in falling order. MPICH's
-  /// MPI_Reduce of those that begin before their address may free memory that it has not allocated.
+  /// MPI_Reduce of those that begin elsewhere than at their address may free memory that it has not
+  /// allocated.
   static const Layout& reducible_layout(Random& shared, const Family& family, bool by_library) {
     for (;;) {
       const Layout& layout = one_of(shared, family.layouts);
-      const bool troubles_library = layout.extent < 0 || (mpich && layout.parts[0].offset < 0);
+      const bool troubles_library = layout.extent < 0 || (mpich && layout.parts[0].offset != 0);
       if (layout.units == 1 && !(by_library && troubles_library)) return layout;
     }
   }
