@@ -46,6 +46,7 @@ class Learners {
     bool has_dominant_node = false;
     int root = 0;
 
+    // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on what the compiler makes of it
     friend auto operator<=>(const Key&, const Key&) = default;
 
     /// Whether later jobs may use what is learned: what they find does not distinguish operations that

@@ -27,12 +27,12 @@ bool is_short(const Communicator& state, const CallTraits& traits);
 ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm);
 
 /// For a call whose lengths only two ranks know. Whether nothing but the library is in force for it, and
-/// nothing is learned from it: then it has been counted, and may go to the library. To be called in the order of
-/// calls.
+/// nothing is learned from it: then it has been counted, and may go to the library. To be called in the order
+/// of calls.
 bool pass_to_library(Communicator& state, Collective collective);
 
-/// For another such call: its race, nullptr if it has none. Agrees with the other ranks where that is due, and
-/// may replace the spec. To be called in the order of calls.
+/// For another such call: its race, nullptr if it has none. Agrees with the other ranks where that is due,
+/// and may replace the spec. To be called in the order of calls.
 LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec);
 
 /// Lives while a call is carried out from which something is learned.
