@@ -154,23 +154,15 @@ std::optional<int> try_alltoall(Form& form, const void* sendbuf, std::int64_t se
   if (!form.forced && element_bytes && bytes < session.native_floor(Collective::alltoall, form.face)) {
     return std::nullopt;
   }
-  // What is an error, the library reports.
-  const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sendtype);
-  const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == block;
   const auto of_ranks = static_cast<std::size_t>(ranks);
   if (!in_place &&
       overlap(sendbuf, of_ranks * static_cast<std::size_t>(sendcount) * predefined_size(sendtype), recvbuf,
               of_ranks * static_cast<std::size_t>(recvcount) * predefined_size(recvtype))) {
     return std::nullopt;
   }
-  const CallTraits traits{.collective = Collective::alltoall,
-                          .bytes = bytes,
-                          .in_place = in_place,
-                          .understood = element_bytes && sent_bytes && matches,
-                          .element_bytes = element_bytes.value_or(0)};
-  const ProgramHandles handles{
-      .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
-  return dispatch(form, traits, handles, comm, state, [&] {
+  const SentElements elements{sendbuf, sendcount, sendtype};
+  const CallTraits traits = traits_of_blocks(Collective::alltoall, bytes, elements, block, element_bytes);
+  return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
     std::optional<UsersBlock> sent;
     if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
     return Exchange(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks);

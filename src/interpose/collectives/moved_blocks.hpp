@@ -13,6 +13,8 @@
 #include "engine/packed_blocks.hpp"
 #include "engine/packing.hpp"
 #include "interpose/operations/message.hpp"
+#include "interpose/operations/run_operation.hpp"
+#include "interpose/session/call_traits.hpp"
 #include "select/rule.hpp"
 #include "topology/topology.hpp"
 
@@ -41,6 +43,33 @@ std::optional<std::vector<UsersBlock>> users_blocks(const void* buffer, int rank
                       static_cast<std::size_t>(counts[rank]), datatype});
   }
   return blocks;
+}
+
+/// What a rank sends, as arguments of a call: elements, or MPI_IN_PLACE.
+struct SentElements {
+  const void* buffer;
+  std::int64_t count;
+  MPI_Datatype datatype;
+
+  [[nodiscard]] bool in_place() const { return buffer == MPI_IN_PLACE; }
+  [[nodiscard]] ProgramHandles handles(MPI_Datatype received) const {
+    return {
+        .datatype = received, .other_datatype = in_place() ? mpi.datatype_null : datatype, .op = mpi.op_null};
+  }
+};
+
+/// Returns the traits of a call that moves blocks of `bytes` in all. What is sent must have as many bytes as
+/// `received`, the block that it becomes; if not, the library reports it.
+inline CallTraits traits_of_blocks(Collective collective, std::size_t bytes, const SentElements& sent,
+                                   std::size_t received, std::optional<std::size_t> element_bytes) {
+  const bool in_place = sent.in_place();
+  const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sent.datatype);
+  const bool matches = in_place || static_cast<std::size_t>(sent.count) * sent_bytes.value_or(0) == received;
+  return {.collective = collective,
+          .bytes = bytes,
+          .in_place = in_place,
+          .understood = element_bytes && sent_bytes && matches,
+          .element_bytes = element_bytes.value_or(0)};
 }
 
 /// Whether one node's blocks are too long for every node to get them from it (CallShape::has_dominant_node).

@@ -146,17 +146,9 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
   if (!form.forced && element_bytes && bytes < session.native_floor(Collective::allgather, form.face)) {
     return std::nullopt;
   }
-  // What is sent must match what is received. If not, the library reports it.
-  const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sendtype);
-  const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == block;
-  const CallTraits traits{.collective = Collective::allgather,
-                          .bytes = bytes,
-                          .in_place = in_place,
-                          .understood = element_bytes && sent_bytes && matches,
-                          .element_bytes = element_bytes.value_or(0)};
-  const ProgramHandles handles{
-      .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
-  return dispatch(form, traits, handles, comm, state, [&] {
+  const SentElements elements{sendbuf, sendcount, sendtype};
+  const CallTraits traits = traits_of_blocks(Collective::allgather, bytes, elements, block, element_bytes);
+  return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
     std::optional<Contribution> sent;
     // Schedules never write to the input (proven).
     if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
@@ -175,33 +167,26 @@ std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t 
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->native_only()) return std::nullopt;
   const int ranks = state->topology().ranks();
-  std::size_t elements = 0;
+  std::size_t count = 0;
   bool is_unequal = false;
   for (int rank = 0; rank < ranks; ++rank) {
     if (recvcounts[rank] < 0) return std::nullopt;
     is_unequal = is_unequal || recvcounts[rank] != recvcounts[0];
-    elements += static_cast<std::size_t>(recvcounts[rank]);
+    count += static_cast<std::size_t>(recvcounts[rank]);
   }
   const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
-  const std::size_t bytes = elements * element_bytes.value_or(0);
+  const std::size_t bytes = count * element_bytes.value_or(0);
   if (!form.forced && element_bytes && bytes < session.native_floor(Collective::allgather, form.face)) {
     return std::nullopt;
   }
   const auto received = users_blocks(recvbuf, ranks, recvcounts, displs, recvtype);
-  const std::optional<std::size_t> sent_bytes = in_place ? element_bytes : signature_bytes(sendtype);
   const std::size_t own = static_cast<std::size_t>(recvcounts[state->rank()]) * element_bytes.value_or(0);
-  const bool matches = in_place || static_cast<std::size_t>(sendcount) * sent_bytes.value_or(0) == own;
-  const CallTraits traits{
-      .collective = Collective::allgather,
-      .bytes = bytes,
-      .in_place = in_place,
-      .understood = received && element_bytes && sent_bytes && matches,
-      .element_bytes = element_bytes.value_or(0),
-      .has_unequal_blocks = is_unequal,
-      .has_dominant_node = is_unequal && has_dominant_node(state->topology(), recvcounts)};
-  const ProgramHandles handles{
-      .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
-  return dispatch(form, traits, handles, comm, state, [&] {
+  const SentElements elements{sendbuf, sendcount, sendtype};
+  CallTraits traits = traits_of_blocks(Collective::allgather, bytes, elements, own, element_bytes);
+  traits.understood = traits.understood && received;
+  traits.has_unequal_blocks = is_unequal;
+  traits.has_dominant_node = is_unequal && has_dominant_node(state->topology(), recvcounts);
+  return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
     std::optional<Contribution> sent;
     if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
     return UnequalGathering(sent, *received, state->rank());
