@@ -207,32 +207,43 @@ void DeviceCopies::add(const Copy& copy) {
   }
 }
 
+/// Calls attempt(), in the context, until it returns no error, but not often: to know when copies have ended
+/// is worth a second look, though the operation has failed by then.
+template <typename Attempt>
+int DeviceCopies::insist(const Attempt& attempt) {
+  constexpr int most_attempts = 3;
+  int error = DeviceDriver::success;
+  for (int i = 0; i < most_attempts; ++i) {
+    const ContextGuard guard(*driver_, handle_);
+    error = attempt();
+    if (error == DeviceDriver::success || error == DeviceDriver::not_ready) break;
+    check(error);
+  }
+  return error;
+}
+
 void DeviceCopies::end_unit() {
   ++units_;
   DeviceDriver::Event event = nullptr;
   if (has_copies_) {
-    const ContextGuard guard(*driver_, handle_);
-    int error = DeviceDriver::success;
-    event = context_->take_event(*driver_, error);
-    if (event != nullptr) error = driver_->record(event, stream_);
-    if (error != DeviceDriver::success) {
-      check(error);
-      return lose_sight();
-    }
+    const int error = insist([&] {
+      int status = DeviceDriver::success;
+      if (event == nullptr) event = context_->take_event(*driver_, status);
+      return event == nullptr ? status : driver_->record(event, stream_);
+    });
+    if (error != DeviceDriver::success) return lose_sight();
     has_copies_ = false;
   }
   events_.push_back(event);
 }
 
 std::size_t DeviceCopies::ended_units() {
-  if (events_.empty()) return ended_;
-  const ContextGuard guard(*driver_, handle_);
   while (!events_.empty()) {
     DeviceDriver::Event event = events_.front();
-    const int status = event == nullptr ? DeviceDriver::success : driver_->query(event);
+    const int status =
+        event == nullptr ? DeviceDriver::success : insist([&] { return driver_->query(event); });
     if (status == DeviceDriver::not_ready) break;
     if (status != DeviceDriver::success) {
-      check(status);
       lose_sight();
       break;
     }

@@ -69,6 +69,8 @@ class DeviceCopies {
 
  private:
   void check(int error);
+  template <typename Attempt>
+  int insist(const Attempt& attempt);
   void lose_sight();
 
   const DeviceDriver* driver_ = nullptr;
