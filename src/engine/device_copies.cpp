@@ -213,6 +213,10 @@ template <typename Attempt>
 int DeviceCopies::insist(const Attempt& attempt) {
   constexpr int most_attempts = 3;
   int error = DeviceDriver::success;
+  if (DeviceDriver::loaded() == nullptr) {
+    check(DeviceDriver::not_initialized);
+    return DeviceDriver::not_initialized;  // a child of the process that has the context
+  }
   for (int i = 0; i < most_attempts; ++i) {
     const ContextGuard guard(*driver_, handle_);
     error = attempt();

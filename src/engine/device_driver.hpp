@@ -14,6 +14,7 @@ struct DeviceDriver {
   using Stream = void*;
   using Event = void*;
   static constexpr int success = 0;
+  static constexpr int not_initialized = 3;
   static constexpr int not_ready = 600;
 
   /// The arguments of a copy of rows (CUDA_MEMCPY2D).

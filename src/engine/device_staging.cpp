@@ -250,7 +250,12 @@ void DeviceStaging::abandon() {
   output_.host.abandon();
 }
 
+DeviceStaging::~DeviceStaging() {
+  release();
+}
+
 void DeviceStaging::release() {
+  if (!has_ended()) abandon();
   for (Side* side : {&input_, &output_}) {
     if (side->to_host.is_blind() || side->to_device.is_blind()) side->host.abandon();
     side->host = {};

@@ -37,6 +37,11 @@ int wait_for_device_stream();
 /// longer input.
 class DeviceStaging final : public SegmentCopies {
  public:
+  DeviceStaging() = default;
+  DeviceStaging(const DeviceStaging&) = delete;
+  DeviceStaging& operator=(const DeviceStaging&) = delete;
+  ~DeviceStaging() override;
+
   /// To be called in the thread that makes the call, when it is made: finds its device buffers, and begins to
   /// wait for what the program has asked the device to do.
   void note(const Call& call);
