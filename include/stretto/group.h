@@ -80,6 +80,13 @@ stretto_group* stretto_group_make(const int* ranks, int count, int tag);
 /* Works of the group that have not ended go on. */
 void stretto_group_free(stretto_group* group);
 
+/* From now on, collectives that this thread calls begin when the device has done what the program has put
+ * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
+ * first: what is in the default stream of the buffer's context, and in the streams that wait for that one. A
+ * call that the MPI library carries out waits for it in the calling thread. Results are in device memory when
+ * a call has ended, for all streams. The stream must exist until another one is given. */
+void stretto_device_stream(void* stream);
+
 /* `in` may be `out`. */
 stretto_work* stretto_group_allreduce(stretto_group* group, const void* in, void* out, size_t count,
                                       stretto_type type, stretto_op op);

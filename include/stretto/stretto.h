@@ -195,6 +195,13 @@ int stretto_force(const char* collective, const char* spec, size_t least_bytes);
  * Stretto is not active. */
 int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type, const char* operation);
 
+/* From now on, collectives that this thread calls begin when the device has done what the program has put
+ * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
+ * first: what is in the default stream of the buffer's context, and in the streams that wait for that one. A
+ * call that the MPI library carries out waits for it in the calling thread. Results are in device memory when
+ * a call has ended, for all streams. The stream must exist until another one is given. */
+void stretto_device_stream(void* stream);
+
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set. To be called
  * between MPI_Init and MPI_Finalize. Returns the length of the whole text without the terminating zero; 0
  * if nothing is counted. */

@@ -10,6 +10,8 @@
 
 namespace stretto {
 
+class SegmentCopies;
+
 /// Blocks of private lengths that travel through scratch are moved by two calls (relayed_execution.hpp). The
 /// first one moves their lengths.
 enum class Walk : std::uint8_t { only, of_lengths, by_lengths };
@@ -36,6 +38,8 @@ struct Call {
   /// goes by.
   std::span<std::size_t> scratch_lengths = {};
   int root = 0;
+  /// If the program's buffers are not in host memory, these bring what is in them here and back.
+  SegmentCopies* staging = nullptr;
 
   /// Returns a call of a collective in which both buffers hold the whole message.
   static Call whole(const void* input, void* output, std::size_t count, const Element& element) {

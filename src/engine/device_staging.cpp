@@ -1,129 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/device_staging.hpp"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <algorithm>
+#include <sched.h>
 
-#include <atomic>
-#include <cstdint>
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
-#include <string>
+
+#include "engine/buffer_pool.hpp"
+#include "engine/device_driver.hpp"
 
 namespace stretto {
 namespace {
 
-/// The few functions of the CUDA driver (cuda.h, "Memory Management" and "Unified Addressing") that staging
-/// needs. They are declared here so that the build does not need CUDA.
-struct Driver {
-  using Address = std::uint64_t;
-  static constexpr int success = 0;
-  static constexpr int attribute_context = 1;
-  static constexpr int attribute_memory_type = 2;
-  static constexpr int attribute_is_managed = 8;
-  static constexpr unsigned memory_type_device = 2;
+thread_local void* stream_of_thread = nullptr;
 
-  int (*pointer_attribute)(void* value, int attribute, Address pointer) = nullptr;
-  int (*to_host)(void* host, Address device, std::size_t bytes) = nullptr;
-  int (*to_device)(Address device, const void* host, std::size_t bytes) = nullptr;
-  int (*push_context)(void* context) = nullptr;
-  int (*pop_context)(void** context) = nullptr;
-
-  /// Returns nullptr while the process has loaded no driver.
-  static const Driver* loaded() {
-    static Driver driver;
-    static std::atomic<bool> ready{false};
-    static std::atomic<std::uint64_t> looked_at{0};
-    if (ready.load(std::memory_order_acquire)) return &driver;
-    // A search for a library that is not loaded takes 20 µs. Seeing that none was loaded since takes a
-    // fraction of one.
-    const std::uint64_t loads = libraries_loaded_so_far();
-    if (looked_at.load(std::memory_order_relaxed) == loads) return nullptr;
-    if (void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD); library != nullptr) {
-      static const bool complete = driver.find_functions(library);
-      if (complete) {
-        ready.store(true, std::memory_order_release);
-        return &driver;
-      }
-    }
-    looked_at.store(loads, std::memory_order_relaxed);
-    return nullptr;
-  }
-
-  [[nodiscard]] bool is_device_memory(const void* pointer) const {
-    const auto address = reinterpret_cast<Address>(pointer);
-    unsigned managed = 0;
-    if (pointer_attribute(&managed, attribute_is_managed, address) == success && managed != 0) return false;
-    unsigned type = 0;
-    return pointer_attribute(&type, attribute_memory_type, address) == success && type == memory_type_device;
-  }
-
- private:
-  static std::uint64_t libraries_loaded_so_far() {
-    std::uint64_t loads = 0;
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, std::size_t /*size*/, void* result) {
-          *static_cast<std::uint64_t*>(result) = info->dlpi_adds;
-          return 1;  // every object has the same number
-        },
-        &loads);
-    return loads;
-  }
-
-  bool find_functions(void* library) {
-    pointer_attribute =
-        reinterpret_cast<decltype(pointer_attribute)>(dlsym(library, "cuPointerGetAttribute"));
-    to_host = reinterpret_cast<decltype(to_host)>(dlsym(library, "cuMemcpyDtoH_v2"));
-    to_device = reinterpret_cast<decltype(to_device)>(dlsym(library, "cuMemcpyHtoD_v2"));
-    push_context = reinterpret_cast<decltype(push_context)>(dlsym(library, "cuCtxPushCurrent_v2"));
-    pop_context = reinterpret_cast<decltype(pop_context)>(dlsym(library, "cuCtxPopCurrent_v2"));
-    return pointer_attribute != nullptr && to_host != nullptr && to_device != nullptr &&
-           push_context != nullptr && pop_context != nullptr;
-  }
-};
-
-/// Makes the context of a pointer current while this lives: the thread that calls MPI may have none.
-class ContextGuard {
- public:
-  ContextGuard(const Driver& driver, const void* pointer) : driver_(driver) {
-    void* context = nullptr;
-    const auto address = reinterpret_cast<Driver::Address>(pointer);
-    const bool found = driver.pointer_attribute(static_cast<void*>(&context), Driver::attribute_context,
-                                                address) == Driver::success &&
-                       context != nullptr;
-    pushed_ = found && driver.push_context(context) == Driver::success;
-  }
-  ContextGuard(const ContextGuard&) = delete;
-  ContextGuard& operator=(const ContextGuard&) = delete;
-  ~ContextGuard() {
-    void* context = nullptr;
-    if (pushed_) driver_.pop_context(&context);
-  }
-
- private:
-  const Driver& driver_;
-  bool pushed_ = false;
-};
+std::string describe(int error, const char* what) {
+  return std::string("the CUDA driver could not copy ") + what + " (error " + std::to_string(error) + ")";
+}
 
 void require(int status, const char* what) {
-  if (status != Driver::success) {
-    throw std::runtime_error(std::string("the CUDA driver could not copy ") + what + " (error " +
-                             std::to_string(status) + ")");
-  }
+  if (status != DeviceDriver::success) throw std::runtime_error(describe(status, what));
 }
+
+/// Several runs of one length, at one distance from each other, are one copy of rows.
+class RowCollector {
+ public:
+  explicit RowCollector(DeviceCopies& copies) : copies_(copies) {}
+  RowCollector(const RowCollector&) = delete;
+  RowCollector& operator=(const RowCollector&) = delete;
+  ~RowCollector() { copies_.add(rows_); }
+
+  void add(DeviceDriver::Address device, std::byte* host, std::size_t bytes) {
+    if (bytes == 0) return;
+    const DeviceDriver::Address last = rows_.device + (rows_.rows - 1) * rows_.pitch;
+    if (rows_.bytes > 0 && rows_.rows == 1 && device == last + rows_.bytes) {
+      rows_.bytes += bytes;
+      return;
+    }
+    const bool is_behind = rows_.bytes == bytes && device > last;
+    if (is_behind && (rows_.rows == 1 || device - last == rows_.pitch)) {
+      rows_.pitch = device - last;
+      ++rows_.rows;
+      return;
+    }
+    copies_.add(rows_);
+    rows_ = {.device = device, .host = host, .bytes = bytes};
+  }
+
+ private:
+  DeviceCopies& copies_;
+  DeviceCopies::Copy rows_;
+};
 
 }  // namespace
 
 bool may_have_device_memory() {
-  return Driver::loaded() != nullptr;
+  return DeviceDriver::loaded() != nullptr;
 }
 
 void copy_anywhere(void* into, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  const Driver* driver = Driver::loaded();
-  const bool from_device = driver != nullptr && driver->is_device_memory(from);
-  const bool into_device = driver != nullptr && driver->is_device_memory(into);
+  const DeviceDriver* driver = DeviceDriver::loaded();
+  const auto is_on_device = [&](const void* pointer) {
+    int error = DeviceDriver::success;
+    return driver != nullptr && driver->place_of(pointer, error) != DeviceDriver::Place::host;
+  };
+  const bool from_device = is_on_device(from);
+  const bool into_device = is_on_device(into);
   if (!from_device && !into_device) {
     std::memcpy(into, from, bytes);
     return;
@@ -132,65 +76,190 @@ void copy_anywhere(void* into, const void* from, std::size_t bytes) {
   PooledBuffer between(from_device && into_device ? bytes : 0);
   void* const host = between.data() != nullptr ? between.data() : into;
   if (from_device) {
-    const ContextGuard guard(*driver, from);
-    require(driver->to_host(host, reinterpret_cast<Driver::Address>(from), bytes), "from device memory");
+    const ContextGuard guard(*driver, driver->context_of(from));
+    require(driver->to_host(host, device_address(from), bytes), "from device memory");
   }
   if (into_device) {
-    const ContextGuard guard(*driver, into);
-    require(driver->to_device(reinterpret_cast<Driver::Address>(into), from_device ? host : from, bytes),
-            "to device memory");
+    const ContextGuard guard(*driver, driver->context_of(into));
+    require(driver->to_device(device_address(into), from_device ? host : from, bytes), "to device memory");
   }
 }
 
-void DeviceStaging::stage(Call& call) {
-  const Driver* driver =
-      call.input_holds.count == 0 && call.output_holds.count == 0 ? nullptr : Driver::loaded();
-  if (driver == nullptr) return;
-  const Element& element = call.element;
-  const bool in_place = call.in_place;
-  const auto is_on_device = [&](const void* buffer, std::size_t count) {
-    return count > 0 &&
-           driver->is_device_memory(static_cast<const std::byte*>(buffer) + element.offset(count));
-  };
-  // In place the two are one buffer, as long as the longer of both.
-  const std::size_t input_count = call.input_holds.count;
-  const std::size_t output_count =
-      in_place ? std::max(input_count, call.output_holds.count) : call.output_holds.count;
+void set_device_stream(void* stream) {
+  stream_of_thread = stream;
+}
 
-  if (is_on_device(call.output, output_count)) {
-    users_output_ = call.output;
-    output_bytes_ = element.span(output_count);
-    output_start_ = element.offset(output_count);
-    if (output_.data() == nullptr) output_ = PooledBuffer(output_bytes_);
-    const auto* from = static_cast<const std::byte*>(call.output) + output_start_;
-    const ContextGuard guard(*driver, from);
-    // Gaps between elements must keep their contents.
-    if (in_place || !element.contiguous()) {
-      require(driver->to_host(output_.data(), reinterpret_cast<Driver::Address>(from), output_bytes_),
-              "from device memory");
+void* device_stream() {
+  return stream_of_thread;
+}
+
+int wait_for_device_stream() {
+  const DeviceDriver* driver = stream_of_thread == nullptr ? nullptr : DeviceDriver::loaded();
+  if (driver == nullptr) return DeviceDriver::success;
+  DeviceOrder order;
+  int error = order.follow(*driver, nullptr, stream_of_thread);
+  while (error == DeviceDriver::success && !order.is_done(*driver, error)) sched_yield();
+  return error;
+}
+
+void DeviceStaging::note(Side& side, const void* users, const Range& holds) {
+  const auto* first = static_cast<const std::byte*>(users) + element_.offset(holds.count);
+  int error = DeviceDriver::success;
+  const auto place = holds.count == 0 ? DeviceDriver::Place::host : driver_->place_of(first, error);
+  side.is_on_device = place != DeviceDriver::Place::host;
+  if (place == DeviceDriver::Place::unknown) {
+    is_unknown_ = true;
+    order_error_ = error;
+  }
+  if (!side.is_on_device) return;
+  side.users = static_cast<std::byte*>(const_cast<void*>(users));
+  side.holds = holds;
+  side.context = driver_->context_of(first);
+}
+
+void DeviceStaging::note(const Call& call) {
+  input_.is_on_device = output_.is_on_device = false;
+  order_error_ = DeviceDriver::success;
+  is_unknown_ = false;
+  driver_ = DeviceDriver::loaded();
+  if (driver_ == nullptr) return;
+  element_ = call.element;
+  in_place_ = call.in_place;
+  if (in_place_) {
+    // The two are one buffer, as long as the longer of both.
+    note(output_, call.output,
+         call.input_holds.count > call.output_holds.count ? call.input_holds : call.output_holds);
+  } else {
+    note(input_, call.input, call.input_holds);
+    note(output_, call.output, call.output_holds);
+  }
+  // A call that is packed reads device memory, too, but not from here. Only its caller knows.
+  if (is_unknown_ || (!is_staged() && stream_of_thread == nullptr)) return;
+  const Side& side = input_.is_on_device ? input_ : output_;
+  order_error_ = order_.follow(*driver_, side.is_on_device ? side.context : nullptr, stream_of_thread);
+}
+
+bool DeviceStaging::may_begin() {
+  return driver_ == nullptr || order_.is_done(*driver_, order_error_);
+}
+
+std::byte* DeviceStaging::place(Side& side) {
+  const std::size_t bytes = element_.span(side.holds.count);
+  if (side.host.bytes() < bytes) side.host = PinnedBuffer(bytes, *driver_, side.context);
+  side.to_host.begin(*driver_, side.context, DeviceCopies::Direction::to_host);
+  side.to_device.begin(*driver_, side.context, DeviceCopies::Direction::to_device);
+  return element_.place(side.host.data(), side.holds.count);
+}
+
+void DeviceStaging::stage(Call& call, bool by_segments) {
+  fetches_ = 0;
+  call.staging = nullptr;
+  if (!is_staged()) return;
+  if (has_failed()) throw std::runtime_error(describe_error());
+  const bool is_shorter = in_place_ && call.output_holds.count < call.input_holds.count;
+  by_segments_ = by_segments && element_.contiguous() && call.output_borders.empty() && !is_shorter;
+  call.staging = this;
+  if (input_.is_on_device) call.input = place(input_);
+  if (output_.is_on_device) {
+    call.output = place(output_);
+    if (in_place_) call.input = call.output;
+  }
+  if (by_segments_) return;
+  if (input_.is_on_device) add_whole(input_, input_.to_host);
+  // Gaps between elements must keep their contents.
+  if (output_.is_on_device && (in_place_ || !element_.contiguous())) add_whole(output_, output_.to_host);
+}
+
+void DeviceStaging::add_whole(Side& side, DeviceCopies& copies) {
+  const std::size_t count = side.holds.count;
+  copies.add({.device = device_address(side.users + element_.offset(count)),
+              .host = side.host.data(),
+              .bytes = element_.span(count)});
+  copies.end_unit();
+}
+
+void DeviceStaging::add(Side& side, DeviceCopies& copies, std::span<const Range> elements) {
+  {
+    RowCollector rows(copies);
+    for (const Range& range : elements) {
+      const std::size_t end = std::min(range.first + range.count, side.holds.first + side.holds.count);
+      const std::size_t first = std::max(range.first, side.holds.first);
+      if (end <= first) continue;
+      const std::size_t offset = (first - side.holds.first) * static_cast<std::size_t>(element_.extent);
+      rows.add(device_address(side.users + offset), side.host.data() + offset,
+               (end - first) * static_cast<std::size_t>(element_.extent));
     }
-    staged_output_ = output_.data();
-    call.output = element.place(output_.data(), output_count);
-    if (in_place) call.input = call.output;
   }
-  if (!in_place && is_on_device(call.input, input_count)) {
-    const std::size_t bytes = element.span(input_count);
-    if (input_.data() == nullptr) input_ = PooledBuffer(bytes);
-    const auto* from = static_cast<const std::byte*>(call.input) + element.offset(input_count);
-    const ContextGuard guard(*driver, from);
-    require(driver->to_host(input_.data(), reinterpret_cast<Driver::Address>(from), bytes),
-            "from device memory");
-    call.input = element.place(input_.data(), input_count);
-  }
+  copies.end_unit();
 }
 
-void DeviceStaging::copy_result_back() {
-  if (users_output_ == nullptr) return;
-  const Driver* driver = Driver::loaded();
-  auto* to = static_cast<std::byte*>(users_output_) + output_start_;
-  const ContextGuard guard(*driver, to);
-  require(driver->to_device(reinterpret_cast<Driver::Address>(to), staged_output_, output_bytes_),
-          "to device memory");
+void DeviceStaging::fetch(std::span<const Range> elements) {
+  ++fetches_;
+  Side& side = source();
+  if (side.is_on_device) add(side, side.to_host, elements);
+}
+
+std::size_t DeviceStaging::arrived() {
+  if (has_failed()) return std::max(fetches_, std::size_t{1});
+  if (!by_segments_) return input_.to_host.is_idle() && output_.to_host.is_idle() ? 1 : 0;
+  Side& side = source();
+  return side.is_on_device ? side.to_host.ended_units() : fetches_;
+}
+
+void DeviceStaging::put_back(std::span<const Range> elements) {
+  if (output_.is_on_device && !has_failed()) add(output_, output_.to_device, elements);
+}
+
+void DeviceStaging::wait_for_input() {
+  while (is_staged() && arrived() == 0) sched_yield();
+}
+
+void DeviceStaging::finish() {
+  if (output_.is_on_device && !by_segments_ && !has_failed()) add_whole(output_, output_.to_device);
+}
+
+bool DeviceStaging::has_ended() {
+  bool all = true;
+  for (Side* side : {&input_, &output_}) {
+    if (!side->is_on_device) continue;
+    all = side->to_host.is_idle() && all;
+    all = side->to_device.is_idle() && all;
+  }
+  return all;
+}
+
+bool DeviceStaging::has_failed() const {
+  return order_error_ != 0 || input_.to_host.error() != 0 || output_.to_host.error() != 0 ||
+         output_.to_device.error() != 0;
+}
+
+std::string DeviceStaging::describe_error() const {
+  if (output_.to_device.error() != 0) return describe(output_.to_device.error(), "to device memory");
+  if (is_unknown_) {
+    return "a buffer is neither in host memory nor in that of a device that the CUDA driver knows (error " +
+           std::to_string(order_error_) + "); it may have been freed";
+  }
+  if (order_error_ != 0)
+    return "the CUDA driver could not wait for a stream (error " + std::to_string(order_error_) + ")";
+  const int error = input_.to_host.error();
+  return describe(error != 0 ? error : output_.to_host.error(), "from device memory");
+}
+
+void DeviceStaging::abandon() {
+  input_.host.abandon();
+  output_.host.abandon();
+}
+
+DeviceStaging::~DeviceStaging() {
+  release();
+}
+
+void DeviceStaging::release() {
+  if (!has_ended()) abandon();
+  for (Side* side : {&input_, &output_}) {
+    if (side->to_host.is_blind() || side->to_device.is_blind()) side->host.abandon();
+    side->host = {};
+  }
 }
 
 }  // namespace stretto

@@ -2,44 +2,108 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string>
 
-#include "engine/buffer_pool.hpp"
-#include "engine/execution.hpp"
+#include "engine/call.hpp"
+#include "engine/device_copies.hpp"
+#include "engine/pinned_buffer.hpp"
+#include "engine/segment_copies.hpp"
 
 namespace stretto {
 
 /// Whether the process has loaded a driver of devices. Takes some ten nanoseconds.
 bool may_have_device_memory();
 
-/// Copies bytes, each side in host or in device memory. Throws std::runtime_error if the driver cannot copy.
+/// Copies bytes, each side in host or in device memory, and waits. Throws std::runtime_error if the driver
+/// cannot copy.
 void copy_anywhere(void* into, const void* from, std::size_t bytes);
 
-/// Stages the buffers of a call that are in device (GPU) memory through host memory, by copies of the CUDA
-/// driver. The driver is used only if the process has already loaded it. Ranks may differ in where their
+/// From now on, calls of this thread whose buffers are in device memory begin when the device has done what
+/// is in this stream of the program by then. nullptr: what is in the default stream.
+void set_device_stream(void* stream);
+void* device_stream();
+/// Waits until the device has done that, if this thread has set a stream: for a call that is carried out by
+/// others. Returns the driver's error.
+int wait_for_device_stream();
+
+/// Stages the buffers of a call that are in device (GPU) memory through pinned host memory, by copies of the
+/// CUDA driver. The driver is used only if the process has already loaded it. Ranks may differ in where their
 /// buffers are, so staging never affects the choice of an algorithm: each rank stages for itself.
-class DeviceStaging {
+///
+/// Elements without gaps go by segments: a segment is fetched, travels, and is put back while others do.
+/// Other calls are fetched as a whole and put back as a whole: elements with gaps, whose gaps on the device
+/// must keep their contents; blocks of private lengths; a result that lies in place at the beginning of a
+/// longer input.
+class DeviceStaging final : public SegmentCopies {
  public:
-  /// Replaces device buffers of `call` by host buffers and copies the input. May be called again with the
-  /// same call, and gives the same host buffers then. Throws std::bad_alloc, and std::runtime_error if the
-  /// driver cannot copy.
-  void stage(Call& call);
+  DeviceStaging() = default;
+  DeviceStaging(const DeviceStaging&) = delete;
+  DeviceStaging& operator=(const DeviceStaging&) = delete;
+  ~DeviceStaging() override;
 
-  /// Copies the result to where the program wants it. Throws std::runtime_error if the driver cannot copy.
-  void copy_result_back();
+  /// To be called in the thread that makes the call, when it is made: finds its device buffers, and begins to
+  /// wait for what the program has asked the device to do.
+  void note(const Call& call);
+  /// Whether the call may begin. Does not wait.
+  bool may_begin();
 
-  /// A transfer that failed may still write to the host buffers.
-  void abandon() {
-    input_.abandon();
-    output_.abandon();
-  }
+  /// Replaces device buffers of `call` by host buffers, the same ones for the same call. Without
+  /// `by_segments`, or where that cannot be, the input is under way when this returns. Throws
+  /// std::bad_alloc, and std::runtime_error if the driver has failed before.
+  void stage(Call& call, bool by_segments);
+  /// Waits for the input of a call that does not go by segments.
+  void wait_for_input();
+  /// To be called when the execution has ended without an error.
+  void finish();
+  /// Whether no copy is under way any more. Does not wait.
+  bool has_ended();
+
+  /// Whether the driver has no asynchronous copies: each call waits for its copies.
+  [[nodiscard]] bool has_old_driver() const { return is_staged() && !driver_->is_asynchronous(); }
+  [[nodiscard]] bool is_staged() const { return input_.is_on_device || output_.is_on_device; }
+  [[nodiscard]] bool has_failed() const override;
+  /// Returns what failed, for people.
+  [[nodiscard]] std::string describe_error() const;
+
+  /// Copies or transfers may still use the host buffers.
+  void abandon();
+  /// Gives the host buffers back, unless copies may still use them.
+  void release();
+
+  [[nodiscard]] bool goes_by_segments() const override { return by_segments_; }
+  void fetch(std::span<const Range> elements) override;
+  std::size_t arrived() override;
+  void put_back(std::span<const Range> elements) override;
 
  private:
-  void* users_output_ = nullptr;  // as the program gave it, if it is device memory
-  void* staged_output_ = nullptr;
-  std::size_t output_bytes_ = 0;
-  std::ptrdiff_t output_start_ = 0;  // of the data, from the address that the program gave
-  PooledBuffer input_;
-  PooledBuffer output_;
+  /// A buffer of the program in device memory, and its place in host memory.
+  struct Side {
+    bool is_on_device = false;
+    std::byte* users = nullptr;  // as MPI gets it
+    Range holds;
+    DeviceDriver::Context context = nullptr;
+    PinnedBuffer host;
+    DeviceCopies to_host;
+    DeviceCopies to_device;
+  };
+
+  void note(Side& side, const void* users, const Range& holds);
+  std::byte* place(Side& side);
+  void add(Side& side, DeviceCopies& copies, std::span<const Range> elements);
+  void add_whole(Side& side, DeviceCopies& copies);
+  [[nodiscard]] Side& source() { return in_place_ ? output_ : input_; }
+
+  const DeviceDriver* driver_ = nullptr;
+  Element element_;
+  bool in_place_ = false;
+  bool by_segments_ = false;
+  std::size_t fetches_ = 0;
+  int order_error_ = 0;
+  bool is_unknown_ = false;  // where a buffer is
+  DeviceOrder order_;
+  Side input_;  // not used in place
+  Side output_;
 };
 
 }  // namespace stretto

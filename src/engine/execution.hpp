@@ -53,6 +53,10 @@ class Execution {
   /// of the call is touched. Throws std::bad_alloc, before anything is posted.
   virtual void start_failed(const Call& call, const Passage& passage, int error) = 0;
 
+  /// Whether it waits by itself for the copies of a call that is staged. Otherwise its input must be there at
+  /// the start.
+  [[nodiscard]] virtual bool awaits_copies() const { return false; }
+
   /// Advances the call as far as possible without waiting. Returns whether anything happened.
   virtual bool progress() = 0;
 

@@ -9,6 +9,7 @@
 
 #include "engine/bytes_type.hpp"
 #include "engine/library_progress.hpp"
+#include "engine/segment_copies.hpp"
 
 namespace stretto {
 namespace {
@@ -25,6 +26,13 @@ constexpr std::size_t most_kept_requests = 8192;
 /// making a request, in half the time that starting a kept one takes. On MPICH there is no difference. (Two
 /// ranks on one node.)
 constexpr std::size_t least_kept_bytes = 512;
+
+/// Segments that are fetched before a flight takes them.
+constexpr std::size_t segments_ahead = 4;
+/// A message of one segment is fetched and put back in parts of some rounds, which are not shorter than this,
+/// and not more than so many.
+constexpr std::size_t least_part_bytes = std::size_t{256} << 10;
+constexpr std::size_t most_parts = 32;
 
 /// Whether any other rank gets, or sends, several messages of a round.
 bool has_several_messages_of_a_pair(std::span<const Action> round) {
@@ -80,6 +88,7 @@ void ScheduleExecution::start(const Call& call, const Passage& passage) {
   prepare(call, passage);
   reserve_memory();
   has_memory_ = true;
+  if (call_.staging != nullptr) prepare_copies();
   if (uses_shared_memory()) check_datatype();
   begin_walks();
 }
@@ -101,6 +110,7 @@ void ScheduleExecution::check_datatype() {
 
 void ScheduleExecution::start_failed(const Call& call, const Passage& passage, int error) {
   prepare(call, passage);
+  call_.staging = nullptr;
   has_memory_ = false;
   output_ = nullptr;
   check(error);
@@ -117,6 +127,7 @@ void ScheduleExecution::prepare(const Call& call, const Passage& passage) {
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     flight.lane = uses_shared_memory() ? passage.lane(flight.index) : Passage::none;
     flight.in_memory = 0;
+    flight.awaits_copy = false;
   }
   forget_error();
 }
@@ -246,12 +257,85 @@ std::size_t ScheduleExecution::landing_elements(const BlockCut& longest) const {
   return most;
 }
 
+void ScheduleExecution::prepare_copies() {
+  if (!call_.staging->goes_by_segments()) return;
+  const std::size_t bytes = call_.count * static_cast<std::size_t>(call_.element.size);
+  const std::size_t parts =
+      segment_count_ > 1 ? 1 : std::clamp(bytes / least_part_bytes, std::size_t{1}, most_parts);
+  if (parts != parts_of_touched_ || call_.in_place != touched_in_place_) {
+    touched_ = TouchedBlocks::find(schedule_, call_.in_place, parts);
+    parts_of_touched_ = parts;
+    touched_in_place_ = call_.in_place;
+  }
+  fetched_segments_ = 0;
+}
+
+/// Begins to fetch what segments up to this one read, and some more.
+void ScheduleExecution::fetch_until(std::size_t segment) {
+  const std::size_t end = std::min(segment + 1 + segments_ahead, segment_count_);
+  for (; fetched_segments_ < end; ++fetched_segments_) {
+    const BlockCut blocks = cut(fetched_segments_);
+    for (const TouchedBlocks::Part& part : touched_.reads)
+      call_.staging->fetch(elements_of(blocks, part.blocks));
+  }
+}
+
+std::span<const Range> ScheduleExecution::elements_of(const BlockCut& cut, std::span<const int> blocks) {
+  ranges_.clear();
+  for (const int block : blocks) {
+    const Range range = cut.run(static_cast<std::size_t>(block));
+    if (range.count == 0) continue;
+    if (!ranges_.empty() && ranges_.back().first + ranges_.back().count == range.first) {
+      ranges_.back().count += range.count;
+    } else {
+      ranges_.push_back(range);
+    }
+  }
+  return ranges_;
+}
+
+/// Whether a flight may begin its next round. Each part of a segment that is fetched is one fetch.
+bool ScheduleExecution::has_what_it_reads(Flight& flight) {
+  flight.awaits_copy = false;
+  if (call_.staging == nullptr || is_silent()) return true;
+  std::size_t needed = 1;
+  if (call_.staging->goes_by_segments()) {
+    const auto parts =
+        std::ranges::upper_bound(touched_.reads, flight.round, {}, &TouchedBlocks::Part::round);
+    const auto in_segment = static_cast<std::size_t>(parts - touched_.reads.begin());
+    if (in_segment == 0) return true;
+    needed = flight.segment * touched_.reads.size() + in_segment;
+  }
+  flight.awaits_copy = call_.staging->arrived() < needed;
+  if (call_.staging->has_failed()) check(MPI_ERR_OTHER);
+  return !flight.awaits_copy;
+}
+
+/// Begins to put back what is not written after this round of a flight.
+void ScheduleExecution::put_back(const Flight& flight) {
+  if (call_.staging == nullptr || !call_.staging->goes_by_segments() || is_silent()) return;
+  for (const TouchedBlocks::Part& part : touched_.writes) {
+    if (part.round == flight.round) call_.staging->put_back(elements_of(flight.output_blocks, part.blocks));
+  }
+}
+
+bool ScheduleExecution::advance_copies() {
+  bool any = false;
+  for (Flight& flight : std::span(flights_).first(in_flight_)) {
+    if (!flight.awaits_copy || !has_what_it_reads(flight)) continue;
+    any = true;
+    walk(flight);
+  }
+  return any;
+}
+
 void ScheduleExecution::begin_segment(Flight& flight, std::size_t segment) {
   flight.segment = segment;
   flight.blocks = cut(segment);
   flight.output_blocks = call_.output_borders.empty() ? flight.blocks : BlockCut(call_.output_borders, 0, 1);
   flight.round = 0;
   place_scratch(flight.places, flight.blocks);
+  if (call_.staging != nullptr && call_.staging->goes_by_segments() && !is_silent()) fetch_until(segment);
   if (observer_ != nullptr) observer_->segment_begins(flight.index, segment);
 }
 
@@ -276,6 +360,7 @@ void ScheduleExecution::walk(Flight& flight) {
       begin_segment(flight, flight.segment + in_flight_);
       continue;
     }
+    if (!has_what_it_reads(flight)) return;
     post_round(flight);
     if (flight.in_memory > 0) advance_memory(flight);
     if (flight.posted > 0) return;
@@ -285,6 +370,7 @@ void ScheduleExecution::walk(Flight& flight) {
 
 void ScheduleExecution::end_round(Flight& flight) {
   if (observer_ != nullptr) observer_->round_ends(flight.index, flight.round);
+  put_back(flight);
   ++flight.round;
 }
 
@@ -392,7 +478,8 @@ int ScheduleExecution::post_kept(const Posting& posting, bool sends, MPI_Request
 
 bool ScheduleExecution::progress() {
   if (ended()) return false;
-  bool any = advance_flights();
+  bool any = call_.staging != nullptr && advance_copies();
+  any = advance_flights() || any;
   if (messages_ > 0) any = test_messages() || any;
   if (!any) look_around();
   if (ended()) end();

@@ -13,6 +13,7 @@
 #include "engine/vain_looks.hpp"
 #include "schedule/pipelining.hpp"
 #include "schedule/schedule.hpp"
+#include "schedule/touched_blocks.hpp"
 
 namespace stretto {
 
@@ -50,6 +51,7 @@ class ScheduleExecution final : public Execution {
   [[nodiscard]] std::size_t tags(const Call& call) const override;
   void start(const Call& call, const Passage& passage) override;
   void start_failed(const Call& call, const Passage& passage, int error) override;
+  [[nodiscard]] bool awaits_copies() const override { return true; }
   bool progress() override;
   [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || gave_up_; }
   void give_up() override;
@@ -84,6 +86,7 @@ class ScheduleExecution final : public Execution {
     std::size_t posted = 0;     // transfers of the round that have not completed
     std::size_t in_memory = 0;  // those of them that go through shared memory
     int lane = Passage::none;
+    bool awaits_copy = false;
     PooledBuffer scratch;
     PooledBuffer landing;
     std::size_t landing_used = 0;
@@ -97,6 +100,12 @@ class ScheduleExecution final : public Execution {
   void release_memory();
   void begin_walks();
   void end();
+  void prepare_copies();
+  void fetch_until(std::size_t segment);
+  [[nodiscard]] bool has_what_it_reads(Flight& flight);
+  void put_back(const Flight& flight);
+  std::span<const Range> elements_of(const BlockCut& cut, std::span<const int> blocks);
+  bool advance_copies();
   void begin_segment(Flight& flight, std::size_t segment);
   void walk(Flight& flight);
   void end_round(Flight& flight);
@@ -161,6 +170,13 @@ class ScheduleExecution final : public Execution {
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t busy_flights_ = 0;
+
+  // Of a call that is staged by segments: what is copied in each of them.
+  TouchedBlocks touched_;
+  std::size_t parts_of_touched_ = 0;  // 0: not known yet
+  bool touched_in_place_ = false;
+  std::size_t fetched_segments_ = 0;
+  std::vector<Range> ranges_;  // of one copy
 
   std::vector<Flight> flights_;
   std::vector<MPI_Request> requests_;  // width_ per flight

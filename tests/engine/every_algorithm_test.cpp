@@ -3,10 +3,12 @@
 // and on ragged nodes: counts 0, 1, p-1, p, p+1 and larger, in place and not, pipelined and not, callers'
 // unequal blocks, any root; with an operation that does not commute where rank order is kept. Checks the
 // values, that all ranks have the same bits, and that nothing beside the output changes. Messages go by MPI,
-// or through shared memory: then also with some ranks that carry calls out directly.
+// or through shared memory: then also with some ranks that carry calls out directly. Or buffers of some ranks
+// are in device memory, in every way that inputs and outputs can be.
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "engine/relayed_execution.hpp"
 #include "engine/schedule_execution.hpp"
 #include "mpi_check.hpp"
+#include "on_device.hpp"
 
 namespace {
 
@@ -41,6 +44,26 @@ class Yielding final : public Waiting {
   }
   [[nodiscard]] int looks() const override { return 2; }
 };
+
+/// Carries out a call in turn with none, both and one of its buffers in device memory, if there is a driver.
+template <typename Value>
+int run_anywhere(Execution& execution, Call call, std::vector<Value>& input, std::vector<Value>& output) {
+  if (driver == nullptr) return run_to_end(execution, call);
+  static unsigned calls = 0;
+  const unsigned kind = (calls++ + static_cast<unsigned>(world_rank)) % 4;
+  std::optional<OnDevice> input_there;
+  std::optional<OnDevice> output_there;
+  if (kind % 2 == 1 && !call.in_place) {
+    input_there.emplace(input.data(), input.size() * sizeof(Value));
+    call.input = input_there->at(call.input);
+  }
+  if (kind >= 2) {
+    output_there.emplace(output.data(), output.size() * sizeof(Value));
+    call.output = output_there->at(call.output);
+    if (call.in_place) call.input = call.output;
+  }
+  return run_staged(execution, call);
+}
 
 /// A DirectExecution as an Execution, which has ended as soon as it starts.
 class StartedToTheEnd final : public Execution {
@@ -134,7 +157,7 @@ class Case {
               .root = root_};
     if (has_block_of_each_rank(collective_)) call.borders = borders_;
     const std::vector<Affine> before = input_;
-    STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
+    STRETTO_CHECK(run_anywhere(execution, call, input_, output_) == MPI_SUCCESS);
     STRETTO_CHECK(std::memcmp(before.data(), input_.data(), before.size() * sizeof(Affine)) == 0);
     check_guards();
     for (std::size_t i = 0; i < output_holds_.count; ++i) {
@@ -264,7 +287,7 @@ class MovingCase {
               .root = root_};
     if (has_private_lengths(collective_)) call.output_borders = output_borders_;
     const std::vector<Affine> before = input;
-    STRETTO_CHECK(run_to_end(execution, call) == MPI_SUCCESS);
+    STRETTO_CHECK(run_anywhere(execution, call, input, output) == MPI_SUCCESS);
     STRETTO_CHECK(std::memcmp(before.data(), input.data(), before.size() * sizeof(Affine)) == 0);
     for (std::size_t i = 0; i < sentinels; ++i) {
       STRETTO_CHECK(output[i].a == sentinel && output[output.size() - 1 - i].a == sentinel);
@@ -447,8 +470,11 @@ void wait_asleep() {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  if (argc > 1) share_memory();  // every_algorithm_test memory [all|some]
-  if (argc > 2) directly = std::string(argv[2]) == "all" ? Directly::all : Directly::some;
+  // every_algorithm_test [memory [all|some] | device STAND_IN]
+  const bool has_devices = argc > 2 && std::string(argv[1]) == "device";
+  if (has_devices) load_driver(argv[2]);
+  if (argc > 1 && !has_devices) share_memory();
+  if (argc > 2 && !has_devices) directly = std::string(argv[2]) == "all" ? Directly::all : Directly::some;
   MPI_Datatype pair;
   MPI_Op composition;
   MPI_Type_contiguous(2, MPI_UINT32_T, &pair);

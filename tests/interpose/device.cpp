@@ -2,37 +2,11 @@
 // Buffers in device memory, on one rank only, with a stand-in for the driver. Arguments: "load" and the
 // stand-in's path, or "leave" and the path. With "leave" the driver exists, but the process does not load
 // it.
-#include <dlfcn.h>
-
 #include <cstring>
-#include <vector>
 
-#include "check.hpp"
+#include "device.hpp"
 
 namespace {
-
-void* driver = nullptr;
-template <typename Function>
-Function from_driver(const char* name) {
-  return reinterpret_cast<Function>(dlsym(driver, name));
-}
-
-/// A buffer, in device memory or not, whose `data` can be accessed.
-struct Buffer {
-  Buffer(std::size_t bytes, bool on_device) : memory(on_device ? 0 : bytes) {
-    address = memory.data();
-    data = memory.data();
-    if (on_device) {
-      address = from_driver<void* (*)(std::size_t)>("stand_in_allocate")(bytes);
-      data = from_driver<char* (*)(void*)>("stand_in_reach")(address);
-    }
-    CHECK(data != nullptr);
-    std::memset(data, 0x5a, bytes);
-  }
-  std::vector<char> memory;
-  void* address;
-  char* data;
-};
 
 void plain(bool input_on_device, bool output_on_device, bool in_place) {
   const bool mine = world_rank() == 1;

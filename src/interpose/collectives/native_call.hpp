@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/device_staging.hpp"
 #include "interpose/dispatch/form.hpp"
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"
@@ -32,11 +33,15 @@ class ObservedCall final : public Watched {
 class NativeCall {
  public:
   explicit NativeCall(const Form& form) {
+    if (device_stream() != nullptr) wait_for_stream();
     if (form.face == Face::blocking) elsewhere_.emplace();
     if (form.library_call) observed_.emplace(*form.library_call, form.face);
   }
 
  private:
+  /// The library does not know of the stream that the program has named.
+  static void wait_for_stream();
+
   std::optional<BlockedScope> elsewhere_;
   std::optional<ObservedCall> observed_;
 };

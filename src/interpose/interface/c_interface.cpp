@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "engine/device_staging.hpp"
 #include "interpose/collectives/collective_forms.hpp"
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/online.hpp"
@@ -135,6 +136,10 @@ STRETTO_VISIBLE int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, con
   }
   know_operation(op, datatype, kernel);
   return MPI_SUCCESS;
+}
+
+STRETTO_VISIBLE void stretto_device_stream(void* stream) {
+  set_device_stream(stream);
 }
 
 STRETTO_VISIBLE size_t stretto_statistics(char* json, size_t length) {

@@ -5,6 +5,8 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "interpose/observe/statistics.hpp"
@@ -44,6 +46,8 @@ void Operation::start() {
   if (race_ || session.observes_all_calls() || session.counts_calls()) began_ = seconds_now();
   control_ = FloatControl::current();
   has_begun_ = false;
+  is_copying_back_ = has_complained_ = false;
+  staging_.note(message_.call);
   note_start();
   if (!traits_.is_own) {
     trace_ = trace_call(state_, traits_, spec_, face_, sequence_, starts_++);
@@ -68,6 +72,11 @@ bool Operation::may_begin() {
     return false;
   }
   if (after_ && !after_->ended()) return false;
+  // The library's own calls must be made in the order of calls.
+  while (!staging_.may_begin()) {
+    if (channel_) return false;
+    std::this_thread::yield();
+  }
   if (!channel_) return true;
   switch (channel_->progress()) {
     case Channel::State::opening:
@@ -93,7 +102,7 @@ void Operation::begin() {
     error = message_.begin();
     if (error == MPI_SUCCESS) {
       Call call = message_.call;
-      staging_.stage(call);
+      begin_copies(call);
       execution_->observe(trace_.get());
       execution_->start(call, passage);
     }
@@ -101,6 +110,7 @@ void Operation::begin() {
     error = MPI_ERR_NO_MEM;
   } catch (const std::exception& failure) {
     complain(failure.what());
+    has_complained_ = true;
     error = MPI_ERR_OTHER;
   }
   if (error != MPI_SUCCESS) {
@@ -113,6 +123,19 @@ void Operation::begin() {
   }
   look_at_error();
   if (execution_->ended()) finish();
+}
+
+void Operation::begin_copies(Call& call) {
+  staging_.stage(call, execution_->awaits_copies());
+  if (!staging_.is_staged()) return;
+  static std::atomic<bool> has_told{false};
+  if (staging_.has_old_driver() && !has_told.exchange(true)) {
+    complain(
+        "rank " + std::to_string(session.world_rank) +
+        ": the CUDA driver is too old for asynchronous copies; calls on device memory wait for each copy");
+  }
+  if (!execution_->awaits_copies()) staging_.wait_for_input();
+  if (staging_.has_failed()) throw std::runtime_error(staging_.describe_error());
 }
 
 /// If an error ends the job, that happens before other ranks hear of the error.
@@ -134,6 +157,10 @@ bool Operation::progress() {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard.owns_lock() || ended()) return false;
   const ScopedFloatControl starter(control_);
+  if (is_copying_back_) {
+    look_at_copies();
+    return ended();
+  }
   if (!has_begun_) {
     if (may_begin()) begin();
     return has_begun_ || ended();
@@ -157,12 +184,25 @@ bool Operation::progress() {
 }
 
 void Operation::finish() {
+  if (!staging_.is_staged() || execution_->gave_up()) return complete();
+  if (execution_->error() == MPI_SUCCESS) staging_.finish();
+  is_copying_back_ = true;
+  look_at_copies();
+}
+
+/// After an error, too, the host buffers are needed until their copies have ended.
+void Operation::look_at_copies() {
+  if (staging_.has_ended()) complete();
+}
+
+void Operation::complete() {
   int error = execution_->lost_peer() < 0 ? execution_->error() : Communicator::error_if_rank_failed;
+  if (has_begun_ && staging_.is_staged() && staging_.has_failed() && !has_complained_) {
+    complain(staging_.describe_error());
+    error = MPI_ERR_OTHER;
+  }
   try {
-    if (error == MPI_SUCCESS) {
-      staging_.copy_result_back();
-      error = message_.finish();
-    }
+    if (error == MPI_SUCCESS) error = message_.finish();
   } catch (const std::exception& failure) {
     complain(failure.what());
     error = MPI_ERR_OTHER;
@@ -177,6 +217,7 @@ void Operation::end(int error) {
     message_.abandon();
     staging_.abandon();
   }
+  if (face_ != Face::persistent) staging_.release();
   execution_->observe(nullptr);
   if (race_) {
     const double now = seconds_now();
@@ -218,7 +259,8 @@ bool Operation::try_describe_state(std::string& text) {
     return true;
   }
   const std::vector<SegmentState> states = execution_->segment_states();
-  text = states.empty() ? "it is in the MPI library" : "";
+  const bool copies = staging_.is_staged() && execution_->awaits_copies();
+  text = !states.empty() ? "" : copies ? "it waits for the CUDA driver's copies" : "it is in the MPI library";
   for (const SegmentState& state : states) {
     text += (&state == states.data() ? "" : "; ") + std::string("segment ") + std::to_string(state.segment) +
             " is in round " + std::to_string(state.round) + " and";

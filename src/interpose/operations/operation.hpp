@@ -70,6 +70,9 @@ class Operation final : public Outstanding, public Watched {
   void look_at_error();
   void look_at_lost_peer() const;
   void finish();
+  void begin_copies(Call& call);
+  void look_at_copies();
+  void complete();
   void end(int error);
   [[nodiscard]] std::string in_world(const std::vector<int>& ranks) const;
 
@@ -96,6 +99,8 @@ class Operation final : public Outstanding, public Watched {
   DeviceStaging staging_;
   FloatControl control_;  // of the thread that started it
   bool has_begun_ = false;
+  bool is_copying_back_ = false;  // its execution has ended
+  bool has_complained_ = false;
   bool wants_returned_errors_ = false;
   int error_ = MPI_SUCCESS;
 };

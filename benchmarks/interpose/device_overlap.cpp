@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures what staging by segments hides of the copies of device memory, with a stand-in driver whose copies
+// take a set time for each byte. In turns:
+//   link      the collective on host memory
+//   copy      the input to the host, alone
+//   whole     the input to the host, the collective on host memory, the result back: one after the other
+//   segments  the collective on device memory
+// First the link alone is measured. Then the copies get the rate at which one of them takes as long as the
+// link, or another share of that time. A ratio `whole / segments` above 1 says that segments are faster; no
+// way is faster than max(copy, link). Run it under the preload, between nodes:
+//   stretto lab run --mpi openmpi -- device-overlap-openmpi STAND_IN [bytes [turns [spec]]]
+// Arguments: the stand-in's path; the bytes of the message; how often each is measured; the spec.
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+void* driver = nullptr;
+template <typename Function>
+Function find(void* library, const char* name) {
+  const auto function = reinterpret_cast<Function>(dlsym(library, name));
+  if (function != nullptr) return function;
+  std::fprintf(stderr, "there is no %s; is Stretto preloaded?\n", name);
+  std::abort();
+}
+
+struct Measured {
+  std::vector<double> seconds;
+
+  [[nodiscard]] double quantile(double share) const {
+    std::vector<double> sorted = seconds;
+    std::ranges::sort(sorted);
+    return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+  }
+  [[nodiscard]] double median() const { return quantile(0.5); }
+};
+
+/// Returns the seconds of the slowest rank.
+template <typename Work>
+double time_of(const Work& work) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double began = MPI_Wtime();
+  work();
+  const double own = MPI_Wtime() - began;
+  double slowest = 0;
+  MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return slowest;
+}
+
+class Device {
+ public:
+  explicit Device(std::size_t bytes)
+      : address_(find<void* (*)(std::size_t)>(driver, "stand_in_allocate")(bytes)), bytes_(bytes) {
+    find<int (*)(void**, int, std::uint64_t)>(driver, "cuPointerGetAttribute")(&context_, 1, number());
+  }
+  [[nodiscard]] void* address() const { return address_; }
+
+  void to_host(void* host) {
+    const Current current(*this);
+    find<int (*)(void*, std::uint64_t, std::size_t)>(driver, "cuMemcpyDtoH_v2")(host, number(), bytes_);
+  }
+  void from_host(const void* host) {
+    const Current current(*this);
+    find<int (*)(std::uint64_t, const void*, std::size_t)>(driver, "cuMemcpyHtoD_v2")(number(), host, bytes_);
+  }
+
+ private:
+  struct Current {
+    explicit Current(const Device& device) {
+      find<int (*)(void*)>(driver, "cuCtxPushCurrent_v2")(device.context_);
+    }
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+    ~Current() {
+      void* context = nullptr;
+      find<int (*)(void**)>(driver, "cuCtxPopCurrent_v2")(&context);
+    }
+  };
+  [[nodiscard]] std::uint64_t number() const { return reinterpret_cast<std::uint64_t>(address_); }
+
+  void* address_;
+  std::size_t bytes_;
+  void* context_ = nullptr;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (argc < 2 || (driver = dlopen(argv[1], RTLD_LAZY)) == nullptr) {
+    std::fprintf(stderr, "usage: %s STAND_IN [bytes [turns [spec]]]\n", argv[0]);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  const std::size_t bytes = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::size_t{16} << 20;
+  const int turns = argc > 3 ? std::atoi(argv[3]) : 7;
+  const std::string spec = argc > 4 ? argv[4] : "ring:segment_bytes=1MiB";
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  find<int (*)(const char*, const char*, std::size_t)>(RTLD_DEFAULT, "stretto_force")("allreduce",
+                                                                                      spec.c_str(), 1 << 16);
+  const auto count = static_cast<int>(bytes / sizeof(float));
+  std::vector<float> host_in(bytes / sizeof(float), 1);
+  std::vector<float> host_out(host_in.size());
+  Device in(bytes);
+  Device out(bytes);
+  in.from_host(host_in.data());
+  const auto sum = [&](const void* from, void* to) {
+    MPI_Allreduce(from, to, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  };
+  const auto link = [&] { sum(host_in.data(), host_out.data()); };
+
+  Measured alone;
+  for (int i = 0; i < 4; ++i) {
+    const double seconds = time_of(link);
+    if (i > 0) alone.seconds.push_back(seconds);
+  }
+  if (rank == 0)
+    std::printf("%zu bytes by %s; medians and quartiles of %d turns\n", bytes, spec.c_str(), turns);
+  for (const double share : {0.25, 0.5, 1.0, 2.0}) {
+    double rate = static_cast<double>(bytes) / (alone.median() * share);
+    MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    find<void (*)(double)>(driver, "stand_in_set_rate")(rate);
+    std::array<Measured, 4> all;
+    std::vector<double> ratios;
+    std::vector<double> overheads;
+    for (int turn = -1; turn < turns; ++turn) {
+      const std::array<double, 4> seconds{time_of(link), time_of([&] { in.to_host(host_in.data()); }),
+                                          time_of([&] {
+                                            in.to_host(host_in.data());
+                                            link();
+                                            out.from_host(host_out.data());
+                                          }),
+                                          time_of([&] { sum(in.address(), out.address()); })};
+      if (turn < 0) continue;  // warms up
+      for (std::size_t i = 0; i < all.size(); ++i) all.at(i).seconds.push_back(seconds.at(i));
+      ratios.push_back(seconds[2] / seconds[3]);
+      overheads.push_back(seconds[3] / std::max(seconds[0], seconds[1]));
+    }
+    if (rank != 0) continue;
+    const Measured ratio{ratios};
+    const Measured overhead{overheads};
+    std::printf(
+        "copy / link %.2f: link %.1f ms, copy %.1f ms, whole %.1f ms, segments %.1f ms; "
+        "whole / segments %.2f (%.2f-%.2f), segments / max(copy, link) %.2f (%.2f-%.2f)\n",
+        share, all[0].median() * 1e3, all[1].median() * 1e3, all[2].median() * 1e3, all[3].median() * 1e3,
+        ratio.median(), ratio.quantile(0.25), ratio.quantile(0.75), overhead.median(),
+        overhead.quantile(0.25), overhead.quantile(0.75));
+    std::fflush(stdout);
+  }
+  MPI_Finalize();
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto {
+
+/// The functions of the CUDA driver (cuda.h) that staging needs. They are declared here so that the build
+/// does not need CUDA, and looked up in the driver that the process has loaded. All return 0 or an error.
+struct DeviceDriver {
+  using Address = std::uint64_t;
+  using Context = void*;
+  using Stream = void*;
+  using Event = void*;
+  static constexpr int success = 0;
+  static constexpr int not_initialized = 3;
+  static constexpr int not_ready = 600;
+
+  /// The arguments of a copy of rows (CUDA_MEMCPY2D).
+  struct Rows {
+    struct End {
+      static constexpr unsigned host = 1;
+      static constexpr unsigned device = 2;
+      std::size_t x = 0;
+      std::size_t y = 0;
+      unsigned memory_type = host;
+      void* host_address = nullptr;
+      Address device_address = 0;
+      void* array = nullptr;
+      std::size_t pitch = 0;
+    };
+    End from;
+    End to;
+    std::size_t width = 0;
+    std::size_t height = 0;
+  };
+
+  int (*pointer_attribute)(void* value, int attribute, Address pointer) = nullptr;
+  int (*to_host)(void* host, Address device, std::size_t bytes) = nullptr;
+  int (*to_device)(Address device, const void* host, std::size_t bytes) = nullptr;
+  int (*push_context)(Context context) = nullptr;
+  int (*pop_context)(Context* context) = nullptr;
+
+  // What asynchronous copies need besides. A driver that is too old has not all of it.
+  int (*to_host_later)(void* host, Address device, std::size_t bytes, Stream stream) = nullptr;
+  int (*to_device_later)(Address device, const void* host, std::size_t bytes, Stream stream) = nullptr;
+  int (*rows_later)(const Rows* rows, Stream stream) = nullptr;
+  int (*make_stream)(Stream* stream, unsigned flags, int priority) = nullptr;
+  int (*priorities)(int* least, int* greatest) = nullptr;
+  int (*make_event)(Event* event, unsigned flags) = nullptr;
+  int (*destroy_event)(Event event) = nullptr;
+  int (*record)(Event event, Stream stream) = nullptr;
+  int (*query)(Event event) = nullptr;
+  int (*pin)(void* host, std::size_t bytes, unsigned flags) = nullptr;
+  int (*unpin)(void* host) = nullptr;
+  [[nodiscard]] bool is_asynchronous() const { return is_asynchronous_; }
+
+  // Newer ones; nullptr in older drivers.
+  int (*context_of_stream)(Stream stream, Context* context) = nullptr;
+  int (*device)(int* device, int ordinal) = nullptr;
+  int (*retain_context)(Context* context, int device) = nullptr;
+
+  /// Returns nullptr while the process has loaded no driver, and in a process that was forked after it had: a
+  /// context does not survive a fork. Takes some ten nanoseconds.
+  static const DeviceDriver* loaded();
+
+  enum class Place : std::uint8_t { host, device, unknown };
+  /// Managed memory counts as the host's, which can access it. Unknown is what the driver does not know, or
+  /// cannot say, and the processor cannot access: freed memory of a device, or that of a lost context. Writes
+  /// the driver's error, if there is one.
+  [[nodiscard]] Place place_of(const void* pointer, int& error) const;
+
+  /// Returns the context in which memory can be copied; nullptr if there is none.
+  [[nodiscard]] Context context_of(const void* pointer) const;
+
+ private:
+  bool find_functions(void* library);
+  void find_asynchronous_functions(void* library);
+  bool is_asynchronous_ = false;
+};
+
+inline DeviceDriver::Address device_address(const void* pointer) {
+  return reinterpret_cast<DeviceDriver::Address>(pointer);
+}
+
+/// Makes a context current while this lives: the thread that calls MPI, or the helper thread, may have none.
+class ContextGuard {
+ public:
+  ContextGuard(const DeviceDriver& driver, DeviceDriver::Context context)
+      : driver_(driver),
+        pushed_(context != nullptr && driver.push_context(context) == DeviceDriver::success) {}
+  ContextGuard(const ContextGuard&) = delete;
+  ContextGuard& operator=(const ContextGuard&) = delete;
+  ~ContextGuard() {
+    DeviceDriver::Context context = nullptr;
+    if (pushed_) driver_.pop_context(&context);
+  }
+
+ private:
+  const DeviceDriver& driver_;
+  bool pushed_;
+};
+
+}  // namespace stretto

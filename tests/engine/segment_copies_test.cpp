@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// A segment travels as soon as it is fetched, and is put back while others are still to be fetched. A message
+// of one segment does so by rounds. Copies are played, so no time decides. Every rank is one of these.
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+#include "engine/schedule_execution.hpp"
+#include "engine/segment_copies.hpp"
+#include "mpi_check.hpp"
+
+namespace {
+
+using namespace stretto;
+using namespace stretto::test;
+
+/// Fetches end when the test lets them, and only then is there anything in host memory.
+class PlayedCopies final : public SegmentCopies {
+ public:
+  PlayedCopies(const std::vector<float>& users, std::vector<float>& host) : users_(users), host_(host) {}
+
+  [[nodiscard]] bool goes_by_segments() const override { return true; }
+  void fetch(std::span<const Range> elements) override {
+    fetches_.emplace_back(elements.begin(), elements.end());
+  }
+  std::size_t arrived() override { return fails_ ? fetches_.size() : arrived_; }
+  void put_back(std::span<const Range> elements) override {
+    for (const Range& range : elements) put_back_ += range.count;
+  }
+  [[nodiscard]] bool has_failed() const override { return fails_; }
+
+  void let_one_arrive() {
+    for (const Range& range : fetches_[arrived_])
+      std::copy_n(users_.data() + range.first, range.count, host_.data() + range.first);
+    ++arrived_;
+  }
+  void fail() { fails_ = true; }
+  [[nodiscard]] std::size_t fetches() const { return fetches_.size(); }
+  [[nodiscard]] std::size_t on_the_way() const { return fetches_.size() - arrived_; }
+  [[nodiscard]] std::size_t elements_put_back() const { return put_back_; }
+
+ private:
+  const std::vector<float>& users_;
+  std::vector<float>& host_;
+  std::vector<std::vector<Range>> fetches_;
+  std::size_t arrived_ = 0;
+  std::size_t put_back_ = 0;
+  bool fails_ = false;
+};
+
+constexpr std::size_t count = 1 << 20;
+
+template <typename Done>
+void progress_until(Execution& execution, const Done& done) {
+  while (!done()) {
+    if (!execution.progress()) std::this_thread::yield();
+  }
+}
+
+void run(const Pipelining& pipelining, bool fails) {
+  const int ranks = size_of(MPI_COMM_WORLD);
+  const Recipe recipe = usual_recipe(*find_algorithm(Collective::allreduce, "ring"));
+  ScheduleExecution execution(MPI_COMM_WORLD, nullptr, build(recipe, Topology::flat(ranks), 0, world_rank),
+                              pipelining);
+  const std::vector<float> users(count, 1);
+  std::vector<float> input(count, -1);
+  std::vector<float> output(count, -1);
+  PlayedCopies copies(users, input);
+  Call call = Call::whole(input.data(), output.data(), count, find_element(MPI_FLOAT, MPI_SUM).value());
+  call.staging = &copies;
+  execution.start(call, passage);
+  STRETTO_CHECK(!execution.ended() && copies.elements_put_back() == 0);
+  // A ring of two ranks reads all in its first round.
+  STRETTO_CHECK(copies.fetches() > (ranks == 2 && pipelining.segments == 0 ? 0U : 1U));
+  if (fails && world_rank == 0) {
+    copies.fail();
+  } else if (pipelining.segments > 1) {
+    // The first segment goes all the way while no other one has been fetched.
+    copies.let_one_arrive();
+    if (!fails) {
+      progress_until(execution, [&] { return copies.elements_put_back() > 0; });
+      STRETTO_CHECK(copies.on_the_way() > 0 && copies.elements_put_back() < count);
+    }
+  }
+  while (!execution.ended()) {
+    if (copies.on_the_way() > 0) copies.let_one_arrive();
+    if (!execution.progress()) std::this_thread::yield();
+  }
+  STRETTO_CHECK((execution.error() != MPI_SUCCESS) == fails);
+  if (fails) return;
+  STRETTO_CHECK(copies.elements_put_back() == count);
+  STRETTO_CHECK(std::ranges::all_of(output, [&](float one) { return one == static_cast<float>(ranks); }));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  run({.segments = 8, .window = 2}, false);
+  run({}, false);
+  run({.segments = 8, .window = 2}, true);
+  run({}, true);
+  MPI_Finalize();
+  return EXIT_SUCCESS;
+}
