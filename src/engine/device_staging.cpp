@@ -178,7 +178,7 @@ void DeviceStaging::add_whole(Side& side, DeviceCopies& copies) {
   copies.end_unit();
 }
 
-void DeviceStaging::add(Side& side, DeviceCopies& copies, std::span<const Range> elements) {
+void DeviceStaging::add(const Side& side, DeviceCopies& copies, std::span<const Range> elements) const {
   {
     RowCollector rows(copies);
     for (const Range& range : elements) {

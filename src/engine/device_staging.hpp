@@ -90,7 +90,7 @@ class DeviceStaging final : public SegmentCopies {
 
   void note(Side& side, const void* users, const Range& holds);
   std::byte* place(Side& side);
-  void add(Side& side, DeviceCopies& copies, std::span<const Range> elements);
+  void add(const Side& side, DeviceCopies& copies, std::span<const Range> elements) const;
   void add_whole(Side& side, DeviceCopies& copies);
   [[nodiscard]] Side& source() { return in_place_ ? output_ : input_; }
 
