@@ -30,7 +30,7 @@ def declared(header: str) -> set[str]:
 
 
 FUNCTIONS = declared("stretto.h")
-FOR_FRAMEWORKS = declared("group.h")
+FOR_FRAMEWORKS = declared("group.h") - FUNCTIONS
 
 both = pytest.mark.parametrize("abi", paths.ABIS)
 
@@ -249,7 +249,7 @@ def test_the_library_has_what_the_header_declares_and_no_more(abi: str) -> None:
     listed = output_of(["nm", "-D", "--defined-only", paths.library(abi)])
     names = {line.split()[-1].partition("@")[0] for line in listed.splitlines()}
     assert {name for name in names if name.startswith("stretto_")} == FUNCTIONS | FOR_FRAMEWORKS
-    assert len(FUNCTIONS) == 57
+    assert len(FUNCTIONS) == 58
     assert len(FOR_FRAMEWORKS) == 27
 
 

@@ -262,6 +262,11 @@ def test_a_launcher_behind_a_wrapper(wrapper: str, launcher: str, abi: str, libr
     show = ["sh", "-c", "echo preload=$LD_PRELOAD $STRETTO_ALLREDUCE $STRETTO_BCAST; exit 5"]
     line = [*wrapper.split(), launcher, "-np", "1", *show]
     done = stretto_run(libraries, "--spec", "ring", "--", *line)
+    for _ in range(3):
+        # Hydra 4.0.2 sometimes loses a program that ends at once, with or without Stretto.
+        if "error waiting for event" not in done.stderr:
+            break
+        done = stretto_run(libraries, "--spec", "ring", "--", *line)
     chain = " chain" if "chain" in wrapper else ""
     assert f"preload={libraries}/libstretto-{abi}.so ring{chain}\n" in done.stdout
     assert done.returncode == 5
