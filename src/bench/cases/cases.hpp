@@ -38,6 +38,8 @@ struct Role {
   bool is_root() const noexcept { return rank == root; }
   /// Whether this rank's call passes MPI_IN_PLACE: where there is a root, only the root may.
   bool calls_in_place() const noexcept;
+  /// Whether blocks have different lengths.
+  bool is_skewed() const noexcept { return skew.has_value() && has_lengths(collective) && ranks > 1; }
   /// A rank's block, where ranks have blocks: equal ones, with the remainder to the first ranks. With a skew,
   /// rank 0 has that part of the message, and the others share the rest.
   std::size_t block_begin(int of_rank) const noexcept;
@@ -66,7 +68,6 @@ struct Role {
   /// Where the part of another rank begins in a buffer of `of_rank`.
   std::size_t part_begin(int of_rank, int other, const Parts& lengths) const noexcept;
   std::size_t skewed_count() const noexcept;
-  bool is_skewed() const noexcept { return skew.has_value() && has_lengths(collective) && ranks > 1; }
 };
 
 }  // namespace stretto::bench

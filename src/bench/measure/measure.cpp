@@ -118,7 +118,9 @@ class Measurement::Trial {
       const auto earlier =
           std::count(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(index), part);
       Stage& its_stage = stage(part, static_cast<std::size_t>(earlier));
-      std::string chosen = spec == "auto" ? choice(part.collective, form, case_.bytes / part.divisor) : spec;
+      // stretto_choice() knows equal blocks only.
+      const bool is_known = spec == "auto" && !its_stage.role().is_skewed();
+      std::string chosen = is_known ? choice(part.collective, form, case_.bytes / part.divisor) : spec;
       const LibraryAlgorithm* const algorithm = find_algorithm(part.collective, form, spec, chosen);
       subject.steps.push_back(
           {&its_stage, {its_stage.role(), owner_.element_, spec, form, its_stage.buffers(), algorithm}});
