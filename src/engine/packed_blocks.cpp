@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/packed_blocks.hpp"
 
-#include <optional>
-
 namespace stretto {
 namespace {
 
@@ -27,17 +25,10 @@ std::byte* find_run(std::span<const UsersBlock> blocks, const std::vector<std::s
 PackedBlocks::PackedBlocks(std::span<const UsersBlock> blocks, MPI_Comm comm, Where where) {
   borders_.reserve(blocks.size() + 1);
   borders_.push_back(0);
-  // Mostly all blocks have one type.
-  MPI_Datatype latest{};
-  std::optional<std::size_t> element_bytes;
+  ElementBytes element_bytes;
   for (const UsersBlock& block : blocks) {
-    std::size_t bytes = 0;
-    if (block.count > 0) {
-      if (!element_bytes || block.datatype != latest)
-        element_bytes = signature_bytes(block.datatype).value_or(0);
-      latest = block.datatype;
-      bytes = block.count * *element_bytes;
-    }
+    const std::size_t bytes =
+        block.count > 0 ? block.count * element_bytes.of(block.datatype).value_or(0) : 0;
     borders_.push_back(borders_.back() + bytes);
   }
   if (bytes() == 0) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,21 @@ struct UsersBlock {
   void* users = nullptr;
   std::size_t count = 0;
   MPI_Datatype datatype{};
+};
+
+/// The bytes of an element of each block's type. Mostly all blocks have one type, so the latest is kept.
+class ElementBytes {
+ public:
+  /// Nothing if the type is not known.
+  std::optional<std::size_t> of(MPI_Datatype datatype) {
+    if (!bytes_ || datatype != latest_) bytes_ = signature_bytes(datatype);
+    latest_ = datatype;
+    return bytes_;
+  }
+
+ private:
+  MPI_Datatype latest_{};
+  std::optional<std::size_t> bytes_;
 };
 
 /// The blocks of the program for all ranks, or from them, as one run of bytes: the program's own memory if

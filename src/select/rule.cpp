@@ -235,15 +235,15 @@ Spec choose_in_memory(const CallShape& shape) {
 constexpr std::size_t most_gathered = 16 * kibibyte;
 
 /// Blocks among few ranks that share memory all go at once. Long ones the library moves with one copy.
-Spec choose_alltoall_in_memory(const CallShape& shape, std::size_t block) {
-  static const Recipe directly = recipe_of(Collective::alltoall, "linear");
-  const bool pays = shape.face == Face::blocking && shape.ranks <= most_ranks_at_once;
+Spec choose_alltoall_in_memory(const CallShape& shape, std::size_t block, const Recipe& directly) {
+  const bool pays = shape.shares_memory && shape.face == Face::blocking && shape.ranks <= most_ranks_at_once;
   return pays && block <= 32 * kibibyte ? whole(directly) : Spec{};
 }
 
 /// Short blocks cross the network together: those of all pairs of ranks of two nodes, or of a lane. Long ones
 /// go directly, in segments, one partner at a time: no rank is sent to by several.
 Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
+  static const Recipe directly = recipe_of(Collective::alltoall, "linear");
   static const Recipe leaders = recipe_of(Collective::alltoall, "smp");
   static const Recipe lanes = recipe_of(Collective::alltoall, "multilane");
   static const Recipe wide_lanes = recipe_of(Collective::alltoall, "multilane(linear:radix=257)");
@@ -252,7 +252,7 @@ Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
   constexpr int enough_ranks_for_bruck = 8;
   const std::size_t block = shape.bytes / static_cast<std::size_t>(shape.ranks);
   if (shape.bytes == 0) return {};
-  if (shape.nodes == 1) return shape.shares_memory ? choose_alltoall_in_memory(shape, block) : Spec{};
+  if (shape.nodes == 1) return choose_alltoall_in_memory(shape, block, directly);
   const auto ppn = static_cast<std::size_t>(shape.max_ppn);
   // One leader of many ranks has too much to do (in simulation, from 8 ranks a node on).
   if (ppn > 1 && ppn <= 4 && ppn * ppn * block <= most_gathered) return whole(leaders);
@@ -274,10 +274,7 @@ Spec choose_alltoall_of_lengths(const CallShape& shape) {
   static const Recipe lanes = recipe_of(Collective::alltoallv, "multilane");
   static const Recipe two_at_once = recipe_of(Collective::alltoallv, "linear:radix=3");
   const std::size_t block = shape.bytes / static_cast<std::size_t>(shape.ranks);
-  if (shape.nodes == 1) {
-    const bool is_short = block <= 32 * kibibyte && shape.ranks <= most_ranks_at_once;
-    return shape.shares_memory && is_short ? whole(directly) : Spec{};
-  }
+  if (shape.nodes == 1) return choose_alltoall_in_memory(shape, block, directly);
   const auto ppn = static_cast<std::size_t>(shape.max_ppn);
   if (ppn > 2 && ppn <= 4 && ppn * ppn * block <= most_gathered) return whole(leaders);
   if (ppn > 4 && ppn * block <= most_gathered) return whole(lanes);

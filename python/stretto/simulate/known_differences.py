@@ -112,6 +112,7 @@ _LONGER = _bytes(_64K, 1 << 40)
 _PACKED = _bytes(_64K - 64, 1 << 40)
 _SHORT_SEGMENTS = ("64 KiB", _bytes(_64K, _64K), _AT_ONCE, (8, 1, _64K))
 _LATE = ("64 KiB, 9 ranks", _nine_ranks, _SENT_AHEAD, (9, 1, _64K))
+_OF_NODES = ("from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M))
 
 KNOWN = (
     Known("allreduce", "rabenseifner", *_LATE),
@@ -140,38 +141,31 @@ KNOWN = (
         (15, 1, _16M),
     ),
     Known("reduce_scatter", "multilane", "from 64 KiB on", _LONGER, _NO_PORT, (4, 4, _16M)),
-    Known("allgather", "multilane", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known("alltoall", "bruck:radix=2", "from 64 KiB on", _PACKED, _COPIES, (8, 1, _16M)),
-    Known("alltoall", "smp(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known(
-        "alltoall", "multileader(linear:radix=33):radix=2", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)
+    Known("allgather", "multilane", *_OF_NODES),
+    *(
+        Known(collective, spec, *_OF_NODES)
+        for collective in ("alltoall", "alltoallv")
+        for spec in (
+            "smp(linear:radix=33)",
+            "multileader(linear:radix=33):radix=2",
+            "multilane(linear:radix=33)",
+        )
     ),
-    Known("alltoall", "multilane(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known("alltoallv", "bruck:radix=2", "from 64 KiB on", _PACKED, _COPIES, (8, 1, _16M)),
-    Known("alltoallv", "smp(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known(
-        "alltoallv", "multileader(linear:radix=33):radix=2", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)
+    *(
+        Known(collective, "bruck:radix=2", "from 64 KiB on", _PACKED, _COPIES, (8, 1, _16M))
+        for collective in ("alltoall", "alltoallv")
     ),
-    Known("alltoallv", "multilane(linear:radix=33)", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known("gatherv", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known("scatterv", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known("gather", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known("scatter", "smp", "from 64 KiB on", _LONGER, _NO_PORT, (2, 8, _16M)),
-    Known(
-        "scatter",
-        "binomial",
-        "64 KiB, 8 ranks and more",
-        _bytes(_64K - 64, _64K, 8),
-        _SENT_AHEAD,
-        (16, 1, _64K),
-    ),
-    Known(
-        "scatterv",
-        "binomial",
-        "64 KiB, 8 ranks and more",
-        _bytes(_64K - 64, _64K, 8),
-        _SENT_AHEAD,
-        (16, 1, _64K),
+    *(Known(collective, "smp", *_OF_NODES) for collective in ("gather", "gatherv", "scatter", "scatterv")),
+    *(
+        Known(
+            collective,
+            "binomial",
+            "64 KiB, 8 ranks and more",
+            _bytes(_64K - 64, _64K, 8),
+            _SENT_AHEAD,
+            (16, 1, _64K),
+        )
+        for collective in ("scatter", "scatterv")
     ),
     Known("scan", "chain:segments=4", *_SHORT_SEGMENTS),
     Known("exscan", "chain:segments=4", *_SHORT_SEGMENTS),

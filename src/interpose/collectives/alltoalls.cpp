@@ -79,14 +79,12 @@ class UnequalExchange final : public Message {
 /// Nothing if a type is not known.
 std::optional<std::size_t> bytes_of(std::span<const UsersBlock> blocks) {
   std::size_t bytes = 0;
-  MPI_Datatype latest{};
-  std::optional<std::size_t> element_bytes;
+  ElementBytes element_bytes;
   for (const UsersBlock& block : blocks) {
     if (block.count == 0) continue;
-    if (!element_bytes || block.datatype != latest) element_bytes = signature_bytes(block.datatype);
-    if (!element_bytes) return std::nullopt;
-    latest = block.datatype;
-    bytes += block.count * *element_bytes;
+    const std::optional<std::size_t> of_element = element_bytes.of(block.datatype);
+    if (!of_element) return std::nullopt;
+    bytes += block.count * *of_element;
   }
   return bytes;
 }

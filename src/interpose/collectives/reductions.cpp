@@ -52,11 +52,13 @@ const void* input_of(const void* sendbuf, void* recvbuf) {
 }
 
 /// For both forms of reduce-scatter. `mine` is this rank's block of all elements. make_borders() returns
-/// where each block begins; it is not called if the library carries the call out.
-template <typename MakeBorders>
+/// where each block begins; it is not called if the library carries the call out. has_dominant_node() is not
+/// called for small calls.
+template <typename HasDominantNode, typename MakeBorders>
 std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf, std::size_t elements,
-                                 const Range& mine, bool has_dominant_node, MPI_Datatype datatype, MPI_Op op,
-                                 MPI_Comm comm, const std::shared_ptr<Communicator>& state,
+                                 const Range& mine, const HasDominantNode& has_dominant_node,
+                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+                                 const std::shared_ptr<Communicator>& state,
                                  const MakeBorders& make_borders) {
   const std::size_t predefined = predefined_size(datatype);
   if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined, comm))
@@ -70,7 +72,7 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
   CallTraits traits = traits_of(Collective::reduce_scatter, elements, element, predefined, in_place);
-  traits.has_dominant_node = has_dominant_node;
+  traits.has_dominant_node = has_dominant_node();
   return dispatch(form, traits, handles_of(element), comm, state, [&] {
     return Message({.input = input_of(sendbuf, recvbuf),
                     .output = recvbuf,
@@ -187,7 +189,7 @@ std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* rec
     elements += count;
     is_unequal = is_unequal || recvcounts[rank] != recvcounts[0];
   }
-  const bool has_dominant = is_unequal && has_dominant_node(state->topology(), recvcounts);
+  const auto has_dominant = [&] { return is_unequal && has_dominant_node(state->topology(), recvcounts); };
   return reduce_blocks(form, sendbuf, recvbuf, elements, mine, has_dominant, datatype, op, comm, state, [&] {
     std::vector<std::size_t> borders{0};
     borders.reserve(static_cast<std::size_t>(ranks) + 1);
@@ -217,11 +219,13 @@ std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, voi
   if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
   const auto ranks = static_cast<std::size_t>(state->topology().ranks());
   const Range mine{block * static_cast<std::size_t>(state->rank()), block};
-  return reduce_blocks(form, sendbuf, recvbuf, block * ranks, mine, false, datatype, op, comm, state, [&] {
-    std::vector<std::size_t> borders(ranks + 1);
-    for (std::size_t rank = 0; rank < borders.size(); ++rank) borders[rank] = rank * block;
-    return borders;
-  });
+  return reduce_blocks(
+      form, sendbuf, recvbuf, block * ranks, mine, [] { return false; }, datatype, op, comm, state,
+      [&] {
+        std::vector<std::size_t> borders(ranks + 1);
+        for (std::size_t rank = 0; rank < borders.size(); ++rank) borders[rank] = rank * block;
+        return borders;
+      });
 }
 
 std::optional<int> try_scan(Form& form, const void* sendbuf, void* recvbuf, std::int64_t count,
