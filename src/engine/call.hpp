@@ -40,6 +40,8 @@ struct Call {
   int root = 0;
   /// If the program's buffers are not in host memory, these bring what is in them here and back.
   SegmentCopies* staging = nullptr;
+  /// Whether buffers are where only the MPI library can access them.
+  bool is_on_device = false;
 
   /// Returns a call of a collective in which both buffers hold the whole message.
   static Call whole(const void* input, void* output, std::size_t count, const Element& element) {

@@ -105,17 +105,29 @@ void DeviceDriver::find_asynchronous_functions(void* library) {
   find(retain_context, library, "cuDevicePrimaryCtxRetain");
 }
 
-DeviceDriver::Place DeviceDriver::place_of(const void* pointer, int& error) const {
+/// The driver does not know most memory of the host: its first answer is an error then.
+DeviceDriver::Place DeviceDriver::find_place(const void* pointer, int& error) const {
   const Address address = device_address(pointer);
-  unsigned managed = 0;
   unsigned type = 0;
-  int status = pointer_attribute(&managed, attribute_is_managed, address);
-  if (status == success && managed != 0) return Place::host;
-  if (status == success) status = pointer_attribute(&type, attribute_memory_type, address);
-  if (status == success) return type == memory_type_device ? Place::device : Place::host;
-  if (can_access(pointer)) return Place::host;
-  error = status;
-  return Place::unknown;
+  unsigned managed = 0;
+  error = pointer_attribute(&type, attribute_memory_type, address);
+  if (error != success) return Place::unknown;
+  if (type != memory_type_device) return Place::host;
+  error = pointer_attribute(&managed, attribute_is_managed, address);
+  if (error != success) return Place::unknown;
+  return managed != 0 ? Place::host : Place::device;
+}
+
+bool DeviceDriver::is_device_memory(const void* pointer) const {
+  int error = success;
+  const Place place = find_place(pointer, error);
+  return place == Place::device ||
+         (place == Place::unknown && error != invalid_value && !can_access(pointer));
+}
+
+DeviceDriver::Place DeviceDriver::place_of(const void* pointer, int& error) const {
+  const Place place = find_place(pointer, error);
+  return place == Place::unknown && can_access(pointer) ? Place::host : place;
 }
 
 DeviceDriver::Context DeviceDriver::context_of(const void* pointer) const {

@@ -14,6 +14,7 @@ struct DeviceDriver {
   using Stream = void*;
   using Event = void*;
   static constexpr int success = 0;
+  static constexpr int invalid_value = 1;
   static constexpr int not_initialized = 3;
   static constexpr int not_ready = 600;
 
@@ -65,6 +66,10 @@ struct DeviceDriver {
   /// context does not survive a fork. Takes some ten nanoseconds.
   static const DeviceDriver* loaded();
 
+  /// Whether memory belongs to a device, and the processor cannot access it; also, where the driver cannot
+  /// say, what the processor cannot access. Asks the driver alone about other memory of the host.
+  [[nodiscard]] bool is_device_memory(const void* pointer) const;
+
   enum class Place : std::uint8_t { host, device, unknown };
   /// Managed memory counts as the host's, which can access it. Unknown is what the driver does not know, or
   /// cannot say, and the processor cannot access: freed memory of a device, or that of a lost context. Writes
@@ -75,6 +80,8 @@ struct DeviceDriver {
   [[nodiscard]] Context context_of(const void* pointer) const;
 
  private:
+  /// The same as place_of(), without a look at what the processor can access.
+  Place find_place(const void* pointer, int& error) const;
   bool find_functions(void* library);
   void find_asynchronous_functions(void* library);
   bool is_asynchronous_ = false;

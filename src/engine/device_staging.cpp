@@ -59,15 +59,22 @@ bool may_have_device_memory() {
   return DeviceDriver::loaded() != nullptr;
 }
 
+bool is_in_device_memory(const void* pointer) {
+  const DeviceDriver* driver = DeviceDriver::loaded();
+  return driver != nullptr && driver->is_device_memory(pointer);
+}
+
+bool concerns_device(const void* input, const void* output) {
+  const DeviceDriver* driver = DeviceDriver::loaded();
+  return driver != nullptr &&
+         (stream_of_thread != nullptr || driver->is_device_memory(input) || driver->is_device_memory(output));
+}
+
 void copy_anywhere(void* into, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   const DeviceDriver* driver = DeviceDriver::loaded();
-  const auto is_on_device = [&](const void* pointer) {
-    int error = DeviceDriver::success;
-    return driver != nullptr && driver->place_of(pointer, error) != DeviceDriver::Place::host;
-  };
-  const bool from_device = is_on_device(from);
-  const bool into_device = is_on_device(into);
+  const bool from_device = is_in_device_memory(from);
+  const bool into_device = is_in_device_memory(into);
   if (!from_device && !into_device) {
     std::memcpy(into, from, bytes);
     return;

@@ -15,6 +15,13 @@ namespace stretto {
 /// Whether the process has loaded a driver of devices. Takes some ten nanoseconds.
 bool may_have_device_memory();
 
+/// Whether bytes are in device memory that only copies of the driver can access, as far as the driver says.
+bool is_in_device_memory(const void* pointer);
+
+/// Whether a call with these buffers has to be staged, or to wait for a stream. Takes some ten nanoseconds if
+/// the process has loaded no driver.
+bool concerns_device(const void* input, const void* output);
+
 /// Copies bytes, each side in host or in device memory, and waits. Throws std::runtime_error if the driver
 /// cannot copy.
 void copy_anywhere(void* into, const void* from, std::size_t bytes);
@@ -52,6 +59,8 @@ class DeviceStaging final : public SegmentCopies {
   /// `by_segments`, or where that cannot be, the input is under way when this returns. Throws
   /// std::bad_alloc, and std::runtime_error if the driver has failed before.
   void stage(Call& call, bool by_segments);
+  /// The call is not staged after all: the buffers of the program are used as they are.
+  void leave() { input_.is_on_device = output_.is_on_device = false; }
   /// Waits for the input of a call that does not go by segments.
   void wait_for_input();
   /// To be called when the execution has ended without an error.

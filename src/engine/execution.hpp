@@ -57,6 +57,10 @@ class Execution {
   /// the start.
   [[nodiscard]] virtual bool awaits_copies() const { return false; }
 
+  /// Whether only the MPI library would touch the buffers of a call. They need not be staged for a library
+  /// that takes device memory.
+  [[nodiscard]] virtual bool leaves_buffers_to_library(const Call& /*call*/) const { return false; }
+
   /// Advances the call as far as possible without waiting. Returns whether anything happened.
   virtual bool progress() = 0;
 

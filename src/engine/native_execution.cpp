@@ -36,11 +36,18 @@ NativeExecution::~NativeExecution() {
 }
 
 void NativeExecution::start(const Call& call, const Passage& /*passage*/) {
-  requests_.assign(pipelining_.count(call.count, static_cast<std::size_t>(call.element.size)),
-                   mpi.request_null);
+  requests_.assign(segments_of(call), mpi.request_null);
   under_way_ = true;
   // What has been started must complete, even if a later segment could not be started.
   start_error_ = start_segments(call);
+}
+
+std::size_t NativeExecution::segments_of(const Call& call) const {
+  return pipelining_.count(call.count, static_cast<std::size_t>(call.element.size));
+}
+
+bool NativeExecution::leaves_buffers_to_library(const Call& call) const {
+  return collective_ != Collective::reduce_scatter || segments_of(call) == 1;
 }
 
 void NativeExecution::start_failed(const Call& /*call*/, const Passage& /*passage*/, int error) {
@@ -76,7 +83,7 @@ int NativeExecution::start_segments(const Call& call) {
 int NativeExecution::start_cut_segments(const Call& call, const Partition& segments) {
   const Element& element = call.element;
   const bool has_input = collective_ != Collective::bcast;
-  const bool copy = has_input && call.in_place && copy_in_place_input;
+  const bool copy = has_input && call.in_place && copy_in_place_input && !call.is_on_device;
   if (copy) packed_ = PooledBuffer(element.span(call.count));
   std::byte* copied = element.place(packed_.data(), call.count);
 
@@ -121,12 +128,18 @@ int NativeExecution::start_alltoall(const Call& call) {
 }
 
 /// A segment is a part of every rank's block. The library wants these parts to be adjacent, so the input is
-/// packed.
+/// packed, unless there is one segment.
 int NativeExecution::start_reduce_scatter(const Call& call) {
   const Element& element = call.element;
   const std::size_t ranks = call.borders.size() - 1;
   const std::size_t segments = requests_.size();
   counts_.resize(ranks * segments);
+  if (segments == 1 && (!call.in_place || call.is_on_device)) {
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      counts_[rank] = static_cast<int>(call.borders[rank + 1] - call.borders[rank]);
+    return mpi.Ireduce_scatter(call.in_place ? MPI_IN_PLACE : call.input, call.output, counts_.data(),
+                               element.datatype, element.op, comm_, requests_.data());
+  }
   packed_ = PooledBuffer(element.span(call.count));
   std::byte* packed = element.place(packed_.data(), call.count);
   const auto* input = static_cast<const std::byte*>(call.input);

@@ -32,10 +32,12 @@ class NativeExecution final : public Execution {
   void start(const Call& call, const Passage& passage) override;
   /// The library does not know of the call, so ranks that make it wait for this one.
   void start_failed(const Call& call, const Passage& passage, int error) override;
+  [[nodiscard]] bool leaves_buffers_to_library(const Call& call) const override;
   bool progress() override;
   [[nodiscard]] bool ended() const override { return !under_way_; }
 
  private:
+  [[nodiscard]] std::size_t segments_of(const Call& call) const;
   int start_segments(const Call& call);
   int start_cut_segments(const Call& call, const Partition& segments);
   int start_reduce_scatter(const Call& call);

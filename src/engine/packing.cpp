@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 
 #include "engine/bytes_type.hpp"
 #include "engine/channel.hpp"
 #include "engine/device_staging.hpp"
 #include "engine/element.hpp"
+#include "engine/gpu_awareness.hpp"
 #include "engine/self_message.hpp"
 
 namespace stretto {
@@ -105,6 +107,36 @@ class InnerType {
   MPI_Datatype handle_ = mpi.datatype_null;
 };
 
+/// The program's elements where the MPI library can access them: in a copy, if they are in device memory that
+/// it does not take.
+class AccessibleElements {
+ public:
+  AccessibleElements(void* users, std::size_t count, std::ptrdiff_t extent, MPI_Datatype datatype)
+      : users_(static_cast<std::byte*>(users)) {
+    if (count == 0 || !may_have_device_memory() || library_takes_device_memory()) return;
+    MPI_Aint lower_bound = 0;
+    MPI_Aint true_extent = 0;
+    mpi.Type_get_true_extent(datatype, &lower_bound, &true_extent);
+    const std::ptrdiff_t last = extent * static_cast<std::ptrdiff_t>(count - 1);
+    offset_ = lower_bound + std::min<std::ptrdiff_t>(last, 0);
+    bytes_ = static_cast<std::size_t>(std::abs(last) + true_extent);
+    if (!is_in_device_memory(users_ + offset_)) return;
+    copy_ = PooledBuffer(bytes_);
+    copy_anywhere(copy_.data(), users_ + offset_, bytes_);
+  }
+
+  [[nodiscard]] std::byte* data() const { return copy_.data() == nullptr ? users_ : copy_.data() - offset_; }
+  void put_back() {
+    if (copy_.data() != nullptr) copy_anywhere(users_ + offset_, copy_.data(), bytes_);
+  }
+
+ private:
+  std::byte* users_;
+  std::ptrdiff_t offset_ = 0;
+  std::size_t bytes_ = 0;
+  PooledBuffer copy_;
+};
+
 }  // namespace
 
 bool is_flat(MPI_Datatype datatype) {
@@ -148,15 +180,16 @@ int PackedElements::pack(std::size_t first, std::size_t count) {
     copy_anywhere(packed_element(first), users_element(first), count * element_bytes_);
     return MPI_SUCCESS;
   }
+  if (!is_packed() || count == 0) return MPI_SUCCESS;
+  const AccessibleElements users(users_element(first), count, extent_, datatype_);
   return each_some(
-      first, count,
-      [&](std::size_t index, int some, int bytes) {
+      first, count, users.data() - (users_element(first) - users_element(0)),
+      [&](void* users_elements, std::size_t index, int some, int bytes) {
         int position = 0;
-        return mpi.Pack(users_element(index), some, datatype_, packed_element(index), bytes, &position,
-                        comm_);
+        return mpi.Pack(users_elements, some, datatype_, packed_element(index), bytes, &position, comm_);
       },
-      [&](std::size_t index, MPI_Datatype bytes) {
-        return copy_by_message(users_element(index), 1, datatype_, packed_element(index), 1, bytes);
+      [&](void* users_elements, std::size_t index, MPI_Datatype bytes) {
+        return copy_by_message(users_elements, 1, datatype_, packed_element(index), 1, bytes);
       });
 }
 
@@ -165,33 +198,41 @@ int PackedElements::unpack() {
     copy_anywhere(users_element(0), packed_element(0), bytes());
     return MPI_SUCCESS;
   }
-  return each_some(
-      0, count_,
-      [&](std::size_t index, int some, int bytes) {
+  if (!is_packed() || count_ == 0) return MPI_SUCCESS;
+  AccessibleElements users(users_, count_, extent_, datatype_);
+  const int error = each_some(
+      0, count_, users.data(),
+      [&](void* users_elements, std::size_t index, int some, int bytes) {
         int position = 0;
-        return mpi.Unpack(packed_element(index), bytes, &position, users_element(index), some, datatype_,
-                          comm_);
+        return mpi.Unpack(packed_element(index), bytes, &position, users_elements, some, datatype_, comm_);
       },
-      [&](std::size_t index, MPI_Datatype bytes) {
-        return copy_by_message(packed_element(index), 1, bytes, users_element(index), 1, datatype_);
+      [&](void* users_elements, std::size_t index, MPI_Datatype bytes) {
+        return copy_by_message(packed_element(index), 1, bytes, users_elements, 1, datatype_);
       });
+  users.put_back();
+  return error;
 }
 
 template <typename Some, typename Exchange>
-int PackedElements::each_some(std::size_t first, std::size_t count, Some some, Exchange exchange) {
-  if (!is_packed() || count == 0 || element_bytes_ == 0) return MPI_SUCCESS;
+int PackedElements::each_some(std::size_t first, std::size_t count, std::byte* users, Some some,
+                              Exchange exchange) {
+  if (element_bytes_ == 0) return MPI_SUCCESS;
+  const auto element = [&](std::size_t index) {
+    return static_cast<void*>(users + static_cast<std::ptrdiff_t>(index) * extent_);
+  };
   const std::size_t at_once = INT_MAX / element_bytes_;
   // MPICH refuses to pack from MPI_BOTTOM.
-  if (at_once == 0 || users_ == nullptr) {
+  if (at_once == 0 || users == nullptr) {
     BytesType bytes(element_bytes_);
     int error = MPI_SUCCESS;
     for (std::size_t i = first; error == MPI_SUCCESS && i < first + count; ++i)
-      error = exchange(i, bytes.handle());
+      error = exchange(element(i), i, bytes.handle());
     return error;
   }
   for (std::size_t done = 0; done < count;) {
     const std::size_t now = std::min(at_once, count - done);
-    const int error = some(first + done, static_cast<int>(now), static_cast<int>(now * element_bytes_));
+    const int error = some(element(first + done), first + done, static_cast<int>(now),
+                           static_cast<int>(now * element_bytes_));
     if (error != MPI_SUCCESS) return error;
     done += now;
   }

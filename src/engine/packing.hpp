@@ -46,11 +46,11 @@ class PackedElements {
     return static_cast<std::byte*>(users_) + static_cast<std::ptrdiff_t>(index) * extent_;
   }
   [[nodiscard]] std::byte* packed_element(std::size_t index) const { return place_ + index * element_bytes_; }
-  /// Calls some(first, count, bytes) for as many elements at once as MPI's int can count the bytes of. If
-  /// one element is too large for that, calls exchange(index, type) for each element, with a type of its
-  /// bytes.
+  /// Calls some(elements, first, count, bytes) for as many elements at once as MPI's int can count the bytes
+  /// of. If one element is too large for that, calls exchange(element, index, type) for each element, with a
+  /// type of its bytes. `users`: where the library can access the program's elements.
   template <typename Some, typename Exchange>
-  int each_some(std::size_t first, std::size_t count, Some some, Exchange exchange);
+  int each_some(std::size_t first, std::size_t count, std::byte* users, Some some, Exchange exchange);
 
   void* users_;
   std::size_t count_;

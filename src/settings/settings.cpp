@@ -111,8 +111,8 @@ void parse_topology_setting(std::string_view value, Settings& settings) {
 
 std::string known_variables() {
   std::string names =
-      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_FABRIC, STRETTO_ONLINE, STRETTO_PROGRESS_THREAD, "
-      "STRETTO_REPRODUCIBLE, STRETTO_SHM, "
+      "STRETTO_CHECK, STRETTO_DISABLE, STRETTO_FABRIC, STRETTO_GPU_AWARE, STRETTO_ONLINE, "
+      "STRETTO_PROGRESS_THREAD, STRETTO_REPRODUCIBLE, STRETTO_SHM, "
       "STRETTO_START_LIMIT, STRETTO_STATS, STRETTO_STRICT, STRETTO_SUMMARY, STRETTO_TABLE, STRETTO_TOPOLOGY, "
       "STRETTO_TRACE, "
       "STRETTO_WATCHDOG";
@@ -138,6 +138,8 @@ void parse_variable(std::string_view name, std::string_view value, Settings& set
     settings.online = parse_online(name, value, settings);
   } else if (name == "STRETTO_CHECK") {
     settings.check = parse_switch(name, value, settings);
+  } else if (name == "STRETTO_GPU_AWARE") {
+    if (!value.empty()) settings.gpu_aware = parse_switch(name, value, settings);
   } else if (name == "STRETTO_START_LIMIT") {
     if (!value.empty()) settings.start_limit_seconds = parse_duration(name, value, settings);
   } else if (name == "STRETTO_WATCHDOG") {

@@ -58,6 +58,8 @@ struct Settings {
   std::optional<std::size_t> shared_memory_bytes;
   static constexpr std::size_t least_shared_memory = std::size_t{64} << 10;
   static constexpr std::size_t most_shared_memory = std::size_t{1} << 30;
+  /// Whether the MPI library takes device memory; none: what it says itself.
+  std::optional<bool> gpu_aware;
   std::string statistics_file;  // empty: none
   Summary summary = Summary::none;
   std::string trace_folder;  // empty: none

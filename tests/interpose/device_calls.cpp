@@ -40,62 +40,142 @@ struct Arguments {
 
 struct Collective {
   const char* name;
-  bool input_of_all, output_of_all;  // whether the buffer has a block for each rank
-  int (*start)(const Arguments& with, MPI_Request* request);
+  bool may_be_in_place;
+  int (*call)(const Arguments& with, MPI_Request* request);  // nullptr: the blocking form
 };
 
 MPI_Comm world() {
   return MPI_COMM_WORLD;
 }
 
-const std::array<Collective, 10> collectives{{
-    {"allreduce", false, false,
+/// Every second int of a buffer: the others must keep what they hold.
+MPI_Datatype spaced() {
+  static const MPI_Datatype type = [] {
+    MPI_Datatype its{};
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &its);
+    MPI_Type_commit(&its);
+    return its;
+  }();
+  return type;
+}
+
+/// What each rank gives and gets in calls whose blocks differ. They leave gaps.
+struct Unequal {
+  std::array<int, 16> counts;
+  std::array<int, 16> places;
+  std::array<int, 16> offsets;
+  std::array<MPI_Datatype, 16> types;
+};
+/// `own`: the rank that is added to each other one.
+const Unequal& unequal(int count, int own) {
+  static std::array<Unequal, 2> all;
+  Unequal& its = all.at(own == 0 ? 0 : 1);
+  for (int i = 0; i < size_of(world()); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    its.counts.at(at) = (i + own) % 2 == 0 ? count : count / 2;
+    its.places.at(at) = i * count;
+    its.offsets.at(at) = i * count * static_cast<int>(sizeof(int));
+    its.types.at(at) = MPI_INT;
+  }
+  return its;
+}
+
+#define CALL(Name, Iname, ...) (r == nullptr ? MPI_##Name(__VA_ARGS__) : MPI_##Iname(__VA_ARGS__, r))
+
+const std::array<Collective, 20> collectives{{
+    {"allreduce", true,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Iallreduce(a.in, a.out, a.count, MPI_INT, MPI_SUM, world(), r);
+       return CALL(Allreduce, Iallreduce, a.in, a.out, a.count, MPI_INT, MPI_SUM, world());
      }},
-    {"bcast", false, false,
+    {"bcast", false,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Ibcast(a.out, a.count, MPI_INT, a.root, world(), r);
+       return CALL(Bcast, Ibcast, a.out, a.count, MPI_INT, a.root, world());
      }},
-    {"reduce", false, false,
+    {"bcast with gaps", false,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Ireduce(a.in, a.out, a.count, MPI_INT, MPI_SUM, a.root, world(), r);
+       return CALL(Bcast, Ibcast, a.out, a.count / 2, spaced(), a.root, world());
      }},
-    {"reduce_scatter", true, false,
+    {"reduce", false,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Ireduce_scatter_block(a.in, a.out, a.count, MPI_INT, MPI_SUM, world(), r);
+       return CALL(Reduce, Ireduce, a.in, a.out, a.count, MPI_INT, MPI_SUM, a.root, world());
      }},
-    {"allgather", false, true,
+    {"reduce_scatter_block", true,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Iallgather(a.in, a.count, MPI_INT, a.out, a.count, MPI_INT, world(), r);
+       return CALL(Reduce_scatter_block, Ireduce_scatter_block, a.in, a.out, a.count, MPI_INT, MPI_SUM,
+                   world());
      }},
-    {"alltoall", true, true,
+    {"reduce_scatter", true,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Ialltoall(a.in, a.count, MPI_INT, a.out, a.count, MPI_INT, world(), r);
+       return CALL(Reduce_scatter, Ireduce_scatter, a.in, a.out, unequal(a.count, 0).counts.data(), MPI_INT,
+                   MPI_SUM, world());
      }},
-    {"gather", false, true,
+    {"allgather", true,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Igather(a.in, a.count, MPI_INT, a.out, a.count, MPI_INT, a.root, world(), r);
+       return CALL(Allgather, Iallgather, a.in, a.count, MPI_INT, a.out, a.count, MPI_INT, world());
      }},
-    {"scatter", true, false,
+    {"allgather with gaps", true,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Iscatter(a.in, a.count, MPI_INT, a.out, a.count, MPI_INT, a.root, world(), r);
+       return CALL(Allgather, Iallgather, a.in, a.count / 2, MPI_INT, a.out, a.count / 2, spaced(), world());
      }},
-    {"scan", false, false,
+    {"allgatherv", true,
      [](const Arguments& a, MPI_Request* r) {
-       return MPI_Iscan(a.in, a.out, a.count, MPI_INT, MPI_SUM, world(), r);
+       const Unequal& it = unequal(a.count, 0);
+       return CALL(Allgatherv, Iallgatherv, a.in, it.counts.at(static_cast<std::size_t>(world_rank())),
+                   MPI_INT, a.out, it.counts.data(), it.places.data(), MPI_INT, world());
      }},
-    {"alltoallv", true, true,
+    {"alltoall", true,
      [](const Arguments& a, MPI_Request* r) {
-       static std::array<int, 16> counts;
-       static std::array<int, 16> places;
-       for (int i = 0; i < size_of(world()); ++i) {
-         const auto at = static_cast<std::size_t>(i);
-         counts.at(at) = (i + world_rank()) % 2 == 0 ? a.count : a.count / 2;
-         places.at(at) = i * a.count;
-       }
-       return MPI_Ialltoallv(a.in, counts.data(), places.data(), MPI_INT, a.out, counts.data(), places.data(),
-                             MPI_INT, world(), r);
+       return CALL(Alltoall, Ialltoall, a.in, a.count, MPI_INT, a.out, a.count, MPI_INT, world());
+     }},
+    {"alltoallv", false,
+     [](const Arguments& a, MPI_Request* r) {
+       const Unequal& it = unequal(a.count, world_rank());
+       return CALL(Alltoallv, Ialltoallv, a.in, it.counts.data(), it.places.data(), MPI_INT, a.out,
+                   it.counts.data(), it.places.data(), MPI_INT, world());
+     }},
+    {"alltoallw", false,
+     [](const Arguments& a, MPI_Request* r) {
+       const Unequal& it = unequal(a.count, world_rank());
+       return CALL(Alltoallw, Ialltoallw, a.in, it.counts.data(), it.offsets.data(), it.types.data(), a.out,
+                   it.counts.data(), it.offsets.data(), it.types.data(), world());
+     }},
+    {"gather", false,
+     [](const Arguments& a, MPI_Request* r) {
+       return CALL(Gather, Igather, a.in, a.count, MPI_INT, a.out, a.count, MPI_INT, a.root, world());
+     }},
+    {"gather from gaps", false,
+     [](const Arguments& a, MPI_Request* r) {
+       return CALL(Gather, Igather, a.in, a.count / 2, spaced(), a.out, a.count / 2, MPI_INT, a.root,
+                   world());
+     }},
+    {"gatherv", false,
+     [](const Arguments& a, MPI_Request* r) {
+       const Unequal& it = unequal(a.count, 0);
+       return CALL(Gatherv, Igatherv, a.in, it.counts.at(static_cast<std::size_t>(world_rank())), MPI_INT,
+                   a.out, it.counts.data(), it.places.data(), MPI_INT, a.root, world());
+     }},
+    {"scatter", false,
+     [](const Arguments& a, MPI_Request* r) {
+       return CALL(Scatter, Iscatter, a.in, a.count, MPI_INT, a.out, a.count, MPI_INT, a.root, world());
+     }},
+    {"scatterv", false,
+     [](const Arguments& a, MPI_Request* r) {
+       const Unequal& it = unequal(a.count, 0);
+       return CALL(Scatterv, Iscatterv, a.in, it.counts.data(), it.places.data(), MPI_INT, a.out,
+                   it.counts.at(static_cast<std::size_t>(world_rank())), MPI_INT, a.root, world());
+     }},
+    {"scan", true,
+     [](const Arguments& a, MPI_Request* r) {
+       return CALL(Scan, Iscan, a.in, a.out, a.count, MPI_INT, MPI_SUM, world());
+     }},
+    {"exscan", true,
+     [](const Arguments& a, MPI_Request* r) {
+       return CALL(Exscan, Iexscan, a.in, a.out, a.count, MPI_INT, MPI_SUM, world());
+     }},
+    {"scatter to gaps", false,
+     [](const Arguments& a, MPI_Request* r) {
+       return CALL(Scatter, Iscatter, a.in, a.count / 2, MPI_INT, a.out, a.count / 2, spaced(), a.root,
+                   world());
      }},
 }};
 
@@ -104,7 +184,8 @@ void wait(MPI_Request* request) {
 }
 
 /// The same call on host memory, and with buffers on some rank's device, gives the same.
-void compare(const Collective& collective, int count, bool in_place, bool input_there, bool output_there) {
+void compare(const Collective& collective, int count, bool in_place, bool input_there, bool output_there,
+             bool blocking) {
   const auto ranks = static_cast<std::size_t>(size_of(world()));
   const bool mine = has_driver();
   const auto block = static_cast<std::size_t>(count) * sizeof(int);
@@ -121,28 +202,26 @@ void compare(const Collective& collective, int count, bool in_place, bool input_
     const Arguments arguments{in_place ? MPI_IN_PLACE : input.address, output.address, count,
                               1 % static_cast<int>(ranks)};
     MPI_Request request{};
-    CHECK(collective.start(arguments, &request) == MPI_SUCCESS);
-    wait(&request);
+    CHECK(collective.call(arguments, blocking ? nullptr : &request) == MPI_SUCCESS);
+    if (!blocking) wait(&request);
     outputs.at(on_device ? 1 : 0).assign(output.data, output.data + bytes);
   }
   CHECK(outputs[0] == outputs[1], std::string(collective.name) + " of " + std::to_string(count) +
                                       (in_place ? " in place" : "") + (input_there ? ", input" : "") +
-                                      (output_there ? ", output" : ""));
+                                      (output_there ? ", output" : "") + (blocking ? ", blocking" : ""));
 }
 
 void calls() {
   const int p = size_of(world());
   for (const Collective& collective : collectives) {
-    const std::string_view name = collective.name;
-    const bool may_be_in_place = name == "allreduce" || name == "reduce_scatter" || name == "allgather" ||
-                                 name == "scan" || name == "alltoall";
     for (const int count : {0, 1, p - 1, p, p + 1, 1000, 30000}) {
-      for (const bool input_there : {false, true}) {
-        for (const bool output_there : {false, true}) {
-          compare(collective, count, false, input_there, output_there);
+      for (const bool blocking : {false, true}) {
+        for (const bool input_there : {false, true}) {
+          for (const bool output_there : {false, true})
+            compare(collective, count, false, input_there, output_there, blocking);
         }
+        if (collective.may_be_in_place) compare(collective, count, true, false, true, blocking);
       }
-      if (may_be_in_place) compare(collective, count, true, false, true);
     }
   }
 }
@@ -192,13 +271,13 @@ void outstanding() {
 }
 
 /// Returns the error of a sum on device memory; checks it if there is none.
-int sum(std::size_t count) {
-  const int ranks = size_of(world());
+int sum(std::size_t count, MPI_Comm comm = world()) {
+  const int ranks = size_of(comm);
   Buffer input(count * sizeof(int), has_driver());
   auto output = std::make_unique<Buffer>(count * sizeof(int), has_driver());
-  std::fill_n(ints(input), count, world_rank() + 1);
+  std::fill_n(ints(input), count, ranks == 1 ? 1 : world_rank() + 1);
   const int error =
-      MPI_Allreduce(input.address, output->address, static_cast<int>(count), MPI_INT, MPI_SUM, world());
+      MPI_Allreduce(input.address, output->address, static_cast<int>(count), MPI_INT, MPI_SUM, comm);
   if (error == MPI_SUCCESS) {
     CHECK(std::all_of(ints(*output), ints(*output) + count,
                       [&](int one) { return one == ranks * (ranks + 1) / 2; }));
@@ -219,6 +298,20 @@ void errors() {
   }
   if (has_driver()) CHECK(failed > 10, std::to_string(failed));
   if (has_driver()) CHECK(from_driver<int (*)()>("stand_in_pushed")() == 0);
+}
+
+/// The same for calls of the library. It cannot tell other ranks that one of them has nothing to send, so
+/// there are none.
+void errors_alone() {
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  int failed = 0;
+  for (int n = 1; n <= 60; ++n) {
+    if (has_driver()) from_driver<void (*)(int)>("stand_in_fail")(n);
+    failed += sum(20000, MPI_COMM_SELF) != MPI_SUCCESS ? 1 : 0;
+    if (has_driver()) from_driver<void (*)(int)>("stand_in_fail")(0);
+    CHECK(sum(20000, MPI_COMM_SELF) == MPI_SUCCESS);
+  }
+  if (has_driver()) CHECK(failed > 10, std::to_string(failed));
 }
 
 void lost() {
@@ -278,6 +371,8 @@ void memory() {
                         [&](int one) { return one == ranks * (ranks + 1) / 2; }));
     }
   }
+  // A library would read it.
+  if (library_reduces()) return;
   MPI_Comm_set_errhandler(world(), MPI_ERRORS_RETURN);
   auto freed = std::make_unique<Buffer>(count * sizeof(int), has_driver());
   void* const address = freed->address;
@@ -315,6 +410,7 @@ int main(int argc, char** argv) {
   if (part == "persistent") persistent();
   if (part == "outstanding") outstanding();
   if (part == "errors") errors();
+  if (part == "errors_alone") errors_alone();
   if (part == "lost") lost();
   if (part == "streams") streams();
   if (part == "memory") memory();

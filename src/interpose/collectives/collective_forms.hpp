@@ -9,10 +9,12 @@
 #include <utility>
 
 #include "interpose/collectives/collectives.hpp"
+#include "interpose/collectives/library_buffers.hpp"
 #include "interpose/collectives/native_call.hpp"
 #include "interpose/collectives/signatures.hpp"
 #include "interpose/handles/short_types.hpp"
 #include "interpose/operations/requests.hpp"
+#include "interpose/operations/staged_library_call.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/entry.hpp"
 #include "interpose/session/session.hpp"
@@ -25,6 +27,12 @@ bool may_handle(const Next& next) {
   return session.active.load(std::memory_order_acquire) && !next.was_handled();
 }
 
+/// Whether it is a communicator, and no intercommunicator.
+inline bool has_one_group(MPI_Comm comm) {
+  int has_two = 0;
+  return comm != mpi.comm_null && mpi.Comm_test_inter(comm, &has_two) == MPI_SUCCESS && has_two == 0;
+}
+
 inline int refuse_count(MPI_Comm comm) {
   mpi.Comm_call_errhandler(comm, MPI_ERR_COUNT);
   return MPI_ERR_COUNT;
@@ -34,6 +42,16 @@ inline int refuse_count(MPI_Comm comm) {
 inline void note_background_reduction(RawOp op) {
   if (!session.active || !session.non_blocking) return;
   if (is_program_operation(op) && !is_short_operation(op)) guard_program_functions();
+}
+
+/// Returns the place of the first argument of a type.
+template <typename Type, typename Arguments, std::size_t i = 0>
+constexpr std::size_t first_of() {
+  if constexpr (std::is_same_v<Type, std::tuple_element_t<i, Arguments>>) {
+    return i;
+  } else {
+    return first_of<Type, Arguments, i + 1>();
+  }
 }
 
 template <typename Next, typename... Arguments>
@@ -49,9 +67,27 @@ int call_library(const Next& next, const Form& form, Arguments... arguments) {
   return result;
 }
 
-/// Returns attempt(form) if that has a result, and otherwise calls the library.
-template <typename Next, typename Attempt, typename... Arguments>
-int make_call(const Next& next, Form form, const Attempt& attempt, Arguments... arguments) {
+/// Calls the library with other buffers: those of a collective are the first pointers among its arguments,
+/// and a single one is input or output. nullptr: the program's.
+template <typename Next, typename Arguments>
+int call_library_with(const Next& next, const Form& form, Arguments arguments, const void* input,
+                      void* output) {
+  using First = std::tuple_element_t<0, Arguments>;
+  if constexpr (std::is_same_v<First, const void*>) {
+    constexpr std::size_t received = first_of<void*, Arguments>();
+    if (input != nullptr) std::get<0>(arguments) = input;
+    if (output != nullptr) std::get<received>(arguments) = output;
+  } else if constexpr (std::is_same_v<First, void*>) {
+    std::get<0>(arguments) = output != nullptr ? output : const_cast<void*>(input);
+  }
+  return std::apply([&](auto... changed) { return call_library(next, form, changed...); }, arguments);
+}
+
+/// Returns attempt(form) if that has a result, and otherwise calls the library. buffers() returns what the
+/// call touches.
+template <typename Next, typename Attempt, typename Buffers, typename... Arguments>
+int make_call(const Next& next, Form form, const Attempt& attempt, const Buffers& buffers,
+              Arguments... arguments) {
   if (may_handle(next)) {
     if (const std::optional<int> result = attempt(form)) return *result;
   }
@@ -60,17 +96,23 @@ int make_call(const Next& next, Form form, const Attempt& attempt, Arguments... 
   if constexpr ((std::is_same_v<Arguments, RawOp> || ...)) {
     if (form.face != Face::blocking) note_background_reduction(std::get<RawOp>(all));
   }
+  if (may_need_staging() && may_handle(next) && has_one_group(std::get<RawComm>(all))) {
+    const auto staged = stage_for_library(
+        buffers(), form.face, form.request, std::get<RawComm>(all),
+        [&](const void* input, void* output) { return call_library_with(next, form, all, input, output); });
+    if (staged) return *staged;
+  }
   return call_library(next, form, arguments...);
 }
 
 // Defines allreduce(next, form, sendbuf, recvbuf, count, datatype, op, comm, rest...) and the like.
 // AllreduceNext<Rest...> is the type of `next`.
-#define STRETTO_FUNCTION(Name, Iname, name, iname, collective, parameters, arguments)              \
-  template <typename Next, typename Count = int, typename... Rest>                                 \
-  int name(const Next& next, Form form, STRETTO_LIST parameters, Rest... rest) {                   \
-    return make_call(                                                                              \
-        next, std::move(form), [&](Form& its) { return try_##name(its, STRETTO_LIST arguments); }, \
-        STRETTO_LIST arguments, rest...);                                                          \
+#define STRETTO_FUNCTION(Name, Iname, name, iname, collective, parameters, arguments)                       \
+  template <typename Next, typename Count = int, typename... Rest>                                          \
+  int name(const Next& next, Form form, STRETTO_LIST parameters, Rest... rest) {                            \
+    return make_call(                                                                                       \
+        next, std::move(form), [&](Form& its) { return try_##name(its, STRETTO_LIST arguments); },          \
+        [&] { return buffers_of_##name<Count>(STRETTO_LIST arguments); }, STRETTO_LIST arguments, rest...); \
   }
 STRETTO_RAW_COLLECTIVES(STRETTO_FUNCTION, Count)
 #undef STRETTO_FUNCTION

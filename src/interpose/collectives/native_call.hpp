@@ -38,10 +38,10 @@ class NativeCall {
     if (form.library_call) observed_.emplace(*form.library_call, form.face);
   }
 
- private:
   /// The library does not know of the stream that the program has named.
   static void wait_for_stream();
 
+ private:
   std::optional<BlockedScope> elsewhere_;
   std::optional<ObservedCall> observed_;
 };

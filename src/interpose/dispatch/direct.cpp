@@ -109,7 +109,9 @@ bool may_be_direct(const Communicator& state) {
 std::optional<int> try_direct(Communicator& state, const CallTraits& traits, const Spec& spec,
                               Message& message, const std::optional<CallKey>& key) {
   Call& call = message.call;
-  if (spec.is_native() || !DirectExecution::serves(call.element) || may_have_device_memory()) return {};
+  if (spec.is_native() || !DirectExecution::serves(call.element)) return {};
+  // What is packed may be in device memory, too. A call with a key is not.
+  if (may_have_device_memory() && (!key || concerns_device(call.input, call.output))) return {};
   // A program's operation may need MPI, and its errors have rules of their own.
   if (is_reduction(traits.collective) && call.element.kernel == nullptr) return {};
   // Several segments in flight need several lanes.
@@ -155,7 +157,7 @@ Repetition try_repeat(Form& form, const CallKey& key, const void* input, void* o
   if (race != nullptr && race->wants_agreement()) return {};
   const bool races = race != nullptr && !race->is_quiet();
   const bool is_native = race != nullptr && race->next() == ShortRace::Side::native;
-  if (!is_native && (call->execution == nullptr || may_have_device_memory())) return {};
+  if (!is_native && (call->execution == nullptr || concerns_device(input, output))) return {};
   if (race != nullptr && !races) race->pass();
   if (is_native) {
     if (races) form.learning = std::make_shared<LearningCall>(known->state->shared_from_this(), *race);

@@ -21,7 +21,7 @@ STRETTO_TAKE_OVER(Wait, (void* request, void* status), {
   auto* handle = static_cast<MPI_Request*>(request);
   auto* its_status = static_cast<MPI_Status*>(status);
   if (Pending* pending = find_pending(*handle)) {
-    wait_until([&] { return pending->is_done(); }, [&] { return make_progress_for(*pending->operation); });
+    wait_until([&] { return pending->is_done(); }, [&] { return make_progress_for(*pending->call); });
     return complete(handle, *pending, its_status);
   }
   if (!has_outstanding() || must_library_wait_for(*handle)) {
@@ -45,7 +45,7 @@ STRETTO_TAKE_OVER(Test, (void* request, int* flag, void* status), {
     make_progress();
     return next(request, flag, status);
   }
-  if (!pending->is_done()) make_progress_for(*pending->operation);
+  if (!pending->is_done()) make_progress_for(*pending->call);
   *flag = pending->is_done() ? 1 : 0;
   return *flag != 0 ? complete(handle, *pending, static_cast<MPI_Status*>(status)) : MPI_SUCCESS;
 })

@@ -146,6 +146,21 @@ stretto_work* by_parts(const stretto_group* group, std::initializer_list<const S
   return finish(std::move(work), is_started);
 }
 
+/// A message between two ranks: start(buffer, request).
+template <typename Start>
+int start_message(const stretto_group* group, const LibraryBuffers& buffers, void* buffer,
+                  MPI_Request* request, const Start& start) {
+  if (device_stream() != nullptr) NativeCall::wait_for_stream();
+  if (may_need_staging()) {
+    const auto staged = stage_for_library(
+        buffers, Face::non_blocking, request, group->comm, [&](const void* input, void* output) {
+          return start(input != nullptr ? const_cast<void*>(input) : output);
+        });
+    if (staged) return *staged;
+  }
+  return start(buffer);
+}
+
 }  // namespace
 }  // namespace stretto
 
@@ -286,14 +301,20 @@ STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
 STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to,
                                                  int tag) {
   return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
-    return mpi.Isend(in, units.count(bytes), units.datatype(), to, tag, group->comm, request);
+    const LibraryBuffers buffers{.input = {.buffer = in, .bytes = bytes}, .output = {}};
+    return start_message(group, buffers, const_cast<void*>(in), request, [&](void* buffer) {
+      return mpi.Isend(buffer, units.count(bytes), units.datatype(), to, tag, group->comm, request);
+    });
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from,
                                                  int tag) {
   return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
-    return mpi.Irecv(out, units.count(bytes), units.datatype(),
-                     from == STRETTO_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag, group->comm, request);
+    const LibraryBuffers buffers{.input = {}, .output = {.buffer = out, .bytes = bytes}};
+    return start_message(group, buffers, out, request, [&](void* buffer) {
+      return mpi.Irecv(buffer, units.count(bytes), units.datatype(),
+                       from == STRETTO_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag, group->comm, request);
+    });
   });
 }

@@ -16,10 +16,13 @@ namespace {
 
 /// Sets the request to null if it has ended. Returns an MPI error code.
 int test(MPI_Request& request, int& source) {
-  if (Pending* pending = find_pending(request)) {
-    return pending->is_done() ? complete(&request, *pending, MPI_STATUS_IGNORE) : MPI_SUCCESS;
-  }
   MPI_Status status{};
+  if (Pending* pending = find_pending(request)) {
+    if (!pending->is_done()) return MPI_SUCCESS;
+    const int error = complete(&request, *pending, &status);
+    source = status.MPI_SOURCE;
+    return error;
+  }
   int done = 0;
   const int error = mpi.Test(&request, &done, &status);
   if (error != MPI_SUCCESS) {
@@ -73,7 +76,7 @@ STRETTO_VISIBLE void stretto_work_describe(stretto_work* work, char* text, size_
   std::string state;
   for (MPI_Request& request : work->requests) {
     const Pending* pending = find_pending(request);
-    if (pending != nullptr && pending->operation->try_describe_state(state)) break;
+    if (pending != nullptr && pending->call->try_describe_state(state)) break;
   }
   const std::size_t fitting = std::min(state.size(), length - 1);
   std::memcpy(text, state.data(), fitting);

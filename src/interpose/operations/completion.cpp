@@ -34,7 +34,8 @@ void set_empty(MPI_Status* status) {
 int complete(MPI_Request* request, Pending& pending, MPI_Status* status) {
   set_empty(status);
   if (!pending.is_active) return MPI_SUCCESS;
-  const int error = pending.operation->report_error();
+  pending.call->set_status(status);
+  const int error = pending.call->report_error();
   if (pending.is_persistent) {
     pending.is_active = false;
   } else {
@@ -51,8 +52,8 @@ int start(Pending& pending) {
     return MPI_ERR_REQUEST;
   }
   pending.is_active = true;
-  pending.operation->start();
-  if (!pending.operation->ended()) add_outstanding(pending.operation);
+  pending.call->start();
+  if (!pending.call->ended()) add_outstanding(pending.call);
   return MPI_SUCCESS;
 }
 

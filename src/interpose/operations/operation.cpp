@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/gpu_awareness.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
@@ -126,6 +127,10 @@ void Operation::begin() {
 }
 
 void Operation::begin_copies(Call& call) {
+  if (staging_.is_staged() && library_takes_device_memory() && execution_->leaves_buffers_to_library(call)) {
+    staging_.leave();
+    call.is_on_device = true;
+  }
   staging_.stage(call, execution_->awaits_copies());
   if (!staging_.is_staged()) return;
   static std::atomic<bool> has_told{false};

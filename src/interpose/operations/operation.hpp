@@ -16,7 +16,7 @@
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"
 #include "interpose/operations/message.hpp"
-#include "interpose/progress/outstanding.hpp"
+#include "interpose/operations/requested_call.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/background_race.hpp"
 #include "threads/float_control.hpp"
@@ -26,7 +26,7 @@ namespace stretto {
 
 /// One collective call of the program on its way through the engine. Every thread that waits in MPI makes
 /// progress with every operation. None waits for another thread's turn.
-class Operation final : public Outstanding, public Watched {
+class Operation final : public RequestedCall, public Watched {
  public:
   /// `message` must outlive it. To be constructed in the order of calls, which is the same on all
   /// ranks. A persistent operation reserves its tags and memory here.
@@ -42,27 +42,22 @@ class Operation final : public Outstanding, public Watched {
     race_ = std::move(race);
     slot_ = slot;
   }
-  /// To be called when the program tests or waits for it.
-  void note_asked();
+  void note_asked() override;
 
   /// To be called in the order of calls; persistent ones in any order. Does not wait.
-  void start();
+  void start() override;
 
   bool progress() override;
   [[nodiscard]] std::size_t bytes() const override { return traits_.bytes; }
 
   /// Returns an MPI error code, once it has ended.
   [[nodiscard]] int error() const { return error_; }
-  /// Returns the same, after calling the error handler of the program's communicator unless the library
-  /// has done so.
-  int report_error() const;
+  int report_error() const override;
 
   bool try_describe(std::string& text) override;
   [[nodiscard]] const Communicator& communicator() const override { return *state_; }
   [[nodiscard]] std::uint64_t number() const override { return sequence_; }
-  /// Writes the state it is in and which ranks it waits for. Returns false if another thread is just
-  /// advancing it.
-  bool try_describe_state(std::string& text);
+  bool try_describe_state(std::string& text) override;
 
  private:
   bool may_begin();

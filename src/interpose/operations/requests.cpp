@@ -39,7 +39,7 @@ std::atomic<std::size_t> count_of_library{0};
 
 }  // namespace
 
-MPI_Request make_request(std::shared_ptr<Operation> operation, bool is_persistent) {
+MPI_Request make_request(std::shared_ptr<RequestedCall> call, bool is_persistent) {
   const std::lock_guard guard(lock);
   if (unused().empty()) {
     MPI_Request request = mpi.request_null;
@@ -49,7 +49,7 @@ MPI_Request make_request(std::shared_ptr<Operation> operation, bool is_persisten
   }
   Pending& its = *unused().back();
   unused().pop_back();
-  its.operation = std::move(operation);
+  its.call = std::move(call);
   its.is_persistent = is_persistent;
   its.is_active = !is_persistent;
   count.store(count + 1, std::memory_order_relaxed);
@@ -64,15 +64,15 @@ Pending* find_pending(MPI_Request request) {
   if (!has_requests() || request == mpi.request_null) return nullptr;
   const std::lock_guard guard(lock);
   const auto found = pending().find(request);
-  if (found == pending().end() || !found->second.operation) return nullptr;
-  found->second.operation->note_asked();
+  if (found == pending().end() || !found->second.call) return nullptr;
+  found->second.call->note_asked();
   return &found->second;
 }
 
 void forget_request(Pending& pending) {
-  std::shared_ptr<Operation> forgotten;  // may release memory, after the lock is released
+  std::shared_ptr<RequestedCall> forgotten;  // may release memory, after the lock is released
   const std::lock_guard guard(lock);
-  forgotten = std::move(pending.operation);
+  forgotten = std::move(pending.call);
   unused().push_back(&pending);
   count.store(count - 1, std::memory_order_relaxed);
 }

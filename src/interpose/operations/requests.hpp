@@ -9,23 +9,23 @@
 #include <memory>
 
 #include "engine/mpi.hpp"
-#include "interpose/operations/operation.hpp"
+#include "interpose/operations/requested_call.hpp"
 
 namespace stretto {
 
 /// What is behind one of Stretto's requests.
 struct Pending {
   MPI_Request request{};
-  std::shared_ptr<Operation> operation;  // nullptr: the request is free to be used again
+  std::shared_ptr<RequestedCall> call;  // nullptr: the request is free to be used again
   bool is_persistent = false;
   bool is_active = true;  // a persistent one is active from its start until it is completed
 
   /// Whether a program that waits for it can go on.
-  [[nodiscard]] bool is_done() const { return !is_active || operation->ended(); }
+  [[nodiscard]] bool is_done() const { return !is_active || call->ended(); }
 };
 
-/// Returns a request for an operation. A persistent request is inactive at first.
-MPI_Request make_request(std::shared_ptr<Operation> operation, bool is_persistent);
+/// Returns a request for a call. A persistent request is inactive at first.
+MPI_Request make_request(std::shared_ptr<RequestedCall> call, bool is_persistent);
 
 /// Whether there are any requests. Takes a few nanoseconds.
 bool has_requests();
@@ -34,7 +34,7 @@ bool has_requests();
 /// thread at a time, so the result belongs to that thread.
 Pending* find_pending(MPI_Request request);
 
-/// Releases a request. Its handle will be used again. An operation in flight goes on.
+/// Releases a request. Its handle will be used again. A call in flight goes on.
 void forget_request(Pending& pending);
 
 /// For persistent collectives of the library. MPICH 4.0.2 completes these in MPI_Wait and MPI_Waitall

@@ -12,6 +12,7 @@
 
 #include "engine/channel.hpp"
 #include "engine/element.hpp"
+#include "engine/gpu_awareness.hpp"
 #include "engine/library_progress.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/dispatch/fabric_memory.hpp"
@@ -173,6 +174,7 @@ void begin_session(Background background, Participation participation) {
   }
 
   load_predefined_handles();
+  set_library_takes_device_memory(session.settings.gpu_aware);
   session.background =
       static_cast<Background>(std::ranges::max(facts.of_rank, {}, &RankFacts::background).background);
   session.non_blocking = session.background == Background::own;

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/operations/staged_library_call.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "engine/element.hpp"
+#include "interpose/communicators/communicator.hpp"
+#include "interpose/operations/requested_call.hpp"
+#include "interpose/operations/requests.hpp"
+#include "interpose/progress/progress.hpp"
+#include "interpose/session/session.hpp"
+#include "threads/spin_lock.hpp"
+
+namespace stretto {
+namespace {
+
+std::byte* begin_of(const TouchedBytes& touched) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(touched.buffer) + touched.first);
+}
+
+bool is_on_device(const TouchedBytes& touched) {
+  return touched.bytes > 0 && is_in_device_memory(begin_of(touched));
+}
+
+/// One buffer in device memory, and its copy in host memory.
+class StagedBuffer {
+ public:
+  /// `is_read`: what it holds reaches the library. `is_written`: what the library writes goes back.
+  StagedBuffer(const TouchedBytes& touched, bool is_read, bool is_written) {
+    if (!is_on_device(touched)) return;
+    is_staged_ = true;
+    is_written_ = is_written;
+    // What is read and written is a call in place.
+    Call call;
+    call.element = byte_element();
+    call.count = touched.bytes;
+    call.in_place = is_read && is_written;
+    if (is_read) call.input = begin_of(touched);
+    if (is_written) call.output = begin_of(touched);
+    if (is_read && !call.in_place) call.input_holds = {0, touched.bytes};
+    if (is_written) call.output_holds = {0, touched.bytes};
+    staging_.note(call);
+    while (!staging_.may_begin()) sched_yield();
+    staging_.stage(call, false);
+    const void* host = is_written ? call.output : call.input;
+    library_gets_ = reinterpret_cast<void*>(reinterpret_cast<std::intptr_t>(host) - touched.first);
+  }
+
+  StagedBuffer(const StagedBuffer&) = delete;
+  StagedBuffer& operator=(const StagedBuffer&) = delete;
+  /// The program may free its memory after an error: no copy may be under way then.
+  ~StagedBuffer() {
+    while (!is_abandoned_ && !has_ended()) sched_yield();
+  }
+
+  /// Waits until what the library reads is there.
+  void wait_for_input() { staging_.wait_for_input(); }
+  /// Returns what the library gets in its place; nullptr: it gets the program's buffer.
+  [[nodiscard]] void* library_gets() const { return library_gets_; }
+
+  /// Begins to copy what the library has written.
+  void put_back() {
+    if (is_written_) staging_.finish();
+  }
+  /// Whether that has ended. Does not wait.
+  bool has_ended() { return !is_staged_ || staging_.has_ended(); }
+  /// The library may still use the copy.
+  void abandon() {
+    is_abandoned_ = true;
+    staging_.abandon();
+  }
+  /// Returns what failed, for people; an empty text if nothing did.
+  [[nodiscard]] std::string error() const {
+    return is_staged_ && staging_.has_failed() ? staging_.describe_error() : "";
+  }
+
+ private:
+  DeviceStaging staging_;
+  void* library_gets_ = nullptr;
+  bool is_staged_ = false;
+  bool is_written_ = false;
+  bool is_abandoned_ = false;
+};
+
+class StagedLibraryCall final : public RequestedCall {
+ public:
+  StagedLibraryCall(const LibraryBuffers& buffers, MPI_Comm comm)
+      : input_(buffers.input, true, false),
+        output_(buffers.output, buffers.in_place || buffers.output.has_gaps, true),
+        bytes_(std::max(buffers.input.bytes, buffers.output.bytes)) {
+    find_communicator(comm, state_);
+    input_.wait_for_input();
+    output_.wait_for_input();
+  }
+
+  [[nodiscard]] StagedBuffer& input() { return input_; }
+  [[nodiscard]] StagedBuffer& output() { return output_; }
+
+  /// The library has started it. mpi.request_null: it has carried it out.
+  void follow(MPI_Request request) {
+    request_ = request;
+    note_start();
+    if (request_ == mpi.request_null) put_back();
+  }
+
+  /// Says what failed, and returns whether anything did.
+  bool complain_of_failure() {
+    std::string error = input_.error();
+    if (error.empty()) error = output_.error();
+    if (!error.empty()) complain(error + ", for a call that the MPI library carries out");
+    return !error.empty();
+  }
+
+  void start() override {}
+  bool progress() override {
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock() || ended()) return false;
+    if (!is_copying_back_) {
+      int done = 0;
+      error_ = mpi.Test(&request_, &done, &status_);
+      if (error_ != MPI_SUCCESS) {
+        input_.abandon();
+        output_.abandon();
+        note_end();
+        return true;
+      }
+      if (done == 0) return false;
+      put_back();
+      return true;
+    }
+    if (!input_.has_ended() || !output_.has_ended()) return false;
+    if (complain_of_failure()) error_ = own_error_ = MPI_ERR_OTHER;
+    note_end();
+    return true;
+  }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+  [[nodiscard]] int report_error() const override {
+    if (own_error_ != MPI_SUCCESS && state_ != nullptr) state_->call_error_handler(own_error_);
+    return error_;
+  }
+  void set_status(MPI_Status* status) const override {
+    if (status == MPI_STATUS_IGNORE) return;
+    const int error = status->MPI_ERROR;
+    *status = status_;
+    status->MPI_ERROR = error;
+  }
+  bool try_describe_state(std::string& text) override {
+    const std::unique_lock guard(lock_, std::try_to_lock);
+    if (!guard.owns_lock() || ended()) return false;
+    text = is_copying_back_ ? "it waits for the CUDA driver's copies" : "it is in the MPI library";
+    return true;
+  }
+
+ private:
+  void put_back() {
+    is_copying_back_ = true;
+    output_.put_back();
+  }
+
+  StagedBuffer input_;
+  StagedBuffer output_;
+  std::size_t bytes_;
+  std::shared_ptr<Communicator> state_;  // nullptr: not known
+  SpinLock lock_;                        // of all below
+  MPI_Request request_{};
+  MPI_Status status_{};
+  bool is_copying_back_ = false;
+  int error_ = MPI_SUCCESS;
+  int own_error_ = MPI_SUCCESS;  // that the library has not reported
+};
+
+int report(MPI_Comm comm, int error) {
+  mpi.Comm_call_errhandler(comm, error);
+  return error;
+}
+
+}  // namespace
+
+std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, MPI_Request* request,
+                                     MPI_Comm comm,
+                                     const std::function<int(const void* input, void* output)>& call) {
+  if (!is_on_device(buffers.input) && !is_on_device(buffers.output)) return {};
+  if (face == Face::persistent) {
+    complain(
+        "a persistent collective that the MPI library would carry out has a buffer in device memory, which "
+        "the library does not take; use host memory, or another form of the call");
+    return report(comm, MPI_ERR_BUFFER);
+  }
+  try {
+    const auto staged = std::make_shared<StagedLibraryCall>(buffers, comm);
+    // Without what it should send, this rank does not make the call: others would get a wrong result.
+    if (staged->complain_of_failure()) return report(comm, MPI_ERR_OTHER);
+    const int error = call(staged->input().library_gets(), staged->output().library_gets());
+    if (error != MPI_SUCCESS) {
+      staged->input().abandon();
+      staged->output().abandon();
+      return error;
+    }
+    staged->follow(face == Face::blocking ? mpi.request_null : *request);
+    if (face == Face::blocking) {
+      wait_until([&] { return staged->ended(); },
+                 [&] {
+                   const bool any = staged->progress();
+                   return make_progress() || any;
+                 });
+      return staged->report_error();
+    }
+    add_outstanding(staged);
+    *request = make_request(staged, false);
+    return MPI_SUCCESS;
+  } catch (const std::bad_alloc&) {
+    return report(comm, MPI_ERR_NO_MEM);
+  } catch (const std::exception& error) {
+    complain(error.what());
+    return report(comm, MPI_ERR_OTHER);
+  }
+}
+
+}  // namespace stretto

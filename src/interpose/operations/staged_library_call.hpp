@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls on device memory that an MPI library carries out which takes host memory only. The library gets
+// copies in host memory, and the results go back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "engine/device_staging.hpp"
+#include "engine/gpu_awareness.hpp"
+#include "engine/mpi.hpp"
+#include "select/face.hpp"
+
+namespace stretto {
+
+/// Bytes of a buffer, from the first one that a call touches to the last one.
+struct TouchedBytes {
+  const void* buffer = nullptr;  // as MPI gets it; may be MPI_BOTTOM
+  std::ptrdiff_t first = 0;      // from there
+  std::size_t bytes = 0;         // 0: the call does not touch it
+  bool has_gaps = false;         // that must keep their contents
+};
+
+/// In place, the input is not touched, and the output is read.
+struct LibraryBuffers {
+  TouchedBytes input;
+  TouchedBytes output;
+  bool in_place = false;
+};
+
+/// Whether a call of the library may have to be staged. Takes some ten nanoseconds.
+inline bool may_need_staging() {
+  return may_have_device_memory() && !library_takes_device_memory();
+}
+
+/// Carries a call out by call(input, output), the library's function with these buffers (nullptr: the
+/// program's own), if a buffer is in device memory; otherwise does nothing, and the result is empty. The
+/// library writes its request to `request`, which becomes one of Stretto's. Returns an MPI error code,
+/// already reported to the handler of `comm`.
+std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, MPI_Request* request,
+                                     MPI_Comm comm,
+                                     const std::function<int(const void* input, void* output)>& call);
+
+}  // namespace stretto
