@@ -43,7 +43,7 @@ struct Context {
   std::atomic<bool> is_lost{false};
 };
 
-enum class Memory { plain, managed, pooled };
+enum class Memory { plain, managed, pooled, open };
 struct Area {
   std::size_t bytes;
   char* reachable;
@@ -230,7 +230,8 @@ int copy_later(char* into, const char* from, std::size_t direction, std::size_t 
 void* allocate(std::size_t bytes, Context* context, Memory memory) {
   const int file = memfd_create("device memory", 0);
   if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return nullptr;
-  const int access = memory == Memory::managed ? PROT_READ | PROT_WRITE : PROT_NONE;
+  const bool is_open = memory == Memory::managed || memory == Memory::open;
+  const int access = is_open ? PROT_READ | PROT_WRITE : PROT_NONE;
   void* device = mmap(nullptr, bytes, access, MAP_SHARED, file, 0);
   void* reachable = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
@@ -412,6 +413,10 @@ VISIBLE void* stand_in_allocate_managed(std::size_t bytes) {
 }
 VISIBLE void* stand_in_allocate_pooled(std::size_t bytes) {
   return allocate(bytes, state().contexts.data(), Memory::pooled);
+}
+/// Memory of a device that an MPI library can access.
+VISIBLE void* stand_in_allocate_open(std::size_t bytes) {
+  return allocate(bytes, state().contexts.data(), Memory::open);
 }
 VISIBLE void stand_in_free(void* device) {
   const std::lock_guard lock(state().mutex);

@@ -382,6 +382,31 @@ void memory() {
   CHECK(sums_right(world(), 20000));
 }
 
+/// A library that takes device memory gets it as it is.
+void aware() {
+  constexpr int count = 20000;
+  const int ranks = size_of(world());
+  Buffer input(count * sizeof(int), has_driver(), "stand_in_allocate_open");
+  Buffer output(count * sizeof(int), has_driver(), "stand_in_allocate_open");
+  std::fill_n(ints(input), count, world_rank() + 1);
+  for (const bool in_place : {false, true}) {
+    for (const bool blocking : {false, true}) {
+      std::copy_n(ints(input), count, ints(output));
+      const void* from = in_place ? MPI_IN_PLACE : input.address;
+      MPI_Request r = MPI_REQUEST_NULL;
+      if (blocking) {
+        MPI_Allreduce(from, output.address, count, MPI_INT, MPI_SUM, world());
+      } else {
+        MPI_Iallreduce(from, output.address, count, MPI_INT, MPI_SUM, world(), &r);
+        wait(&r);
+      }
+      CHECK(std::all_of(ints(output), ints(output) + count,
+                        [&](int one) { return one == ranks * (ranks + 1) / 2; }));
+    }
+  }
+  if (has_driver()) CHECK((from_driver<int (*)()>("stand_in_copies")() == 0) == library_reduces());
+}
+
 /// A child, which has no context, may end as it likes.
 void forks() {
   CHECK(sum(20000) == MPI_SUCCESS);
@@ -415,6 +440,7 @@ int main(int argc, char** argv) {
   if (part == "streams") streams();
   if (part == "memory") memory();
   if (part == "forks") forks();
+  if (part == "aware") aware();
   if (has_driver()) CHECK(from_driver<int (*)()>("stand_in_pushed")() == 0);
   if (has_driver() && part != "lost") CHECK(from_driver<int (*)()>("stand_in_copies_under_way")() == 0);
   MPI_Finalize();
