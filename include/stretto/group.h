@@ -6,7 +6,8 @@
  * All calls start without waiting and return a work, which is tested or waited for, and freed. Their
  * buffers must not change until it has ended. As in MPI, all ranks of a group start the same calls in the
  * same order. Collectives are carried out like MPI's non-blocking ones under Stretto, with the same rule,
- * table and variables; the MPI library carries out messages between two ranks. Any thread may call any
+ * table and variables; the MPI library carries out messages between two ranks. Buffers may be in device
+ * memory, beside buffers of other ranks in host memory. Any thread may call any
  * function, but only one thread at a time those of one work.
  *
  * Unless stated otherwise, a function that fails returns 1 or NULL, and stretto_error() returns one line
@@ -23,7 +24,7 @@ extern "C" {
 /* NOLINTBEGIN(modernize-use-using,readability-identifier-naming): C's */
 
 /* Incremented when this file changes in a way that breaks programs that were compiled with an older one. */
-#define STRETTO_GROUP_INTERFACE 2
+#define STRETTO_GROUP_INTERFACE 3
 int stretto_group_interface(void);
 
 typedef struct stretto_group stretto_group;
@@ -84,8 +85,14 @@ void stretto_group_free(stretto_group* group);
  * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
  * first: what is in the default stream of the buffer's context, and in the streams that wait for that one. A
  * call that the MPI library carries out waits for it in the calling thread. Results are in device memory when
- * a call has ended, for all streams. The stream must exist until another one is given. */
-void stretto_device_stream(void* stream);
+ * a call has ended, for all streams. The stream must exist until another one is given. Returns
+ * the one before. */
+void* stretto_device_stream(void* stream);
+
+/* Returns 1 if the CUDA driver of this process knows the memory at an address: of a device, managed, or of
+ * the host and registered. Buffers may be there, also where the MPI library takes host memory only; otherwise
+ * in host memory alone. */
+int stretto_knows_device_memory(const void* address);
 
 /* `in` may be `out`. */
 stretto_work* stretto_group_allreduce(stretto_group* group, const void* in, void* out, size_t count,

@@ -70,6 +70,11 @@ struct DeviceDriver {
   /// say, what the processor cannot access. Asks the driver alone about other memory of the host.
   [[nodiscard]] bool is_device_memory(const void* pointer) const;
 
+  [[nodiscard]] bool knows(const void* pointer) const {
+    int error = success;
+    return find_place(pointer, error) != Place::unknown;
+  }
+
   enum class Place : std::uint8_t { host, device, unknown };
   /// Managed memory counts as the host's, which can access it. Unknown is what the driver does not know, or
   /// cannot say, and the processor cannot access: freed memory of a device, or that of a lost context. Writes

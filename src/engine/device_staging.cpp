@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "engine/buffer_pool.hpp"
 #include "engine/device_driver.hpp"
@@ -64,6 +65,11 @@ bool is_in_device_memory(const void* pointer) {
   return driver != nullptr && driver->is_device_memory(pointer);
 }
 
+bool is_known_to_driver(const void* pointer) {
+  const DeviceDriver* driver = DeviceDriver::loaded();
+  return driver != nullptr && driver->knows(pointer);
+}
+
 bool concerns_device(const void* input, const void* output) {
   const DeviceDriver* driver = DeviceDriver::loaded();
   return driver != nullptr &&
@@ -92,8 +98,8 @@ void copy_anywhere(void* into, const void* from, std::size_t bytes) {
   }
 }
 
-void set_device_stream(void* stream) {
-  stream_of_thread = stream;
+void* set_device_stream(void* stream) {
+  return std::exchange(stream_of_thread, stream);
 }
 
 void* device_stream() {

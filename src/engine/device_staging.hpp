@@ -17,6 +17,8 @@ bool may_have_device_memory();
 
 /// Whether bytes are in device memory that only copies of the driver can access, as far as the driver says.
 bool is_in_device_memory(const void* pointer);
+/// Whether the driver knows memory, of a device or of the host.
+bool is_known_to_driver(const void* pointer);
 
 /// Whether a call with these buffers has to be staged, or to wait for a stream. Takes some ten nanoseconds if
 /// the process has loaded no driver.
@@ -27,8 +29,8 @@ bool concerns_device(const void* input, const void* output);
 void copy_anywhere(void* into, const void* from, std::size_t bytes);
 
 /// From now on, calls of this thread whose buffers are in device memory begin when the device has done what
-/// is in this stream of the program by then. nullptr: what is in the default stream.
-void set_device_stream(void* stream);
+/// is in this stream of the program by then. nullptr: what is in the default stream. Returns the one before.
+void* set_device_stream(void* stream);
 void* device_stream();
 /// Waits until the device has done that, if this thread has set a stream: for a call that is carried out by
 /// others. Returns the driver's error.

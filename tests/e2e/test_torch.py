@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import torch
 from stretto.support.paths import find_command
 
 if TYPE_CHECKING:
@@ -97,6 +98,60 @@ def test_every_collective_is_right_by_forced_algorithms(
         specs=specs.split(),
         topology="ppn=1",
         settings={**cache, **RIGHT_SUMS},
+        seconds=SECONDS,
+    )
+    assert lines_of_right(output) == ranks
+
+
+@pytest.fixture(scope="session")
+def device(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the stand-in for the driver of CUDA, and a device of PyTorch in its memory."""
+    folder = tmp_path_factory.mktemp("device")
+    package = Path(torch.__file__).parent
+    shared = ["g++", "-std=c++20", "-O1", "-fPIC", "-shared"]
+    driver = [str(FOLDER.parent / "interpose" / "cuda_stand_in.cpp"), "-Wl,-soname,libcuda.so.1"]
+    subprocess.run([*shared, *driver, "-o", str(folder / "libcuda.so.1")], check=True)
+    for_torch = [
+        *(f"-I{package / 'include' / part}" for part in ("", "torch/csrc/api/include")),
+        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+        str(FOLDER / "torch_device.cpp"),
+        f"-L{package / 'lib'}",
+        f"-Wl,-rpath,{package / 'lib'}",
+        *("-ltorch_cpu", "-ltorch", "-lc10"),
+    ]
+    subprocess.run([*shared, *for_torch, "-o", str(folder / "torch_device.so")], check=True)
+    return folder
+
+
+@pytest.mark.parametrize("part", ["collectives", "streams", "training", "refused"])
+@pytest.mark.parametrize(
+    ("name", "ranks", "specs"),
+    [
+        ("openmpi", 2, None),
+        ("mpich", 2, "ring:segments=3 bcast/chain allgather/ring reduce_scatter/ring reduce/chain"),
+        pytest.param("openmpi", 3, "native", marks=pytest.mark.long),
+        pytest.param("mpich", 3, None, marks=pytest.mark.long),
+        pytest.param("openmpi5", 2, None, marks=pytest.mark.long),
+        pytest.param("intelmpi", 2, None, marks=pytest.mark.long),
+    ],
+)
+def test_tensors_on_a_device(
+    local_ranks: Callable[[str], LocalRanks],
+    cache: dict[str, str],
+    device: Path,
+    name: str,
+    ranks: int,
+    specs: str | None,
+    part: str,
+) -> None:
+    """By libraries that take host memory only: what Stretto carries out, and what it leaves to them."""
+    program = [*PYTHON, str(FOLDER / "torch_on_device.py"), str(device), part]
+    output = local_ranks(name).run(
+        ranks,
+        program,
+        specs=specs.split() if specs else None,
+        topology="ppn=1" if specs else None,
+        settings={**cache, **RIGHT_SUMS, "LD_LIBRARY_PATH": str(device)},
         seconds=SECONDS,
     )
     assert lines_of_right(output) == ranks

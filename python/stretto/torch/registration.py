@@ -103,7 +103,7 @@ def register(*, started: bool) -> None:
     """Register the backend. If an MPI launcher started this process, begin at once."""
     global _job  # noqa: PLW0603  a process is in one job
     known = inspect.signature(torch.distributed.Backend.register_backend).parameters
-    wanted: dict[str, Any] = {"extended_api": True, "devices": ["cpu"]}
+    wanted: dict[str, Any] = {"extended_api": True, "devices": ["cpu", "cuda"]}
     create = _create if "extended_api" in known else _create_of_old
     torch.distributed.Backend.register_backend(
         NAME, create, **{name: value for name, value in wanted.items() if name in known}

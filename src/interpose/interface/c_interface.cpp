@@ -138,8 +138,8 @@ STRETTO_VISIBLE int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, con
   return MPI_SUCCESS;
 }
 
-STRETTO_VISIBLE void stretto_device_stream(void* stream) {
-  set_device_stream(stream);
+STRETTO_VISIBLE void* stretto_device_stream(void* stream) {
+  return set_device_stream(stream);
 }
 
 STRETTO_VISIBLE size_t stretto_statistics(char* json, size_t length) {

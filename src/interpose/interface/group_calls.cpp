@@ -166,6 +166,10 @@ int start_message(const stretto_group* group, const LibraryBuffers& buffers, voi
 
 using namespace stretto;
 
+STRETTO_VISIBLE int stretto_knows_device_memory(const void* address) {
+  return is_known_to_driver(address) ? 1 : 0;
+}
+
 STRETTO_VISIBLE stretto_work* stretto_group_allreduce(stretto_group* group, const void* in, void* out,
                                                       size_t count, stretto_type type, stretto_op op) {
   static const AllreduceNext<void*> next("MPI_Iallreduce", nullptr, nullptr);

@@ -30,6 +30,7 @@ void check_types(const std::vector<at::Tensor>& tensors, const at::Tensor& own, 
   }
   for (const at::Tensor& tensor : tensors) {
     check_tensor(tensor, operation);
+    check_device(own, tensor, operation);
     if (tensor.scalar_type() != own.scalar_type()) check_alike(own, tensor, operation);
   }
 }
@@ -83,7 +84,7 @@ ProcessGroup::WorkPointer ProcessGroup::broadcast(Tensors& tensors, const c10d::
   at::Tensor tensor = only_tensor(tensors, "broadcast");
   const at::Tensor flat = contiguous_input(tensor);
   stretto_work* work =
-      stretto.group_bcast(group(), output_data(flat), bytes_of(flat), static_cast<int>(options.rootRank));
+      stretto.group_bcast(group(flat), output_data(flat), bytes_of(flat), static_cast<int>(options.rootRank));
   return follow({OpType::BROADCAST,
                  "stretto:broadcast",
                  "broadcast",
@@ -107,8 +108,8 @@ ProcessGroup::WorkPointer ProcessGroup::allgather(std::vector<Tensors>& outputs,
   const std::vector<size_t> bytes = bytes_of_each(outputs[0]);
   stretto_work* work =
       are_equal(bytes)
-          ? stretto.group_allgather(group(), input_data(input), output_data(all), bytes_of(input))
-          : stretto.group_allgatherv(group(), input_data(input), output_data(all), bytes.data());
+          ? stretto.group_allgather(group(all), input_data(input), output_data(all), bytes_of(input))
+          : stretto.group_allgatherv(group(all), input_data(input), output_data(all), bytes.data());
   return follow({OpType::ALLGATHER,
                  "stretto:all_gather",
                  "allgather",
@@ -125,7 +126,7 @@ std::vector<stretto_work*> ProcessGroup::start_allgathers(const Tensors& buffers
   const size_t calls = buffers.size() / 2;
   std::vector<stretto_work*> works;
   works.reserve(calls);
-  const Starting group = this->group();
+  const Starting group = this->group(buffers.empty() ? at::Tensor() : buffers[0]);
   for (size_t i = 0; i < calls; ++i) {
     const at::Tensor& input = buffers[calls + i];
     works.push_back(
@@ -150,6 +151,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_tensor(inputs[i], "all_gather_into_tensor");
     check_tensor(outputs[i], "all_gather_into_tensor");
+    check_device(outputs[i], inputs[i], "all_gather_into_tensor");
     if (outputs[i].scalar_type() != inputs[i].scalar_type() ||
         outputs[i].numel() != inputs[i].numel() * getSize()) {
       throw std::runtime_error(
@@ -207,8 +209,9 @@ ProcessGroup::WorkPointer ProcessGroup::gather(std::vector<Tensors>& outputs, Te
     all = empty_for(into);
     buffers.push_back(all);
   }
-  stretto_work* work = stretto.group_gather(group(), input_data(input), is_root ? output_data(all) : nullptr,
-                                            bytes_of(input), static_cast<int>(options.rootRank));
+  stretto_work* work =
+      stretto.group_gather(group(input), input_data(input), is_root ? output_data(all) : nullptr,
+                           bytes_of(input), static_cast<int>(options.rootRank));
   std::function<void()> finish;
   if (is_root) finish = [all, into]() mutable { unflatten(all, into); };
   return follow({OpType::GATHER, "stretto:gather", "gather", options.timeout, is_async(options), inputs,
@@ -229,8 +232,9 @@ ProcessGroup::WorkPointer ProcessGroup::scatter(Tensors& outputs, std::vector<Te
     all = flatten(inputs[0]);
     buffers.push_back(all);
   }
-  stretto_work* work = stretto.group_scatter(group(), is_root ? input_data(all) : nullptr, output_data(mine),
-                                             bytes_of(mine), static_cast<int>(options.rootRank));
+  stretto_work* work =
+      stretto.group_scatter(group(mine), is_root ? input_data(all) : nullptr, output_data(mine),
+                            bytes_of(mine), static_cast<int>(options.rootRank));
   return follow({OpType::SCATTER, "stretto:scatter", "scatter", options.timeout, is_async(options),
                  is_root ? inputs[0] : Tensors{}, std::move(buffers), outputs,
                  [mine, output]() mutable { copy_back(mine, output); }},
@@ -243,6 +247,7 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
                                                       const c10d::AllToAllOptions& options) {
   check_tensor(output, "all_to_all_single");
   check_tensor(input, "all_to_all_single");
+  check_device(output, input, "all_to_all_single");
   if (output.scalar_type() != input.scalar_type()) check_alike(output, input, "all_to_all_single");
   const at::Tensor into = contiguous_output(output);
   const at::Tensor from = contiguous_input(input, into);
@@ -252,9 +257,9 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall_base(at::Tensor& output, at::Te
   const bool has_sizes = !input_sizes.empty() || !output_sizes.empty();
   if (!has_sizes) check_alike(output, input, "all_to_all_single without split sizes");
   stretto_work* work =
-      has_sizes ? stretto.group_alltoallv(group(), input_data(from), in_bytes.data(), output_data(into),
+      has_sizes ? stretto.group_alltoallv(group(into), input_data(from), in_bytes.data(), output_data(into),
                                           out_bytes.data())
-                : stretto.group_alltoall(group(), input_data(from), output_data(into), in_bytes[0]);
+                : stretto.group_alltoall(group(into), input_data(from), output_data(into), in_bytes[0]);
   return follow({OpType::ALLTOALL_BASE,
                  "stretto:all_to_all",
                  "all_to_all_single",
@@ -276,8 +281,8 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall(Tensors& outputs, Tensors& inpu
   const auto out_bytes = bytes_of_each(outputs);
   const at::Tensor from = flatten(inputs);
   const at::Tensor into = empty_for(outputs);
-  stretto_work* work = stretto.group_alltoallv(group(), input_data(from), in_bytes.data(), output_data(into),
-                                               out_bytes.data());
+  stretto_work* work = stretto.group_alltoallv(group(into), input_data(from), in_bytes.data(),
+                                               output_data(into), out_bytes.data());
   return follow({OpType::ALLTOALL,
                  "stretto:all_to_all",
                  "all_to_all",
@@ -292,14 +297,14 @@ ProcessGroup::WorkPointer ProcessGroup::alltoall(Tensors& outputs, Tensors& inpu
 
 ProcessGroup::WorkPointer ProcessGroup::send(Tensors& tensors, int to, int tag) {
   const at::Tensor flat = contiguous_input(only_tensor(tensors, "send"));
-  stretto_work* work = stretto.group_send(group(), input_data(flat), bytes_of(flat), to, tag);
+  stretto_work* work = stretto.group_send(group(flat), input_data(flat), bytes_of(flat), to, tag);
   return follow({OpType::SEND, "stretto:send", "send", timeout_, true, tensors, {flat}, tensors, {}}, {work});
 }
 
 ProcessGroup::WorkPointer ProcessGroup::receive(Tensors& tensors, int from, int tag, OpType type) {
   at::Tensor tensor = only_tensor(tensors, "recv");
   const at::Tensor flat = contiguous_output(tensor);
-  stretto_work* work = stretto.group_recv(group(), output_data(flat), bytes_of(flat), from, tag);
+  stretto_work* work = stretto.group_recv(group(flat), output_data(flat), bytes_of(flat), from, tag);
   return follow({type,
                  type == OpType::RECV ? "stretto:recv" : "stretto:recvAnySource",
                  "recv",
@@ -323,7 +328,7 @@ ProcessGroup::WorkPointer ProcessGroup::recvAnysource(Tensors& tensors, int tag)
 ProcessGroup::WorkPointer ProcessGroup::barrier(const c10d::BarrierOptions& options) {
   return follow(
       {OpType::BARRIER, "stretto:barrier", "barrier", options.timeout, is_async(options), {}, {}, {}, {}},
-      {stretto.group_barrier(group())});
+      {stretto.group_barrier(group({}))});
 }
 
 }  // namespace stretto_torch

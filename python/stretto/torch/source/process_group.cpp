@@ -41,14 +41,15 @@ void ProcessGroup::shutdown() {
   if (may && group_ != nullptr) stretto.group_free(std::exchange(group_, nullptr));
 }
 
-ProcessGroup::Starting::Starting(ProcessGroup& of) : lock_(of.starting_), group_(of.group_) {
+ProcessGroup::Starting::Starting(ProcessGroup& of, const at::Tensor& tensor)
+    : lock_(of.starting_), group_(of.group_), after_(tensor) {
   if (!may_) throw std::runtime_error("stretto: the process ends, and calls nothing more");
   if (group_ == nullptr)
     throw std::runtime_error("stretto: the process group " + of.name_ + " was destroyed");
 }
 
-ProcessGroup::Starting ProcessGroup::group() {
-  return Starting(*this);
+ProcessGroup::Starting ProcessGroup::group(const at::Tensor& tensor) {
+  return Starting(*this, tensor);
 }
 
 std::string ProcessGroup::describe(const char* name, const Tensors& buffers) const {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "ending.hpp"
+#include "streams.hpp"
 #include "work.hpp"
 
 namespace stretto_torch {
@@ -90,17 +91,18 @@ class ProcessGroup final : public Base {
   /// callbacks of a work may start calls in another thread.
   class Starting {
    public:
-    explicit Starting(ProcessGroup& of);
+    Starting(ProcessGroup& of, const at::Tensor& tensor);
     operator stretto_group*() const { return group_; }  // NOLINT(google-explicit-constructor)
 
    private:
     MayCallMpi may_;
     std::unique_lock<std::mutex> lock_;
     stretto_group* group_;
+    AfterCurrentStream after_;
   };
 
-  /// Throws if the group was destroyed.
-  Starting group();
+  /// `tensor`: a buffer of the call; undefined: it has none. Throws if the group was destroyed.
+  Starting group(const at::Tensor& tensor);
   /// `works`: the started calls. If one is null, throws the reason.
   WorkPointer follow(Call call, std::vector<stretto_work*> works);
   /// Starts calls with equally many outputs and inputs, outputs first. Nothing is allocated between two

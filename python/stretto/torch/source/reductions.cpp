@@ -17,6 +17,7 @@ namespace {
 void check_reduce_scatter(const at::Tensor& output, const at::Tensor& input, int ranks) {
   check_tensor(output, "reduce_scatter_tensor");
   check_tensor(input, "reduce_scatter_tensor");
+  check_device(output, input, "reduce_scatter_tensor");
   if (input.scalar_type() == output.scalar_type() && input.numel() == output.numel() * ranks) return;
   throw std::runtime_error(
       "stretto: reduce_scatter_tensor needs an input of the output's type, and of its elements for each rank "
@@ -29,8 +30,8 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce(Tensors& tensors, const c10d::
   at::Tensor tensor = only_tensor(tensors, "allreduce");
   const at::Tensor flat = contiguous_input(tensor);
   stretto_work* work =
-      stretto.group_allreduce(group(), input_data(flat), output_data(flat), static_cast<size_t>(flat.numel()),
-                              type_of(flat), op_of(options.reduceOp));
+      stretto.group_allreduce(group(flat), input_data(flat), output_data(flat),
+                              static_cast<size_t>(flat.numel()), type_of(flat), op_of(options.reduceOp));
   auto finish = [flat, tensor, op = options.reduceOp, ranks = getSize()]() mutable {
     copy_back(flat, tensor);
     divide_average(op, tensor, ranks);
@@ -57,6 +58,7 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
                                                             const c10d::AllreduceCoalescedOptions& options) {
   for (const at::Tensor& tensor : tensors) {
     check_tensor(tensor, "allreduce_coalesced");
+    check_device(tensors[0], tensor, "allreduce_coalesced");
     if (tensor.scalar_type() != tensors[0].scalar_type()) {
       throw std::runtime_error(
           "stretto: allreduce_coalesced of tensors of different types; make a call of each type");
@@ -65,8 +67,8 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
   if (tensors.empty()) throw std::runtime_error("stretto: allreduce_coalesced of no tensors");
   at::Tensor flat = flatten(tensors);
   stretto_work* work =
-      stretto.group_allreduce(group(), input_data(flat), output_data(flat), static_cast<size_t>(flat.numel()),
-                              type_of(flat), op_of(options.reduceOp));
+      stretto.group_allreduce(group(flat), input_data(flat), output_data(flat),
+                              static_cast<size_t>(flat.numel()), type_of(flat), op_of(options.reduceOp));
   auto finish = [flat, into = tensors, op = options.reduceOp, ranks = getSize()]() mutable {
     divide_average(op, flat, ranks);
     unflatten(flat, into);
@@ -86,9 +88,9 @@ ProcessGroup::WorkPointer ProcessGroup::allreduce_coalesced(Tensors& tensors,
 ProcessGroup::WorkPointer ProcessGroup::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   at::Tensor tensor = only_tensor(tensors, "reduce");
   const at::Tensor flat = contiguous_input(tensor);
-  stretto_work* work =
-      stretto.group_reduce(group(), input_data(flat), output_data(flat), static_cast<size_t>(flat.numel()),
-                           type_of(flat), op_of(options.reduceOp), static_cast<int>(options.rootRank));
+  stretto_work* work = stretto.group_reduce(group(flat), input_data(flat), output_data(flat),
+                                            static_cast<size_t>(flat.numel()), type_of(flat),
+                                            op_of(options.reduceOp), static_cast<int>(options.rootRank));
   std::function<void()> finish;
   if (getRank() == options.rootRank) {
     finish = [flat, tensor, op = options.reduceOp, ranks = getSize()]() mutable {
@@ -117,13 +119,14 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter(Tensors& outputs, std::ve
   std::vector<size_t> counts;
   for (const at::Tensor& input : inputs[0]) {
     check_tensor(input, "reduce_scatter");
+    check_device(output, input, "reduce_scatter");
     if (input.scalar_type() != output.scalar_type()) check_alike(output, input, "reduce_scatter");
     counts.push_back(static_cast<size_t>(input.numel()));
   }
   check_alike(output, inputs[0][static_cast<size_t>(getRank())], "reduce_scatter");
   const at::Tensor flat = flatten(inputs[0]);
   const at::Tensor mine = contiguous_output(output);
-  stretto_work* work = stretto.group_reduce_scatter(group(), input_data(flat), output_data(mine),
+  stretto_work* work = stretto.group_reduce_scatter(group(flat), input_data(flat), output_data(mine),
                                                     counts.data(), type_of(flat), op_of(options.reduceOp));
   auto finish = [mine, output, op = options.reduceOp, ranks = getSize()]() mutable {
     copy_back(mine, output);
@@ -168,7 +171,7 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter_tensor_coalesced(
   for (size_t i = 0; i < calls; ++i) buffers.push_back(contiguous_input(inputs[i], buffers[i]));
   std::vector<stretto_work*> works;
   works.reserve(calls);
-  const Starting group = this->group();
+  const Starting group = this->group(buffers[0]);
   for (size_t i = 0; i < calls; ++i) {
     works.push_back(stretto.group_reduce_scatter(group, input_data(buffers[calls + i]),
                                                  output_data(buffers[i]), counts[i].data(), types[i], op));

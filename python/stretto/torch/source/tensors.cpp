@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "interface.hpp"
+
 namespace stretto_torch {
 namespace {
 
@@ -23,11 +25,18 @@ void check_tensor(const at::Tensor& tensor, const char* operation) {
   if (tensor.layout() != at::kStrided) {
     refuse(operation, " of a sparse tensor; make it dense first");
   }
-  if (!tensor.device().is_cpu()) {
+  if (tensor.device().is_cpu()) return;
+  const bool is_there = tensor.nbytes() == 0 || stretto.knows_device_memory(tensor.data_ptr()) != 0;
+  if (tensor.device().is_meta() || !is_there) {
     refuse(operation, " of a tensor on ", tensor.device(),
-           "; this backend is for tensors on the cpu: move it there, or use "
-           "init_process_group(\"cpu:stretto,cuda:nccl\")");
+           "; this backend is for tensors on the cpu and on devices of CUDA: move it there, or name another "
+           "backend for its device, as in init_process_group(\"cpu:stretto,xpu:xccl\")");
   }
+}
+
+void check_device(const at::Tensor& one, const at::Tensor& other, const char* operation) {
+  if (one.device() == other.device()) return;
+  refuse(operation, " of tensors on ", one.device(), " and ", other.device(), "; move them to one device");
 }
 
 at::Tensor& only_tensor(std::vector<at::Tensor>& tensors, const char* operation) {

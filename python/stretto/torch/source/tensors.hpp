@@ -11,8 +11,10 @@
 
 namespace stretto_torch {
 
-/// Throws unless it is a dense tensor in the memory of this process.
+/// Throws unless it is a dense tensor in host memory, or in that of a device whose driver Stretto knows.
 void check_tensor(const at::Tensor& tensor, const char* operation);
+/// Throws unless they are on the same device.
+void check_device(const at::Tensor& one, const at::Tensor& other, const char* operation);
 
 /// The only tensor of a list. torch's interface has lists for several devices of a process.
 at::Tensor& only_tensor(std::vector<at::Tensor>& tensors, const char* operation);

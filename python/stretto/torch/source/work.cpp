@@ -14,6 +14,7 @@
 #include "core.hpp"
 #include "ending.hpp"
 #include "interface.hpp"
+#include "streams.hpp"
 
 namespace stretto_torch {
 namespace {
@@ -54,7 +55,8 @@ bool has_given_up() {
 Work::Work(int rank, Task task, std::vector<stretto_work*> calls)
     : c10d::Work(rank, task.type, task.title, std::exchange(task.inputs, {})),
       task_(std::move(task)),
-      future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))),
+      future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
+                                                       devices_of(task_.outputs))),
       calls_(std::move(calls)) {}
 
 Work::~Work() {
@@ -162,7 +164,10 @@ void Work::end() {
     try {
       // autograd must not see these copies, and the outputs may be inference tensors.
       const at::AutoDispatchBelowADInplaceOrView guard;
+      const OnSideStreams side(future_->devices());
       task_.finish();
+      // The result is there for all streams, as after a call without such copies.
+      side.wait();
     } catch (...) {
       error = std::current_exception();
     }
@@ -196,6 +201,8 @@ void Work::complete_future() {
   } else if (const std::exception_ptr error = exception()) {
     future_->setErrorIfNeeded(error);
   } else {
+    // It records what those have to wait for who wait for the future: nothing.
+    const OnSideStreams side(future_->devices());
     future_->markCompleted(c10::IValue(task_.outputs));
   }
 }

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors on a device by "stretto": those of torch_device.cpp, in the stand-in driver's memory.
+
+A rank's program. Arguments: a folder with libcuda.so.1 (the stand-in) and torch_device.so, and a part:
+`collectives`, `streams`, `training` or `refused`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+import stretto.torch  # noqa: F401  registers the backend
+import torch
+
+torch_collectives: Any = importlib.import_module("torch_collectives")  # beside this file
+DEVICE = "standin"
+BOTH = f"cpu:stretto,{DEVICE}:stretto"
+
+
+def load(folder: Path) -> tuple[ctypes.CDLL, ctypes.CDLL]:
+    """The driver, whose copies end late, and the device."""
+    driver = ctypes.CDLL(str(folder / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
+    driver.stand_in_be_late(1)
+    any_torch: Any = torch
+    any_torch.ops.load_library(str(folder / "torch_device.so"))
+    any_torch.utils.rename_privateuse1_backend(DEVICE)
+    module: Any = ModuleType(f"torch.{DEVICE}")
+    module.is_available = module.is_initialized = lambda: True
+    module.device_count = lambda: 1
+    module.current_device = lambda: 0
+    module.set_device = module._lazy_init = lambda *_: None
+    any_torch._register_device_module(DEVICE, module)
+    return driver, ctypes.CDLL(str(folder / "torch_device.so"))
+
+
+def collectives() -> None:
+    on_host = torch_collectives.values
+
+    def values(*arguments: Any, **named: Any) -> torch.Tensor:
+        tensor: torch.Tensor = on_host(*arguments, **named)
+        return tensor.to(DEVICE)
+
+    torch_collectives.values = values
+    # PyTorch cannot take conjugates on a device without kernels of its own.
+    torch_collectives.Checks.views = lambda _: None
+    torch.set_default_device(DEVICE)
+    torch_collectives.main(BOTH)
+
+
+def set_later(device: ctypes.CDLL, tensor: torch.Tensor, byte: int, milliseconds: int) -> None:
+    device.standin_set_later(
+        ctypes.c_void_p(tensor.data_ptr()), byte, ctypes.c_size_t(tensor.nbytes), milliseconds
+    )
+
+
+def streams(device: ctypes.CDLL) -> None:
+    """A call sees what is in the current stream, in each form, and waits for no other stream."""
+    dist.init_process_group(BOTH)
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for stream in (0, 1, 2):
+        device.standin_use_stream(stream)
+        for count in (10, 50_000):
+            tensor = torch.zeros(count, dtype=torch.int8, device=DEVICE)
+            set_later(device, tensor, 1, 50)
+            work = dist.all_reduce(tensor, async_op=True)
+            assert work is not None
+            work.wait()
+            torch_collectives.same(tensor.cpu(), torch.full((count,), size, dtype=torch.int8), stream, count)
+            other = torch.zeros(count, dtype=torch.int8, device=DEVICE)
+            if rank == 0:
+                set_later(device, tensor, 7, 50)
+                dist.send(tensor, 1)
+            elif rank == 1:
+                dist.recv(other, 0)
+                torch_collectives.same(other.cpu(), torch.full((count,), 7, dtype=torch.int8), "received")
+    device.standin_use_stream(0)
+    # What is late in one stream delays no call after another one, nor its copies to a tensor with gaps.
+    device.standin_use_stream(1)
+    late = torch.zeros(10, dtype=torch.int8, device=DEVICE)
+    set_later(device, late, 1, 1500)
+    device.standin_use_stream(2)
+    spaced = torch.ones(1000, 2, device=DEVICE)[:, 0]
+    dist.all_reduce(spaced)
+    torch_collectives.same(spaced.cpu(), torch.full((1000,), float(size)), "with gaps")
+    assert late.cpu().sum() == 0
+    device.standin_use_stream(1)
+    dist.all_reduce(late)
+    assert late.cpu().sum() == 10 * size
+    assert device.standin_waits() == 0
+    dist.barrier()
+    dist.destroy_process_group()
+    print("right", flush=True)
+
+
+def training() -> None:
+    """DistributedDataParallel gives on the device what it gives on the host."""
+    dist.init_process_group(BOTH)
+    rank = dist.get_rank()
+    results = []
+    for place in ("cpu", DEVICE):
+        torch.manual_seed(1)
+        network = torch.nn.Sequential(
+            torch.nn.Linear(20, 300), torch.nn.Tanh(), torch.nn.Linear(300, 300), torch.nn.Linear(300, 5)
+        ).to(place)
+        parallel = DistributedDataParallel(network, bucket_cap_mb=1)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        generator = torch.Generator().manual_seed(10 + rank)
+        for _ in range(3):
+            inputs = torch.randn(8, 20, generator=generator).to(place)
+            optimizer.zero_grad()
+            parallel(inputs).square().mean().backward()
+            optimizer.step()
+        results.append(torch.cat([one.detach().cpu().flatten() for one in network.parameters()]))
+    on_host, on_device = results
+    assert torch.allclose(on_host, on_device, rtol=1e-5, atol=1e-7)
+    everybody = [torch.empty_like(on_device) for _ in range(dist.get_world_size())]
+    dist.all_gather(everybody, on_device)
+    assert all(torch.equal(one, on_device) for one in everybody)
+    dist.destroy_process_group()
+    print("right", flush=True)
+
+
+def refused(device: ctypes.CDLL) -> None:
+    """Memory of a device that the driver does not know, and tensors on two devices."""
+    dist.init_process_group(BOTH)
+    mine, there = torch.ones(4), torch.ones(4, device=DEVICE)
+    device.standin_be_foreign(1)
+    foreign = torch.ones(4, device=DEVICE)
+    device.standin_be_foreign(0)
+    size = dist.get_world_size()
+    wrong: dict[str, Callable[[], Any]] = {
+        f"allreduce of a tensor on {DEVICE}:0": lambda: dist.all_reduce(foreign),
+        f"allgather of tensors on {DEVICE}:0 and cpu": lambda: dist.all_gather([mine] * size, there),
+    }
+    for words, call in wrong.items():
+        try:
+            call()
+        except RuntimeError as error:
+            line = str(error)
+        else:
+            line = "nothing"
+        if words not in line:
+            raise SystemExit(f"{line} instead of {words}")
+    dist.all_reduce(there)
+    torch_collectives.same(there.cpu(), torch.full((4,), float(size)), "after refusals")
+    dist.destroy_process_group()
+    print("right", flush=True)
+
+
+def main() -> None:
+    """Run one part."""
+    _driver, device = load(Path(sys.argv[1]))
+    part = sys.argv[2]
+    if part == "collectives":
+        collectives()
+    elif part == "streams":
+        streams(device)
+    elif part == "training":
+        training()
+    elif part == "refused":
+        refused(device)
+
+
+if __name__ == "__main__":
+    main()
