@@ -13,4 +13,6 @@ __all__ = [
     "profile_table",
     "summary",
     "table",
+    "timeline",
+    "timeline_plot",
 ]
