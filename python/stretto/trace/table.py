@@ -70,7 +70,9 @@ def _ways(timeline: Timeline) -> str:
     spans = [copy.span for copy in timeline.copies]
     if any(span.segment is None for span in spans):
         return "as a whole"
-    return "by segments" if timeline.segments > 1 else "in parts"
+    if timeline.segments > 1:
+        return "by segments"
+    return "in one segment" if all(span.part is None for span in spans) else "in parts"
 
 
 def print_timelines(timelines: Sequence[Timeline]) -> None:
