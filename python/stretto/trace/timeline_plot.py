@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +26,8 @@ _FLIGHT_LANES = 0.5
 _GAP_LANES = 0.45
 _FONT_SIZE = 7
 _DIGIT_INCHES = 0.065
+_NO_GAP = 0.01
+"""In microseconds."""
 _NUMBERED = 8
 """Of bars too narrow for their numbers, each so-many-th has one."""
 _WHOLE = "#8FA3B5"
@@ -157,6 +159,12 @@ class _Panel:
     ) -> None:
         if not bars:
             return
+        # No light shows through between bars of one colour that have no edges.
+        for colour, run in _runs(bars):
+            length = run.end - run.begin
+            self._axes.broken_barh(
+                [(run.begin * self._scale, length * self._scale)], at, facecolors=colour, linewidth=0
+            )
         times = [(span.begin * self._scale, (span.end - span.begin) * self._scale) for span, _ in bars]
         # A white edge divides bars, but hides those that are no wider. What is short but must be seen has an
         # edge of its own colour.
@@ -196,6 +204,20 @@ class _Panel:
                 (span.begin + span.end) / 2 * self._scale, top - 0.06, str(number), fontsize=_FONT_SIZE,
                 ha="center", va="bottom", color="#444444",
             )  # fmt: skip
+
+
+def _runs(bars: Sequence[tuple[Span, str]]) -> Iterator[tuple[str, Span]]:
+    """Bars of one colour that follow each other, as one."""
+    run: tuple[str, Span] | None = None
+    for span, colour in bars:
+        if run and run[0] == colour and span.begin - run[1].end < _NO_GAP:
+            run = (colour, Span(run[1].begin, span.end))
+            continue
+        if run:
+            yield run
+        run = (colour, span)
+    if run:
+        yield run
 
 
 def _inches_of_text(text: str) -> float:
