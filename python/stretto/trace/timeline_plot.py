@@ -77,11 +77,14 @@ def _lanes(timeline: Timeline) -> list[_Lane]:
     messages = "in the MPI library" if timeline.is_by_library else "messages"
     if flights > 1:
         messages += f"\nin {flights} flights"
+    elif timeline.segments == 1:
+        messages += "\nby round"
+    parts = ",\nin parts" if any(one.span.part is not None for one in timeline.copies) else ""
     lanes = [
-        _Lane(f"to the host\n{time_text(its.to_host)}", [one.span for one in timeline.to_host]),
+        _Lane(f"to the host{parts}\n{time_text(its.to_host)}", [one.span for one in timeline.to_host]),
         _Lane(f"{messages}\n{time_text(its.messages)}", timeline.messages, flights, timeline.waits),
         _Lane(f"reductions\n{time_text(its.reductions)}", timeline.reductions, is_thin=True),
-        _Lane(f"back\n{time_text(its.to_device)}", [one.span for one in timeline.to_device]),
+        _Lane(f"back{parts}\n{time_text(its.to_device)}", [one.span for one in timeline.to_device]),
     ]
     return [lane for lane in lanes if lane.spans or lane is lanes[1]]
 
