@@ -13,6 +13,5 @@ __all__ = [
     "profile_table",
     "summary",
     "table",
-    "timeline",
     "timeline_plot",
 ]
