@@ -8,8 +8,10 @@
 // First the link alone is measured. Then the copies get the rate at which one of them takes as long as the
 // link, or another share of that time. A ratio `whole / segments` above 1 says that segments are faster; no
 // way is faster than max(copy, link). Run it under the preload, between nodes:
-//   stretto lab run --mpi openmpi -- device-overlap-openmpi STAND_IN [bytes [turns [spec]]]
-// Arguments: the stand-in's path; the bytes of the message; how often each is measured; the spec.
+//   stretto lab run --mpi openmpi -- device-overlap-openmpi STAND_IN [bytes [turns [spec...]]]
+// Arguments: the stand-in's path; the bytes of the message; how often each is measured; the specs. With 0
+// turns nothing is measured: each spec carries out two calls, for STRETTO_TRACE; a copy takes three quarters
+// of the link's time by the first spec.
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -91,54 +93,81 @@ class Device {
   void* context_ = nullptr;
 };
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  if (argc < 2 || (driver = dlopen(argv[1], RTLD_LAZY)) == nullptr) {
-    std::fprintf(stderr, "usage: %s STAND_IN [bytes [turns [spec]]]\n", argv[0]);
-    MPI_Abort(MPI_COMM_WORLD, 1);
+/// The buffers of an allreduce, in host and in device memory.
+class Allreduce {
+ public:
+  explicit Allreduce(std::size_t bytes)
+      : bytes_(bytes),
+        host_in_(bytes / sizeof(float), 1),
+        host_out_(host_in_.size()),
+        in_(bytes),
+        out_(bytes) {
+    in_.from_host(host_in_.data());
   }
-  const std::size_t bytes = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::size_t{16} << 20;
-  const int turns = argc > 3 ? std::atoi(argv[3]) : 7;
-  const std::string spec = argc > 4 ? argv[4] : "ring:segment_bytes=1MiB";
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  find<int (*)(const char*, const char*, std::size_t)>(RTLD_DEFAULT, "stretto_force")("allreduce",
-                                                                                      spec.c_str(), 1 << 16);
-  const auto count = static_cast<int>(bytes / sizeof(float));
-  std::vector<float> host_in(bytes / sizeof(float), 1);
-  std::vector<float> host_out(host_in.size());
-  Device in(bytes);
-  Device out(bytes);
-  in.from_host(host_in.data());
-  const auto sum = [&](const void* from, void* to) {
-    MPI_Allreduce(from, to, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-  };
-  const auto link = [&] { sum(host_in.data(), host_out.data()); };
 
-  Measured alone;
-  for (int i = 0; i < 4; ++i) {
-    const double seconds = time_of(link);
-    if (i > 0) alone.seconds.push_back(seconds);
+  void use(const std::string& spec) {
+    spec_ = spec;
+    find<int (*)(const char*, const char*, std::size_t)>(RTLD_DEFAULT, "stretto_force")(
+        "allreduce", spec.c_str(), 1 << 16);
   }
-  if (rank == 0)
-    std::printf("%zu bytes by %s; medians and quartiles of %d turns\n", bytes, spec.c_str(), turns);
-  for (const double share : {0.25, 0.5, 1.0, 2.0}) {
-    double rate = static_cast<double>(bytes) / (alone.median() * share);
+
+  void on_host() { sum(host_in_.data(), host_out_.data()); }
+  void on_device() { sum(in_.address(), out_.address()); }
+  void fetch() { in_.to_host(host_in_.data()); }
+  void put_back() { out_.from_host(host_out_.data()); }
+
+  /// Returns the median of some calls on host memory.
+  double link_alone() {
+    Measured alone;
+    for (int i = 0; i < 4; ++i) {
+      const double seconds = time_of([&] { on_host(); });
+      if (i > 0) alone.seconds.push_back(seconds);
+    }
+    return alone.median();
+  }
+
+  /// From now on, a copy of the message takes so long on each rank.
+  void let_copies_take(double seconds) const {
+    double rate = static_cast<double>(bytes_) / seconds;
     MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     find<void (*)(double)>(driver, "stand_in_set_rate")(rate);
+  }
+
+  /// Prints a line for each share of the link's time that copies take.
+  void measure(int turns);
+
+ private:
+  void sum(const void* from, void* to) const {
+    MPI_Allreduce(from, to, static_cast<int>(host_in_.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  }
+
+  std::size_t bytes_;
+  std::string spec_;
+  std::vector<float> host_in_;
+  std::vector<float> host_out_;
+  Device in_;
+  Device out_;
+};
+
+void Allreduce::measure(int turns) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const double alone = link_alone();
+  if (rank == 0)
+    std::printf("%zu bytes by %s; medians and quartiles of %d turns\n", bytes_, spec_.c_str(), turns);
+  for (const double share : {0.25, 0.5, 1.0, 2.0}) {
+    let_copies_take(alone * share);
     std::array<Measured, 4> all;
     std::vector<double> ratios;
     std::vector<double> overheads;
     for (int turn = -1; turn < turns; ++turn) {
-      const std::array<double, 4> seconds{time_of(link), time_of([&] { in.to_host(host_in.data()); }),
+      const std::array<double, 4> seconds{time_of([&] { on_host(); }), time_of([&] { fetch(); }),
                                           time_of([&] {
-                                            in.to_host(host_in.data());
-                                            link();
-                                            out.from_host(host_out.data());
+                                            fetch();
+                                            on_host();
+                                            put_back();
                                           }),
-                                          time_of([&] { sum(in.address(), out.address()); })};
+                                          time_of([&] { on_device(); })};
       if (turn < 0) continue;  // warms up
       for (std::size_t i = 0; i < all.size(); ++i) all.at(i).seconds.push_back(seconds.at(i));
       ratios.push_back(seconds[2] / seconds[3]);
@@ -154,6 +183,29 @@ int main(int argc, char** argv) {
         ratio.median(), ratio.quantile(0.25), ratio.quantile(0.75), overhead.median(),
         overhead.quantile(0.25), overhead.quantile(0.75));
     std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (argc < 2 || (driver = dlopen(argv[1], RTLD_LAZY)) == nullptr) {
+    std::fprintf(stderr, "usage: %s STAND_IN [bytes [turns [spec...]]]\n", argv[0]);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  const std::size_t bytes = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::size_t{16} << 20;
+  const int turns = argc > 3 ? std::atoi(argv[3]) : 7;
+  const std::vector<std::string> specs = argc > 4 ? std::vector<std::string>(argv + 4, argv + argc)
+                                                  : std::vector<std::string>{"ring:segment_bytes=1MiB"};
+  Allreduce allreduce(bytes);
+  allreduce.use(specs.front());
+  // Neither then waits for the other all the time.
+  if (turns == 0) allreduce.let_copies_take(allreduce.link_alone() * 0.75);
+  for (const std::string& spec : specs) {
+    allreduce.use(spec);
+    if (turns > 0) allreduce.measure(turns);
+    for (int call = 0; turns == 0 && call < 2; ++call) time_of([&] { allreduce.on_device(); });
   }
   MPI_Finalize();
 }

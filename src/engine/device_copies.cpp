@@ -15,8 +15,6 @@ namespace stretto {
 /// What this library has made in a context: a stream for each direction, and events that are not in use.
 class DeviceContext {
  public:
-  using Direction = DeviceCopies::Direction;
-
   /// Returns what there is for a context, made at its first use; nullptr, and the driver's error, if the
   /// driver cannot make it. The context must be current.
   static DeviceContext* find(const DeviceDriver& driver, DeviceDriver::Context handle, int& error) {
@@ -36,7 +34,7 @@ class DeviceContext {
   }
 
   [[nodiscard]] DeviceDriver::Context handle() const { return handle_; }
-  [[nodiscard]] DeviceDriver::Stream stream(Direction direction) const {
+  [[nodiscard]] DeviceDriver::Stream stream(CopyDirection direction) const {
     return streams_.at(static_cast<std::size_t>(direction));
   }
 
@@ -144,10 +142,10 @@ bool DeviceOrder::is_done(const DeviceDriver& driver, int& error) {
 
 DeviceCopies::~DeviceCopies() {
   // Events of copies under way are left. Their memory is the owner's affair.
-  events_.clear();
+  under_way_.clear();
 }
 
-void DeviceCopies::begin(const DeviceDriver& driver, DeviceDriver::Context context, Direction direction) {
+void DeviceCopies::begin(const DeviceDriver& driver, DeviceDriver::Context context, CopyDirection direction) {
   driver_ = &driver;
   handle_ = context;
   context_ = nullptr;
@@ -169,16 +167,25 @@ void DeviceCopies::check(int error) {
 
 /// What is under way can no longer be awaited.
 void DeviceCopies::lose_sight() {
-  is_blind_ = is_blind_ || has_copies_ || !events_.empty();
-  events_.clear();
+  is_blind_ = is_blind_ || has_copies_ || !under_way_.empty();
+  under_way_.clear();
   ended_ = units_;
   if (context_ != nullptr) context_->lose();
 }
 
+void DeviceCopies::begin_unit(const CopiedPart& part) {
+  open_ = {.part = part};
+}
+
 void DeviceCopies::add(const Copy& copy) {
   if (error_ != DeviceDriver::success || copy.bytes == 0 || copy.rows == 0) return;
+  if (observer_ != nullptr && !open_.is_observed) {
+    open_.number = observer_->copy_begins(direction_, open_.part);
+    open_.is_observed = true;
+  }
+  open_.bytes += copy.bytes * copy.rows;
   const ContextGuard guard(*driver_, handle_);
-  const bool to_host = direction_ == Direction::to_host;
+  const bool to_host = direction_ == CopyDirection::to_host;
   // Some devices copy no rows that are farther apart.
   constexpr std::size_t most_pitch = (std::size_t{1} << 31) - 1;
   if (copy.rows > 1 && copy.pitch <= most_pitch && driver_->is_asynchronous()) {
@@ -228,7 +235,7 @@ int DeviceCopies::insist(const Attempt& attempt) {
 
 void DeviceCopies::end_unit() {
   ++units_;
-  DeviceDriver::Event event = nullptr;
+  DeviceDriver::Event& event = open_.event;
   if (has_copies_) {
     const int error = insist([&] {
       int status = DeviceDriver::success;
@@ -238,12 +245,13 @@ void DeviceCopies::end_unit() {
     if (error != DeviceDriver::success) return lose_sight();
     has_copies_ = false;
   }
-  events_.push_back(event);
+  under_way_.push_back(open_);
 }
 
 std::size_t DeviceCopies::ended_units() {
-  while (!events_.empty()) {
-    DeviceDriver::Event event = events_.front();
+  while (!under_way_.empty()) {
+    const Unit& unit = under_way_.front();
+    DeviceDriver::Event event = unit.event;
     const int status =
         event == nullptr ? DeviceDriver::success : insist([&] { return driver_->query(event); });
     if (status == DeviceDriver::not_ready) break;
@@ -251,7 +259,8 @@ std::size_t DeviceCopies::ended_units() {
       lose_sight();
       break;
     }
-    events_.pop_front();
+    if (unit.is_observed && observer_ != nullptr) observer_->copy_ends(unit.number, unit.bytes);
+    under_way_.pop_front();
     if (event != nullptr) context_->give_back(event);
     ++ended_;
   }

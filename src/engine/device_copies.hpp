@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "engine/device_driver.hpp"
+#include "engine/segment_copies.hpp"
 
 namespace stretto {
 
@@ -35,7 +36,6 @@ class DeviceOrder {
 /// it.
 class DeviceCopies {
  public:
-  enum class Direction : std::uint8_t { to_host, to_device };
   /// `rows` runs of `bytes`, `pitch` bytes from one to the next on either side.
   struct Copy {
     DeviceDriver::Address device = 0;
@@ -51,8 +51,12 @@ class DeviceCopies {
   ~DeviceCopies();
 
   /// To be called before a call's first copy. No copy may be under way.
-  void begin(const DeviceDriver& driver, DeviceDriver::Context context, Direction direction);
+  void begin(const DeviceDriver& driver, DeviceDriver::Context context, CopyDirection direction);
+  /// nullptr: they are not observed.
+  void observe(CopyObserver* observer) { observer_ = observer; }
 
+  /// Opens a unit, which is `part` of a call.
+  void begin_unit(const CopiedPart& part);
   /// Adds a copy to the open unit.
   void add(const Copy& copy);
   /// Ends the unit.
@@ -68,6 +72,14 @@ class DeviceCopies {
   [[nodiscard]] bool is_blind() const { return is_blind_; }
 
  private:
+  struct Unit {
+    CopiedPart part;
+    std::size_t bytes = 0;
+    bool is_observed = false;
+    std::size_t number = 0;               // as the observer has it
+    DeviceDriver::Event event = nullptr;  // nullptr: it has no asynchronous copies
+  };
+
   void check(int error);
   template <typename Attempt>
   int insist(const Attempt& attempt);
@@ -77,14 +89,15 @@ class DeviceCopies {
   DeviceDriver::Context handle_ = nullptr;
   DeviceContext* context_ = nullptr;
   DeviceDriver::Stream stream_ = nullptr;
-  Direction direction_ = Direction::to_host;
+  CopyDirection direction_ = CopyDirection::to_host;
+  CopyObserver* observer_ = nullptr;
   std::size_t units_ = 0;
   std::size_t ended_ = 0;
-  bool has_copies_ = false;  // of the open unit
+  Unit open_;
+  bool has_copies_ = false;  // asynchronous ones, of the open unit
   int error_ = 0;
   bool is_blind_ = false;
-  /// Of the units that have not ended; nullptr for one without copies.
-  std::deque<DeviceDriver::Event> events_;
+  std::deque<Unit> under_way_;
 };
 
 }  // namespace stretto

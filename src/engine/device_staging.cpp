@@ -115,6 +115,13 @@ int wait_for_device_stream() {
   return error;
 }
 
+void DeviceStaging::observe(CopyObserver* observer) {
+  for (Side* side : {&input_, &output_}) {
+    side->to_host.observe(observer);
+    side->to_device.observe(observer);
+  }
+}
+
 void DeviceStaging::note(Side& side, const void* users, const Range& holds) {
   const auto* first = static_cast<const std::byte*>(users) + element_.offset(holds.count);
   int error = DeviceDriver::success;
@@ -159,8 +166,8 @@ bool DeviceStaging::may_begin() {
 std::byte* DeviceStaging::place(Side& side) {
   const std::size_t bytes = element_.span(side.holds.count);
   if (side.host.bytes() < bytes) side.host = PinnedBuffer(bytes, *driver_, side.context);
-  side.to_host.begin(*driver_, side.context, DeviceCopies::Direction::to_host);
-  side.to_device.begin(*driver_, side.context, DeviceCopies::Direction::to_device);
+  side.to_host.begin(*driver_, side.context, CopyDirection::to_host);
+  side.to_device.begin(*driver_, side.context, CopyDirection::to_device);
   return element_.place(side.host.data(), side.holds.count);
 }
 
@@ -185,13 +192,16 @@ void DeviceStaging::stage(Call& call, bool by_segments) {
 
 void DeviceStaging::add_whole(Side& side, DeviceCopies& copies) {
   const std::size_t count = side.holds.count;
+  copies.begin_unit({});
   copies.add({.device = device_address(side.users + element_.offset(count)),
               .host = side.host.data(),
               .bytes = element_.span(count)});
   copies.end_unit();
 }
 
-void DeviceStaging::add(const Side& side, DeviceCopies& copies, std::span<const Range> elements) const {
+void DeviceStaging::add(const Side& side, DeviceCopies& copies, const CopiedPart& part,
+                        std::span<const Range> elements) const {
+  copies.begin_unit(part);
   {
     RowCollector rows(copies);
     for (const Range& range : elements) {
@@ -206,10 +216,10 @@ void DeviceStaging::add(const Side& side, DeviceCopies& copies, std::span<const 
   copies.end_unit();
 }
 
-void DeviceStaging::fetch(std::span<const Range> elements) {
+void DeviceStaging::fetch(const CopiedPart& part, std::span<const Range> elements) {
   ++fetches_;
   Side& side = source();
-  if (side.is_on_device) add(side, side.to_host, elements);
+  if (side.is_on_device) add(side, side.to_host, part, elements);
 }
 
 std::size_t DeviceStaging::arrived() {
@@ -219,8 +229,8 @@ std::size_t DeviceStaging::arrived() {
   return side.is_on_device ? side.to_host.ended_units() : fetches_;
 }
 
-void DeviceStaging::put_back(std::span<const Range> elements) {
-  if (output_.is_on_device && !has_failed()) add(output_, output_.to_device, elements);
+void DeviceStaging::put_back(const CopiedPart& part, std::span<const Range> elements) {
+  if (output_.is_on_device && !has_failed()) add(output_, output_.to_device, part, elements);
 }
 
 void DeviceStaging::wait_for_input() {

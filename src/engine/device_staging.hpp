@@ -51,6 +51,9 @@ class DeviceStaging final : public SegmentCopies {
   DeviceStaging& operator=(const DeviceStaging&) = delete;
   ~DeviceStaging() override;
 
+  /// nullptr: its copies are not observed.
+  void observe(CopyObserver* observer);
+
   /// To be called in the thread that makes the call, when it is made: finds its device buffers, and begins to
   /// wait for what the program has asked the device to do.
   void note(const Call& call);
@@ -83,9 +86,9 @@ class DeviceStaging final : public SegmentCopies {
   void release();
 
   [[nodiscard]] bool goes_by_segments() const override { return by_segments_; }
-  void fetch(std::span<const Range> elements) override;
+  void fetch(const CopiedPart& part, std::span<const Range> elements) override;
   std::size_t arrived() override;
-  void put_back(std::span<const Range> elements) override;
+  void put_back(const CopiedPart& part, std::span<const Range> elements) override;
 
  private:
   /// A buffer of the program in device memory, and its place in host memory.
@@ -101,7 +104,8 @@ class DeviceStaging final : public SegmentCopies {
 
   void note(Side& side, const void* users, const Range& holds);
   std::byte* place(Side& side);
-  void add(const Side& side, DeviceCopies& copies, std::span<const Range> elements) const;
+  void add(const Side& side, DeviceCopies& copies, const CopiedPart& part,
+           std::span<const Range> elements) const;
   void add_whole(Side& side, DeviceCopies& copies);
   [[nodiscard]] Side& source() { return in_place_ ? output_ : input_; }
 

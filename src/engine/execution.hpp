@@ -28,6 +28,13 @@ class Observer {
   virtual void segment_begins(std::size_t flight, std::size_t segment) = 0;
   virtual void round_ends(std::size_t flight, int round) = 0;
   virtual void segment_ends(std::size_t flight) = 0;
+  /// What the flight reads in its next round has been copied to the host. It has waited for that since its
+  /// last step.
+  virtual void input_arrives(std::size_t /*flight*/) {}
+  /// Reductions are computed by the rank itself, inside a round. If nothing was there to be reduced, the next
+  /// step is not the end of one.
+  virtual void reduction_begins(std::size_t /*flight*/) {}
+  virtual void reduction_ends(std::size_t /*flight*/) {}
 };
 
 /// Carries out one collective call at a time, for all three faces: a blocking call starts it and makes

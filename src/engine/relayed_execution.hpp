@@ -50,6 +50,7 @@ class RelayedExecution final : public Execution {
     }
     void round_ends(std::size_t flight, int round) override { to->round_ends(flight, round); }
     void segment_ends(std::size_t flight) override { to->segment_ends(flight); }
+    void input_arrives(std::size_t flight) override { to->input_arrives(flight); }
 
     Observer* to = nullptr;
     std::size_t walk = 0;

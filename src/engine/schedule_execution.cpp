@@ -44,6 +44,12 @@ bool has_several_messages_of_a_pair(std::span<const Action> round) {
   return std::ranges::adjacent_find(messages) != messages.end();
 }
 
+CopiedPart name_of(const TouchedBlocks::Part& part, std::span<const TouchedBlocks::Part> all,
+                   std::size_t segment) {
+  const auto number = static_cast<int>(&part - all.data());
+  return {.segment = static_cast<int>(segment), .part = all.size() > 1 ? number : CopiedPart::whole};
+}
+
 int class_of(int code) {
   int result = code;
   mpi.Error_class(code, &result);
@@ -276,7 +282,8 @@ void ScheduleExecution::fetch_until(std::size_t segment) {
   for (; fetched_segments_ < end; ++fetched_segments_) {
     const BlockCut blocks = cut(fetched_segments_);
     for (const TouchedBlocks::Part& part : touched_.reads)
-      call_.staging->fetch(elements_of(blocks, part.blocks));
+      call_.staging->fetch(name_of(part, touched_.reads, fetched_segments_),
+                           elements_of(blocks, part.blocks));
   }
 }
 
@@ -315,7 +322,9 @@ bool ScheduleExecution::has_what_it_reads(Flight& flight) {
 void ScheduleExecution::put_back(const Flight& flight) {
   if (call_.staging == nullptr || !call_.staging->goes_by_segments() || is_silent()) return;
   for (const TouchedBlocks::Part& part : touched_.writes) {
-    if (part.round == flight.round) call_.staging->put_back(elements_of(flight.output_blocks, part.blocks));
+    if (part.round != flight.round) continue;
+    call_.staging->put_back(name_of(part, touched_.writes, flight.segment),
+                            elements_of(flight.output_blocks, part.blocks));
   }
 }
 
@@ -324,6 +333,7 @@ bool ScheduleExecution::advance_copies() {
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     if (!flight.awaits_copy || !has_what_it_reads(flight)) continue;
     any = true;
+    if (observer_ != nullptr) observer_->input_arrives(flight.index);
     walk(flight);
   }
   return any;
@@ -597,6 +607,8 @@ bool ScheduleExecution::advance_memory(Flight& flight, Transfer& transfer) {
                                is_silent(), error);
   } else {
     if (is_silent()) error = this->error();
+    const bool is_observed = observer_ != nullptr && action.kind == Kind::recv_reduce;
+    if (is_observed) observer_->reduction_begins(flight.index);
     any = transfer.memory.receive(
         element,
         [&](std::size_t first, std::size_t count, const std::byte* data) {
@@ -607,6 +619,7 @@ bool ScheduleExecution::advance_memory(Flight& flight, Transfer& transfer) {
                                                : element.reduce(into, with, data, count);
         },
         error);
+    if (is_observed && any) observer_->reduction_ends(flight.index);
   }
   check(error);
   if (transfer.memory.ended()) {
@@ -644,9 +657,11 @@ void ScheduleExecution::check_length(const Transfer& transfer, const MPI_Status&
 void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {
   const Action& action = *transfer.action;
   if (action.kind == Kind::recv_reduce && !has_failed()) {
+    if (observer_ != nullptr) observer_->reduction_begins(flight.index);
     check(call_.element.reduce_arrived(address(flight, action.into), transfer.landing,
                                        action.arriving == Side::left, address(flight, action.with()),
                                        transfer.count));
+    if (observer_ != nullptr) observer_->reduction_ends(flight.index);
   }
   --messages_;
   if (--flight.posted == 0) go_on(flight);
@@ -665,8 +680,10 @@ void ScheduleExecution::compute(const Flight& flight, const Action& action) {
     return;
   }
   const std::size_t count = elements_in(flight, action.into);
+  if (observer_ != nullptr) observer_->reduction_begins(flight.index);
   check(call_.element.reduce(address(flight, action.into), address(flight, action.left),
                              address(flight, action.right), count));
+  if (observer_ != nullptr) observer_->reduction_ends(flight.index);
 }
 
 void ScheduleExecution::copy_run(const Flight& flight, const Slice& into, const Slice& from) {

@@ -2,11 +2,35 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "schedule/partition.hpp"
 
 namespace stretto {
+
+enum class CopyDirection : std::uint8_t { to_host, to_device };
+
+/// What of a call is copied at once.
+struct CopiedPart {
+  static constexpr int whole = -1;
+  int segment = whole;  // whole: all of the call
+  int part = whole;     // of a segment that is copied in parts of some rounds; whole: all of the segment
+};
+
+/// Is told of the copies of a call (STRETTO_TRACE).
+class CopyObserver {
+ public:
+  CopyObserver() = default;
+  CopyObserver(const CopyObserver&) = delete;
+  CopyObserver& operator=(const CopyObserver&) = delete;
+  virtual ~CopyObserver() = default;
+  /// Returns a number for the copy. The copies of one direction run one after the other.
+  virtual std::size_t copy_begins(CopyDirection direction, const CopiedPart& of) = 0;
+  /// The rank has seen that a copy has ended. Those of one direction end in order. One whose end the rank
+  /// cannot see, after an error of the driver, has none.
+  virtual void copy_ends(std::size_t copy, std::size_t bytes) = 0;
+};
 
 /// Copies what an execution reads from where the program has it, and back what it makes, while other segments
 /// travel. The buffers of the call are in host memory, as long as those of the program. Elements have the
@@ -22,11 +46,11 @@ class SegmentCopies {
   /// by what counts as one fetch, and the result is copied when it has ended.
   [[nodiscard]] virtual bool goes_by_segments() const = 0;
   /// Begins to copy elements of the input. In place, these are of the only buffer.
-  virtual void fetch(std::span<const Range> elements) = 0;
+  virtual void fetch(const CopiedPart& part, std::span<const Range> elements) = 0;
   /// Returns how many of the fetches have ended; they end in order. After an error, all have.
   virtual std::size_t arrived() = 0;
   /// Begins to copy elements of the output to where the program wants them.
-  virtual void put_back(std::span<const Range> elements) = 0;
+  virtual void put_back(const CopiedPart& part, std::span<const Range> elements) = 0;
   [[nodiscard]] virtual bool has_failed() const = 0;
 };
 

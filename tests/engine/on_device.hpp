@@ -58,8 +58,9 @@ class OnDevice {
 };
 
 /// Carries out a call whose buffers may be in device memory, as an operation does.
-inline int run_staged(Execution& execution, const Call& users) {
+inline int run_staged(Execution& execution, const Call& users, CopyObserver* observer = nullptr) {
   DeviceStaging staging;
+  staging.observe(observer);
   staging.note(users);
   while (!staging.may_begin()) std::this_thread::yield();
   Call call = users;

@@ -22,11 +22,11 @@ class PlayedCopies final : public SegmentCopies {
   PlayedCopies(const std::vector<float>& users, std::vector<float>& host) : users_(users), host_(host) {}
 
   [[nodiscard]] bool goes_by_segments() const override { return true; }
-  void fetch(std::span<const Range> elements) override {
+  void fetch(const CopiedPart& /*part*/, std::span<const Range> elements) override {
     fetches_.emplace_back(elements.begin(), elements.end());
   }
   std::size_t arrived() override { return fails_ ? fetches_.size() : arrived_; }
-  void put_back(std::span<const Range> elements) override {
+  void put_back(const CopiedPart& /*part*/, std::span<const Range> elements) override {
     for (const Range& range : elements) put_back_ += range.count;
   }
   [[nodiscard]] bool has_failed() const override { return fails_; }

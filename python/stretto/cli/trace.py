@@ -13,8 +13,8 @@ from stretto.support.console import print_result
 from stretto.support.errors import StrettoError
 from stretto.support.files import check_files
 from stretto.trace.files import is_rank_file, read_folder, write_merged
-from stretto.trace.summary import summarize, summary_json
-from stretto.trace.table import print_problems, print_summary
+from stretto.trace.summary import describe_calls, summarize, summary_json
+from stretto.trace.table import print_problems, print_summary, print_timelines
 
 
 def trace(
@@ -23,25 +23,46 @@ def trace(
         Path | None, typer.Option("--output", "-o", help="The merged file; default DIR/trace.json.")
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many of the slowest collectives to list.")] = 10,
+    png_file: Annotated[
+        Path | None, typer.Option("--png", help="Draw the copies, messages and reductions of calls here.")
+    ] = None,
+    call: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER[:COMMUNICATOR]",
+            help="A call to describe and draw, by its sequence number; may be repeated. Default: the last "
+            "call of each spec that copied device memory, or the slowest call.",
+        ),
+    ] = None,
+    rank: Annotated[
+        list[int] | None,
+        typer.Option(min=0, help="A rank whose calls are drawn; may be repeated. Default: one that copied."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Merge the traces of all ranks; list slow collectives and the ranks that others waited for."""
     merged = output or folder / "trace.json"
     if is_rank_file(merged, folder):
         raise StrettoError(f"--output {merged}: a rank's own trace has that name; give another name")
-    check_files([merged] if folder.is_dir() else [])
+    check_files([merged] if folder.is_dir() else [], [png_file])
     found = read_folder(folder)
     summary = summarize(found, top)
+    described = describe_calls(summary, call or (), rank or ()) if png_file or call or rank else []
     events = write_merged(found.traces, merged)
     print_problems(found)
 
     def show() -> None:
         print_summary(summary)
+        print_timelines(described)
         print(
             f"{merged}: {events} events of {len(found.traces)} ranks; "
             "open it in ui.perfetto.dev (it stays on your machine) or chrome://tracing"
         )
 
-    print_result(as_json, lambda: summary_json(summary, merged, events), show)
+    print_result(as_json, lambda: summary_json(summary, merged, events, described), show)
+    if png_file:
+        from stretto.trace.timeline_plot import draw_timelines  # noqa: PLC0415  Matplotlib is slow to load
+
+        draw_timelines(described, png_file)
     if found.complaints:
         raise typer.Exit(1)

@@ -16,9 +16,25 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 NATIVE_COLOUR = "#333333"
 # From worse to better, white between them: shades of two colours of the palette.
 DIVERGING = ("#B34700", "#F0A36B", "#FFFFFF", "#6FB1DC", "#00507F")
+# What comes first to what comes last, dark enough for white text.
+_SEQUENCE = ("#00507F", "#0072B2", "#00827A", "#2E7D32", "#8A6D00", "#C05000", "#A02C5A")
 MARKERS = "osD^vP"
 LINESTYLES = ("-", "--", "-.")
 _MOST_SIZE_LABELS = 9
+
+
+def sequence_colours(count: int) -> list[str]:
+    """Colours for so many things in a sequence; far ones differ in hue."""
+    stops = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in _SEQUENCE]
+    colours = []
+    for index in range(count):
+        place = index / max(count - 1, 1) * (len(stops) - 1)
+        left = min(int(place), len(stops) - 2)
+        mixed = [
+            round(a + (b - a) * (place - left)) for a, b in zip(stops[left], stops[left + 1], strict=True)
+        ]
+        colours.append("#" + "".join(f"{one:02X}" for one in mixed))
+    return colours
 
 
 def legend_below(figure: Figure, width: float) -> None:

@@ -13,4 +13,5 @@ __all__ = [
     "profile_table",
     "summary",
     "table",
+    "timeline_plot",
 ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from stretto.support.json_files import document_text
 from stretto.trace.analysis import Collective, Late, Totals, join, late_ranks, slowest, sum_up
 from stretto.trace.files import TraceFolder
+from stretto.trace.timeline import Timeline, choose_calls, timeline_json, timelines, usual_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,7 @@ class Summary:
     """What `stretto trace` prints."""
 
     folder: TraceFolder
+    collectives: list[Collective]
     slowest: list[Collective]
     late: list[Late]
     totals: Totals
@@ -27,11 +30,18 @@ def summarize(folder: TraceFolder, top: int) -> Summary:
     """Join the calls of all ranks, and keep the `top` slowest collectives."""
     collectives = join(call for one in folder.traces for call in one.calls)
     totals = sum_up(collectives, (one.rank for one in folder.traces))
-    return Summary(folder, slowest(collectives, top), late_ranks(collectives), totals)
+    return Summary(folder, collectives, slowest(collectives, top), late_ranks(collectives), totals)
 
 
-def summary_json(summary: Summary, merged: Path, events: int) -> str:
-    """The document of the summary, with the merged file and the number of its events."""
+def describe_calls(summary: Summary, names: Sequence[str], ranks: Sequence[int]) -> list[Timeline]:
+    """What ranks did in the calls of these names, or in the usual ones."""
+    traces = summary.folder.traces
+    chosen = choose_calls(summary.collectives, names) or usual_calls(summary.collectives, traces)
+    return timelines(chosen, traces, ranks)
+
+
+def summary_json(summary: Summary, merged: Path, events: int, described: Sequence[Timeline] = ()) -> str:
+    """The document of the summary, with the merged file, the number of its events, and calls in detail."""
     found, totals = summary.folder, summary.totals
     content = {
         "folder": str(found.path),
@@ -54,6 +64,7 @@ def summary_json(summary: Summary, merged: Path, events: int) -> str:
         },
         "slowest": [_collective_json(one) for one in summary.slowest],
         "late": [_late_json(one) for one in summary.late],
+        "timelines": [timeline_json(one) for one in described],
     }
     return document_text("stretto-trace", sys.argv, None, content)
 

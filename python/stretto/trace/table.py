@@ -13,9 +13,10 @@ from rich.text import Text
 
 from stretto.support.console import console_for, print_lines
 from stretto.support.units import format_bytes, seconds_unit, three_digits
-from stretto.trace.analysis import BLOCKING, Collective, Late, Totals
+from stretto.trace.analysis import BLOCKING, Call, Collective, Late, Totals
 from stretto.trace.files import TraceFolder
 from stretto.trace.summary import Summary
+from stretto.trace.timeline import Timeline
 
 
 def print_problems(folder: TraceFolder) -> None:
@@ -36,11 +37,48 @@ def print_summary(summary: Summary) -> None:
     print_lines(console, notes(summary.folder, summary.totals, summary.late) if summary.slowest else [])
 
 
-def _time(microseconds: float) -> str:
+def time_text(microseconds: float) -> str:
+    """A time in the unit that suits it, with three digits."""
     if microseconds <= 0:
         return "0"
     factor, unit = seconds_unit(microseconds * 1e-6)
     return f"{three_digits(microseconds * 1e-6 / factor)} {unit}"
+
+
+def call_text(call: Call) -> str:
+    """The call in words: `allreduce of 16 MiB by ring, rank 0 of 4`."""
+    return f"{call.name} of {format_bytes(call.bytes)} by {call.spec}, rank {call.rank} of {call.ranks}"
+
+
+def figures_text(timeline: Timeline) -> str:
+    """How long a rank did what in its call."""
+    its = timeline.figures
+    parts = [f"{'in the MPI library' if timeline.is_by_library else 'messages'} {time_text(its.messages)}"]
+    if its.reductions > 0:
+        parts.append(f"reductions {time_text(its.reductions)}")
+    if not timeline.copies:
+        return f"{time_text(its.call)}: no copies, {', '.join(parts)}"
+    each = f"to the host {time_text(its.to_host)}, back {time_text(its.to_device)}"
+    parts = [f"copies {_ways(timeline)} {time_text(its.copies)} ({each})", *parts]
+    return (
+        f"{time_text(its.call)}: {', '.join(parts)}; copies and messages at once "
+        f"{time_text(its.both)}, {_percent(its.overlap)} of the call"
+    )
+
+
+def _ways(timeline: Timeline) -> str:
+    spans = [copy.span for copy in timeline.copies]
+    if any(span.segment is None for span in spans):
+        return "as a whole"
+    if timeline.segments > 1:
+        return "by segments"
+    return "in one segment" if all(span.part is None for span in spans) else "in parts"
+
+
+def print_timelines(timelines: Sequence[Timeline]) -> None:
+    """Print a line for each rank's call."""
+    lines = [f"{call_text(one.call)}: {figures_text(one)}" for one in timelines]
+    print_lines(console_for(), lines, style="")
 
 
 def _percent(share: float) -> str:
@@ -96,10 +134,10 @@ def slowest_table(collectives: Sequence[Collective]) -> Table:
             _two_lines(call.name, f"{call.sequence} of {call.communicator}"),
             _two_lines(format_bytes(call.bytes) + form, call.spec),
             str(call.ranks) if one.complete else _two_lines(str(call.ranks), f"({len(one.calls)})"),
-            _time(one.total),
-            _time(one.work),
-            _two_lines(_time(one.wait), _percent(one.wait_share)),
-            _two_lines(f"rank {call.rank}", f"+{_time(one.lateness)}"),
+            time_text(one.total),
+            time_text(one.work),
+            _two_lines(time_text(one.wait), _percent(one.wait_share)),
+            _two_lines(f"rank {call.rank}", f"+{time_text(one.lateness)}"),
         )
     return table
 
@@ -112,13 +150,13 @@ def late_table(late: Sequence[Late], node_of: dict[int, int]) -> Table:
     table.add_column("at worst", overflow="fold")
     for one in late:
         call = one.worst.last
-        worst = f"{_time(one.worst.waited)}, {call.name} {call.sequence} of {call.communicator}"
+        worst = f"{time_text(one.worst.waited)}, {call.name} {call.sequence} of {call.communicator}"
         table.add_row(
             "several" if one.rank is None else str(one.rank),
             "" if one.rank is None else str(node_of[one.rank]),
             f"{one.times} of {one.collectives}",
-            _time(one.waited),
-            "" if one.rank is None else _time(one.waited_alone),
+            time_text(one.waited),
+            "" if one.rank is None else time_text(one.waited_alone),
             worst,
         )
     return table
@@ -127,11 +165,11 @@ def late_table(late: Sequence[Late], node_of: dict[int, int]) -> Table:
 def totals_line(totals: Totals) -> str:
     """A line with the number of collectives, the time inside them, and the share of waiting."""
     times = list(totals.inside.values())
-    low, high = _time(min(times)), _time(max(times))
+    low, high = time_text(min(times)), time_text(max(times))
     spread = f" ({low} to {high})" if low != high else ""
     return (
         f"{_count(totals.collectives, 'collective')} on {_count(len(times), 'rank')}; a rank spent "
-        f"{_time(statistics.median(times))}{spread} in them, "
+        f"{time_text(statistics.median(times))}{spread} in them, "
         f"{_percent(totals.waiting_share)} of it waiting for late ranks"
     )
 
@@ -152,7 +190,7 @@ def notes(folder: TraceFolder, totals: Totals, late: Sequence[Late]) -> list[str
     if len(folder.traces) > 1:
         error = max(trace.clock_error for trace in folder.traces)
         lines.append(
-            f"clocks agree to within {_time(error)}; a rank counts as late only beyond that"
+            f"clocks agree to within {time_text(error)}; a rank counts as late only beyond that"
             if error
             else "all clocks are assumed to be exact"
         )

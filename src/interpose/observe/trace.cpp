@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/observe/trace.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include "engine/channel.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
+#include "schedule/pipelining.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
@@ -25,12 +27,12 @@ std::int64_t nanoseconds_now() {
       .count();
 }
 
-enum class EventKind : std::uint8_t { call, segment, round };
+enum class EventKind : std::uint8_t { call, segment, round, wait, reduction, copy };
 
 struct Event {
   EventKind kind;
   int row;               // tid
-  std::uint32_t number;  // of the call, segment or round
+  std::uint32_t number;  // of the call, segment, round or copy
   std::int64_t begin;    // on this rank's clock
   std::int64_t end;
 };
@@ -44,6 +46,13 @@ struct CallInfo {
   std::uint64_t sequence;
 };
 
+struct CopyInfo {
+  CopyDirection direction;
+  CopiedPart of;
+  std::size_t bytes;
+  std::int64_t began;  // it may have waited for others first
+};
+
 /// How far rank 0's clock was ahead when this rank's clock said `at`.
 struct ClockReading {
   std::int64_t at = 0;
@@ -51,15 +60,18 @@ struct ClockReading {
   std::int64_t error = 0;  // half of the round trip
 };
 
-/// Rows of the trace: those of overlapping calls are so far apart that the flights of each fit between
-/// them.
+/// Rows of the trace: those of overlapping calls are so far apart that the flights of each, and its copies in
+/// each direction, fit between them.
 constexpr int rows_of_a_call = 1000;
+constexpr int first_row_of_copies = rows_of_a_call - 2;
+static_assert(Pipelining::most_window < first_row_of_copies);
 /// The trace ends here: some 2 GB of text.
 constexpr std::size_t most_events = 20'000'000;
 
 std::mutex mutex;
 auto& events = make_immortal<std::vector<Event>>();
 auto& calls = make_immortal<std::vector<CallInfo>>();
+auto& copies = make_immortal<std::vector<CopyInfo>>();
 auto& lanes_in_use = make_immortal<std::set<int>>();
 ClockReading first_reading;
 std::int64_t origin = 0;  // rank 0's clock when the trace began
@@ -68,6 +80,14 @@ std::uint64_t job = 0;
 void add(const Event& event) {
   const std::lock_guard lock(mutex);
   if (events.size() < most_events) events.push_back(event);
+}
+
+void add(Event event, const CopyInfo& copy) {
+  const std::lock_guard lock(mutex);
+  if (events.size() == most_events) return;
+  event.number = static_cast<std::uint32_t>(copies.size());
+  copies.push_back(copy);
+  events.push_back(event);
 }
 
 /// Makes round trips with rank 0. The shortest one is the most precise: rank 0 answers in the middle of
@@ -115,6 +135,25 @@ const char* name_of_face(Face face) {
   return "";
 }
 
+const char* name_of_row(int row) {
+  switch (row) {
+    case 0:
+      return "collectives";
+    case first_row_of_copies:
+      return "copies to the host";
+    case first_row_of_copies + 1:
+      return "copies to the device";
+    default:
+      return nullptr;  // a flight
+  }
+}
+
+std::string name_of_part(const CopiedPart& of) {
+  if (of.segment == CopiedPart::whole) return "whole call";
+  const std::string segment = "segment " + std::to_string(of.segment);
+  return of.part == CopiedPart::whole ? segment : segment + ", part " + std::to_string(of.part);
+}
+
 /// Returns nanoseconds as microseconds, exactly: an event inside another one must be so in the text.
 std::string microseconds(std::int64_t nanoseconds) {
   std::array<char, 40> text{};
@@ -148,10 +187,10 @@ class Writer {
     std::set<int> rows;
     for (const Event& event : events) rows.insert(event.row);
     for (const int row : rows) {
-      const int flight = (row - 1) % rows_of_a_call;
+      const int place = (row - 1) % rows_of_a_call;
+      const char* known = name_of_row(place);
       stream_ << ',';
-      write_name("thread_name", pid, row,
-                 flight == 0 ? "collectives" : "flight " + std::to_string(flight - 1));
+      write_name("thread_name", pid, row, known != nullptr ? known : "flight " + std::to_string(place - 1));
     }
     for (const Event& event : events) write(event, pid);
     stream_ << "]}\n";
@@ -168,18 +207,40 @@ class Writer {
     const std::int64_t end = std::max(begin, on_clock_of_rank_0(event.end));
     stream_ << R"(,{"ph":"X","cat":")";
     nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
-    if (event.kind == EventKind::call) {
-      const CallInfo& call = calls[event.number];
-      stream_ << R"(collective","name":")" << name_of(call.traits.collective) << '"';
-      arguments = {{"spec", call.spec},
-                   {"bytes", call.traits.bytes},
-                   {"communicator", call.state->label() + call.numbered},
-                   {"ranks", call.state->topology().ranks()},
-                   {"sequence", call.sequence},
-                   {"form", name_of_face(call.face)}};
-    } else {
-      const char* kind = event.kind == EventKind::segment ? "segment" : "round";
-      stream_ << kind << R"(","name":")" << kind << ' ' << event.number << '"';
+    switch (event.kind) {
+      case EventKind::call: {
+        const CallInfo& call = calls[event.number];
+        stream_ << R"(collective","name":")" << name_of(call.traits.collective) << '"';
+        arguments = {{"spec", call.spec},
+                     {"bytes", call.traits.bytes},
+                     {"communicator", call.state->label() + call.numbered},
+                     {"ranks", call.state->topology().ranks()},
+                     {"sequence", call.sequence},
+                     {"form", name_of_face(call.face)}};
+        break;
+      }
+      case EventKind::segment:
+        stream_ << R"(segment","name":"segment )" << event.number << '"';
+        break;
+      case EventKind::round:
+        stream_ << R"(round","name":"round )" << event.number << '"';
+        break;
+      case EventKind::wait:
+        stream_ << R"(wait","name":"wait for a copy")";
+        break;
+      case EventKind::reduction:
+        stream_ << R"(reduction","name":"reduction")";
+        break;
+      case EventKind::copy: {
+        const CopyInfo& copy = copies[event.number];
+        stream_ << R"(copy","name":")" << name_of_part(copy.of) << '"';
+        arguments = {{"to", copy.direction == CopyDirection::to_host ? "host" : "device"},
+                     {"bytes", copy.bytes},
+                     {"begun_us", static_cast<double>(on_clock_of_rank_0(copy.began)) / 1000}};
+        if (copy.of.segment != CopiedPart::whole) arguments["segment"] = copy.of.segment;
+        if (copy.of.part != CopiedPart::whole) arguments["part"] = copy.of.part;
+        break;
+      }
     }
     stream_ << R"(,"pid":)" << pid << R"(,"tid":)" << event.row << R"(,"ts":)" << microseconds(begin)
             << R"(,"dur":)" << microseconds(end - begin) << R"(,"args":)" << arguments.dump() << "}\n";
@@ -220,6 +281,7 @@ std::string end_trace() {
   Writer(stream, last).write();
   stream.close();
   calls.clear();
+  copies.clear();
   // Often several ranks fail for the same reason. One of them reports it.
   int speaker = stream ? session.topology.ranks() : session.world_rank;
   mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
@@ -252,20 +314,54 @@ TracedCall::~TracedCall() {
 void TracedCall::segment_begins(std::size_t flight, std::size_t segment) {
   if (flights_.size() <= flight) flights_.resize(flight + 1);
   const std::int64_t now = nanoseconds_now();
-  flights_[flight] = {segment, now, now};
+  flights_[flight] = {segment, now, now, now};
+}
+
+int TracedCall::row_of(std::size_t flight) const {
+  return 2 + lane_ * rows_of_a_call + static_cast<int>(flight);
 }
 
 void TracedCall::round_ends(std::size_t flight, int round) {
   const std::int64_t now = nanoseconds_now();
-  add({EventKind::round, 2 + lane_ * rows_of_a_call + static_cast<int>(flight),
-       static_cast<std::uint32_t>(round), flights_[flight].round_began, now});
+  add({EventKind::round, row_of(flight), static_cast<std::uint32_t>(round), flights_[flight].round_began,
+       now});
   flights_[flight].round_began = now;
 }
 
 void TracedCall::segment_ends(std::size_t flight) {
-  add({EventKind::segment, 2 + lane_ * rows_of_a_call + static_cast<int>(flight),
-       static_cast<std::uint32_t>(flights_[flight].segment), flights_[flight].segment_began,
-       nanoseconds_now()});
+  add({EventKind::segment, row_of(flight), static_cast<std::uint32_t>(flights_[flight].segment),
+       flights_[flight].segment_began, nanoseconds_now()});
+}
+
+/// The round begins when it can: what is before it is a wait.
+void TracedCall::input_arrives(std::size_t flight) {
+  const std::int64_t now = nanoseconds_now();
+  add({EventKind::wait, row_of(flight), 0, flights_[flight].round_began, now});
+  flights_[flight].round_began = now;
+}
+
+void TracedCall::reduction_begins(std::size_t flight) {
+  flights_[flight].reduction_began = nanoseconds_now();
+}
+
+void TracedCall::reduction_ends(std::size_t flight) {
+  add({EventKind::reduction, row_of(flight), 0, flights_[flight].reduction_began, nanoseconds_now()});
+}
+
+std::size_t TracedCall::copy_begins(CopyDirection direction, const CopiedPart& of) {
+  copies_.push_back({direction, of, nanoseconds_now()});
+  return copies_.size() - 1;
+}
+
+/// A copy that was begun while an earlier one ran has waited for that one: bars of a row must not overlap.
+void TracedCall::copy_ends(std::size_t copy, std::size_t bytes) {
+  const auto& [direction, of, began] = copies_[copy];
+  const auto which = static_cast<std::size_t>(direction);
+  const std::int64_t now = nanoseconds_now();
+  add({EventKind::copy, 1 + lane_ * rows_of_a_call + first_row_of_copies + static_cast<int>(which), 0,
+       std::max(began, last_copy_ended_.at(which)), now},
+      {direction, of, bytes, began});
+  last_copy_ended_.at(which) = now;
 }
 
 std::unique_ptr<TracedCall> trace_call(const std::shared_ptr<Communicator>& state, const CallTraits& traits,

@@ -131,6 +131,7 @@ void Operation::begin_copies(Call& call) {
     staging_.leave();
     call.is_on_device = true;
   }
+  staging_.observe(trace_.get());
   staging_.stage(call, execution_->awaits_copies());
   if (!staging_.is_staged()) return;
   static std::atomic<bool> has_told{false};
@@ -173,6 +174,8 @@ bool Operation::progress() {
   try {
     const ReturnedErrors returned(wants_returned_errors_);
     const bool any = execution_->progress();
+    // Nobody else looks at what goes back before the end.
+    if (trace_ && staging_.is_staged()) static_cast<void>(staging_.has_ended());
     look_at_lost_peer();
     look_at_error();
     if (execution_->ended()) {
@@ -224,6 +227,7 @@ void Operation::end(int error) {
   }
   if (face_ != Face::persistent) staging_.release();
   execution_->observe(nullptr);
+  staging_.observe(nullptr);
   if (race_) {
     const double now = seconds_now();
     const double asked_at = asked_at_.load(std::memory_order_relaxed);

@@ -12,6 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pytest
+
 from stretto.trace.analysis import join
 from stretto.trace.files import read_folder
 
@@ -184,6 +186,76 @@ def test_the_command_reads_it(mpi: Runner, tmp_path: Path) -> None:
     lasting = [event for event in merged["traceEvents"] if event["ph"] == "X"]
     assert len(lasting) == report["events"]
     assert {event["pid"] for event in lasting} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("spec", "segments", "by_parts"),
+    [("ring:segments=5:window=2", 5, False), ("ring", 1, True), ("native:segments=2", 0, False)],
+)
+def test_copies_of_device_memory_are_traced(
+    mpi: Runner, tmp_path: Path, spec: str, segments: int, by_parts: bool
+) -> None:
+    stand_in = mpi.compiled("cuda_stand_in.cpp", "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1")
+    elements = 1 << 18
+    program = [str(mpi.compiled("traced_device.cpp")), str(stand_in), str(elements)]
+    ran = mpi.run(program, ranks=RANKS, STRETTO_ALLREDUCE=spec, STRETTO_TRACE=str(tmp_path))
+    assert ran.right, ran.output
+    for rank in range(RANKS):
+        spans = spans_of(tmp_path / f"rank-{rank}.json")
+        copies = spans.get("copy", [])
+        if rank != 1:
+            assert copies == []
+            continue
+        check_apart(copies)
+        calls = [one for one in spans["collective"] if one.arguments["bytes"] == 4 * elements]
+        assert len(calls) == 2
+        for call in calls:
+            own = [one for one in copies if call.holds(one)]
+            for to in ("host", "device"):
+                check_copies([one for one in own if one.arguments["to"] == to], segments, by_parts, call)
+            # A segment travels when its copy has arrived, and goes back when its last round has ended.
+            for segment in inside(spans.get("segment", []), call, range(call.row, call.row + 900)):
+                rounds = inside(spans["round"], segment, range(segment.row, segment.row + 1))
+                waits = inside(spans.get("wait", []), segment, range(segment.row, segment.row + 1))
+                assert sum((one.end - one.begin for one in [*rounds, *waits]), Decimal(0)) <= (
+                    segment.end - segment.begin
+                )
+                if not by_parts:
+                    there, back = (
+                        next(one for one in own if one.arguments["to"] == to and is_of(one, segment.number))
+                        for to in ("host", "device")
+                    )
+                    assert there.end <= rounds[0].end
+                    assert back.arguments["begun_us"] >= rounds[-1].end
+        reduced = [one for one in spans.get("reduction", []) if calls[0].holds(one)]
+        # A ring of three ranks reduces in two of its rounds.
+        assert len(reduced) >= 2 * segments
+        assert all(
+            any(its.holds(one) for its in spans.get("round", []) if its.row == one.row) for one in reduced
+        )
+
+
+def is_of(copy: Span, segment: int) -> bool:
+    return bool(copy.arguments["segment"] == segment)
+
+
+def check_copies(copies: list[Span], segments: int, by_parts: bool, call: Span) -> None:
+    """Check that these are the copies of a call in one direction; no segments: it is copied as a whole."""
+    assert sum(one.arguments["bytes"] for one in copies) == call.arguments["bytes"]
+    for one in copies:
+        assert call.begin <= one.arguments["begun_us"] <= one.begin <= one.end
+        assert ("segment" in one.arguments, "part" in one.arguments) == (segments > 0, by_parts)
+    if by_parts:
+        parts = [one.arguments["part"] for one in copies]
+        assert len(parts) > 1
+        assert parts == list(range(len(parts)))
+    elif segments > 0:
+        assert sorted(one.arguments["segment"] for one in copies) == list(range(segments))
+    else:
+        assert len(copies) == 1
+    if copies[0].arguments["to"] == "host":
+        order = [(one.arguments.get("segment", 0), one.arguments.get("part", 0)) for one in copies]
+        assert order == sorted(order)
 
 
 def test_a_second_job_leaves_nothing_of_the_first(mpi: Runner, tmp_path: Path) -> None:
