@@ -13,6 +13,7 @@ from stretto.model.machine_file import (
     DISTANCES,
     LEVELS,
     LIMITS,
+    Device,
     Limit,
     Lines,
     MachineFile,
@@ -88,6 +89,7 @@ def machines(draw: st.DrawFn) -> MachineFile:
         )
         if draw(st.booleans())
         else None,
+        device=draw(st.none() | st.builds(Device, figures, figures, seconds)),
         notes={"points": [{"what": "ping-pong", "seconds": [[1e-7, 2.5, 1e9]]}]},
     )
 
