@@ -98,7 +98,7 @@ Alone copies_alone(const Case& one, const Device& device) {
 
 /// Ports serve the messages of several segments in the order in which they come. In trees, segments that
 /// begin one after the other may then be faster than those that begin at once: up to 13 % are seen. A call of
-/// one segment, or of a ring, has no such choice.
+/// one segment has no such choice, nor has a ring whose cores have little to do.
 double slack_of(const Case& one) {
   const std::string_view name = one.recipe.algorithm->name;
   const bool has_choice = one.call.segments() > 1 && name != "ring" && name != "chain" && name != "pairwise";

@@ -108,6 +108,7 @@ def rounded(machine: MachineFile) -> MachineFile:
     return MachineFile(
         machine.name, machine.levels, machine.description, limits,
         machine.reduction, machine.engine_message, machine.engine_round, machine.shared, machine.notes,
+        machine.device,
     )  # fmt: skip
 
 
