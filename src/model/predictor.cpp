@@ -18,14 +18,14 @@ namespace {
 /// takes.
 constexpr std::size_t walked_windows = 3;
 
-constexpr std::array parts{Part::latency,  Part::wire,    Part::reduction,
-                           Part::overhead, Part::waiting, Part::copy};
+constexpr std::array all_parts{Part::latency,  Part::wire,    Part::reduction,
+                               Part::overhead, Part::waiting, Part::copy};
 
 /// The value at `x` on the straight line through two points.
 Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, double x) {
   const double factor = (x - x1) / (x2 - x1);
   Instant result;
-  for (const Part part : parts) {
+  for (const Part part : all_parts) {
     result = result.after(y1.part(part) + factor * (y2.part(part) - y1.part(part)), part);
   }
   return result;
@@ -72,7 +72,7 @@ Prediction Predictor::walk_twice(const WalkedCall& call, const Machine& machine,
   const Prediction lengths = predict_walk(of_lengths, machine, options);
   const Prediction blocks = predict_walk(call, machine, options);
   Instant end = lengths.end;
-  for (const Part part : parts) end = end.after(blocks.end.part(part), part);
+  for (const Part part : all_parts) end = end.after(blocks.end.part(part), part);
   return {end, true};
 }
 
