@@ -31,9 +31,9 @@ struct Prediction {
 /// With copies of device memory, time is the longest of several straight lines (links, copies), and the two
 /// walks may lie on one that is not the longest in the end. So an extrapolated time is at least that without
 /// copies, and that of the copies alone. Of 400 segments on 8 and 16 ranks that is within 7 % of the full
-/// walk for rings, Rabenseifner and chains. It is up to 24 % too slow where segments that begin one after the
-/// other are faster than all at once (pairwise, segmented_ring), and for a binomial broadcast, with copies
-/// and without.
+/// walk for rings, Rabenseifner and chains. It is up to 10 % too slow where segments that begin one after the
+/// other are faster than all at once (pairwise), and up to 25 % where it is so without copies, too
+/// (segmented_ring, a binomial broadcast on 16 ranks).
 class Predictor {
  public:
   /// The most steps (actions of a rank, for a segment) that are walked.

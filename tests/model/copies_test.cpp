@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -193,6 +194,29 @@ TEST(Copies, OfRootedCallsAreOfThoseWhoReadOrWrite) {
   const Walk of_reduce = walked(reduce, with_copies(machine, 0, 1e9, 2e9), Staging::by_segments);
   EXPECT_NEAR(of_reduce.ends[3].at(), n / 1e9 + n / 2e9, 1e-9);
   EXPECT_NEAR(of_reduce.ends[0].at(), n / 1e9, 1e-9);
+}
+
+TEST(Copies, OfPrivateLengthsGoAsAWhole) {
+  const Machine machine = with_copies(machine_of(2e-6, 1e9), 1e-6, 1e9, 1e9);
+  for (const Collective collective : {Collective::alltoallv, Collective::gatherv, Collective::scatterv}) {
+    for (const Recipe& recipe : sample_recipes(collective)) {
+      Predictor predictor(recipe, Topology::flat(5));
+      WalkedCall call{.collective = collective, .bytes = std::size_t{10} << 20, .pipelining = {}};
+      const double on_host = predictor.predict(call, machine).end.at();
+      call.staging = Staging::whole;
+      const double whole = predictor.predict(call, machine).end.at();
+      call.staging = Staging::by_segments;
+      EXPECT_EQ(predictor.predict(call, machine).end.at(), whole) << to_string(recipe);
+      EXPECT_GT(whole, on_host) << to_string(recipe);
+    }
+  }
+}
+
+TEST(Copies, NeedToKnowTheirBlocks) {
+  const Case one = case_of("ring", Topology::flat(3), 1 << 20);
+  WalkedCall call = one.call;
+  call.staging = Staging::by_segments;
+  EXPECT_THROW(walk(one.plan, call, machine_of(0, 1e9)), std::invalid_argument);
 }
 
 TEST(Copies, BySegmentsTakeAtLeastTheLongestAndAtMostTheSum) {
