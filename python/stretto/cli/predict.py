@@ -103,7 +103,7 @@ def predict(
         predictions = predict_specs(calls, wanted, predict_call, progress)
     closed = predict_by_formulas(calls, its_machine) if formulas else []
     shown = predictions if specs else find_winners(predictions)
-    if device:
+    if device and has_message:
         shown = predict_on_device(shown, calls, predict_call, walker.copy_seconds)
     shown = [*shown, *closed]
     bounds = {call.bytes: link_seconds(call, its_machine) for call in calls}

@@ -87,6 +87,13 @@ def test_predict_adds_times_on_devices() -> None:
     assert "on device" not in CliRunner().invoke(app, options, env={"COLUMNS": "200"}).output
 
 
+def test_a_barrier_has_no_copies() -> None:
+    options = ["predict", "barrier", "--specs", "dissemination", "--device", "to_host=1GB/s"]
+    result = CliRunner().invoke(app, options, env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    assert "on device" not in result.output
+
+
 def test_measured_calls_are_in_host_memory() -> None:
     result = CliRunner().invoke(app, ["predict", "allreduce", "--against", "x.json", "--device", "machine"])
     assert "--device: measured calls have their buffers in host memory" in result.output
