@@ -283,6 +283,11 @@ class Machine:
         """It says what messages of the engine through the shared memory of a node take."""
     def without_shared_memory(self) -> Machine:
         """The same machine, on which the MPI library carries all messages."""
+    @property
+    def has_device(self) -> bool:
+        """It says how fast copies between device and host memory are."""
+    def with_device(self, to_host: float, to_device: float, latency: float) -> Machine:
+        """The same machine with copies of so many bytes per second, after so many seconds each."""
     def reduction_seconds(self, vector_bytes: int) -> float:
         """Seconds that it takes to reduce a byte of a vector of so many."""
     def protocols(self, level: str) -> list[Protocol]:
@@ -310,7 +315,7 @@ class Prediction:
         """When the last rank has its result."""
     @property
     def parts(self) -> dict[str, float]:
-        """Seconds of the critical path: latency, wire, reduction, overhead, waiting."""
+        """Seconds of the critical path: latency, wire, reduction, overhead, waiting, copy."""
     @property
     def extrapolated(self) -> bool:
         """Walked with fewer nodes or segments, and drawn out in a straight line."""
@@ -328,9 +333,14 @@ class Predictor:
         overlap: str = "measured",
         arithmetic: bool = True,
         engine: bool = True,
+        staging: str = "none",
     ) -> Prediction:
         """What a call by `spec`, of this recipe, takes. model: postal, node_aware or max_rate; overlap of
-        sends and receives: measured, full or none."""
+        sends and receives: measured, full or none; staging: none, or, with the buffers of all ranks in device
+        memory, segments or whole."""
+    def copy_seconds(self, spec: str, message_bytes: int, machine: Machine) -> float:
+        """What the copies of a call in device memory take by themselves, in the direction that takes longer,
+        on the root or on another rank."""
 
 def find_fastest(
     collective: str, begin: int, topology: Topology, machine: Machine, most: int = 3

@@ -42,7 +42,10 @@ constexpr Names<Part, part_count> part_names{{{"latency", Part::latency},
                                               {"wire", Part::wire},
                                               {"reduction", Part::reduction},
                                               {"overhead", Part::overhead},
-                                              {"waiting", Part::waiting}}};
+                                              {"waiting", Part::waiting},
+                                              {"copy", Part::copy}}};
+constexpr Names<Staging, 3> staging_names{
+    {{"none", Staging::none}, {"segments", Staging::by_segments}, {"whole", Staging::whole}}};
 
 template <typename Value, std::size_t count>
 Value named(const std::string& what, const std::string& text, const Names<Value, count>& names) {
@@ -68,21 +71,33 @@ struct BoundPredictor {
         recipe(recipe_spelled(its_collective, its_recipe)),
         predictor(recipe, topology, root) {}
 
-  Prediction predict(const std::string& spec, std::size_t bytes, const Machine& machine,
-                     const std::string& model, const std::string& overlap, bool arithmetic, bool engine) {
+  [[nodiscard]] WalkedCall call_of(const std::string& spec, std::size_t bytes,
+                                   const std::string& staging) const {
     const Spec parsed = parse_spec(collective, spec);
     if (parsed.recipe != recipe) {
       throw std::invalid_argument("spec \"" + spec + "\": this predicts " + to_string(recipe));
     }
     const bool uncut = recipe.algorithm->stays_whole();
-    const WalkedCall call{
-        .collective = collective, .bytes = bytes, .pipelining = uncut ? Pipelining{} : parsed.pipelining};
+    return {.collective = collective,
+            .bytes = bytes,
+            .pipelining = uncut ? Pipelining{} : parsed.pipelining,
+            .staging = named("staging", staging, staging_names)};
+  }
+
+  Prediction predict(const std::string& spec, std::size_t bytes, const Machine& machine,
+                     const std::string& model, const std::string& overlap, bool arithmetic, bool engine,
+                     const std::string& staging) {
+    const WalkedCall call = call_of(spec, bytes, staging);
     const WalkOptions options{.model = named("model", model, model_names),
                               .overlap = named("overlap", overlap, overlap_names),
                               .arithmetic = arithmetic,
                               .engine = engine};
     const nb::gil_scoped_release released;
     return predictor.predict(call, machine, options);
+  }
+
+  double copy_seconds(const std::string& spec, std::size_t bytes, const Machine& machine) const {
+    return predictor.copies_alone(call_of(spec, bytes, "segments"), machine.device.value_or(Device{})).at();
   }
 
   Collective collective;
@@ -152,6 +167,15 @@ void bind_machine(nb::module_& module) {
              other.shared.reset();
              return other;
            })
+      .def_prop_ro("has_device", [](const Machine& m) { return m.device.has_value(); })
+      .def(
+          "with_device",
+          [](const Machine& m, double to_host, double to_device, double latency) {
+            Machine other = m;
+            other.device = Device{.latency = latency, .to_host = to_host, .to_device = to_device};
+            return other;
+          },
+          nb::arg("to_host"), nb::arg("to_device"), nb::arg("latency"))
       .def("reduction_seconds", &Machine::reduction_seconds, nb::arg("vector_bytes"))
       .def(
           "protocols",
@@ -183,7 +207,9 @@ void bind_models(nb::module_& module) {
            nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0)
       .def("predict", &BoundPredictor::predict, nb::arg("spec"), nb::arg("message_bytes"), nb::arg("machine"),
            nb::arg("model") = "max_rate", nb::arg("overlap") = "measured", nb::arg("arithmetic") = true,
-           nb::arg("engine") = true);
+           nb::arg("engine") = true, nb::arg("staging") = "none")
+      .def("copy_seconds", &BoundPredictor::copy_seconds, nb::arg("spec"), nb::arg("message_bytes"),
+           nb::arg("machine"));
   module.def("find_fastest", &fastest, nb::arg("collective"), nb::arg("begin"), nb::arg("topology"),
              nb::arg("machine"), nb::arg("most") = 3);
 }

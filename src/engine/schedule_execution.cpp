@@ -10,6 +10,7 @@
 #include "engine/bytes_type.hpp"
 #include "engine/library_progress.hpp"
 #include "engine/segment_copies.hpp"
+#include "schedule/staging.hpp"
 
 namespace stretto {
 namespace {
@@ -26,13 +27,6 @@ constexpr std::size_t most_kept_requests = 8192;
 /// making a request, in half the time that starting a kept one takes. On MPICH there is no difference. (Two
 /// ranks on one node.)
 constexpr std::size_t least_kept_bytes = 512;
-
-/// Segments that are fetched before a flight takes them.
-constexpr std::size_t segments_ahead = 4;
-/// A message of one segment is fetched and put back in parts of some rounds, which are not shorter than this,
-/// and not more than so many.
-constexpr std::size_t least_part_bytes = std::size_t{256} << 10;
-constexpr std::size_t most_parts = 32;
 
 /// Whether any other rank gets, or sends, several messages of a round.
 bool has_several_messages_of_a_pair(std::span<const Action> round) {
@@ -266,8 +260,7 @@ std::size_t ScheduleExecution::landing_elements(const BlockCut& longest) const {
 void ScheduleExecution::prepare_copies() {
   if (!call_.staging->goes_by_segments()) return;
   const std::size_t bytes = call_.count * static_cast<std::size_t>(call_.element.size);
-  const std::size_t parts =
-      segment_count_ > 1 ? 1 : std::clamp(bytes / least_part_bytes, std::size_t{1}, most_parts);
+  const std::size_t parts = parts_of_segment(bytes, segment_count_);
   if (parts != parts_of_touched_ || call_.in_place != touched_in_place_) {
     touched_ = TouchedBlocks::find(schedule_, call_.in_place, parts);
     parts_of_touched_ = parts;

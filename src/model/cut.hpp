@@ -13,9 +13,10 @@ namespace stretto {
 /// The elements of blocks, for each segment (as engine/schedule_execution.cpp divides them).
 class Cut {
  public:
-  Cut(const Plan& plan, const WalkedCall& call)
+  Cut(const Plan& plan, const WalkedCall& call) : Cut(plan.blocks(), call) {}
+  Cut(int blocks, const WalkedCall& call)
       : elements_(call.elements()),
-        blocks_(static_cast<std::size_t>(plan.blocks())),
+        blocks_(static_cast<std::size_t>(blocks)),
         of_ranks_(has_block_of_each_rank(call.collective)),
         segments_(call.segments()) {}
 

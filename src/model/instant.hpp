@@ -13,8 +13,9 @@ enum class Part : std::size_t {
   reduction,  // arithmetic
   overhead,   // of a message or a round, whatever its length
   waiting,    // for shared links, memory and the fabric, while they serve others
+  copy,       // between device and host memory
 };
-inline constexpr std::size_t part_count = 5;
+inline constexpr std::size_t part_count = 6;
 
 /// A point in time, and the costs on the chain of causes that led to it (the critical path). The costs add
 /// up to the time.

@@ -101,6 +101,19 @@ struct SharedCores {
   int cores = 0;
 };
 
+/// Copies between the memory of a rank's device and host memory: `latency` plus bytes over the rate of the
+/// direction, one after the other in each direction. Ranks share nothing.
+struct Device {
+  double latency = 0;    // seconds of each copy
+  double to_host = 0;    // bytes per second; 0: without limit
+  double to_device = 0;  // likewise
+
+  [[nodiscard]] double seconds(double bytes, bool is_to_host) const {
+    const double rate = is_to_host ? to_host : to_device;
+    return latency + (rate > 0 ? bytes / rate : 0);
+  }
+};
+
 /// A cluster as the models know it. docs/formats.md says how it is written and measured.
 struct Machine {
   std::string name;
@@ -119,6 +132,8 @@ struct Machine {
   double engine_message = 0;  // for a message at each of its ends
   double engine_round = 0;
   SharedCores shared_cores;
+  /// Nothing: copies of device memory take no time.
+  std::optional<Device> device;
 
   [[nodiscard]] const Protocol& protocol(Level level, std::size_t bytes) const;
   /// The limit of one node, on a cluster of so many.

@@ -96,6 +96,16 @@ SharedMemory read_shared(const JsonValue& value) {
   return shared;
 }
 
+Device read_device(const JsonValue& value) {
+  JsonObject object = value.object();
+  Device device;
+  if (const auto latency = object.optional("latency")) device.latency = latency->number(0, most_seconds);
+  device.to_host = bandwidth_of(object.required("to_host"));
+  device.to_device = bandwidth_of(object.required("to_device"));
+  object.finish();
+  return device;
+}
+
 Limit read_limit(const JsonValue& value, bool has_rate, bool has_burst, std::vector<double>* rates = nullptr,
                  bool has_from = false) {
   Limit limit;
@@ -182,6 +192,7 @@ Machine read_machine(JsonObject& object) {
     machine.shared_cores.cores = static_cast<int>(shared.required("cores").whole(1, most_cores));
     shared.finish();
   }
+  if (const auto device = object.optional("device")) machine.device = read_device(*device);
   return machine;
 }
 
@@ -254,6 +265,10 @@ nlohmann::ordered_json json_of(const Machine& machine) {
   json["engine"] = {{"message", machine.engine_message}, {"round", machine.engine_round}};
   const SharedCores& shared = machine.shared_cores;
   if (shared.cores > 0) json["shared_cores"] = {{"nodes", shared.nodes}, {"cores", shared.cores}};
+  if (const auto& device = machine.device) {
+    json["device"] = {
+        {"latency", device->latency}, {"to_host", device->to_host}, {"to_device", device->to_device}};
+  }
   return json;
 }
 

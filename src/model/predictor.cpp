@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "model/cut.hpp"
+#include "schedule/staging.hpp"
+
 namespace stretto {
 namespace {
 
@@ -15,16 +18,21 @@ namespace {
 /// takes.
 constexpr std::size_t walked_windows = 3;
 
-constexpr std::array parts{Part::latency, Part::wire, Part::reduction, Part::overhead, Part::waiting};
+constexpr std::array all_parts{Part::latency,  Part::wire,    Part::reduction,
+                               Part::overhead, Part::waiting, Part::copy};
 
 /// The value at `x` on the straight line through two points.
 Instant draw_out(double x1, const Instant& y1, double x2, const Instant& y2, double x) {
   const double factor = (x - x1) / (x2 - x1);
   Instant result;
-  for (const Part part : parts) {
+  for (const Part part : all_parts) {
     result = result.after(y1.part(part) + factor * (y2.part(part) - y1.part(part)), part);
   }
   return result;
+}
+
+std::size_t parts_of(const WalkedCall& call) {
+  return call.staging == Staging::by_segments ? parts_of_segment(call.bytes, call.segments()) : 1;
 }
 
 }  // namespace
@@ -56,15 +64,15 @@ Prediction Predictor::walk_twice(const WalkedCall& call, const Machine& machine,
   of_lengths.bytes = static_cast<std::size_t>(blocks_) * sizeof(std::size_t);
   of_lengths.element_bytes = sizeof(std::size_t);
   of_lengths.pipelining = {};
+  of_lengths.staging = Staging::none;
   if (2 * steps_ <= most_steps_ || topology_.nodes <= 8) {
-    if (!plan_) plan_.emplace(recipe_, topology_, root_);
-    const Walk first = walk(*plan_, of_lengths, machine, options);
-    return {walk(*plan_, call, machine, options, first.ends).end(), false};
+    const Walk first = walk_all(of_lengths, machine, options, 1);
+    return {walk_all(call, machine, options, 1, first.ends).end(), false};
   }
   const Prediction lengths = predict_walk(of_lengths, machine, options);
   const Prediction blocks = predict_walk(call, machine, options);
   Instant end = lengths.end;
-  for (const Part part : parts) end = end.after(blocks.end.part(part), part);
+  for (const Part part : all_parts) end = end.after(blocks.end.part(part), part);
   return {end, true};
 }
 
@@ -72,17 +80,59 @@ Prediction Predictor::predict_walk(const WalkedCall& call, const Machine& machin
                                    const WalkOptions& options) {
   const std::size_t segments = call.segments();
   const std::size_t walked = std::min(segments, 2 * walked_windows * call.pipelining.in_flight());
-  if (steps_ * walked > most_steps_ && topology_.nodes > 8) return shrink_nodes(call, machine, options);
-  return walk_segments(call, machine, options);
+  const bool shrinks = steps_ * walked > most_steps_ && topology_.nodes > 8;
+  Prediction found =
+      shrinks ? shrink_nodes(call, machine, options) : walk_segments(call, machine, options, parts_of(call));
+  if (call.staging == Staging::none || !found.extrapolated) return found;
+  WalkedCall on_host = call;
+  on_host.staging = Staging::none;
+  found.end = later(found.end, predict_walk(on_host, machine, options).end);
+  found.end = later(found.end, copies_alone(call, machine.device.value_or(Device{})));
+  return found;
+}
+
+Walk Predictor::walk_all(const WalkedCall& call, const Machine& machine, const WalkOptions& options,
+                         std::size_t parts, std::span<const Instant> starts) {
+  if (!plan_) plan_.emplace(recipe_, topology_, root_);
+  if (call.staging == Staging::none) return walk(*plan_, call, machine, options, starts);
+  if (!staged_ || staged_->parts() != parts) staged_.emplace(recipe_, topology_, root_, parts);
+  return walk(*plan_, call, machine, options, starts, &*staged_);
+}
+
+Instant Predictor::copies_alone(const WalkedCall& call, const Device& device) const {
+  WalkedCall uncut = call;
+  uncut.pipelining = {};
+  const Cut cut(blocks_, uncut);
+  const auto seconds = [&](const std::vector<StagedRank::Part>& copied, bool is_to_host) {
+    double all = 0;
+    for (const StagedRank::Part& part : copied) {
+      std::size_t elements = 0;
+      for (const Plan::Run& run : part.runs) elements += cut.elements(run, 0);
+      const auto bytes = static_cast<double>(elements * call.element_bytes);
+      // Each segment of it is a copy.
+      const auto copies = static_cast<double>(call.staging == Staging::whole ? 1 : call.segments());
+      all += device.seconds(bytes, is_to_host) + (copies - 1) * device.latency;
+    }
+    return all;
+  };
+  double most = 0;
+  for (const int rank : {root_, (root_ + 1) % topology_.ranks()}) {
+    const StagedRank its(build(recipe_, topology_, root_, rank), recipe_.algorithm->collective,
+                         parts_of(call));
+    const double to_host = seconds(its.fetched, true);
+    const double to_device = seconds(its.put_back, false);
+    most =
+        std::max(most, call.staging == Staging::whole ? to_host + to_device : std::max(to_host, to_device));
+  }
+  return Instant{}.after(most, Part::copy);
 }
 
 Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machine,
-                                    const WalkOptions& options) {
-  if (!plan_) plan_.emplace(recipe_, topology_, root_);
+                                    const WalkOptions& options, std::size_t parts) {
   const std::size_t segments = call.segments();
   const std::size_t few = walked_windows * call.pipelining.in_flight();
   if (segments <= 2 * few || steps_ * segments <= most_steps_) {
-    return {walk(*plan_, call, machine, options).end(), false};
+    return {walk_all(call, machine, options, parts).end(), false};
   }
   const auto walk_some = [&](std::size_t some) {
     WalkedCall shorter = call;
@@ -90,7 +140,7 @@ Prediction Predictor::walk_segments(const WalkedCall& call, const Machine& machi
     shorter.rated_bytes = call.rated();
     shorter.pipelining.segments = static_cast<int>(some);
     shorter.pipelining.segment_bytes = 0;
-    return walk(*plan_, shorter, machine, options).end();
+    return walk_all(shorter, machine, options, parts).end();
   };
   return {draw_out(static_cast<double>(few), walk_some(few), static_cast<double>(2 * few), walk_some(2 * few),
                    static_cast<double>(segments)),
@@ -115,7 +165,7 @@ Prediction Predictor::shrink_nodes(const WalkedCall& call, const Machine& machin
       shorter.pipelining.segments = static_cast<int>(call.segments());
       shorter.pipelining.segment_bytes = 0;
     }
-    return smaller.walk_segments(shorter, machine, options).end;
+    return smaller.walk_segments(shorter, machine, options, parts_of(call)).end;
   };
   // Steps grow with the square of the nodes if each rank has a round for each of them.
   int fewer = nodes;

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <queue>
+#include <stdexcept>
 #include <utility>
 
+#include "model/copy_ports.hpp"
 #include "model/cut.hpp"
 #include "model/server.hpp"
 
@@ -28,12 +31,12 @@ struct Message {
   std::uint64_t number = 0;  // of its send, in the order in which they are posted
 };
 
-enum class Stage : std::uint8_t { leaves, goes_out, arrives, is_there, is_sent };
+enum class Stage : std::uint8_t { leaves, goes_out, arrives, is_there, is_sent, is_fetched };
 
 struct Event {
   double at = 0;
-  std::uint64_t number = 0;  // of two events at the same time, the lower number comes first
-  std::uint32_t message = 0;
+  std::uint64_t number = 0;   // of two events at the same time, the lower number comes first
+  std::uint32_t message = 0;  // or, of what is fetched, the flight
   Stage stage = Stage::leaves;
 
   friend bool operator<(const Event& one, const Event& other) {
@@ -43,7 +46,8 @@ struct Event {
 
 class Walker {
  public:
-  Walker(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options)
+  Walker(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options,
+         const StagedBlocks* staged)
       : plan_(plan),
         machine_(machine),
         options_(options),
@@ -51,7 +55,8 @@ class Walker {
         element_bytes_(static_cast<double>(call.element_bytes)),
         in_flight_(std::min(cut_.segments(), call.pipelining.in_flight())),
         is_direct_(machine.shared && options.model != CostModel::postal && plan.topology().nodes == 1 &&
-                   in_flight_ == 1 && (cut_.segments() == 1 || !has_block_of_each_rank(call.collective))),
+                   staged == nullptr && in_flight_ == 1 &&
+                   (cut_.segments() == 1 || !has_block_of_each_rank(call.collective))),
         engine_message_(options.engine ? machine.engine_message : 0),
         engine_round_(options.engine ? machine.engine_round : 0),
         reduction_(options.arithmetic ? machine.reduction_seconds(call.rated()) : 0),
@@ -73,6 +78,7 @@ class Walker {
       const double all = static_cast<double>(vector_bytes_) * static_cast<double>(ranks());
       stores_.assign(links_.size(), {machine.memory.bandwidth, all / machine.memory.bandwidth / slots});
     }
+    if (staged != nullptr) copies_.emplace(*staged, call, machine.device.value_or(Device{}), cut_, ranks());
     if (const SharedCores& shared = machine.shared_cores; shared.cores > 0) {
       const auto nodes = static_cast<std::size_t>(shared.nodes);
       hosts_.assign((links_.size() + nodes - 1) / nodes,
@@ -93,6 +99,7 @@ class Walker {
       events_.pop();
       take(event);
     }
+    for (int rank = 0; copies_ && rank < plan_.ranks(); ++rank) core(rank) = copies_->end(rank, core(rank));
     walk_.ends = std::move(cores_);
     walk_.begins = std::move(begins_);
     return std::move(walk_);
@@ -187,6 +194,23 @@ class Walker {
   void begin_segment(int rank, std::size_t flight) {
     Flight& its = flights_[static_cast<std::size_t>(rank) * in_flight_ + flight];
     its.round = plan_.first_round(rank);
+    if (copies_) copies_->fetch_until(rank, its.segment, core(rank));
+    go_on(rank, its);
+  }
+
+  /// Whether a flight may begin its next round. If not, it goes on when that has been fetched.
+  bool has_what_it_reads(int rank, const Flight& flight) {
+    if (!copies_) return true;
+    const Instant* arrival = copies_->arrival(rank, flight.segment, flight.round - plan_.first_round(rank));
+    if (arrival == nullptr || arrival->at() <= core(rank).at()) return true;
+    schedule(arrival->at(), static_cast<std::uint32_t>(&flight - flights_.data()), Stage::is_fetched);
+    return false;
+  }
+
+  void go_on_with_fetched(std::size_t flight) {
+    const auto rank = static_cast<int>(flight / in_flight_);
+    Flight& its = flights_[flight];
+    core(rank) = later(core(rank), *copies_->arrival(rank, its.segment, its.round - plan_.first_round(rank)));
     go_on(rank, its);
   }
 
@@ -197,12 +221,14 @@ class Walker {
         if (flight.segment + in_flight_ >= cut_.segments()) return;
         flight.segment += static_cast<std::uint32_t>(in_flight_);
         flight.round = plan_.first_round(rank);
+        if (copies_) copies_->fetch_until(rank, flight.segment, core(rank));
         continue;
       }
       if (is_direct_ && plan_.is_in_fold(flight.round)) {
         ++flight.round;
         continue;
       }
+      if (!has_what_it_reads(rank, flight)) return;
       post_round(rank, flight);
       if (flight.outstanding > 0) return;
       end_round(rank, flight);
@@ -212,6 +238,9 @@ class Walker {
   void end_round(int rank, Flight& flight) {
     // No operation passes through the round of a direct call.
     if (!is_direct_) work(rank, engine_round_, Part::overhead);
+    if (copies_) {
+      copies_->put_back(rank, flight.segment, flight.round - plan_.first_round(rank), core(rank));
+    }
     ++flight.round;
   }
 
@@ -379,6 +408,7 @@ class Walker {
   // The way of a message.
 
   void take(const Event& event) {
+    if (event.stage == Stage::is_fetched) return go_on_with_fetched(event.message);
     const Message message = messages_[event.message];
     const Plan::Step& send = plan_.step(message.send);
     switch (event.stage) {
@@ -393,6 +423,8 @@ class Walker {
         return receive(message, send);
       case Stage::is_sent:
         return finish(send.rank, message.segment);
+      case Stage::is_fetched:
+        return;
     }
   }
 
@@ -532,6 +564,7 @@ class Walker {
   std::vector<Ports> pairs_;             // of ranks; in: from the higher one to the lower one
   std::vector<Ports> node_pairs_;        // of nodes
   Server fabric_;
+  std::optional<CopyPorts> copies_;
 
   Instant now_;        // of the current message
   Passage published_;  // of the message that was written last
@@ -552,8 +585,12 @@ const Instant& Walk::end() const {
 }
 
 Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options,
-          std::span<const Instant> starts) {
-  return Walker(plan, call, machine, options).run(starts);
+          std::span<const Instant> starts, const StagedBlocks* staged) {
+  if (call.staging == Staging::none) return Walker(plan, call, machine, options, nullptr).run(starts);
+  if (staged == nullptr) throw std::invalid_argument("a staged call needs the blocks that ranks copy");
+  WalkedCall its = call;
+  if (has_private_lengths(call.collective)) its.staging = Staging::whole;
+  return Walker(plan, its, machine, options, staged).run(starts);
 }
 
 }  // namespace stretto

@@ -10,6 +10,7 @@
 #include "model/instant.hpp"
 #include "model/machine.hpp"
 #include "model/plan.hpp"
+#include "model/staged_blocks.hpp"
 #include "schedule/pipelining.hpp"
 
 namespace stretto {
@@ -31,6 +32,13 @@ struct WalkOptions {
   bool engine = true;      // the engine's overhead is counted
 };
 
+/// Whether the buffers of all ranks are in device memory, and how the engine stages them there.
+enum class Staging : std::uint8_t {
+  none,         // they are in host memory
+  by_segments,  // a segment is copied while others travel
+  whole,  // what a rank reads is fetched, then it begins; when it has ended, what it has written goes back
+};
+
 /// The call to predict.
 struct WalkedCall {
   Collective collective = Collective::allreduce;
@@ -40,6 +48,7 @@ struct WalkedCall {
   /// Rates are those for vectors of so many bytes; 0: of the message. It differs where a part of the message
   /// is walked.
   std::size_t rated_bytes = 0;
+  Staging staging = Staging::none;
 
   [[nodiscard]] std::size_t rated() const { return rated_bytes > 0 ? rated_bytes : bytes; }
   [[nodiscard]] std::size_t elements() const { return bytes / element_bytes; }
@@ -59,7 +68,11 @@ struct Walk {
 /// through the schedules as the engine does: segments in flight, receives posted first, one core for each
 /// rank, which posts, finishes and reduces one after the other. Messages go cut-through from the sender's
 /// port over the links to the receiver's port.
+///
+/// `staged`: what ranks copy, if the call is staged; its parts are those of parts_of_segment() or one. A
+/// staged call is not direct. Blocks whose lengths only two ranks know are staged as a whole. Throws
+/// std::invalid_argument if a call is staged and `staged` is missing.
 Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, const WalkOptions& options = {},
-          std::span<const Instant> starts = {});
+          std::span<const Instant> starts = {}, const StagedBlocks* staged = nullptr);
 
 }  // namespace stretto

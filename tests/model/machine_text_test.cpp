@@ -55,6 +55,22 @@ TEST(MachineText, IsReadWhole) {
   EXPECT_EQ(machine.engine_round, 1e-7);
 }
 
+TEST(MachineText, CopiesOfDeviceMemoryAreReadAndWritten) {
+  const std::string levels = R"("levels": {"node": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}]})";
+  EXPECT_FALSE(parse_machine(machine_with(levels)).device);
+  const Machine machine = parse_machine(
+      machine_with(levels + R"(, "device": {"latency": 1e-5, "to_host": 2e10, "to_device": 1e10})"));
+  ASSERT_TRUE(machine.device);
+  EXPECT_EQ(machine.device->seconds(1e10, true), 1e-5 + 0.5);
+  EXPECT_EQ(machine.device->seconds(1e10, false), 1e-5 + 1);
+  auto json = json_of(machine);
+  json["format"] = "stretto-machine";
+  json["version"] = 1;
+  EXPECT_EQ(parse_machine(json.dump()).device->to_device, 1e10);
+  EXPECT_NE(error_of(machine_with(levels + R"(, "device": {"to_host": 2e10})")).find("to_device"),
+            std::string::npos);
+}
+
 TEST(MachineText, SharedMemoryIsReadAndWritten) {
   const std::string levels = R"("levels": {"node": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}]})";
   EXPECT_FALSE(parse_machine(machine_with(levels)).shared);

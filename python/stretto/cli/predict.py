@@ -13,6 +13,7 @@ from stretto._core import Prediction
 from stretto.bench.options import check_picture
 from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson, ResultFile
+from stretto.model.device_copies import with_copies
 from stretto.model.walker import Call, Model, candidates, link_seconds, load_machine, machine_names
 from stretto.predict.judgement import judge, judgement_json
 from stretto.predict.measured import read_measured
@@ -20,6 +21,7 @@ from stretto.predict.output import draw_predictions, print_judgement, print_pred
 from stretto.predict.specs import (
     find_winners,
     predict_by_formulas,
+    predict_on_device,
     predict_specs,
     predictions_json,
     rule_regret,
@@ -55,6 +57,14 @@ def predict(
     arithmetic: Annotated[
         bool, typer.Option("--arithmetic/--no-arithmetic", help="Whether reductions take time.")
     ] = True,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COPIES",
+            help="Add times for buffers in device memory, with copies of "
+            "to_host=12GB/s,to_device=12GB/s,latency=10us, or those of the machine file: machine.",
+        ),
+    ] = None,
     against: Annotated[
         list[Path] | None,
         typer.Option(
@@ -70,23 +80,32 @@ def predict(
     check_collective(collective)
     check_files([output], [png_file])
     check_picture(COLLECTIVES[collective], png_file)
+    if against and device:
+        raise StrettoError("--device: measured calls have their buffers in host memory; leave out --against")
     if against:
         _judge(machine, against, parse_sizes(sizes), as_json, output)
         return
     where = topology_text(topology, None, nodes, ppn, 8)
     its_machine = load_machine(machine)
+    if device:
+        its_machine = with_copies(its_machine, device)
     walker = Model(its_machine)
     wanted = split_list(specs) if specs else candidates(collective, where)
     has_message = COLLECTIVES[collective].has_message
     calls = [Call(collective, size, where) for size in (parse_sizes(sizes) if has_message else [0])]
 
-    def predict_call(call: Call, spec: str) -> Prediction:
-        return walker.predict(call, spec, model=model, overlap=overlap, arithmetic=arithmetic)
+    def predict_call(call: Call, spec: str, staging: str = "none") -> Prediction:
+        return walker.predict(
+            call, spec, model=model, overlap=overlap, arithmetic=arithmetic, staging=staging
+        )
 
     with progress_bar("predicting") as progress:
         predictions = predict_specs(calls, wanted, predict_call, progress)
     closed = predict_by_formulas(calls, its_machine) if formulas else []
-    shown = [*(predictions if specs else find_winners(predictions)), *closed]
+    shown = predictions if specs else find_winners(predictions)
+    if device and has_message:
+        shown = predict_on_device(shown, calls, predict_call, walker.copy_seconds)
+    shown = [*shown, *closed]
     bounds = {call.bytes: link_seconds(call, its_machine) for call in calls}
     place = parse_topology(where)
     title = f"{collective}, {place.ranks} ranks on {place.nodes} nodes, {its_machine.name}"

@@ -2,6 +2,7 @@
 """The cost model: machine files, what jobs know of networks, and the walker that predicts times."""
 
 __all__ = [
+    "device_copies",
     "fabric_file",
     "machine_file",
     "rule_regret",

@@ -100,6 +100,18 @@ class SharedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Device:
+    """Copies between the memory of a rank's device and host memory."""
+
+    to_host: float
+    """Bytes per second."""
+    to_device: float
+    """Bytes per second."""
+    latency: float = 0.0
+    """Seconds of each copy besides its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
 class MachineFile:
     """The figures of a cluster that the models use."""
 
@@ -114,6 +126,8 @@ class MachineFile:
     shared: SharedMemory | None = None
     """None: the MPI library carries messages inside a node."""
     notes: dict[str, Any] = field(default_factory=dict)
+    device: Device | None = None
+    """None: copies of device memory take no time."""
 
     def level(self, name: str) -> list[Protocol]:
         """The protocols of a level; if it is missing, those of the next higher level, else of a lower one."""
@@ -164,6 +178,7 @@ def _to_json(machine: MachineFile) -> dict[str, Any]:
         **({"reduction": _rates_json(machine.reduction)} if machine.reduction else {}),
         **({"shared": _shared_json(machine.shared)} if machine.shared else {}),
         "engine": {"message": _rounded(machine.engine_message), "round": _rounded(machine.engine_round)},
+        **({"device": _device_json(machine.device)} if machine.device else {}),
         "notes": machine.notes,
     }
 
@@ -220,6 +235,14 @@ def _lines_json(lines: dict[str, Lines]) -> dict[str, Any]:
             limit = {} if one.bandwidth is None else {"bandwidth": _rounded(one.bandwidth)}
             rows[distance] = {"latency": _rounded(one.latency), **limit}
     return rows
+
+
+def _device_json(device: Device) -> dict[str, Any]:
+    return {
+        "latency": _rounded(device.latency),
+        "to_host": _rounded(device.to_host),
+        "to_device": _rounded(device.to_device),
+    }
 
 
 def _rounded(number: float) -> float:
@@ -289,6 +312,7 @@ def read_machine_file(text: str) -> MachineFile:
         engine_round=engine.get("round", 0.0),
         shared=_read_shared(file["shared"]) if "shared" in file else None,
         notes=file.get("notes", {}),
+        device=_read_device(file["device"]) if "device" in file else None,
     )
 
 
@@ -301,6 +325,10 @@ def _read_shared(row: dict[str, Any]) -> SharedMemory:
     lines = row.get("lines", {}).items()
     by_distance = {name: Lines(one["latency"], one.get("bandwidth")) for name, one in lines}
     return SharedMemory(row["latency"], row["piece"], write, read, reduce, by_distance, row.get("line"))
+
+
+def _read_device(row: dict[str, Any]) -> Device:
+    return Device(row["to_host"], row["to_device"], row.get("latency", 0.0))
 
 
 def _read_protocol(row: dict[str, Any]) -> Protocol:

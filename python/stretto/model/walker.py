@@ -101,9 +101,11 @@ class Model:
         overlap: str = "measured",
         arithmetic: bool = True,
         engine: bool = True,
+        staging: str = "none",
     ) -> Prediction:
         """The predicted time of the call by `spec`; `native` stands for the best textbook algorithm.
 
+        `staging`: none, or, for buffers in device memory, segments or whole; `native` is never staged.
         Raises StrettoError if the spec or the topology cannot be read.
         """
         if not COLLECTIVES[call.collective].has_message:
@@ -113,9 +115,16 @@ class Model:
             if recipe == "native":
                 return self._native(call, model, overlap, arithmetic)
             predictor = self._predictor(call, recipe)
-            return predictor.predict(spec, call.bytes, self.machine, model, overlap, arithmetic, engine)
+            return predictor.predict(
+                spec, call.bytes, self.machine, model, overlap, arithmetic, engine, staging
+            )
         except ValueError as error:
             raise StrettoError(str(error)) from None
+
+    def copy_seconds(self, call: Call, spec: str) -> float:
+        """Seconds of the copies alone of a call in device memory, in the direction that takes longer."""
+        recipe = parse_spec(spec, call.collective).recipe
+        return self._predictor(call, recipe).copy_seconds(spec, call.bytes, self.machine)
 
     def fits(self, call: Call, spec: str) -> bool:
         """Whether a spec can be used on the topology."""

@@ -15,7 +15,7 @@ from stretto.predict.judgement import Judgement
 from stretto.predict.specs import Predicted, RuleRegret
 from stretto.spec.topologies import parse_topology
 from stretto.support.console import console_for, print_lines
-from stretto.support.units import format_bandwidth, format_bytes, format_seconds
+from stretto.support.units import format_bandwidth, format_bytes, format_seconds, three_digits
 
 
 def print_predictions(
@@ -23,7 +23,9 @@ def print_predictions(
 ) -> None:
     """Print the predictions of each size; `bounds`: the least seconds that the links need, by size."""
     table = Table(title=title, title_justify="left")
-    for column in ("size", "spec", "time", "MB/s", "of bound", "of which"):
+    on_device = any(one.device for one in predictions)
+    device_columns = ("on device", "as a whole", "by max") if on_device else ()
+    for column in ("size", "spec", "time", "MB/s", "of bound", *device_columns, "of which"):
         table.add_column(column, justify="left" if column in ("spec", "of which") else "right")
     for size, bound in bounds.items():
         rows = [one for one in predictions if one.bytes == size]
@@ -35,6 +37,7 @@ def print_predictions(
                 format_seconds(one.seconds),
                 format_bandwidth(size / one.seconds),
                 f"{100 * bound / one.seconds:.0f} %" if bound else "",
+                *(_device_cells(one) if on_device else []),
                 _main_parts(one),
             ]
             table.add_row(*cells, style="bold" if one.seconds == best else "", end_section=one is rows[-1])
@@ -46,7 +49,19 @@ def print_predictions(
         "of which: what the critical path consists of"
         + ("; some times are extrapolated from fewer nodes or segments" if extrapolated else ""),
     ]
+    if on_device:
+        lines.append(
+            "on device: the buffers are in device memory, and are copied segment by segment; as a whole: "
+            "all in, the collective, all out; by max: on device by the longer of time and copies alone"
+        )
     print_lines(console, [*notes, *lines])
+
+
+def _device_cells(one: Predicted) -> list[str]:
+    if one.device is None:
+        return ["", "", ""]
+    times = [format_seconds(seconds) for seconds in (one.device.segments, one.device.whole)]
+    return [*times, three_digits(one.device.segments / max(one.device.copy, one.seconds))]
 
 
 def _main_parts(one: Predicted) -> str:

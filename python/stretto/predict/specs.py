@@ -7,7 +7,7 @@ import statistics
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stretto._core import Machine, Prediction, choose, closed_forms
 from stretto.model.walker import Call
@@ -22,6 +22,18 @@ _FORMULA_BLOCKS = 64
 
 
 @dataclass(frozen=True, slots=True)
+class OnDevice:
+    """Seconds of a call whose buffers are in device memory."""
+
+    segments: float
+    """Staged segment by segment, as the engine does."""
+    whole: float
+    """All in, the collective, all out."""
+    copy: float
+    """The copies alone, in the direction that takes longer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Predicted:
     """A spec, or a formula of the papers, at one size."""
 
@@ -29,8 +41,12 @@ class Predicted:
     bytes: int
     seconds: float
     parts: dict[str, float]
-    """Seconds on the critical path: latency, wire, reduction, overhead, waiting. Empty for a formula."""
+    """Seconds on the critical path: latency, wire, reduction, overhead, waiting, copy.
+
+    Empty for a formula.
+    """
     extrapolated: bool = False
+    device: OnDevice | None = None
 
 
 def predict_specs(
@@ -47,6 +63,28 @@ def predict_specs(
             predictions.append(Predicted(spec, call.bytes, found.seconds, found.parts, found.extrapolated))
         progress(done, len(specs))
     return predictions
+
+
+def predict_on_device(
+    predictions: Iterable[Predicted],
+    calls: Sequence[Call],
+    stage: Callable[[Call, str, str], Prediction],
+    copy_seconds: Callable[[Call, str], float],
+) -> list[Predicted]:
+    """The predictions with the times of buffers in device memory; `stage(call, spec, staging)` predicts them.
+
+    `native` has none: the library gets the addresses, and what it does with them the model does not know.
+    """
+    by_bytes = {call.bytes: call for call in calls}
+
+    def on_device(one: Predicted) -> OnDevice | None:
+        if one.spec == NATIVE:
+            return None
+        call = by_bytes[one.bytes]
+        segments, whole = (stage(call, one.spec, how).seconds for how in ("segments", "whole"))
+        return OnDevice(segments, whole, copy_seconds(call, one.spec))
+
+    return [replace(one, device=on_device(one)) for one in predictions]
 
 
 def find_winners(predictions: Sequence[Predicted]) -> list[Predicted]:
@@ -123,8 +161,17 @@ def predictions_json(
             "bound_seconds": bounds[one.bytes],
             "parts": one.parts,
             "extrapolated": one.extrapolated,
+            **({"device": _device_json(one.device)} if one.device else {}),
         }
         for one in predictions
     ]
     content = {"collective": collective, "topology": topology, "machine": machine, "predictions": rows}
     return document_text("stretto-predicted-times", sys.argv, topology, content)
+
+
+def _device_json(device: OnDevice) -> dict[str, float]:
+    return {
+        "segments_seconds": device.segments,
+        "whole_seconds": device.whole,
+        "copy_seconds": device.copy,
+    }

@@ -13,6 +13,7 @@ from stretto.model.machine_file import (
     DISTANCES,
     LEVELS,
     LIMITS,
+    Device,
     Limit,
     Lines,
     MachineFile,
@@ -88,6 +89,7 @@ def machines(draw: st.DrawFn) -> MachineFile:
         )
         if draw(st.booleans())
         else None,
+        device=draw(st.none() | st.builds(Device, figures, figures, seconds)),
         notes={"points": [{"what": "ping-pong", "seconds": [[1e-7, 2.5, 1e9]]}]},
     )
 
@@ -106,6 +108,7 @@ def rounded(machine: MachineFile) -> MachineFile:
     return MachineFile(
         machine.name, machine.levels, machine.description, limits,
         machine.reduction, machine.engine_message, machine.engine_round, machine.shared, machine.notes,
+        machine.device,
     )  # fmt: skip
 
 
