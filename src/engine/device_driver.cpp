@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <mutex>
 
+#include "engine/host_memory.hpp"
 #include "threads/spin_lock.hpp"
 
 namespace stretto {
@@ -107,6 +108,7 @@ void DeviceDriver::find_asynchronous_functions(void* library) {
 
 /// The driver does not know most memory of the host: its first answer is an error then.
 DeviceDriver::Place DeviceDriver::find_place(const void* pointer, int& error) const {
+  if (is_surely_host_memory(pointer)) return Place::host;
   const Address address = device_address(pointer);
   unsigned type = 0;
   unsigned managed = 0;

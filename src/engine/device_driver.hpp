@@ -70,6 +70,7 @@ struct DeviceDriver {
   /// say, what the processor cannot access. Asks the driver alone about other memory of the host.
   [[nodiscard]] bool is_device_memory(const void* pointer) const;
 
+  /// Also host memory of which Stretto knows that itself.
   [[nodiscard]] bool knows(const void* pointer) const {
     int error = success;
     return find_place(pointer, error) != Place::unknown;

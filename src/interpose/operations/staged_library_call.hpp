@@ -30,9 +30,10 @@ struct LibraryBuffers {
   bool in_place = false;
 };
 
-/// Whether a call of the library may have to be staged. Takes some ten nanoseconds.
+/// Whether a call of the library may have to be staged. Takes some twenty nanoseconds if the process has
+/// loaded no driver.
 inline bool may_need_staging() {
-  return may_have_device_memory() && !library_takes_device_memory();
+  return !library_takes_device_memory() && may_have_device_memory();
 }
 
 /// Carries a call out by call(input, output), the library's function with these buffers (nullptr: the
