@@ -28,5 +28,5 @@ def test_where_copies_are_slow_the_library_keeps_the_calls(mpi: Runner, tmp_path
     assert ran.right, ran.output
     calls = used(stats)
     ours = sum(count for spec, count in calls.items() if not spec.startswith("native"))
-    assert 0 < ours < CALLS, calls
+    assert 0 < ours < CALLS / 2, calls
     assert sum(calls.values()) >= 2 * CALLS, calls
