@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/buffer_pool.hpp"
+#include "engine/data_runs.hpp"
 #include "engine/device_driver.hpp"
 
 namespace stretto {
@@ -54,6 +54,13 @@ class RowCollector {
   DeviceCopies::Copy rows_;
 };
 
+/// Adds copies of runs of bytes from both addresses on.
+void add_runs_of_bytes(DeviceCopies& copies, const void* device, std::byte* host,
+                       std::span<const Range> runs) {
+  RowCollector rows(copies);
+  for (const Range& run : runs) rows.add(device_address(device) + run.first, host + run.first, run.count);
+}
+
 }  // namespace
 
 bool may_have_device_memory() {
@@ -96,6 +103,19 @@ void copy_anywhere(void* into, const void* from, std::size_t bytes) {
     const ContextGuard guard(*driver, driver->context_of(into));
     require(driver->to_device(device_address(into), from_device ? host : from, bytes), "to device memory");
   }
+}
+
+void copy_runs_to_device(void* device, PooledBuffer& host, std::span<const Range> runs) {
+  const DeviceDriver* driver = DeviceDriver::loaded();
+  if (driver == nullptr || runs.empty()) return;
+  DeviceCopies copies;
+  copies.begin(*driver, driver->context_of(device), CopyDirection::to_device);
+  copies.begin_unit({});
+  add_runs_of_bytes(copies, device, host.data(), runs);
+  copies.end_unit();
+  while (!copies.is_idle()) sched_yield();
+  if (copies.is_blind()) host.abandon();
+  require(copies.error(), "to device memory");
 }
 
 void* set_device_stream(void* stream) {
@@ -186,8 +206,13 @@ void DeviceStaging::stage(Call& call, bool by_segments) {
   }
   if (by_segments_) return;
   if (input_.is_on_device) add_whole(input_, input_.to_host);
-  // Gaps between elements must keep their contents.
-  if (output_.is_on_device && (in_place_ || !element_.contiguous())) add_whole(output_, output_.to_host);
+  if (!output_.is_on_device) return;
+  if (in_place_) add_whole(output_, output_.to_host);
+  data_.clear();
+  if (element_.contiguous()) return;
+  const std::size_t count = output_.holds.count;
+  add_runs(data_, runs_of_element(element_.datatype), element_.true_lower_bound - element_.offset(count),
+           count, element_.extent);
 }
 
 void DeviceStaging::add_whole(Side& side, DeviceCopies& copies) {
@@ -238,7 +263,20 @@ void DeviceStaging::wait_for_input() {
 }
 
 void DeviceStaging::finish() {
-  if (output_.is_on_device && !by_segments_ && !has_failed()) add_whole(output_, output_.to_device);
+  if (!output_.is_on_device || by_segments_ || has_failed()) return;
+  if (element_.contiguous()) {
+    add_whole(output_, output_.to_device);
+  } else {
+    finish(data_);
+  }
+}
+
+void DeviceStaging::finish(std::span<const Range> written) {
+  if (!output_.is_on_device || has_failed()) return;
+  output_.to_device.begin_unit({});
+  add_runs_of_bytes(output_.to_device, output_.users + element_.offset(output_.holds.count),
+                    output_.host.data(), written);
+  output_.to_device.end_unit();
 }
 
 bool DeviceStaging::has_ended() {

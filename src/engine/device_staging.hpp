@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "engine/buffer_pool.hpp"
 #include "engine/call.hpp"
 #include "engine/device_copies.hpp"
 #include "engine/pinned_buffer.hpp"
@@ -28,6 +30,10 @@ bool concerns_device(const void* input, const void* output);
 /// cannot copy.
 void copy_anywhere(void* into, const void* from, std::size_t bytes);
 
+/// Copies runs of bytes, from both addresses on, to device memory, and waits. Throws std::runtime_error if
+/// the driver cannot copy; `host` is abandoned then if copies may still read it.
+void copy_runs_to_device(void* device, PooledBuffer& host, std::span<const Range> runs);
+
 /// From now on, calls of this thread whose buffers are in device memory begin when the device has done what
 /// is in this stream of the program by then. nullptr: what is in the default stream. Returns the one before.
 void* set_device_stream(void* stream);
@@ -41,9 +47,9 @@ int wait_for_device_stream();
 /// buffers are, so staging never affects the choice of an algorithm: each rank stages for itself.
 ///
 /// Elements without gaps go by segments: a segment is fetched, travels, and is put back while others do.
-/// Other calls are fetched as a whole and put back as a whole: elements with gaps, whose gaps on the device
-/// must keep their contents; blocks of private lengths; a result that lies in place at the beginning of a
-/// longer input.
+/// Other calls are fetched as a whole and put back as a whole: elements with gaps, of which only the data go
+/// back, since the gaps are not the call's; blocks of private lengths; a result that lies in place at the
+/// beginning of a longer input.
 class DeviceStaging final : public SegmentCopies {
  public:
   DeviceStaging() = default;
@@ -70,6 +76,8 @@ class DeviceStaging final : public SegmentCopies {
   void wait_for_input();
   /// To be called when the execution has ended without an error.
   void finish();
+  /// The same, where only runs of bytes were written, from the output's first byte on.
+  void finish(std::span<const Range> written);
   /// Whether no copy is under way any more. Does not wait.
   bool has_ended();
 
@@ -116,6 +124,7 @@ class DeviceStaging final : public SegmentCopies {
   std::size_t fetches_ = 0;
   int order_error_ = 0;
   bool is_unknown_ = false;  // where a buffer is
+  std::vector<Range> data_;  // in an output whose elements have gaps, from its first byte on
   DeviceOrder order_;
   Side input_;  // not used in place
   Side output_;

@@ -55,6 +55,7 @@ namespace stretto {
   X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler)             \
   X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_split_type)         \
   X(Comm_test_inter) X(Errhandler_free) X(Error_class) X(Error_string) X(Finalized) X(Get_count)             \
+  X(Get_elements_x)                                                                                          \
   X(Get_library_version) X(Get_processor_name) X(Group_free) X(Group_incl) X(Group_translate_ranks)          \
   X(Iallgather) X(Iallreduce) X(Ialltoall) X(Ibarrier) X(Ibcast) X(Improbe) X(Imrecv)                        \
   X(Initialized) X(Iprobe) X(Irecv) X(Ireduce) X(Ireduce_scatter) X(Irsend) X(Isend) X(Issend)               \

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <vector>
 
 #include "engine/bytes_type.hpp"
 #include "engine/channel.hpp"
+#include "engine/data_runs.hpp"
 #include "engine/device_staging.hpp"
 #include "engine/element.hpp"
 #include "engine/gpu_awareness.hpp"
@@ -108,10 +110,11 @@ class InnerType {
 };
 
 /// The program's elements where the MPI library can access them: in a copy, if they are in device memory that
-/// it does not take.
+/// it does not take. `is_read`: it reads them; otherwise it writes them, and they go back.
 class AccessibleElements {
  public:
-  AccessibleElements(void* users, std::size_t count, std::ptrdiff_t extent, MPI_Datatype datatype)
+  AccessibleElements(void* users, std::size_t count, std::ptrdiff_t extent, MPI_Datatype datatype,
+                     bool is_read)
       : users_(static_cast<std::byte*>(users)) {
     if (count == 0 || !may_have_device_memory() || library_takes_device_memory()) return;
     MPI_Aint lower_bound = 0;
@@ -122,12 +125,16 @@ class AccessibleElements {
     bytes_ = static_cast<std::size_t>(std::abs(last) + true_extent);
     if (!is_in_device_memory(users_ + offset_)) return;
     copy_ = PooledBuffer(bytes_);
-    copy_anywhere(copy_.data(), users_ + offset_, bytes_);
+    if (is_read) {
+      copy_anywhere(copy_.data(), users_ + offset_, bytes_);
+    } else {
+      add_runs(written_, runs_of_element(datatype), lower_bound - offset_, count, extent);
+    }
   }
 
   [[nodiscard]] std::byte* data() const { return copy_.data() == nullptr ? users_ : copy_.data() - offset_; }
   void put_back() {
-    if (copy_.data() != nullptr) copy_anywhere(users_ + offset_, copy_.data(), bytes_);
+    if (copy_.data() != nullptr) copy_runs_to_device(users_ + offset_, copy_, written_);
   }
 
  private:
@@ -135,6 +142,7 @@ class AccessibleElements {
   std::ptrdiff_t offset_ = 0;
   std::size_t bytes_ = 0;
   PooledBuffer copy_;
+  std::vector<Range> written_;
 };
 
 }  // namespace
@@ -181,7 +189,7 @@ int PackedElements::pack(std::size_t first, std::size_t count) {
     return MPI_SUCCESS;
   }
   if (!is_packed() || count == 0) return MPI_SUCCESS;
-  const AccessibleElements users(users_element(first), count, extent_, datatype_);
+  const AccessibleElements users(users_element(first), count, extent_, datatype_, true);
   return each_some(
       first, count, users.data() - (users_element(first) - users_element(0)),
       [&](void* users_elements, std::size_t index, int some, int bytes) {
@@ -199,7 +207,7 @@ int PackedElements::unpack() {
     return MPI_SUCCESS;
   }
   if (!is_packed() || count_ == 0) return MPI_SUCCESS;
-  AccessibleElements users(users_, count_, extent_, datatype_);
+  AccessibleElements users(users_, count_, extent_, datatype_, false);
   const int error = each_some(
       0, count_, users.data(),
       [&](void* users_elements, std::size_t index, int some, int bytes) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "device.hpp"
+#include "stretto/group.h"
 
 namespace {
 
@@ -270,6 +271,149 @@ void outstanding() {
   }
 }
 
+/// Adds every second int, as MPI_SUM does not.
+MPI_Op spaced_sum() {
+  static const MPI_Op op = [] {
+    MPI_Op its{};
+    MPI_Op_create(
+        [](void* in, void* out, int* count, MPI_Datatype* /*type*/) {
+          for (int i = 0; i < *count; ++i) static_cast<int*>(out)[2 * i] += static_cast<int*>(in)[2 * i];
+        },
+        1, &its);
+    return its;
+  }();
+  return op;
+}
+
+/// Two ints of three, in order, whose lower bound is below the buffer.
+MPI_Datatype below() {
+  static const MPI_Datatype type = [] {
+    MPI_Datatype two{};
+    MPI_Datatype its{};
+    const int lengths = 2;
+    const MPI_Aint place = -static_cast<MPI_Aint>(sizeof(int));
+    MPI_Type_create_hindexed(1, &lengths, &place, MPI_INT, &two);
+    MPI_Type_create_resized(two, place, 3 * sizeof(int), &its);
+    MPI_Type_commit(&its);
+    MPI_Type_free(&two);
+    return its;
+  }();
+  return type;
+}
+
+/// Calls with results that leave gaps, to an output of `count` ints for each rank. The second one's results
+/// (`part` 1) are in gaps of the first one's.
+struct Interleaved {
+  const char* name;
+  void (*call)(const Arguments& with, int part, MPI_Request* request);
+};
+
+const std::array<Interleaved, 6> interleaved_calls{{
+    {"allgather",
+     [](const Arguments& a, int part, MPI_Request* r) {
+       MPI_Iallgather(a.in, a.count / 2, MPI_INT, static_cast<int*>(a.out) + part, a.count / 2, spaced(),
+                      world(), r);
+     }},
+    {"allgatherv",
+     [](const Arguments& a, int part, MPI_Request* r) {
+       static std::array<Unequal, 2> all;
+       Unequal& it = all.at(static_cast<std::size_t>(part));
+       for (int i = 0; i < size_of(world()); ++i) {
+         it.counts.at(static_cast<std::size_t>(i)) = a.count / 2;
+         it.places.at(static_cast<std::size_t>(i)) = i * a.count + part * (a.count / 2);
+       }
+       MPI_Iallgatherv(a.in, a.count / 2, MPI_INT, a.out, it.counts.data(), it.places.data(), MPI_INT,
+                       world(), r);
+     }},
+    {"alltoallv",
+     [](const Arguments& a, int part, MPI_Request* r) {
+       static std::array<Unequal, 2> all;
+       Unequal& it = all.at(static_cast<std::size_t>(part));
+       for (int i = 0; i < size_of(world()); ++i) {
+         it.counts.at(static_cast<std::size_t>(i)) = a.count / 2;
+         it.places.at(static_cast<std::size_t>(i)) = i * a.count + part * (a.count / 2);
+       }
+       MPI_Ialltoallv(a.in, it.counts.data(), it.places.data(), MPI_INT, a.out, it.counts.data(),
+                      it.places.data(), MPI_INT, world(), r);
+     }},
+    {"bcast",
+     [](const Arguments& a, int part, MPI_Request* r) {
+       MPI_Ibcast(static_cast<int*>(a.out) + part, a.count / 2, spaced(), a.root, world(), r);
+     }},
+    {"bcast from a lower bound",
+     [](const Arguments& a, int part, MPI_Request* r) {
+       if (part == 0) MPI_Ibcast(static_cast<int*>(a.out) + 1, a.count / 3, below(), a.root, world(), r);
+     }},
+    {"allreduce",
+     [](const Arguments& a, int part, MPI_Request* r) {
+       MPI_Iallreduce(static_cast<const int*>(a.in) + part, static_cast<int*>(a.out) + part, a.count / 2,
+                      spaced(), spaced_sum(), world(), r);
+     }},
+}};
+
+/// What two calls under way, and the device itself, write to each other's gaps stays there.
+void interleaved() {
+  constexpr int count = 3000;
+  const auto ranks = static_cast<std::size_t>(size_of(world()));
+  const std::size_t ints_in_all = count * ranks + 1;
+  for (const Interleaved& one : interleaved_calls) {
+    std::array<std::vector<char>, 2> outputs;
+    for (const bool on_device : {false, true}) {
+      const bool there = has_driver() && on_device;
+      Buffer input(ints_in_all * sizeof(int), there);
+      Buffer output(ints_in_all * sizeof(int), there);
+      for (std::size_t i = 0; i < ints_in_all; ++i) {
+        ints(input)[i] = static_cast<int>(i) * (world_rank() + 3);
+        ints(output)[i] = static_cast<int>(i) * (world_rank() + 7);
+      }
+      std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      for (int part = 0; part < 2; ++part) {
+        const Arguments arguments{input.address, output.address, count, 1 % static_cast<int>(ranks)};
+        one.call(arguments, part, &requests.at(static_cast<std::size_t>(part)));
+      }
+      // Behind all results.
+      ints(output)[ints_in_all - 1] = 4711;
+      CHECK(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+      outputs.at(on_device ? 1 : 0).assign(output.data, output.data + ints_in_all * sizeof(int));
+    }
+    CHECK(outputs[0] == outputs[1], one.name);
+  }
+}
+
+/// Of the interface for frameworks. A message may be shorter than the buffer, whose rest keeps its contents.
+void messages() {
+  constexpr std::size_t bytes = 30000;
+  stretto_group* group = from_stretto<decltype(&stretto_group_make)>("stretto_group_make")(nullptr, 0, 0);
+  const auto send = from_stretto<decltype(&stretto_group_send)>("stretto_group_send");
+  const auto receive = from_stretto<decltype(&stretto_group_recv)>("stretto_group_recv");
+  const auto finish = [](stretto_work* work) {
+    CHECK(work != nullptr);
+    CHECK(from_stretto<decltype(&stretto_work_wait)>("stretto_work_wait")(work, 60) == 1);
+    CHECK(from_stretto<decltype(&stretto_work_error)>("stretto_work_error")(work) == nullptr);
+    const int source = from_stretto<decltype(&stretto_work_source)>("stretto_work_source")(work);
+    from_stretto<decltype(&stretto_work_free)>("stretto_work_free")(work);
+    return source;
+  };
+  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, bytes / 2, bytes}) {
+    Buffer data(bytes, has_driver());
+    std::fill_n(data.data, bytes, static_cast<char>(world_rank() + 1));
+    const int other = 1 - world_rank();
+    if (world_rank() > 1) continue;
+    for (const int sender : {0, 1}) {
+      if (world_rank() == sender) {
+        finish(send(group, data.address, length, other, 5));
+      } else {
+        CHECK(finish(receive(group, data.address, bytes, STRETTO_ANY_SOURCE, 5)) == other);
+        CHECK(std::all_of(data.data, data.data + length, [&](char one) { return one == sender + 1; }));
+        CHECK(
+            std::all_of(data.data + length, data.data + bytes, [&](char one) { return one == 2 - sender; }));
+        std::fill_n(data.data, bytes, static_cast<char>(world_rank() + 1));
+      }
+    }
+  }
+  from_stretto<decltype(&stretto_group_free)>("stretto_group_free")(group);
+}
+
 /// Returns the error of a sum on device memory; checks it if there is none.
 int sum(std::size_t count, MPI_Comm comm = world()) {
   const int ranks = size_of(comm);
@@ -434,6 +578,8 @@ int main(int argc, char** argv) {
   if (part == "calls") calls();
   if (part == "persistent") persistent();
   if (part == "outstanding") outstanding();
+  if (part == "interleaved") interleaved();
+  if (part == "messages") messages();
   if (part == "errors") errors();
   if (part == "errors_alone") errors_alone();
   if (part == "lost") lost();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "interpose/session/raw_handle.hpp"
 
@@ -41,6 +42,11 @@ class Span {
     begin_ = std::min(begin_, first + std::min<std::int64_t>(last, 0));
     end_ = std::max(end_, first + std::max<std::int64_t>(last, 0) + layout.true_extent);
     data_ += count * layout.size;
+    elements_.push_back({.place = place,
+                         .count = count,
+                         .datatype = layout.datatype,
+                         .extent = layout.extent,
+                         .true_lower_bound = layout.true_lower_bound});
     return *this;
   }
   /// Blocks of all ranks: `places` in elements, or nullptr for blocks that are adjacent.
@@ -74,7 +80,7 @@ class Span {
     return {.buffer = buffer_,
             .first = static_cast<std::ptrdiff_t>(begin_),
             .bytes = static_cast<std::size_t>(end_ - begin_),
-            .has_gaps = data_ < end_ - begin_};
+            .data = data_ < end_ - begin_ ? elements_ : std::vector<TouchedElements>()};
   }
 
  private:
@@ -82,6 +88,7 @@ class Span {
   std::int64_t begin_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t end_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t data_ = 0;
+  std::vector<TouchedElements> elements_;
 };
 
 Span elements(const void* buffer, std::int64_t count, MPI_Datatype datatype) {
@@ -102,7 +109,7 @@ int size_of(MPI_Comm comm) {
 
 LibraryBuffers both(const void* sendbuf, const TouchedBytes& input, const TouchedBytes& output) {
   const bool in_place = sendbuf == MPI_IN_PLACE;
-  return {.input = in_place ? TouchedBytes{} : input, .output = output, .in_place = in_place};
+  return {.input = in_place ? TouchedBytes{} : input, .output = output, .reads_output = in_place};
 }
 
 }  // namespace
@@ -247,7 +254,7 @@ LibraryBuffers buffers_of_exscan(const void* sendbuf, void* recvbuf, Count count
                                  MPI_Op op, MPI_Comm comm) {
   LibraryBuffers its = buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm);
   // The library writes nothing on rank 0.
-  its.output.has_gaps = its.output.has_gaps || rank_in(comm) == 0;
+  its.reads_output = its.reads_output || rank_in(comm) == 0;
   return its;
 }
 

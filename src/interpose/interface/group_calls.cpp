@@ -305,7 +305,7 @@ STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
 STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to,
                                                  int tag) {
   return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
-    const LibraryBuffers buffers{.input = {.buffer = in, .bytes = bytes}, .output = {}};
+    const LibraryBuffers buffers{.input = {.buffer = in, .bytes = bytes, .data = {}}, .output = {}};
     return start_message(group, buffers, const_cast<void*>(in), request, [&](void* buffer) {
       return mpi.Isend(buffer, units.count(bytes), units.datatype(), to, tag, group->comm, request);
     });
@@ -315,7 +315,8 @@ STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const voi
 STRETTO_VISIBLE stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from,
                                                  int tag) {
   return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
-    const LibraryBuffers buffers{.input = {}, .output = {.buffer = out, .bytes = bytes}};
+    const LibraryBuffers buffers{
+        .input = {}, .output = {.buffer = out, .bytes = bytes, .data = {}}, .is_message = true};
     return start_message(group, buffers, out, request, [&](void* buffer) {
       return mpi.Irecv(buffer, units.count(bytes), units.datatype(),
                        from == STRETTO_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag, group->comm, request);

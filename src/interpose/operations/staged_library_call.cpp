@@ -8,7 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "engine/data_runs.hpp"
 #include "engine/element.hpp"
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/operations/requested_call.hpp"
@@ -24,6 +26,19 @@ std::byte* begin_of(const TouchedBytes& touched) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(touched.buffer) + touched.first);
 }
 
+/// Returns the runs of bytes that are touched, from the first one on.
+std::vector<Range> runs_of(const TouchedBytes& touched) {
+  std::vector<Range> runs;
+  std::vector<Range> of_one;
+  MPI_Datatype datatype = mpi.datatype_null;
+  for (const TouchedElements& elements : touched.data) {
+    if (elements.datatype != datatype) of_one = runs_of_element(datatype = elements.datatype);
+    add_runs(runs, of_one, elements.place + elements.true_lower_bound - touched.first,
+             static_cast<std::size_t>(elements.count), elements.extent);
+  }
+  return runs;
+}
+
 bool is_on_device(const TouchedBytes& touched) {
   return touched.bytes > 0 && is_in_device_memory(begin_of(touched));
 }
@@ -36,6 +51,7 @@ class StagedBuffer {
     if (!is_on_device(touched)) return;
     is_staged_ = true;
     is_written_ = is_written;
+    if (is_written && !touched.data.empty()) written_ = runs_of(touched);
     // What is read and written is a call in place.
     Call call;
     call.element = byte_element();
@@ -64,9 +80,16 @@ class StagedBuffer {
   /// Returns what the library gets in its place; nullptr: it gets the program's buffer.
   [[nodiscard]] void* library_gets() const { return library_gets_; }
 
+  /// The library has written no more than that, from the first byte on.
+  void shorten(std::size_t bytes) { written_.emplace({Range{0, bytes}}); }
   /// Begins to copy what the library has written.
   void put_back() {
-    if (is_written_) staging_.finish();
+    if (!is_written_) return;
+    if (written_) {
+      staging_.finish(*written_);
+    } else {
+      staging_.finish();
+    }
   }
   /// Whether that has ended. Does not wait.
   bool has_ended() { return !is_staged_ || staging_.has_ended(); }
@@ -83,6 +106,7 @@ class StagedBuffer {
  private:
   DeviceStaging staging_;
   void* library_gets_ = nullptr;
+  std::optional<std::vector<Range>> written_;  // nothing: all of it
   bool is_staged_ = false;
   bool is_written_ = false;
   bool is_abandoned_ = false;
@@ -92,7 +116,8 @@ class StagedLibraryCall final : public RequestedCall {
  public:
   StagedLibraryCall(const LibraryBuffers& buffers, MPI_Comm comm)
       : input_(buffers.input, true, false),
-        output_(buffers.output, buffers.in_place || buffers.output.has_gaps, true),
+        output_(buffers.output, buffers.reads_output, true),
+        is_message_(buffers.is_message),
         bytes_(std::max(buffers.input.bytes, buffers.output.bytes)) {
     find_communicator(comm, state_);
     input_.wait_for_input();
@@ -131,6 +156,7 @@ class StagedLibraryCall final : public RequestedCall {
         return true;
       }
       if (done == 0) return false;
+      if (is_message_) shorten_to_message();
       put_back();
       return true;
     }
@@ -164,8 +190,15 @@ class StagedLibraryCall final : public RequestedCall {
     output_.put_back();
   }
 
+  void shorten_to_message() {
+    MPI_Count bytes = 0;
+    if (mpi.Get_elements_x(&status_, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= 0)
+      output_.shorten(static_cast<std::size_t>(bytes));
+  }
+
   StagedBuffer input_;
   StagedBuffer output_;
+  bool is_message_;
   std::size_t bytes_;
   std::shared_ptr<Communicator> state_;  // nullptr: not known
   SpinLock lock_;                        // of all below

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "engine/device_staging.hpp"
 #include "engine/gpu_awareness.hpp"
@@ -15,19 +16,28 @@
 
 namespace stretto {
 
-/// Bytes of a buffer, from the first one that a call touches to the last one.
-struct TouchedBytes {
-  const void* buffer = nullptr;  // as MPI gets it; may be MPI_BOTTOM
-  std::ptrdiff_t first = 0;      // from there
-  std::size_t bytes = 0;         // 0: the call does not touch it
-  bool has_gaps = false;         // that must keep their contents
+/// Elements of a buffer.
+struct TouchedElements {
+  std::int64_t place = 0;  // bytes from the buffer's address to where the first element begins
+  std::int64_t count = 0;
+  MPI_Datatype datatype{};
+  MPI_Aint extent = 0;
+  MPI_Aint true_lower_bound = 0;
 };
 
-/// In place, the input is not touched, and the output is read.
+/// Bytes of a buffer, from the first one that a call touches to the last one.
+struct TouchedBytes {
+  const void* buffer = nullptr;       // as MPI gets it; may be MPI_BOTTOM
+  std::ptrdiff_t first = 0;           // from there
+  std::size_t bytes = 0;              // 0: the call does not touch it
+  std::vector<TouchedElements> data;  // where it touches these bytes; empty: all of them
+};
+
 struct LibraryBuffers {
   TouchedBytes input;
   TouchedBytes output;
-  bool in_place = false;
+  bool reads_output = false;  // as in place
+  bool is_message = false;    // which may be shorter than the output
 };
 
 /// Whether a call of the library may have to be staged. Takes some twenty nanoseconds if the process has
