@@ -209,7 +209,7 @@ void DeviceCopies::add(const Copy& copy) {
       has_copies_ = true;
     } else {
       check(to_host ? driver_->to_host(host, device, copy.bytes)
-                    : driver_->to_device(device, host, copy.bytes));
+                    : driver_->to_device_at_once(device, host, copy.bytes));
     }
   }
 }

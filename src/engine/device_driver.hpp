@@ -82,6 +82,14 @@ struct DeviceDriver {
   /// the driver's error, if there is one.
   [[nodiscard]] Place place_of(const void* pointer, int& error) const;
 
+  /// Copies to a device, and waits until the bytes are there. From memory that is not pinned, the driver's
+  /// own function may return before: a copy from there in the same stream does not.
+  int to_device_at_once(Address place, const void* host, std::size_t bytes) const {
+    const int error = to_device(place, host, bytes);
+    char last = 0;
+    return error != success ? error : to_host(&last, place + bytes - 1, 1);
+  }
+
   /// Returns the context in which memory can be copied; nullptr if there is none.
   [[nodiscard]] Context context_of(const void* pointer) const;
 

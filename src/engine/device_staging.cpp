@@ -101,7 +101,8 @@ void copy_anywhere(void* into, const void* from, std::size_t bytes) {
   }
   if (into_device) {
     const ContextGuard guard(*driver, driver->context_of(into));
-    require(driver->to_device(device_address(into), from_device ? host : from, bytes), "to device memory");
+    require(driver->to_device_at_once(device_address(into), from_device ? host : from, bytes),
+            "to device memory");
   }
 }
 

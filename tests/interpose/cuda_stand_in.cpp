@@ -115,6 +115,8 @@ void take_time(std::size_t direction, std::size_t bytes) {
   std::this_thread::sleep_until(end);
 }
 
+#ifdef STAND_IN_OLD
+
 int copy(void* into, const void* from, std::size_t bytes, std::size_t direction) {
   if (into == nullptr || from == nullptr) return invalid_value;
   if (const int error = check_current(); error != success) return error;
@@ -124,7 +126,7 @@ int copy(void* into, const void* from, std::size_t bytes, std::size_t direction)
   return success;
 }
 
-#ifndef STAND_IN_OLD
+#else
 
 struct Stream {
   explicit Stream(Context* its) : context(its), thread([this] { work(); }) { thread.detach(); }
@@ -204,6 +206,32 @@ struct Rows {
   End from, to;
   std::size_t width, height;
 };
+
+/// A copy in the default stream. From memory that is not pinned, it returns when the driver has the bytes,
+/// and the device gets them later, as the driver's documentation says.
+int copy(void* into, const void* from, std::size_t bytes, std::size_t direction) {
+  if (into == nullptr || from == nullptr) return invalid_value;
+  if (const int error = check_current(); error != success) return error;
+  struct Task {
+    std::vector<char> bytes;
+    std::atomic<bool> has_ended{false};
+  };
+  const auto task = std::make_shared<Task>();
+  const bool returns_before = direction == 1 && !is_pinned(from, bytes);
+  const auto* source = static_cast<const char*>(from);
+  if (returns_before) {
+    task->bytes.assign(source, source + bytes);
+    source = task->bytes.data();
+  }
+  default_stream(current.back())->add([=] {
+    take_time(direction, bytes);
+    std::memcpy(into, source, bytes);
+    ++state().copies;
+    task->has_ended = true;
+  });
+  while (!returns_before && !task->has_ended) std::this_thread::sleep_for(std::chrono::microseconds(5));
+  return success;
+}
 
 /// Adds a copy of rows to a stream.
 int copy_later(char* into, const char* from, std::size_t direction, std::size_t width, std::size_t height,
