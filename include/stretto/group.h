@@ -84,9 +84,10 @@ void stretto_group_free(stretto_group* group);
 /* From now on, collectives that this thread calls begin when the device has done what the program has put
  * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
  * first: what is in the default stream of the buffer's context, and in the streams that wait for that one. A
- * call that the MPI library carries out waits for it in the calling thread. Results are in device memory when
- * a call has ended, for all streams. The stream must exist until another one is given. Returns
- * the one before. */
+ * call that the MPI library carries out waits for it in the calling thread; if the library takes device
+ * memory, only where a stream is named, which CU_STREAM_LEGACY does for the default one. Results are in
+ * device memory when a call has ended, for all streams. The stream must exist until another one is given.
+ * Returns the one before. */
 void* stretto_device_stream(void* stream);
 
 /* Returns 1 if the CUDA driver of this process knows the memory at an address: of a device, managed, or of

@@ -198,9 +198,10 @@ int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type, c
 /* From now on, collectives that this thread calls begin when the device has done what the program has put
  * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
  * first: what is in the default stream of the buffer's context, and in the streams that wait for that one. A
- * call that the MPI library carries out waits for it in the calling thread. Results are in device memory when
- * a call has ended, for all streams. The stream must exist until another one is given. Returns
- * the one before. */
+ * call that the MPI library carries out waits for it in the calling thread; if the library takes device
+ * memory, only where a stream is named, which CU_STREAM_LEGACY does for the default one. Results are in
+ * device memory when a call has ended, for all streams. The stream must exist until another one is given.
+ * Returns the one before. */
 void* stretto_device_stream(void* stream);
 
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set. To be called

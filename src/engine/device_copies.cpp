@@ -109,6 +109,7 @@ int DeviceOrder::follow(const DeviceDriver& driver, DeviceDriver::Context contex
   event_ = nullptr;
   if (!driver.is_asynchronous()) return DeviceDriver::success;  // its copies wait for the default stream
   DeviceDriver::Context its = context;
+  if (stream == DeviceDriver::default_stream()) stream = nullptr;
   if (stream != nullptr && driver.context_of_stream != nullptr) {
     if (const int error = driver.context_of_stream(stream, &its); error != DeviceDriver::success)
       return error;
@@ -119,8 +120,7 @@ int DeviceOrder::follow(const DeviceDriver& driver, DeviceDriver::Context contex
   if (context_ == nullptr) return error;
   event_ = context_->take_event(driver, error);
   if (event_ == nullptr) return error;
-  auto* const legacy = reinterpret_cast<DeviceDriver::Stream>(std::uintptr_t{1});
-  error = driver.record(event_, stream != nullptr ? stream : legacy);
+  error = driver.record(event_, stream != nullptr ? stream : DeviceDriver::default_stream());
   if (error != DeviceDriver::success) event_ = nullptr;
   return error;
 }

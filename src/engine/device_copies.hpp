@@ -20,8 +20,8 @@ class DeviceOrder {
   DeviceOrder& operator=(const DeviceOrder&) = delete;
   ~DeviceOrder();
 
-  /// Begins to follow all that is in a stream by now. nullptr: in the default stream of `context`, and in
-  /// every stream that waits for that one. Returns the driver's error.
+  /// Begins to follow all that is in a stream by now. nullptr, or the default stream by its name: in that of
+  /// `context`, and in every stream that waits for that one. Returns the driver's error.
   int follow(const DeviceDriver& driver, DeviceDriver::Context context, DeviceDriver::Stream stream);
   /// Returns whether it has been done, also after an error. Does not wait.
   bool is_done(const DeviceDriver& driver, int& error);

@@ -13,6 +13,8 @@ struct DeviceDriver {
   using Context = void*;
   using Stream = void*;
   using Event = void*;
+  /// CU_STREAM_LEGACY: the default stream, as a name that is not nullptr.
+  static Stream default_stream() { return reinterpret_cast<Stream>(std::uintptr_t{1}); }
   static constexpr int success = 0;
   static constexpr int invalid_value = 1;
   static constexpr int not_initialized = 3;

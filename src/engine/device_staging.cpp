@@ -16,6 +16,11 @@ namespace {
 
 thread_local void* stream_of_thread = nullptr;
 
+/// Whether this thread follows a stream that is not its buffer's default one.
+bool follows_other_stream() {
+  return stream_of_thread != nullptr && stream_of_thread != DeviceDriver::default_stream();
+}
+
 std::string describe(int error, const char* what) {
   return std::string("the CUDA driver could not copy ") + what + " (error " + std::to_string(error) + ")";
 }
@@ -80,7 +85,7 @@ bool is_known_to_driver(const void* pointer) {
 bool concerns_device(const void* input, const void* output) {
   const DeviceDriver* driver = DeviceDriver::loaded();
   return driver != nullptr &&
-         (stream_of_thread != nullptr || driver->is_device_memory(input) || driver->is_device_memory(output));
+         (follows_other_stream() || driver->is_device_memory(input) || driver->is_device_memory(output));
 }
 
 void copy_anywhere(void* into, const void* from, std::size_t bytes) {
@@ -127,12 +132,22 @@ void* device_stream() {
   return stream_of_thread;
 }
 
-int wait_for_device_stream() {
+int wait_for_device_stream(std::initializer_list<const void*> buffers) {
   const DeviceDriver* driver = stream_of_thread == nullptr ? nullptr : DeviceDriver::loaded();
   if (driver == nullptr) return DeviceDriver::success;
-  DeviceOrder order;
-  int error = order.follow(*driver, nullptr, stream_of_thread);
-  while (error == DeviceDriver::success && !order.is_done(*driver, error)) sched_yield();
+  int error = DeviceDriver::success;
+  const auto wait_in = [&](DeviceDriver::Context context) {
+    DeviceOrder order;
+    if (error == DeviceDriver::success) error = order.follow(*driver, context, stream_of_thread);
+    while (error == DeviceDriver::success && !order.is_done(*driver, error)) sched_yield();
+  };
+  if (follows_other_stream()) {
+    wait_in(nullptr);
+  } else {
+    for (const void* buffer : buffers) {
+      if (driver->is_device_memory(buffer)) wait_in(driver->context_of(buffer));
+    }
+  }
   return error;
 }
 
@@ -175,7 +190,7 @@ void DeviceStaging::note(const Call& call) {
     note(output_, call.output, call.output_holds);
   }
   // A call that is packed reads device memory, too, but not from here. Only its caller knows.
-  if (is_unknown_ || (!is_staged() && stream_of_thread == nullptr)) return;
+  if (is_unknown_ || (!is_staged() && !follows_other_stream())) return;
   const Side& side = input_.is_on_device ? input_ : output_;
   order_error_ = order_.follow(*driver_, side.is_on_device ? side.context : nullptr, stream_of_thread);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,12 +36,13 @@ void copy_anywhere(void* into, const void* from, std::size_t bytes);
 void copy_runs_to_device(void* device, PooledBuffer& host, std::span<const Range> runs);
 
 /// From now on, calls of this thread whose buffers are in device memory begin when the device has done what
-/// is in this stream of the program by then. nullptr: what is in the default stream. Returns the one before.
+/// is in this stream of the program by then. nullptr: what is in the default stream, but calls that are
+/// carried out by others wait for nothing. Returns the one before.
 void* set_device_stream(void* stream);
 void* device_stream();
-/// Waits until the device has done that, if this thread has set a stream: for a call that is carried out by
-/// others. Returns the driver's error.
-int wait_for_device_stream();
+/// Waits until the device has done that, if this thread has set a stream: for a call with these buffers that
+/// is carried out by others. Returns the driver's error.
+int wait_for_device_stream(std::initializer_list<const void*> buffers);
 
 /// Stages the buffers of a call that are in device (GPU) memory through pinned host memory, by copies of the
 /// CUDA driver. The driver is used only if the process has already loaded it. Ranks may differ in where their

@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <string_view>
+#include <thread>
 
 #include "device.hpp"
 #include "stretto/group.h"
@@ -380,6 +381,107 @@ void interleaved() {
   }
 }
 
+/// Calls on device memory beside messages of the library, completed by each function for lists.
+void mixed() {
+  constexpr int count = 5000;
+  const int ranks = size_of(world());
+  const bool mine = has_driver();
+  const int to = (world_rank() + 1) % ranks;
+  const int from = (world_rank() + ranks - 1) % ranks;
+  for (int way = 0; way < 6; ++way) {
+    Buffer sums(count * sizeof(int), mine);
+    Buffer all(count * sizeof(int) * static_cast<std::size_t>(ranks), mine);
+    Buffer own(count * sizeof(int), mine);
+    std::fill_n(ints(sums), count, world_rank() + 1);
+    std::fill_n(ints(own), count, world_rank() + 1);
+    int sent = world_rank() + 100;
+    int received = 0;
+    std::array<MPI_Request, 5> requests{};
+    std::array<MPI_Status, 5> statuses{};
+    for (MPI_Status& status : statuses) status.MPI_SOURCE = status.MPI_TAG = 12345;
+    MPI_Irecv(&received, 1, MPI_INT, MPI_ANY_SOURCE, 7, world(), &requests[0]);
+    MPI_Iallreduce(MPI_IN_PLACE, sums.address, count, MPI_INT, MPI_SUM, world(), &requests[1]);
+    requests[2] = MPI_REQUEST_NULL;
+    MPI_Iallgather(own.address, count, MPI_INT, all.address, count, MPI_INT, world(), &requests[3]);
+    MPI_Isend(&sent, 1, MPI_INT, to, 7, world(), &requests[4]);
+    int flag = 0;
+    if (way == 0) MPI_Waitall(5, requests.data(), statuses.data());
+    while (way == 1 && flag == 0) MPI_Testall(5, requests.data(), &flag, statuses.data());
+    for (int left = 4; way == 2 && left > 0; --left) {
+      int index = -1;
+      MPI_Status status{};
+      MPI_Waitany(5, requests.data(), &index, &status);
+      CHECK(index >= 0 && index < 5 && index != 2);
+      statuses.at(static_cast<std::size_t>(index)) = status;
+    }
+    for (int left = 4; way == 3 && left > 0;) {
+      std::array<int, 5> indices{};
+      std::array<MPI_Status, 5> some{};
+      int done = 0;
+      MPI_Waitsome(5, requests.data(), &done, indices.data(), some.data());
+      CHECK(done > 0);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(done); ++i)
+        statuses.at(static_cast<std::size_t>(indices.at(i))) = some.at(i);
+      left -= done;
+    }
+    for (std::size_t i = 0; way == 4 && i < 5; ++i) {
+      for (flag = 0; flag == 0;) MPI_Request_get_status(requests.at(i), &flag, &statuses.at(i));
+      MPI_Status status{};
+      MPI_Wait(&requests.at(i), &status);
+      if (i == 0)
+        CHECK(status.MPI_SOURCE == statuses.at(i).MPI_SOURCE && status.MPI_TAG == statuses.at(i).MPI_TAG);
+    }
+    for (std::size_t i = 0; way == 5 && i < 5; ++i) {
+      for (flag = 0; flag == 0;) MPI_Test(&requests.at(i), &flag, &statuses.at(i));
+    }
+    for (const MPI_Request& request : requests) CHECK(request == MPI_REQUEST_NULL);
+    CHECK(received == from + 100);
+    CHECK(statuses[0].MPI_SOURCE == from && statuses[0].MPI_TAG == 7);
+    // (A library's own call has another status.)
+    if (!library_reduces()) {
+      int bytes = -1;
+      MPI_Get_count(&statuses[1], MPI_BYTE, &bytes);
+      CHECK(statuses[1].MPI_SOURCE == MPI_ANY_SOURCE && statuses[1].MPI_TAG == MPI_ANY_TAG && bytes == 0);
+    }
+    CHECK(
+        std::all_of(ints(sums), ints(sums) + count, [&](int one) { return one == ranks * (ranks + 1) / 2; }));
+    for (int i = 0; i < ranks * count; ++i) CHECK(ints(all)[i] == i / count + 1);
+  }
+}
+
+/// Threads, each on its own communicator; what they name is freed while calls are under way.
+void threads() {
+  constexpr int count = 3000;
+  constexpr int rounds = 30;
+  const int ranks = size_of(world());
+  const bool mine = has_driver();
+  std::array<MPI_Comm, 3> comms{};
+  for (MPI_Comm& comm : comms) MPI_Comm_dup(world(), &comm);
+  const auto work = [&](MPI_Comm comm) {
+    for (int round = 0; round < rounds; ++round) {
+      Buffer sums(count * sizeof(int), mine);
+      Buffer all(2 * count * sizeof(int) * static_cast<std::size_t>(ranks), mine);
+      std::fill_n(ints(sums), count, world_rank() + round);
+      MPI_Datatype type{};
+      MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &type);
+      MPI_Type_commit(&type);
+      MPI_Request request{};
+      MPI_Iallgather(sums.address, count, MPI_INT, all.address, count, type, comm, &request);
+      MPI_Type_free(&type);
+      Buffer in(count * sizeof(int), mine);
+      std::fill_n(ints(in), count, round);
+      CHECK(MPI_Allreduce(MPI_IN_PLACE, in.address, count, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+      wait(&request);
+      CHECK(std::all_of(ints(in), ints(in) + count, [&](int one) { return one == round * ranks; }));
+      for (int i = 0; i < ranks * count; ++i) CHECK(ints(all)[2 * i] == i / count + round);
+    }
+  };
+  std::vector<std::thread> all;
+  for (MPI_Comm comm : comms) all.emplace_back(work, comm);
+  for (std::thread& one : all) one.join();
+  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+}
+
 /// Of the interface for frameworks. A message may be shorter than the buffer, whose rest keeps its contents.
 void messages() {
   constexpr std::size_t bytes = 30000;
@@ -551,6 +653,54 @@ void aware() {
   if (has_driver()) CHECK((from_driver<int (*)()>("stand_in_copies")() == 0) == library_reduces());
 }
 
+/// Of the interface for frameworks, with a library that takes device memory: what is in a stream that the
+/// program has named is seen, though the library does not know of it.
+void aware_streams() {
+  constexpr std::size_t bytes = 20000;
+  const int ranks = size_of(world());
+  stretto_group* group = from_stretto<decltype(&stretto_group_make)>("stretto_group_make")(nullptr, 0, 0);
+  const auto finish = [](stretto_work* work) {
+    CHECK(work != nullptr);
+    CHECK(from_stretto<decltype(&stretto_work_wait)>("stretto_work_wait")(work, 60) == 1);
+    from_stretto<decltype(&stretto_work_free)>("stretto_work_free")(work);
+  };
+  Buffer data(bytes, has_driver(), "stand_in_allocate_open");
+  const auto set = [&](void* stream) {
+    if (!has_driver()) {
+      std::fill_n(data.data, bytes, char{1});
+      return;
+    }
+    std::fill_n(data.data, bytes, char{0});
+    from_stretto<void* (*)(void*)>("stretto_device_stream")(stream);
+    void* const its = stream == reinterpret_cast<void*>(1) ? nullptr : stream;
+    from_driver<void (*)(void*, void*, int, std::size_t, int)>("stand_in_set_later")(its, data.address, 1,
+                                                                                     bytes, 100);
+  };
+  const auto is_all = [&](int value) {
+    return std::all_of(data.data, data.data + bytes, [&](char one) { return one == value; });
+  };
+  // CU_STREAM_LEGACY, and one of the program.
+  for (const bool of_program : {false, true}) {
+    void* stream = reinterpret_cast<void*>(1);
+    if (has_driver() && of_program) stream = from_driver<void* (*)()>("stand_in_stream")();
+    set(stream);
+    finish(from_stretto<decltype(&stretto_group_allreduce)>("stretto_group_allreduce")(
+        group, data.address, data.address, bytes, STRETTO_INT8, STRETTO_SUM));
+    CHECK(is_all(ranks));
+    set(stream);
+    if (world_rank() == device_rank) {
+      finish(from_stretto<decltype(&stretto_group_send)>("stretto_group_send")(group, data.address, bytes, 0,
+                                                                               3));
+    } else if (world_rank() == 0) {
+      std::fill_n(data.data, bytes, char{0});
+      finish(from_stretto<decltype(&stretto_group_recv)>("stretto_group_recv")(group, data.address, bytes,
+                                                                               device_rank, 3));
+      CHECK(is_all(1));
+    }
+  }
+  from_stretto<decltype(&stretto_group_free)>("stretto_group_free")(group);
+}
+
 /// A child, which has no context, may end as it likes.
 void forks() {
   CHECK(sum(20000) == MPI_SUCCESS);
@@ -580,6 +730,8 @@ int main(int argc, char** argv) {
   if (part == "outstanding") outstanding();
   if (part == "interleaved") interleaved();
   if (part == "messages") messages();
+  if (part == "mixed") mixed();
+  if (part == "threads") threads();
   if (part == "errors") errors();
   if (part == "errors_alone") errors_alone();
   if (part == "lost") lost();
@@ -587,6 +739,7 @@ int main(int argc, char** argv) {
   if (part == "memory") memory();
   if (part == "forks") forks();
   if (part == "aware") aware();
+  if (part == "aware_streams") aware_streams();
   if (has_driver()) CHECK(from_driver<int (*)()>("stand_in_pushed")() == 0);
   if (has_driver() && part != "lost") CHECK(from_driver<int (*)()>("stand_in_copies_under_way")() == 0);
   MPI_Finalize();

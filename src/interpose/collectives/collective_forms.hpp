@@ -67,9 +67,22 @@ constexpr std::size_t first_of() {
   }
 }
 
+/// Returns the input and the output of a collective: the first pointers among its arguments. A single one is
+/// both; those of a barrier are null.
+template <typename Arguments>
+std::pair<const void*, const void*> buffers_among(const Arguments& arguments) {
+  using First = std::tuple_element_t<0, Arguments>;
+  if constexpr (std::is_same_v<First, const void*> || std::is_same_v<First, void*>) {
+    return {std::get<0>(arguments), std::get<first_of<void*, Arguments>()>(arguments)};
+  } else {
+    return {};
+  }
+}
+
 template <typename Next, typename... Arguments>
 int call_library(const Next& next, const Form& form, Arguments... arguments) {
-  const NativeCall native(form);
+  const auto [input, output] = buffers_among(std::tuple(arguments...));
+  const NativeCall native(form, input, output);
   // The library yields the processor again and again while it waits. With short slices, that would take
   // it from the threads that compute.
   mark_communication_thread(false);
@@ -80,8 +93,7 @@ int call_library(const Next& next, const Form& form, Arguments... arguments) {
   return result;
 }
 
-/// Calls the library with other buffers: those of a collective are the first pointers among its arguments,
-/// and a single one is input or output. nullptr: the program's.
+/// Calls the library with other buffers. nullptr: the program's. A single one is input or output.
 template <typename Next, typename Arguments>
 int call_library_with(const Next& next, const Form& form, Arguments arguments, const void* input,
                       void* output) {
@@ -108,9 +120,8 @@ bool may_concern_device(const Arguments& arguments) {
       return buffer == nullptr &&
              std::apply([](auto... one) { return (is_predefined_type(one) && ...); }, arguments);
     };
-    const bool is_all_host =
-        is_host(std::get<0>(arguments)) && is_host(std::get<first_of<void*, Arguments>()>(arguments));
-    return !is_all_host && may_need_staging();
+    const auto [input, output] = buffers_among(arguments);
+    return !(is_host(input) && is_host(output)) && may_need_staging();
   } else {
     return false;
   }

@@ -28,8 +28,8 @@ bool ObservedCall::try_describe(std::string& text) {
   return true;
 }
 
-void NativeCall::wait_for_stream() {
-  const int error = wait_for_device_stream();
+void NativeCall::wait_for_stream(const void* input, const void* output) {
+  const int error = wait_for_device_stream({input, output});
   if (error == 0) return;
   complain("the CUDA driver could not wait for a stream (error " + std::to_string(error) +
            "), before a call that the MPI library carries out");

@@ -32,14 +32,14 @@ class ObservedCall final : public Watched {
 /// Lives while the library carries a call out, which may wait there.
 class NativeCall {
  public:
-  explicit NativeCall(const Form& form) {
-    if (device_stream() != nullptr) wait_for_stream();
+  NativeCall(const Form& form, const void* input, const void* output) {
+    if (device_stream() != nullptr) wait_for_stream(input, output);
     if (form.face == Face::blocking) elsewhere_.emplace();
     if (form.library_call) observed_.emplace(*form.library_call, form.face);
   }
 
   /// The library does not know of the stream that the program has named.
-  static void wait_for_stream();
+  static void wait_for_stream(const void* input, const void* output);
 
  private:
   std::optional<BlockedScope> elsewhere_;

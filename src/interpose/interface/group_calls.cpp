@@ -150,7 +150,7 @@ stretto_work* by_parts(const stretto_group* group, std::initializer_list<const S
 template <typename Start>
 int start_message(const stretto_group* group, const LibraryBuffers& buffers, void* buffer,
                   MPI_Request* request, const Start& start) {
-  if (device_stream() != nullptr) NativeCall::wait_for_stream();
+  if (device_stream() != nullptr) NativeCall::wait_for_stream(buffer, nullptr);
   if (may_need_staging()) {
     const auto staged = stage_for_library(
         buffers, Face::non_blocking, request, group->comm, [&](const void* input, void* output) {

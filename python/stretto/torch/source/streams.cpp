@@ -4,6 +4,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "interface.hpp"
 
@@ -11,6 +12,11 @@ namespace stretto_torch {
 namespace {
 
 using Guard = c10::impl::VirtualGuardImpl;
+
+/// The handle by which the driver knows the default stream, where nullptr names none (CU_STREAM_LEGACY).
+void* default_stream() {
+  return reinterpret_cast<void*>(std::uintptr_t{1});
+}
 
 /// Returns the driver's handle of a stream; nullptr, the default stream, after waiting for a stream whose
 /// handle is not known: older versions of torch do not tell.
@@ -31,7 +37,9 @@ void* handle_of(const ItsGuard& guard, const c10::Stream& stream, long /*otherwi
 AfterCurrentStream::AfterCurrentStream(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.device().is_cpu()) return;
   const Guard guard(tensor.device().type());
-  before_ = stretto.device_stream(handle_of(guard, guard.getStream(tensor.device()), 0));
+  void* const its = handle_of(guard, guard.getStream(tensor.device()), 0);
+  // With none, a call that the MPI library carries out would wait for nothing.
+  before_ = stretto.device_stream(its == nullptr ? default_stream() : its);
   is_set_ = true;
 }
 
