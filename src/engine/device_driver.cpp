@@ -127,6 +127,11 @@ bool DeviceDriver::is_device_memory(const void* pointer) const {
          (place == Place::unknown && error != invalid_value && !can_access(pointer));
 }
 
+bool DeviceDriver::knows(const void* pointer) const {
+  unsigned type = 0;
+  return pointer_attribute(&type, attribute_memory_type, device_address(pointer)) == success;
+}
+
 DeviceDriver::Place DeviceDriver::place_of(const void* pointer, int& error) const {
   const Place place = find_place(pointer, error);
   return place == Place::unknown && can_access(pointer) ? Place::host : place;

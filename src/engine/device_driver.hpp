@@ -72,11 +72,9 @@ struct DeviceDriver {
   /// say, what the processor cannot access. Asks the driver alone about other memory of the host.
   [[nodiscard]] bool is_device_memory(const void* pointer) const;
 
-  /// Also host memory of which Stretto knows that itself.
-  [[nodiscard]] bool knows(const void* pointer) const {
-    int error = success;
-    return find_place(pointer, error) != Place::unknown;
-  }
+  /// Whether the driver itself knows memory. What Stretto knows without it does not count: another vendor's
+  /// driver may have given the address to a tensor of its own.
+  [[nodiscard]] bool knows(const void* pointer) const;
 
   enum class Place : std::uint8_t { host, device, unknown };
   /// Managed memory counts as the host's, which can access it. Unknown is what the driver does not know, or
