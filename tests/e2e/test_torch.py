@@ -157,6 +157,30 @@ def test_tensors_on_a_device(
     assert lines_of_right(output) == ranks
 
 
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+@pytest.mark.parametrize("specs", ["native", "ring"])
+def test_streams_with_a_library_that_takes_device_memory(
+    local_ranks: Callable[[str], LocalRanks], cache: dict[str, str], device: Path, name: str, specs: str
+) -> None:
+    """It gets the tensors themselves, after what is in their current stream."""
+    program = [*PYTHON, str(FOLDER / "torch_on_device.py"), str(device), "streams"]
+    output = local_ranks(name).run(
+        2,
+        program,
+        specs=[specs],
+        topology="ppn=1",
+        settings={
+            **cache,
+            **RIGHT_SUMS,
+            "LD_LIBRARY_PATH": str(device),
+            "STRETTO_GPU_AWARE": "1",
+            "STANDIN_OPEN": "1",
+        },
+        seconds=SECONDS,
+    )
+    assert lines_of_right(output) == 2
+
+
 @pytest.mark.long
 def test_what_pytorch_builds_on_a_backend_works(
     local_ranks: Callable[[str], LocalRanks], cache: dict[str, str]

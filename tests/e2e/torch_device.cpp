@@ -83,6 +83,8 @@ struct Hooks final : at::PrivateUse1HooksInterface {
 };
 
 std::atomic<bool> is_foreign{false};
+/// Whether a library could read it, as one that takes device memory does.
+const bool is_open = std::getenv("STANDIN_OPEN") != nullptr;
 
 struct Allocator final : c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) override {
@@ -91,7 +93,8 @@ struct Allocator final : c10::Allocator {
       void* const data = std::calloc(1, bytes);
       return {data, data, &std::free, device()};
     }
-    void* const data = of_driver<void* (*)(std::size_t)>("stand_in_allocate")(bytes);
+    void* const data =
+        of_driver<void* (*)(std::size_t)>(is_open ? "stand_in_allocate_open" : "stand_in_allocate")(bytes);
     return {data, data, &release, device()};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }

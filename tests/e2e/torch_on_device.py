@@ -137,9 +137,21 @@ def refused(device: ctypes.CDLL) -> None:
     foreign = torch.ones(4, device=DEVICE)
     device.standin_be_foreign(0)
     size = dist.get_world_size()
+    group: Any = dist.group.WORLD
+    mixed = [mine, there]
+    longer = [torch.ones(4 * size), torch.ones(4 * size, device=DEVICE)]
     wrong: dict[str, Callable[[], Any]] = {
         f"allreduce of a tensor on {DEVICE}:0": lambda: dist.all_reduce(foreign),
         f"allgather of tensors on {DEVICE}:0 and cpu": lambda: dist.all_gather([mine] * size, there),
+        f"all_gather_into_tensor of tensors on cpu and {DEVICE}:0": lambda: (
+            group.allgather_into_tensor_coalesced(longer, mixed)
+        ),
+        f"reduce_scatter_tensor of tensors on cpu and {DEVICE}:0": lambda: (
+            group.reduce_scatter_tensor_coalesced(mixed, longer)
+        ),
+        f"allgather_coalesced of tensors on cpu and {DEVICE}:0": lambda: group.allgather_coalesced(
+            [mixed] * size, mixed
+        ),
     }
     for words, call in wrong.items():
         try:

@@ -152,6 +152,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_into_tensor_coalesced(
     check_tensor(inputs[i], "all_gather_into_tensor");
     check_tensor(outputs[i], "all_gather_into_tensor");
     check_device(outputs[i], inputs[i], "all_gather_into_tensor");
+    check_device(inputs[0], inputs[i], "all_gather_into_tensor");
     if (outputs[i].scalar_type() != inputs[i].scalar_type() ||
         outputs[i].numel() != inputs[i].numel() * getSize()) {
       throw std::runtime_error(
@@ -177,6 +178,7 @@ ProcessGroup::WorkPointer ProcessGroup::allgather_coalesced(std::vector<Tensors>
   std::vector<Tensors> lists;
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_tensor(inputs[i], "allgather_coalesced");
+    check_device(inputs[0], inputs[i], "allgather_coalesced");
     Tensors list;
     for (const Tensors& of_rank : outputs) list.push_back(of_rank.at(i));
     check_list(list, inputs[i], getSize(), "allgather_coalesced");

@@ -163,6 +163,7 @@ ProcessGroup::WorkPointer ProcessGroup::reduce_scatter_tensor_coalesced(
   std::vector<std::vector<size_t>> counts;
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_reduce_scatter(outputs[i], inputs[i], getSize());
+    check_device(inputs[0], inputs[i], "reduce_scatter_tensor");
     buffers.push_back(contiguous_output(outputs[i]));
     types.push_back(type_of(inputs[i]));
     counts.emplace_back(ranks, static_cast<size_t>(outputs[i].numel()));
