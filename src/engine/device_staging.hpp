@@ -42,8 +42,8 @@ int wait_for_device_stream();
 ///
 /// Elements without gaps go by segments: a segment is fetched, travels, and is put back while others do.
 /// Other calls are fetched as a whole and put back as a whole: elements with gaps, whose gaps on the device
-/// must keep their contents; blocks of private lengths; a result that lies in place at the beginning of a
-/// longer input.
+/// must keep their contents; blocks of private lengths that are relayed; a result that lies in place at the
+/// beginning of a longer input.
 class DeviceStaging final : public SegmentCopies {
  public:
   DeviceStaging() = default;
