@@ -11,6 +11,7 @@
 
 #include "engine/gpu_awareness.hpp"
 #include "interpose/observe/statistics.hpp"
+#include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
 
@@ -76,7 +77,7 @@ bool Operation::may_begin() {
   // The library's own calls must be made in the order of calls.
   while (!staging_.may_begin()) {
     if (channel_) return false;
-    std::this_thread::yield();
+    if (!make_progress()) std::this_thread::yield();
   }
   if (!channel_) return true;
   switch (channel_->progress()) {
