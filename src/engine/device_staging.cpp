@@ -213,7 +213,7 @@ void DeviceStaging::stage(Call& call, bool by_segments) {
   if (!is_staged()) return;
   if (has_failed()) throw std::runtime_error(describe_error());
   const bool is_shorter = in_place_ && call.output_holds.count < call.input_holds.count;
-  by_segments_ = by_segments && element_.contiguous() && call.output_borders.empty() && !is_shorter;
+  by_segments_ = by_segments && element_.contiguous() && !is_shorter;
   call.staging = this;
   if (input_.is_on_device) call.input = place(input_);
   if (output_.is_on_device) {

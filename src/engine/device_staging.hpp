@@ -50,8 +50,8 @@ int wait_for_device_stream(std::initializer_list<const void*> buffers);
 ///
 /// Elements without gaps go by segments: a segment is fetched, travels, and is put back while others do.
 /// Other calls are fetched as a whole and put back as a whole: elements with gaps, of which only the data go
-/// back, since the gaps are not the call's; blocks of private lengths; a result that lies in place at the
-/// beginning of a longer input.
+/// back, since the gaps are not the call's; blocks of private lengths that are relayed; a result that lies in
+/// place at the beginning of a longer input.
 class DeviceStaging final : public SegmentCopies {
  public:
   DeviceStaging() = default;

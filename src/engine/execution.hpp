@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "engine/call.hpp"
@@ -37,6 +38,13 @@ class Observer {
   virtual void reduction_ends(std::size_t /*flight*/) {}
 };
 
+/// How an execution takes the input of a call that is staged (engine/segment_copies.hpp).
+enum class StagedInput : std::uint8_t {
+  at_start,     // all of it must be there
+  awaited,      // all of it is under way, and it waits for that
+  by_segments,  // it says what is to be copied when
+};
+
 /// Carries out one collective call at a time, for all three faces: a blocking call starts it and makes
 /// progress until it has ended, a non-blocking one starts it, a persistent one keeps it and starts it again
 /// and again. After an error it goes on until all of its messages have ended, so that no other rank waits
@@ -60,9 +68,7 @@ class Execution {
   /// of the call is touched. Throws std::bad_alloc, before anything is posted.
   virtual void start_failed(const Call& call, const Passage& passage, int error) = 0;
 
-  /// Whether it waits by itself for the copies of a call that is staged. Otherwise its input must be there at
-  /// the start.
-  [[nodiscard]] virtual bool awaits_copies() const { return false; }
+  [[nodiscard]] virtual StagedInput staged_input() const { return StagedInput::at_start; }
 
   /// Whether only the MPI library would touch the buffers of a call. They need not be staged for a library
   /// that takes device memory.

@@ -35,7 +35,7 @@ class RelayedExecution final : public Execution {
   [[nodiscard]] std::size_t tags(const Call& /*call*/) const override { return 1; }
   void start(const Call& call, const Passage& passage) override;
   void start_failed(const Call& call, const Passage& passage, int error) override;
-  [[nodiscard]] bool awaits_copies() const override { return true; }
+  [[nodiscard]] StagedInput staged_input() const override { return StagedInput::awaited; }
   bool progress() override;
   [[nodiscard]] bool ended() const override { return !is_under_way_ || gave_up_; }
   void give_up() override;

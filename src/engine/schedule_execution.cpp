@@ -259,7 +259,11 @@ std::size_t ScheduleExecution::landing_elements(const BlockCut& longest) const {
 
 void ScheduleExecution::prepare_copies() {
   if (!call_.staging->goes_by_segments()) return;
-  const std::size_t bytes = call_.count * static_cast<std::size_t>(call_.element.size);
+  // Blocks of private lengths are no part of the message.
+  std::size_t elements = call_.count;
+  for (const auto borders : {call_.borders, call_.output_borders})
+    elements = std::max(elements, borders.empty() ? 0 : borders.back());
+  const std::size_t bytes = elements * static_cast<std::size_t>(call_.element.size);
   const std::size_t parts = parts_of_segment(bytes, segment_count_);
   if (parts != parts_of_touched_ || call_.in_place != touched_in_place_) {
     touched_ = TouchedBlocks::find(schedule_, call_.in_place, parts);

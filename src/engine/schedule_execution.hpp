@@ -51,7 +51,7 @@ class ScheduleExecution final : public Execution {
   [[nodiscard]] std::size_t tags(const Call& call) const override;
   void start(const Call& call, const Passage& passage) override;
   void start_failed(const Call& call, const Passage& passage, int error) override;
-  [[nodiscard]] bool awaits_copies() const override { return true; }
+  [[nodiscard]] StagedInput staged_input() const override { return StagedInput::by_segments; }
   bool progress() override;
   [[nodiscard]] bool ended() const override { return busy_flights_ == 0 || gave_up_; }
   void give_up() override;

@@ -65,12 +65,14 @@ Prediction Predictor::walk_twice(const WalkedCall& call, const Machine& machine,
   of_lengths.element_bytes = sizeof(std::size_t);
   of_lengths.pipelining = {};
   of_lengths.staging = Staging::none;
+  WalkedCall of_blocks = call;
+  if (call.staging != Staging::none) of_blocks.staging = Staging::whole;
   if (2 * steps_ <= most_steps_ || topology_.nodes <= 8) {
     const Walk first = walk_all(of_lengths, machine, options, 1);
-    return {walk_all(call, machine, options, 1, first.ends).end(), false};
+    return {walk_all(of_blocks, machine, options, 1, first.ends).end(), false};
   }
   const Prediction lengths = predict_walk(of_lengths, machine, options);
-  const Prediction blocks = predict_walk(call, machine, options);
+  const Prediction blocks = predict_walk(of_blocks, machine, options);
   Instant end = lengths.end;
   for (const Part part : all_parts) end = end.after(blocks.end.part(part), part);
   return {end, true};

@@ -588,9 +588,7 @@ Walk walk(const Plan& plan, const WalkedCall& call, const Machine& machine, cons
           std::span<const Instant> starts, const StagedBlocks* staged) {
   if (call.staging == Staging::none) return Walker(plan, call, machine, options, nullptr).run(starts);
   if (staged == nullptr) throw std::invalid_argument("a staged call needs the blocks that ranks copy");
-  WalkedCall its = call;
-  if (has_private_lengths(call.collective)) its.staging = Staging::whole;
-  return Walker(plan, its, machine, options, staged).run(starts);
+  return Walker(plan, call, machine, options, staged).run(starts);
 }
 
 }  // namespace stretto

@@ -128,11 +128,16 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("name", "ranks", "specs"),
     [
         ("openmpi", 2, None),
-        ("mpich", 2, "ring:segments=3 bcast/chain allgather/ring reduce_scatter/ring reduce/chain"),
-        pytest.param("openmpi", 3, "native", marks=pytest.mark.long),
-        pytest.param("mpich", 3, None, marks=pytest.mark.long),
-        pytest.param("openmpi5", 2, None, marks=pytest.mark.long),
-        pytest.param("intelmpi", 2, None, marks=pytest.mark.long),
+        *(
+            pytest.param(name, ranks, specs, marks=pytest.mark.long)
+            for name, ranks, specs in (
+                ("mpich", 2, "ring:segments=3 bcast/chain allgather/ring reduce_scatter/ring reduce/chain"),
+                ("openmpi", 3, "native"),
+                ("mpich", 3, None),
+                ("openmpi5", 2, None),
+                ("intelmpi", 2, None),
+            )
+        ),
     ],
 )
 def test_tensors_on_a_device(

@@ -64,8 +64,8 @@ inline int run_staged(Execution& execution, const Call& users, CopyObserver* obs
   staging.note(users);
   while (!staging.may_begin()) std::this_thread::yield();
   Call call = users;
-  staging.stage(call, execution.awaits_copies());
-  if (!execution.awaits_copies()) staging.wait_for_input();
+  staging.stage(call, execution.staged_input() == StagedInput::by_segments);
+  if (execution.staged_input() == StagedInput::at_start) staging.wait_for_input();
   const int error = run_to_end(execution, call);
   if (error == MPI_SUCCESS) staging.finish();
   while (!staging.has_ended()) std::this_thread::yield();

@@ -222,6 +222,8 @@ void calls() {
           for (const bool output_there : {false, true})
             compare(collective, count, false, input_there, output_there, blocking);
         }
+        // Long enough for several parts of a segment.
+        if (count == 30000) compare(collective, 100000, false, true, true, blocking);
         if (collective.may_be_in_place) compare(collective, count, true, false, true, blocking);
       }
     }

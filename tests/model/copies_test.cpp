@@ -198,7 +198,7 @@ TEST(Copies, OfRootedCallsAreOfThoseWhoReadOrWrite) {
   EXPECT_NEAR(of_reduce.ends[0].at(), n / 1e9, 1e-9);
 }
 
-TEST(Copies, OfPrivateLengthsGoAsAWhole) {
+TEST(Copies, OfPrivateLengthsThatAreRelayedGoAsAWhole) {
   const Machine machine = with_copies(machine_of(2e-6, 1e9), 1e-6, 1e9, 1e9);
   for (const Collective collective : {Collective::alltoallv, Collective::gatherv, Collective::scatterv}) {
     for (const Recipe& recipe : sample_recipes(collective)) {
@@ -208,7 +208,12 @@ TEST(Copies, OfPrivateLengthsGoAsAWhole) {
       call.staging = Staging::whole;
       const double whole = predictor.predict(call, machine).end.at();
       call.staging = Staging::by_segments;
-      EXPECT_EQ(predictor.predict(call, machine).end.at(), whole) << to_string(recipe);
+      const double by_segments = predictor.predict(call, machine).end.at();
+      if (recipe.algorithm->relays) {
+        EXPECT_EQ(by_segments, whole) << to_string(recipe);
+      } else {
+        EXPECT_LE(by_segments, whole) << to_string(recipe);  // equal if it has one round
+      }
       EXPECT_GT(whole, on_host) << to_string(recipe);
     }
   }

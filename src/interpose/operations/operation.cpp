@@ -11,6 +11,7 @@
 
 #include "engine/gpu_awareness.hpp"
 #include "interpose/observe/statistics.hpp"
+#include "interpose/progress/progress.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
 
@@ -76,7 +77,7 @@ bool Operation::may_begin() {
   // The library's own calls must be made in the order of calls.
   while (!staging_.may_begin()) {
     if (channel_) return false;
-    std::this_thread::yield();
+    if (!make_progress()) std::this_thread::yield();
   }
   if (!channel_) return true;
   switch (channel_->progress()) {
@@ -132,7 +133,8 @@ void Operation::begin_copies(Call& call) {
     call.is_on_device = true;
   }
   staging_.observe(trace_.get());
-  staging_.stage(call, execution_->awaits_copies());
+  const StagedInput input = execution_->staged_input();
+  staging_.stage(call, input == StagedInput::by_segments);
   if (!staging_.is_staged()) return;
   static std::atomic<bool> has_told{false};
   if (staging_.has_old_driver() && !has_told.exchange(true)) {
@@ -140,7 +142,7 @@ void Operation::begin_copies(Call& call) {
         "rank " + std::to_string(session.world_rank) +
         ": the CUDA driver is too old for asynchronous copies; calls on device memory wait for each copy");
   }
-  if (!execution_->awaits_copies()) staging_.wait_for_input();
+  if (input == StagedInput::at_start) staging_.wait_for_input();
   if (staging_.has_failed()) throw std::runtime_error(staging_.describe_error());
 }
 
@@ -268,7 +270,7 @@ bool Operation::try_describe_state(std::string& text) {
     return true;
   }
   const std::vector<SegmentState> states = execution_->segment_states();
-  const bool copies = staging_.is_staged() && execution_->awaits_copies();
+  const bool copies = staging_.is_staged() && execution_->staged_input() != StagedInput::at_start;
   text = !states.empty() ? "" : copies ? "it waits for the CUDA driver's copies" : "it is in the MPI library";
   for (const SegmentState& state : states) {
     text += (&state == states.data() ? "" : "; ") + std::string("segment ") + std::to_string(state.segment) +

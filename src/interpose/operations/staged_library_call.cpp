@@ -62,7 +62,7 @@ class StagedBuffer {
     if (is_read && !call.in_place) call.input_holds = {0, touched.bytes};
     if (is_written) call.output_holds = {0, touched.bytes};
     staging_.note(call);
-    while (!staging_.may_begin()) sched_yield();
+    wait_until([&] { return staging_.may_begin(); });
     staging_.stage(call, false);
     const void* host = is_written ? call.output : call.input;
     library_gets_ = reinterpret_cast<void*>(reinterpret_cast<std::intptr_t>(host) - touched.first);
@@ -76,7 +76,9 @@ class StagedBuffer {
   }
 
   /// Waits until what the library reads is there.
-  void wait_for_input() { staging_.wait_for_input(); }
+  void wait_for_input() {
+    wait_until([&] { return !is_staged_ || staging_.arrived() > 0; });
+  }
   /// Returns what the library gets in its place; nullptr: it gets the program's buffer.
   [[nodiscard]] void* library_gets() const { return library_gets_; }
 
