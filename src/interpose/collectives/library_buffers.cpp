@@ -107,9 +107,11 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-LibraryBuffers both(const void* sendbuf, const TouchedBytes& input, const TouchedBytes& output) {
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  return {.input = in_place ? TouchedBytes{} : input, .output = output, .reads_output = in_place};
+/// In place, the arguments of the input mean nothing: input() is not called.
+template <typename Input>
+LibraryBuffers both(const void* sendbuf, const Input& input, const TouchedBytes& output) {
+  if (sendbuf == MPI_IN_PLACE) return {.input = {}, .output = output, .reads_output = true};
+  return {.input = input(), .output = output};
 }
 
 }  // namespace
@@ -117,7 +119,8 @@ LibraryBuffers both(const void* sendbuf, const TouchedBytes& input, const Touche
 template <typename Count>
 LibraryBuffers buffers_of_allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype datatype,
                                     MPI_Op /*op*/, MPI_Comm /*comm*/) {
-  return both(sendbuf, elements(sendbuf, count, datatype), elements(recvbuf, count, datatype));
+  return both(
+      sendbuf, [&] { return elements(sendbuf, count, datatype); }, elements(recvbuf, count, datatype));
 }
 
 template <typename Count>
@@ -144,42 +147,44 @@ LibraryBuffers buffers_of_reduce_scatter(const void* sendbuf, void* recvbuf, con
     return Span(buffer).add_all(recvcounts, static_cast<const Count*>(nullptr), datatype, ranks);
   };
   const bool in_place = sendbuf == MPI_IN_PLACE;
-  return both(sendbuf, all(sendbuf),
-              in_place ? all(recvbuf) : elements(recvbuf, recvcounts[rank_in(comm)], datatype));
+  return both(
+      sendbuf, [&] { return all(sendbuf); },
+      in_place ? all(recvbuf) : elements(recvbuf, recvcounts[rank_in(comm)], datatype));
 }
 
 template <typename Count>
 LibraryBuffers buffers_of_reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount,
                                                MPI_Datatype datatype, MPI_Op /*op*/, MPI_Comm comm) {
   const std::int64_t all = std::int64_t{recvcount} * size_of(comm);
-  return both(sendbuf, elements(sendbuf, all, datatype),
-              elements(recvbuf, sendbuf == MPI_IN_PLACE ? all : std::int64_t{recvcount}, datatype));
+  return both(
+      sendbuf, [&] { return elements(sendbuf, all, datatype); },
+      elements(recvbuf, sendbuf == MPI_IN_PLACE ? all : std::int64_t{recvcount}, datatype));
 }
 
 template <typename Count>
 LibraryBuffers buffers_of_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                                     void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  return both(sendbuf, in_place ? Span(sendbuf) : elements(sendbuf, sendcount, sendtype),
-              elements(recvbuf, std::int64_t{recvcount} * size_of(comm), recvtype));
+  return both(
+      sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
+      elements(recvbuf, std::int64_t{recvcount} * size_of(comm), recvtype));
 }
 
 template <typename Count>
 LibraryBuffers buffers_of_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                                      void* recvbuf, const Count* recvcounts, const Count* displs,
                                      MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  return both(sendbuf, in_place ? Span(sendbuf) : elements(sendbuf, sendcount, sendtype),
-              Span(recvbuf).add_all(recvcounts, displs, recvtype, size_of(comm)));
+  return both(
+      sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
+      Span(recvbuf).add_all(recvcounts, displs, recvtype, size_of(comm)));
 }
 
 template <typename Count>
 LibraryBuffers buffers_of_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                                    Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == MPI_IN_PLACE;
   const std::int64_t ranks = size_of(comm);
-  return both(sendbuf, in_place ? Span(sendbuf) : elements(sendbuf, sendcount * ranks, sendtype),
-              elements(recvbuf, recvcount * ranks, recvtype));
+  return both(
+      sendbuf, [&] { return elements(sendbuf, sendcount * ranks, sendtype); },
+      elements(recvbuf, recvcount * ranks, recvtype));
 }
 
 template <typename Count>
@@ -187,9 +192,9 @@ LibraryBuffers buffers_of_alltoallv(const void* sendbuf, const Count* sendcounts
                                     MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
                                     const Count* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
   const int ranks = size_of(comm);
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  return both(sendbuf, in_place ? Span(sendbuf) : Span(sendbuf).add_all(sendcounts, sdispls, sendtype, ranks),
-              Span(recvbuf).add_all(recvcounts, rdispls, recvtype, ranks));
+  return both(
+      sendbuf, [&] { return Span(sendbuf).add_all(sendcounts, sdispls, sendtype, ranks); },
+      Span(recvbuf).add_all(recvcounts, rdispls, recvtype, ranks));
 }
 
 template <typename Count>
@@ -197,19 +202,18 @@ LibraryBuffers buffers_of_alltoallw(const void* sendbuf, const Count* sendcounts
                                     const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
                                     const Count* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm) {
   const int ranks = size_of(comm);
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  return both(sendbuf,
-              in_place ? Span(sendbuf) : Span(sendbuf).add_all(sendcounts, sdispls, sendtypes, ranks),
-              Span(recvbuf).add_all(recvcounts, rdispls, recvtypes, ranks));
+  return both(
+      sendbuf, [&] { return Span(sendbuf).add_all(sendcounts, sdispls, sendtypes, ranks); },
+      Span(recvbuf).add_all(recvcounts, rdispls, recvtypes, ranks));
 }
 
 template <typename Count>
 LibraryBuffers buffers_of_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                                  Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const bool is_root = rank_in(comm) == root;
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  return both(sendbuf, in_place ? Span(sendbuf) : elements(sendbuf, sendcount, sendtype),
-              is_root ? elements(recvbuf, std::int64_t{recvcount} * size_of(comm), recvtype) : Span(recvbuf));
+  return both(
+      sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
+      is_root ? elements(recvbuf, std::int64_t{recvcount} * size_of(comm), recvtype) : Span(recvbuf));
 }
 
 template <typename Count>
@@ -217,9 +221,9 @@ LibraryBuffers buffers_of_gatherv(const void* sendbuf, Count sendcount, MPI_Data
                                   const Count* recvcounts, const Count* displs, MPI_Datatype recvtype,
                                   int root, MPI_Comm comm) {
   const bool is_root = rank_in(comm) == root;
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  return both(sendbuf, in_place ? Span(sendbuf) : elements(sendbuf, sendcount, sendtype),
-              is_root ? Span(recvbuf).add_all(recvcounts, displs, recvtype, size_of(comm)) : Span(recvbuf));
+  return both(
+      sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
+      is_root ? Span(recvbuf).add_all(recvcounts, displs, recvtype, size_of(comm)) : Span(recvbuf));
 }
 
 template <typename Count>

@@ -79,9 +79,4 @@ bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Fa
   return wait_for_channel(state, state.channel_with_fresh(tags), traits, spec);
 }
 
-int report(MPI_Comm comm, int error) {
-  mpi.Comm_call_errhandler(comm, error);
-  return error;
-}
-
 }  // namespace stretto

@@ -2,9 +2,7 @@
 // What all collectives have in common, from the program's call to the engine.
 #pragma once
 
-#include <exception>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,9 +17,6 @@
 #include "interpose/session/session.hpp"
 
 namespace stretto {
-
-/// Calls the error handler of the program's communicator. Returns the error.
-int report(MPI_Comm comm, int error);
 
 /// Returns the learner's part of a call from which something is learned, or nullptr. May replace the
 /// spec.
@@ -58,7 +53,7 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
       form.library_call = {traits, state, state->next_sequence()};
     return std::nullopt;
   }
-  try {
+  return report_exceptions(comm, [&]() -> std::optional<int> {
     if (form.face == Face::blocking) {
       auto message = make_message();
       if (may_be_direct(*state)) {
@@ -76,12 +71,7 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
     if (turn.race) own->operation.measure_for(std::move(turn.race), turn.slot);
     hand_over({own, &own->operation}, form.face, form.request);
     return MPI_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    return report(comm, MPI_ERR_NO_MEM);
-  } catch (const std::exception& error) {
-    complain(error.what());
-    return report(comm, MPI_ERR_OTHER);
-  }
+  });
 }
 
 }  // namespace stretto

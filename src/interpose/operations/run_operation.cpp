@@ -23,14 +23,23 @@ bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& chann
   return false;
 }
 
+int report(MPI_Comm comm, int error) {
+  mpi.Comm_call_errhandler(comm, error);
+  return error;
+}
+
+void wait_for(Outstanding& call) {
+  wait_until([&] { return call.ended(); },
+             [&] {
+               const bool any = call.progress();
+               return make_progress() || any;
+             });
+}
+
 int run(Operation& operation) {
   mark_communication_thread(true);
   operation.start();
-  wait_until([&] { return operation.ended(); },
-             [&] {
-               const bool any = operation.progress();
-               return make_progress() || any;
-             });
+  wait_for(operation);
   return operation.report_error();
 }
 

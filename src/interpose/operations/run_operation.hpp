@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <exception>
 #include <memory>
+#include <new>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "interpose/handles/held_handles.hpp"
 #include "interpose/operations/operation.hpp"
+#include "interpose/session/session.hpp"
 
 namespace stretto {
 
@@ -14,6 +18,26 @@ namespace stretto {
 /// false if there are no tags: from this call on, the library handles the communicator on all ranks.
 bool wait_for_channel(Communicator& state, const std::shared_ptr<Channel>& channel, const CallTraits& traits,
                       const Spec& spec);
+
+/// Calls the error handler of the program's communicator. Returns the error.
+int report(MPI_Comm comm, int error);
+
+/// Returns work(). If it throws, the exception is told, and its error reported to the handler of `comm` and
+/// returned.
+template <typename Work>
+std::optional<int> report_exceptions(MPI_Comm comm, const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return report(comm, MPI_ERR_NO_MEM);
+  } catch (const std::exception& error) {
+    complain(error.what());
+    return report(comm, MPI_ERR_OTHER);
+  }
+}
+
+/// Advances a call, and all that is outstanding, until it has ended.
+void wait_for(Outstanding& call);
 
 /// Starts an operation and waits until it has ended. Returns its error code, already reported.
 int run(Operation& operation);

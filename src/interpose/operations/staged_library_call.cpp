@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +14,7 @@
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/operations/requested_call.hpp"
 #include "interpose/operations/requests.hpp"
+#include "interpose/operations/run_operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "threads/spin_lock.hpp"
@@ -211,11 +211,6 @@ class StagedLibraryCall final : public RequestedCall {
   int own_error_ = MPI_SUCCESS;  // that the library has not reported
 };
 
-int report(MPI_Comm comm, int error) {
-  mpi.Comm_call_errhandler(comm, error);
-  return error;
-}
-
 }  // namespace
 
 std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, MPI_Request* request,
@@ -228,7 +223,7 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, M
         "the library does not take; use host memory, or another form of the call");
     return report(comm, MPI_ERR_BUFFER);
   }
-  try {
+  return report_exceptions(comm, [&]() -> int {
     const auto staged = std::make_shared<StagedLibraryCall>(buffers, comm);
     // Without what it should send, this rank does not make the call: others would get a wrong result.
     if (staged->complain_of_failure()) return report(comm, MPI_ERR_OTHER);
@@ -240,22 +235,13 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, M
     }
     staged->follow(face == Face::blocking ? mpi.request_null : *request);
     if (face == Face::blocking) {
-      wait_until([&] { return staged->ended(); },
-                 [&] {
-                   const bool any = staged->progress();
-                   return make_progress() || any;
-                 });
+      wait_for(*staged);
       return staged->report_error();
     }
     add_outstanding(staged);
     *request = make_request(staged, false);
     return MPI_SUCCESS;
-  } catch (const std::bad_alloc&) {
-    return report(comm, MPI_ERR_NO_MEM);
-  } catch (const std::exception& error) {
-    complain(error.what());
-    return report(comm, MPI_ERR_OTHER);
-  }
+  });
 }
 
 }  // namespace stretto

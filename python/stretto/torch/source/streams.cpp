@@ -27,8 +27,8 @@ auto handle_of(const ItsGuard& guard, const c10::Stream& stream, int /*preferred
 }
 template <typename ItsGuard>
 void* handle_of(const ItsGuard& guard, const c10::Stream& stream, long /*otherwise*/) {
-  constexpr c10::StreamId default_stream = 0;
-  if (stream.id() != default_stream) guard.synchronizeStream(stream);
+  constexpr c10::StreamId of_default = 0;
+  if (stream.id() != of_default) guard.synchronizeStream(stream);
   return nullptr;
 }
 
