@@ -4,8 +4,12 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -47,25 +51,13 @@ bool is_on_device(const TouchedBytes& touched) {
 class StagedBuffer {
  public:
   /// `is_read`: what it holds reaches the library. `is_written`: what the library writes goes back.
-  StagedBuffer(const TouchedBytes& touched, bool is_read, bool is_written) {
-    if (!is_on_device(touched)) return;
-    is_staged_ = true;
-    is_written_ = is_written;
+  StagedBuffer(const TouchedBytes& touched, bool is_read, bool is_written)
+      : is_staged_(is_on_device(touched)), is_read_(is_read), is_written_(is_written) {
+    if (!is_staged_) return;
+    users_ = begin_of(touched);
+    bytes_ = touched.bytes;
+    first_ = touched.first;
     if (is_written && !touched.data.empty()) written_ = runs_of(touched);
-    // What is read and written is a call in place.
-    Call call;
-    call.element = byte_element();
-    call.count = touched.bytes;
-    call.in_place = is_read && is_written;
-    if (is_read) call.input = begin_of(touched);
-    if (is_written) call.output = begin_of(touched);
-    if (is_read && !call.in_place) call.input_holds = {0, touched.bytes};
-    if (is_written) call.output_holds = {0, touched.bytes};
-    staging_.note(call);
-    wait_until([&] { return staging_.may_begin(); });
-    staging_.stage(call, false);
-    const void* host = is_written ? call.output : call.input;
-    library_gets_ = reinterpret_cast<void*>(reinterpret_cast<std::intptr_t>(host) - touched.first);
   }
 
   StagedBuffer(const StagedBuffer&) = delete;
@@ -75,7 +67,24 @@ class StagedBuffer {
     while (!is_abandoned_ && !has_ended()) sched_yield();
   }
 
-  /// Waits until what the library reads is there.
+  /// Finds its place in host memory. It stays the same as often as it is fetched. Throws std::bad_alloc, and
+  /// std::runtime_error if the driver has failed before.
+  void place() {
+    if (!is_staged_) return;
+    Call call = note();
+    library_gets_ = find_place(call, true);
+  }
+  /// Begins to copy what the library reads, when the device has done what the program has asked it to. Throws
+  /// as place() does.
+  void fetch() {
+    if (!is_staged_) return;
+    Call call = note();
+    wait_until([&] { return staging_.may_begin(); });
+    void* const place = find_place(call, false);
+    if (library_gets_ == nullptr) library_gets_ = place;
+    if (library_gets_ != place) throw std::runtime_error("a buffer has left device memory");
+  }
+  /// Waits until that is there.
   void wait_for_input() {
     wait_until([&] { return !is_staged_ || staging_.arrived() > 0; });
   }
@@ -106,11 +115,35 @@ class StagedBuffer {
   }
 
  private:
+  Call note() {
+    // What is read and written is a call in place.
+    Call call;
+    call.element = byte_element();
+    call.count = bytes_;
+    call.in_place = is_read_ && is_written_;
+    if (is_read_) call.input = users_;
+    if (is_written_) call.output = users_;
+    if (is_read_ && !call.in_place) call.input_holds = {0, bytes_};
+    if (is_written_) call.output_holds = {0, bytes_};
+    staging_.note(call);
+    return call;
+  }
+  /// Copies nothing yet if the copies will be asked for.
+  void* find_place(Call& call, bool by_segments) {
+    staging_.stage(call, by_segments);
+    const void* host = is_written_ ? call.output : call.input;
+    return reinterpret_cast<void*>(reinterpret_cast<std::intptr_t>(host) - first_);
+  }
+
   DeviceStaging staging_;
+  std::byte* users_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::ptrdiff_t first_ = 0;  // bytes from the buffer's address to there
   void* library_gets_ = nullptr;
   std::optional<std::vector<Range>> written_;  // nothing: all of it
-  bool is_staged_ = false;
-  bool is_written_ = false;
+  bool is_staged_;
+  bool is_read_;
+  bool is_written_;
   bool is_abandoned_ = false;
 };
 
@@ -122,6 +155,24 @@ class StagedLibraryCall final : public RequestedCall {
         is_message_(buffers.is_message),
         bytes_(std::max(buffers.input.bytes, buffers.output.bytes)) {
     find_communicator(comm, state_);
+  }
+  StagedLibraryCall(const StagedLibraryCall&) = delete;
+  StagedLibraryCall& operator=(const StagedLibraryCall&) = delete;
+  ~StagedLibraryCall() override {
+    if (!is_persistent_) return;
+    forget_persistent_of_library(request_);
+    mpi.Request_free(&request_);
+  }
+
+  /// Of a call that the library will start again and again.
+  void place() {
+    input_.place();
+    output_.place();
+  }
+  /// Waits until the library has all that it reads.
+  void fetch() {
+    input_.fetch();
+    output_.fetch();
     input_.wait_for_input();
     output_.wait_for_input();
   }
@@ -136,6 +187,17 @@ class StagedLibraryCall final : public RequestedCall {
     if (request_ == mpi.request_null) put_back();
   }
 
+  /// The library has made a persistent request for it.
+  void keep(MPI_Request request) {
+    request_ = request;
+    is_persistent_ = true;
+    library_must_wait_ = must_library_wait_for(request);
+  }
+  void abandon() {
+    input_.abandon();
+    output_.abandon();
+  }
+
   /// Says what failed, and returns whether anything did.
   bool complain_of_failure() {
     std::string error = input_.error();
@@ -144,16 +206,41 @@ class StagedLibraryCall final : public RequestedCall {
     return !error.empty();
   }
 
-  void start() override {}
+  void start() override {
+    note_start();
+    is_copying_back_ = false;
+    is_awaited_.store(false, std::memory_order_relaxed);
+    error_ = own_error_ = MPI_SUCCESS;
+    try {
+      fetch();
+      // As where the call is made, others wait for this rank.
+      if (complain_of_failure()) own_error_ = MPI_ERR_OTHER;
+    } catch (const std::bad_alloc&) {
+      own_error_ = MPI_ERR_NO_MEM;
+    } catch (const std::exception& failure) {
+      complain(failure.what());
+      own_error_ = MPI_ERR_OTHER;
+    }
+    error_ = own_error_ != MPI_SUCCESS ? own_error_ : mpi.Start(&request_);
+    // A copy may be under way nevertheless.
+    if (error_ != MPI_SUCCESS) is_copying_back_ = true;
+  }
+  void note_asked() override { is_awaited_.store(true, std::memory_order_relaxed); }
   bool progress() override {
     const std::unique_lock guard(lock_, std::try_to_lock);
     if (!guard.owns_lock() || ended()) return false;
     if (!is_copying_back_) {
       int done = 0;
-      error_ = mpi.Test(&request_, &done, &status_);
+      if (library_must_wait_) {
+        if (!is_awaited_.load(std::memory_order_relaxed)) return false;
+        error_ = mpi.Waitall(1, &request_, &status_);
+        if (error_ == MPI_ERR_IN_STATUS) error_ = status_.MPI_ERROR;
+        done = 1;
+      } else {
+        error_ = mpi.Test(&request_, &done, &status_);
+      }
       if (error_ != MPI_SUCCESS) {
-        input_.abandon();
-        output_.abandon();
+        abandon();
         note_end();
         return true;
       }
@@ -163,7 +250,7 @@ class StagedLibraryCall final : public RequestedCall {
       return true;
     }
     if (!input_.has_ended() || !output_.has_ended()) return false;
-    if (complain_of_failure()) error_ = own_error_ = MPI_ERR_OTHER;
+    if (error_ == MPI_SUCCESS && complain_of_failure()) error_ = own_error_ = MPI_ERR_OTHER;
     note_end();
     return true;
   }
@@ -206,6 +293,9 @@ class StagedLibraryCall final : public RequestedCall {
   SpinLock lock_;                        // of all below
   MPI_Request request_{};
   MPI_Status status_{};
+  bool is_persistent_ = false;
+  bool library_must_wait_ = false;
+  std::atomic<bool> is_awaited_{false};  // by the program, since it was started
   bool is_copying_back_ = false;
   int error_ = MPI_SUCCESS;
   int own_error_ = MPI_SUCCESS;  // that the library has not reported
@@ -217,21 +307,21 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, M
                                      MPI_Comm comm,
                                      const std::function<int(const void* input, void* output)>& call) {
   if (!is_on_device(buffers.input) && !is_on_device(buffers.output)) return {};
-  if (face == Face::persistent) {
-    complain(
-        "a persistent collective that the MPI library would carry out has a buffer in device memory, which "
-        "the library does not take; use host memory, or another form of the call");
-    return report(comm, MPI_ERR_BUFFER);
-  }
   return report_exceptions(comm, [&]() -> int {
     const auto staged = std::make_shared<StagedLibraryCall>(buffers, comm);
+    const bool is_persistent = face == Face::persistent;
+    is_persistent ? staged->place() : staged->fetch();
     // Without what it should send, this rank does not make the call: others would get a wrong result.
     if (staged->complain_of_failure()) return report(comm, MPI_ERR_OTHER);
     const int error = call(staged->input().library_gets(), staged->output().library_gets());
     if (error != MPI_SUCCESS) {
-      staged->input().abandon();
-      staged->output().abandon();
+      staged->abandon();
       return error;
+    }
+    if (is_persistent) {
+      staged->keep(*request);
+      *request = make_request(staged, true);
+      return MPI_SUCCESS;
     }
     staged->follow(face == Face::blocking ? mpi.request_null : *request);
     if (face == Face::blocking) {
