@@ -7,8 +7,8 @@
  * buffers must not change until it has ended. As in MPI, all ranks of a group start the same calls in the
  * same order. Collectives are carried out like MPI's non-blocking ones under Stretto, with the same rule,
  * table and variables; the MPI library carries out messages between two ranks. Buffers may be in device
- * memory, beside buffers of other ranks in host memory. Any thread may call any
- * function, but only one thread at a time those of one work.
+ * memory, beside buffers of other ranks in host memory. Any thread may call any function, but only one
+ * thread at a time those of one work.
  *
  * Unless stated otherwise, a function that fails returns 1 or NULL, and stretto_error() returns one line
  * with the reason. */
@@ -82,17 +82,17 @@ stretto_group* stretto_group_make(const int* ranks, int count, int tag);
 void stretto_group_free(stretto_group* group);
 
 /* From now on, collectives that this thread calls begin when the device has done what the program has put
- * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
- * first: what is in the default stream of the buffer's context, and in the streams that wait for that one. A
- * call that the MPI library carries out waits for it in the calling thread; if the library takes device
- * memory, only where a stream is named, which CU_STREAM_LEGACY does for the default one. Results are in
- * device memory when a call has ended, for all streams. The stream must exist until another one is given.
- * Returns the one before. */
+ * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it.
+ * CU_STREAM_LEGACY names the default stream. NULL, as at first, names none: a call begins after what is in
+ * the default stream of the buffer's context, and in the streams that wait for that one, but an MPI library
+ * that takes device memory gets the calls that it carries out at once. Before other calls that the library
+ * carries out, the calling thread waits. Results are in device memory when a call has ended, for all
+ * streams. The stream must exist until another one is given. Returns the one before. */
 void* stretto_device_stream(void* stream);
 
 /* Returns 1 if the CUDA driver of this process knows the memory at an address: of a device, managed, or of
- * the host and registered. Buffers may be there, also where the MPI library takes host memory only; otherwise
- * in host memory alone. */
+ * the host and registered. Such memory may be given as a buffer, whatever the MPI library takes. If it
+ * returns 0, only host memory may. */
 int stretto_knows_device_memory(const void* address);
 
 /* `in` may be `out`. */

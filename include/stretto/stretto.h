@@ -196,12 +196,12 @@ int stretto_force(const char* collective, const char* spec, size_t least_bytes);
 int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type, const char* operation);
 
 /* From now on, collectives that this thread calls begin when the device has done what the program has put
- * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
- * first: what is in the default stream of the buffer's context, and in the streams that wait for that one. A
- * call that the MPI library carries out waits for it in the calling thread; if the library takes device
- * memory, only where a stream is named, which CU_STREAM_LEGACY does for the default one. Results are in
- * device memory when a call has ended, for all streams. The stream must exist until another one is given.
- * Returns the one before. */
+ * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it.
+ * CU_STREAM_LEGACY names the default stream. NULL, as at first, names none: a call begins after what is in
+ * the default stream of the buffer's context, and in the streams that wait for that one, but an MPI library
+ * that takes device memory gets the calls that it carries out at once. Before other calls that the library
+ * carries out, the calling thread waits. Results are in device memory when a call has ended, for all
+ * streams. The stream must exist until another one is given. Returns the one before. */
 void* stretto_device_stream(void* stream);
 
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set. To be called

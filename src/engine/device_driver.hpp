@@ -68,8 +68,8 @@ struct DeviceDriver {
   /// context does not survive a fork. Takes some ten nanoseconds.
   static const DeviceDriver* loaded();
 
-  /// Whether memory belongs to a device, and the processor cannot access it; also, where the driver cannot
-  /// say, what the processor cannot access. Asks the driver alone about other memory of the host.
+  /// Whether memory belongs to a device, and the processor cannot access it. If the driver fails, all memory
+  /// that the processor cannot access counts as such. What the driver does not know counts as the host's.
   [[nodiscard]] bool is_device_memory(const void* pointer) const;
 
   /// Whether the driver itself knows memory. What Stretto knows without it does not count: another vendor's

@@ -189,7 +189,7 @@ void DeviceStaging::note(const Call& call) {
     note(input_, call.input, call.input_holds);
     note(output_, call.output, call.output_holds);
   }
-  // A call that is packed reads device memory, too, but not from here. Only its caller knows.
+  // A packed call reads the program's device memory when it packs: it, too, comes after a named stream.
   if (is_unknown_ || (!is_staged() && !follows_other_stream())) return;
   const Side& side = input_.is_on_device ? input_ : output_;
   order_error_ = order_.follow(*driver_, side.is_on_device ? side.context : nullptr, stream_of_thread);

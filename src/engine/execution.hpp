@@ -32,8 +32,7 @@ class Observer {
   /// What the flight reads in its next round has been copied to the host. It has waited for that since its
   /// last step.
   virtual void input_arrives(std::size_t /*flight*/) {}
-  /// Reductions are computed by the rank itself, inside a round. If nothing was there to be reduced, the next
-  /// step is not the end of one.
+  /// The rank reduces, inside a round. A begin without an end means nothing: no operand had arrived.
   virtual void reduction_begins(std::size_t /*flight*/) {}
   virtual void reduction_ends(std::size_t /*flight*/) {}
 };

@@ -28,10 +28,9 @@ enum class Keep : std::uint8_t {
 
 /// Runs a schedule on MPI point-to-point, and through shared memory between ranks of a node: k segments, of
 /// which a window is in flight. Each segment is a walk through the same schedule with other elements and
-/// another tag, or lane. It is event-driven: what arrives is
-/// reduced and passed on at once, so the gaps of one segment are filled by the others. It is made once for
-/// a communicator and a schedule, and started any number of times. Only the first start of a size
-/// allocates.
+/// another tag, or lane. What arrives is reduced and passed on at once, so other segments fill the gaps of
+/// one segment. It is made once for a communicator and a schedule, and started any number of times. Only the
+/// first start of a size allocates.
 ///
 /// If something fails on a rank, it goes on through its schedule, so that its partners get the messages
 /// that they wait for and can send theirs. What it sends from then on has no elements, which no other

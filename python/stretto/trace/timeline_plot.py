@@ -101,7 +101,7 @@ class _Panel:
         self._timeline = timeline
         self._scale = scale
         self._inches = inches
-        """A microsecond."""
+        """Of one microsecond."""
 
     def draw(self, lanes: Sequence[_Lane]) -> None:
         axes = self._axes

@@ -109,8 +109,8 @@ int call_library_with(const Next& next, const Form& form, Arguments arguments, c
 }
 
 /// Whether buffers of a call of the library may be in device memory that it does not take. Takes a few
-/// nanoseconds for most host memory. Elements are where the buffer is (MPI 4.1, section 5.1.12), except those
-/// of MPI_BOTTOM.
+/// nanoseconds for most host memory. The address alone decides: elements are in the memory in which it is
+/// (MPI 4.1, section 5.1.12), unless it is MPI_BOTTOM.
 template <typename Arguments>
 bool may_concern_device(const Arguments& arguments) {
   using First = std::tuple_element_t<0, Arguments>;

@@ -110,7 +110,7 @@ std::optional<int> try_direct(Communicator& state, const CallTraits& traits, con
                               Message& message, const std::optional<CallKey>& key) {
   Call& call = message.call;
   if (spec.is_native() || !DirectExecution::serves(call.element)) return {};
-  // What is packed may be in device memory, too. A call with a key is not.
+  // A call with a key is not packed. What others pack may be in device memory, whatever their buffers here.
   if (may_have_device_memory() && (!key || concerns_device(call.input, call.output))) return {};
   // A program's operation may need MPI, and its errors have rules of their own.
   if (is_reduction(traits.collective) && call.element.kernel == nullptr) return {};

@@ -146,7 +146,8 @@ stretto_work* by_parts(const stretto_group* group, std::initializer_list<const S
   return finish(std::move(work), is_started);
 }
 
-/// A message between two ranks: start(buffer, request).
+/// Starts a message between two ranks by start(buffer), with host memory in place of device memory that the
+/// library does not take. Returns an MPI error code.
 template <typename Start>
 int start_message(const stretto_group* group, const LibraryBuffers& buffers, void* buffer,
                   MPI_Request* request, const Start& start) {

@@ -65,8 +65,8 @@ void Operation::note_asked() {
   }
 }
 
-/// Returns whether it has its tags for itself. The library's own calls need none, and must be made in the
-/// order of calls.
+/// Returns whether it has its tags for itself, and the device has done what comes before it. The library's
+/// own calls need no tags.
 bool Operation::may_begin() {
   // The library completes its own calls when a communicator is revoked.
   if (channel_ && state_->is_revoked()) {

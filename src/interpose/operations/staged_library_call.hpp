@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on device memory that an MPI library carries out which takes host memory only. The library gets
-// copies in host memory, and the results go back.
+// Calls on device memory that the MPI library carries out, if it takes host memory only. It gets copies in
+// host memory, and the results go back.
 #pragma once
 
 #include <cstddef>

@@ -20,7 +20,7 @@ size_t bytes_of(const at::Tensor& tensor) {
   return static_cast<size_t>(tensor.nbytes());
 }
 
-/// One tensor for each rank of the group, all of the type of `own`.
+/// Throws unless there is one tensor for each rank of the group, all of the type and on the device of `own`.
 void check_types(const std::vector<at::Tensor>& tensors, const at::Tensor& own, int ranks,
                  const char* operation) {
   if (tensors.size() != static_cast<size_t>(ranks)) {
@@ -35,7 +35,7 @@ void check_types(const std::vector<at::Tensor>& tensors, const at::Tensor& own, 
   }
 }
 
-/// One tensor for each rank of the group, all like `own`.
+/// Throws unless, besides, each has as many elements as `own`.
 void check_list(const std::vector<at::Tensor>& tensors, const at::Tensor& own, int ranks,
                 const char* operation) {
   check_types(tensors, own, ranks, operation);
