@@ -81,8 +81,7 @@ std::pair<const void*, const void*> buffers_among(const Arguments& arguments) {
 
 template <typename Next, typename... Arguments>
 int call_library(const Next& next, const Form& form, Arguments... arguments) {
-  const auto [input, output] = buffers_among(std::tuple(arguments...));
-  const NativeCall native(form, input, output);
+  const NativeCall native(form);
   // The library yields the processor again and again while it waits. With short slices, that would take
   // it from the threads that compute.
   mark_communication_thread(false);
@@ -145,6 +144,11 @@ int make_call(const Next& next, Form form, const Attempt& attempt, const Buffers
         buffers(), form.face, form.request, std::get<RawComm>(all),
         [&](const void* input, void* output) { return call_library_with(next, form, all, input, output); });
     if (staged) return *staged;
+  }
+  if (device_stream() != nullptr) {
+    const auto [input, output] = buffers_among(all);
+    const int error = await_device_stream(input, output, std::get<RawComm>(all));
+    if (error != MPI_SUCCESS) return error;
   }
   return call_library(next, form, arguments...);
 }

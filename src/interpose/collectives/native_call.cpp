@@ -3,6 +3,7 @@
 
 #include "interpose/observe/statistics.hpp"
 #include "interpose/operations/operation.hpp"
+#include "interpose/operations/run_operation.hpp"
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
 
@@ -28,11 +29,12 @@ bool ObservedCall::try_describe(std::string& text) {
   return true;
 }
 
-void NativeCall::wait_for_stream(const void* input, const void* output) {
+int await_device_stream(const void* input, const void* output, MPI_Comm comm) {
   const int error = wait_for_device_stream({input, output});
-  if (error == 0) return;
+  if (error == 0) return MPI_SUCCESS;
   complain("the CUDA driver could not wait for a stream (error " + std::to_string(error) +
            "), before a call that the MPI library carries out");
+  return report(comm, MPI_ERR_OTHER);
 }
 
 }  // namespace stretto

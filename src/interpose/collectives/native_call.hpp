@@ -29,17 +29,18 @@ class ObservedCall final : public Watched {
   std::unique_ptr<TracedCall> trace_;
 };
 
+/// Waits until the device has done what is in the stream that the program has named (device_stream()): the
+/// library does not know of it. To be called before the library gets buffers of the program. If that cannot
+/// be awaited, returns an error, already reported to the handler of `comm`: the call must not be made.
+int await_device_stream(const void* input, const void* output, MPI_Comm comm);
+
 /// Lives while the library carries a call out, which may wait there.
 class NativeCall {
  public:
-  NativeCall(const Form& form, const void* input, const void* output) {
-    if (device_stream() != nullptr) wait_for_stream(input, output);
+  explicit NativeCall(const Form& form) {
     if (form.face == Face::blocking) elsewhere_.emplace();
     if (form.library_call) observed_.emplace(*form.library_call, form.face);
   }
-
-  /// The library does not know of the stream that the program has named.
-  static void wait_for_stream(const void* input, const void* output);
 
  private:
   std::optional<BlockedScope> elsewhere_;

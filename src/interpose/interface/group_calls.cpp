@@ -151,13 +151,16 @@ stretto_work* by_parts(const stretto_group* group, std::initializer_list<const S
 template <typename Start>
 int start_message(const stretto_group* group, const LibraryBuffers& buffers, void* buffer,
                   MPI_Request* request, const Start& start) {
-  if (device_stream() != nullptr) NativeCall::wait_for_stream(buffer, nullptr);
   if (may_need_staging()) {
     const auto staged = stage_for_library(
         buffers, Face::non_blocking, request, group->comm, [&](const void* input, void* output) {
           return start(input != nullptr ? const_cast<void*>(input) : output);
         });
     if (staged) return *staged;
+  }
+  if (device_stream() != nullptr) {
+    const int error = await_device_stream(buffer, nullptr, group->comm);
+    if (error != MPI_SUCCESS) return error;
   }
   return start(buffer);
 }

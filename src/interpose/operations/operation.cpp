@@ -142,7 +142,9 @@ void Operation::begin_copies(Call& call) {
         "rank " + std::to_string(session.world_rank) +
         ": the CUDA driver is too old for asynchronous copies; calls on device memory wait for each copy");
   }
-  if (input == StagedInput::at_start) staging_.wait_for_input();
+  while (input == StagedInput::at_start && staging_.arrived() == 0) {
+    if (!make_progress()) std::this_thread::yield();
+  }
   if (staging_.has_failed()) throw std::runtime_error(staging_.describe_error());
 }
 
