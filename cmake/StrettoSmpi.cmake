@@ -14,7 +14,9 @@ if(NOT STRETTO_SMPICXX)
 endif()
 stretto_import_mpi(smpi "${STRETTO_SMPICXX}")
 
-set(engine_sources src/engine/buffer_pool.cpp src/engine/element.cpp src/engine/library_progress.cpp src/engine/relayed_execution.cpp src/engine/schedule_execution.cpp)
+set(engine_sources src/engine/buffer_pool.cpp src/engine/element.cpp src/engine/library_progress.cpp
+                   src/engine/message_requests.cpp src/engine/relayed_execution.cpp
+                   src/engine/schedule_execution.cpp src/engine/staged_segments.cpp)
 file(GLOB bench_sources CONFIGURE_DEPENDS src/bench/cases/*.cpp)
 file(GLOB simulate_sources CONFIGURE_DEPENDS src/simulate/*.cpp)
 add_library(stretto-simulate MODULE ${simulate_sources} ${engine_sources} ${bench_sources})

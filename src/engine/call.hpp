@@ -43,6 +43,12 @@ struct Call {
   /// Whether buffers are where only the MPI library can access them.
   bool is_on_device = false;
 
+  /// Returns one of several segments, cut in as many blocks as its schedule has.
+  [[nodiscard]] BlockCut cut(std::size_t segment, std::size_t segments, std::size_t blocks) const {
+    if (!borders.empty()) return {borders, segment, segments};
+    return {Partition(count, segments).run(segment), blocks};
+  }
+
   /// Returns a call of a collective in which both buffers hold the whole message.
   static Call whole(const void* input, void* output, std::size_t count, const Element& element) {
     return {.input = input,

@@ -3,14 +3,10 @@
 
 #include <algorithm>
 #include <climits>
-#include <optional>
 #include <span>
 #include <utility>
 
-#include "engine/bytes_type.hpp"
 #include "engine/library_progress.hpp"
-#include "engine/segment_copies.hpp"
-#include "schedule/staging.hpp"
 
 namespace stretto {
 namespace {
@@ -20,14 +16,6 @@ constexpr std::size_t round_up(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// A persistent call of more messages than this posts them anew each time: a request of the library takes
-/// some 500 bytes.
-constexpr std::size_t most_kept_requests = 8192;
-/// Requests of shorter messages are not kept either. Open MPI sends a new short message at once, without
-/// making a request, in half the time that starting a kept one takes. On MPICH there is no difference. (Two
-/// ranks on one node.)
-constexpr std::size_t least_kept_bytes = 512;
-
 /// Whether any other rank gets, or sends, several messages of a round.
 bool has_several_messages_of_a_pair(std::span<const Action> round) {
   std::vector<std::pair<int, bool>> messages;
@@ -36,18 +24,6 @@ bool has_several_messages_of_a_pair(std::span<const Action> round) {
   }
   std::ranges::sort(messages);
   return std::ranges::adjacent_find(messages) != messages.end();
-}
-
-CopiedPart name_of(const TouchedBlocks::Part& part, std::span<const TouchedBlocks::Part> all,
-                   std::size_t segment) {
-  const auto number = static_cast<int>(&part - all.data());
-  return {.segment = static_cast<int>(segment), .part = all.size() > 1 ? number : CopiedPart::whole};
-}
-
-int class_of(int code) {
-  int result = code;
-  mpi.Error_class(code, &result);
-  return result;
 }
 
 }  // namespace
@@ -60,19 +36,14 @@ ScheduleExecution::ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedu
       pipelining_(pipelining),
       keep_(keep),
       neighbours_(std::move(neighbours)),
-      width_(static_cast<std::size_t>(schedule_.widest_round())) {
+      width_(static_cast<std::size_t>(schedule_.widest_round())),
+      messages_(comm) {
   if (!neighbours_) return;
   for (int index = 0; index < schedule_.rounds(); ++index) {
     const auto round = schedule_.round(index);
-    has_rows_.push_back(has_several_messages_of_a_pair(round));
+    has_several_of_a_pair_.push_back(has_several_messages_of_a_pair(round));
     messages_in_round_.push_back(
         static_cast<std::uint32_t>(std::ranges::count_if(round, &Action::communicates)));
-  }
-}
-
-ScheduleExecution::~ScheduleExecution() {
-  for (MPI_Request& request : kept_) {
-    if (request != mpi.request_null) mpi.Request_free(&request);
   }
 }
 
@@ -88,7 +59,7 @@ void ScheduleExecution::start(const Call& call, const Passage& passage) {
   prepare(call, passage);
   reserve_memory();
   has_memory_ = true;
-  if (call_.staging != nullptr) prepare_copies();
+  staged_.begin(call_, schedule_, segment_count_);
   if (uses_shared_memory()) check_datatype();
   begin_walks();
 }
@@ -111,6 +82,7 @@ void ScheduleExecution::check_datatype() {
 void ScheduleExecution::start_failed(const Call& call, const Passage& passage, int error) {
   prepare(call, passage);
   call_.staging = nullptr;
+  staged_.begin(call_, schedule_, segment_count_);
   has_memory_ = false;
   output_ = nullptr;
   check(error);
@@ -122,7 +94,7 @@ void ScheduleExecution::prepare(const Call& call, const Passage& passage) {
   passage_ = passage;
   segment_count_ = segments_of(call);
   in_flight_ = tags(call);
-  messages_ = 0;
+  messages_.begin(in_flight_ * width_);
   reserve_places();
   for (Flight& flight : std::span(flights_).first(in_flight_)) {
     flight.lane = uses_shared_memory() ? passage.lane(flight.index) : Passage::none;
@@ -155,8 +127,7 @@ void ScheduleExecution::give_up() {
 }
 
 BlockCut ScheduleExecution::cut(std::size_t segment) const {
-  if (!call_.borders.empty()) return {call_.borders, segment, segment_count_};
-  return {Partition(call_.count, segment_count_).run(segment), static_cast<std::size_t>(schedule_.blocks())};
+  return call_.cut(segment, segment_count_, static_cast<std::size_t>(schedule_.blocks()));
 }
 
 void ScheduleExecution::reserve_places() {
@@ -165,12 +136,7 @@ void ScheduleExecution::reserve_places() {
     flights_.back().index = flights_.size() - 1;
     flights_.back().first_slot = flights_.back().index * width_;
   }
-  if (requests_.size() < in_flight_ * width_) {
-    requests_.resize(in_flight_ * width_, mpi.request_null);
-    transfers_.resize(requests_.size());
-    completed_.resize(requests_.size());
-    statuses_.resize(requests_.size());
-  }
+  transfers_.resize(std::max(transfers_.size(), in_flight_ * width_));
 }
 
 void ScheduleExecution::reserve_memory() {
@@ -206,7 +172,7 @@ void ScheduleExecution::reserve_memory() {
     call_.in_place = false;
   }
   const std::size_t messages = segment_count_ * schedule_.actions().size();
-  if (keep_ == Keep::requests && messages <= most_kept_requests) kept_.resize(messages, mpi.request_null);
+  if (keep_ == Keep::requests && messages <= MessageRequests::most_kept) messages_.keep(messages);
 }
 
 void ScheduleExecution::release_memory() {
@@ -257,72 +223,11 @@ std::size_t ScheduleExecution::landing_elements(const BlockCut& longest) const {
   return most;
 }
 
-void ScheduleExecution::prepare_copies() {
-  if (!call_.staging->goes_by_segments()) return;
-  // Blocks of private lengths are no part of the message.
-  std::size_t elements = call_.count;
-  for (const auto borders : {call_.borders, call_.output_borders})
-    elements = std::max(elements, borders.empty() ? 0 : borders.back());
-  const std::size_t bytes = elements * static_cast<std::size_t>(call_.element.size);
-  const std::size_t parts = parts_of_segment(bytes, segment_count_);
-  if (parts != parts_of_touched_ || call_.in_place != touched_in_place_) {
-    touched_ = TouchedBlocks::find(schedule_, call_.in_place, parts);
-    parts_of_touched_ = parts;
-    touched_in_place_ = call_.in_place;
-  }
-  fetched_segments_ = 0;
-}
-
-/// Begins to fetch what segments up to this one read, and some more.
-void ScheduleExecution::fetch_until(std::size_t segment) {
-  const std::size_t end = std::min(segment + 1 + segments_ahead, segment_count_);
-  for (; fetched_segments_ < end; ++fetched_segments_) {
-    const BlockCut blocks = cut(fetched_segments_);
-    for (const TouchedBlocks::Part& part : touched_.reads)
-      call_.staging->fetch(name_of(part, touched_.reads, fetched_segments_),
-                           elements_of(blocks, part.blocks));
-  }
-}
-
-std::span<const Range> ScheduleExecution::elements_of(const BlockCut& cut, std::span<const int> blocks) {
-  ranges_.clear();
-  for (const int block : blocks) {
-    const Range range = cut.run(static_cast<std::size_t>(block));
-    if (range.count == 0) continue;
-    if (!ranges_.empty() && ranges_.back().first + ranges_.back().count == range.first) {
-      ranges_.back().count += range.count;
-    } else {
-      ranges_.push_back(range);
-    }
-  }
-  return ranges_;
-}
-
-/// Whether a flight may begin its next round. Each part of a segment that is fetched is one fetch.
+/// Whether a flight may begin its next round.
 bool ScheduleExecution::has_what_it_reads(Flight& flight) {
-  flight.awaits_copy = false;
-  if (call_.staging == nullptr || is_silent()) return true;
-  std::size_t needed = 1;
-  if (call_.staging->goes_by_segments()) {
-    const auto parts =
-        std::ranges::upper_bound(touched_.reads, flight.round, {}, &TouchedBlocks::Part::round);
-    const auto in_segment = static_cast<std::size_t>(parts - touched_.reads.begin());
-    if (in_segment == 0) return true;
-    needed = flight.segment * touched_.reads.size() + in_segment;
-  }
-  flight.awaits_copy = call_.staging->arrived() < needed;
-  if (call_.staging->has_failed()) check(MPI_ERR_OTHER);
+  flight.awaits_copy = !is_silent() && !staged_.has_arrived(flight.segment, flight.round);
+  if (staged_.has_failed()) check(MPI_ERR_OTHER);
   return !flight.awaits_copy;
-}
-
-/// Begins to put back what is not written after this round of a flight.
-void ScheduleExecution::put_back(const Flight& flight) {
-  if (call_.staging == nullptr || !call_.staging->goes_by_segments() || is_silent()) return;
-  for (const TouchedBlocks::Part& part : touched_.writes) {
-    if (part.round != flight.round) continue;
-    call_.staging->put_back(name_of(part, touched_.writes, flight.segment),
-                            elements_of(flight.output_blocks, part.blocks));
-  }
 }
 
 bool ScheduleExecution::advance_copies() {
@@ -342,7 +247,7 @@ void ScheduleExecution::begin_segment(Flight& flight, std::size_t segment) {
   flight.output_blocks = call_.output_borders.empty() ? flight.blocks : BlockCut(call_.output_borders, 0, 1);
   flight.round = 0;
   place_scratch(flight.places, flight.blocks);
-  if (call_.staging != nullptr && call_.staging->goes_by_segments() && !is_silent()) fetch_until(segment);
+  if (!is_silent()) staged_.fetch_until(segment);
   if (observer_ != nullptr) observer_->segment_begins(flight.index, segment);
 }
 
@@ -377,7 +282,7 @@ void ScheduleExecution::walk(Flight& flight) {
 
 void ScheduleExecution::end_round(Flight& flight) {
   if (observer_ != nullptr) observer_->round_ends(flight.index, flight.round);
-  put_back(flight);
+  if (!is_silent()) staged_.put_back(flight.segment, flight.round, flight.output_blocks);
   ++flight.round;
 }
 
@@ -405,7 +310,7 @@ void ScheduleExecution::post(Flight& flight, const Action& action, std::size_t s
   if (count == 0) return;  // the partner knows it too
 
   Transfer& transfer = transfers_[flight.first_slot + slot];
-  transfer = {.action = &action, .landing = nullptr, .count = count, .kept = nullptr};
+  transfer = {.action = &action, .landing = nullptr, .count = count};
   const int place = flight.lane == Passage::none ? Neighbours::none : place_of(action);
   if (place == Neighbours::none) return post_message(flight, transfer, slot);
   transfer.memory = MemoryTransfer(*neighbours_->memory, flight.lane, place, count);
@@ -429,65 +334,24 @@ void ScheduleExecution::post_message(Flight& flight, Transfer& transfer, std::si
   } else {
     buffer = address(flight, sends ? action.left : action.into);
   }
-  Posting posting{buffer, is_empty ? 0 : count, peer_of(action),
-                  passage_.first_tag + static_cast<int>(flight.index)};
-  MPI_Request& request = requests_[flight.first_slot + slot];
-  const bool is_short = count * static_cast<std::size_t>(call_.element.size) < least_kept_bytes;
-  int code = MPI_SUCCESS;
-  if (is_empty || kept_.empty() || is_short || count > INT_MAX) {
-    code = post_once(posting, sends, &request);
-  } else {
-    const auto number = static_cast<std::size_t>(&action - schedule_.actions().data());
-    transfer.kept = &kept_[flight.segment * schedule_.actions().size() + number];
-    code = post_kept(posting, sends, transfer.kept, &request);
-  }
-  if (code != MPI_SUCCESS) {
-    // The partner still needs a message of this rank.
-    check(code);
-    transfer.kept = nullptr;
-    posting.buffer = nullptr;
-    posting.count = 0;
-    if (post_once(posting, sends, &request) != MPI_SUCCESS) {
-      request = mpi.request_null;
-      return;
-    }
-  }
-  ++messages_;
-  ++flight.posted;
-}
-
-/// Returns an MPI error code.
-int ScheduleExecution::post_once(const Posting& posting, bool sends, MPI_Request* request) const {
-  const auto& [buffer, all, peer, tag] = posting;
-  // Only bytes of blocks that cannot be cut are so many.
-  std::optional<BytesType> long_type;
-  if (all > INT_MAX) long_type.emplace(all);
-  const int count = long_type ? 1 : static_cast<int>(all);
-  MPI_Datatype datatype = count == 0 ? MPI_Datatype{MPI_BYTE} : call_.element.datatype;
-  if (long_type) datatype = long_type->handle();
-  return sends ? mpi.Isend(buffer, count, datatype, peer, tag, comm_, request)
-               : mpi.Irecv(buffer, count, datatype, peer, tag, comm_, request);
-}
-
-int ScheduleExecution::post_kept(const Posting& posting, bool sends, MPI_Request* kept,
-                                 MPI_Request* request) const {
-  const auto& [buffer, all, peer, tag] = posting;
-  const int count = static_cast<int>(all);
-  MPI_Datatype datatype = call_.element.datatype;
-  if (*kept == mpi.request_null) {
-    const int code = sends ? mpi.Send_init(buffer, count, datatype, peer, tag, comm_, kept)
-                           : mpi.Recv_init(buffer, count, datatype, peer, tag, comm_, kept);
-    if (code != MPI_SUCCESS) return code;
-  }
-  *request = *kept;
-  return mpi.Start(request);
+  const auto number = static_cast<std::size_t>(&action - schedule_.actions().data());
+  int error = MPI_SUCCESS;
+  const bool is_posted = messages_.post({.buffer = buffer,
+                                         .count = is_empty ? 0 : count,
+                                         .peer = peer_of(action),
+                                         .tag = passage_.first_tag + static_cast<int>(flight.index),
+                                         .sends = sends},
+                                        call_.element, flight.first_slot + slot,
+                                        flight.segment * schedule_.actions().size() + number, error);
+  check(error);
+  if (is_posted) ++flight.posted;
 }
 
 bool ScheduleExecution::progress() {
   if (ended()) return false;
-  bool any = call_.staging != nullptr && advance_copies();
+  bool any = staged_.are_any() && advance_copies();
   any = advance_flights() || any;
-  if (messages_ > 0) any = test_messages() || any;
+  if (messages_.count() > 0) any = test_messages() || any;
   if (!any) look_around();
   if (ended()) end();
   return any;
@@ -508,7 +372,7 @@ bool ScheduleExecution::advance_flights() {
 void ScheduleExecution::look_around() {
   if (!vain_looks_.count()) return;
   // What the program does by MPI must go on while it waits here, even if nothing of this call needs MPI.
-  if (messages_ == 0) drive_library(comm_);
+  if (messages_.count() == 0) drive_library(comm_);
   if (neighbours_ && vain_looks_.is_time_for_peers()) look_for_lost_peer();
 }
 
@@ -539,31 +403,21 @@ int ScheduleExecution::find_ended_peer() const {
 }
 
 bool ScheduleExecution::test_messages() {
-  int done = 0;
-  const int code = mpi.Testsome(static_cast<int>(in_flight_ * width_), requests_.data(), &done,
-                                completed_.data(), statuses_.data());
-  if (done == MPI_UNDEFINED) done = 0;
-  const bool tells_errors = code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS;
-  if (code != MPI_SUCCESS && !tells_errors) {
-    check(code);
+  int failure = MPI_SUCCESS;
+  const int done = messages_.test(
+      in_flight_ * width_,
+      [&](std::size_t slot, int error, const MPI_Status& status) {
+        const Transfer& transfer = transfers_[slot];
+        check(error);
+        if (error == MPI_SUCCESS && transfer.action->receives()) check_length(transfer, status);
+        finish(flights_[slot / width_], transfer);
+      },
+      failure);
+  if (failure != MPI_SUCCESS) {
+    check(failure);
     give_up();
-    return true;
   }
-  for (int i = 0; i < done; ++i) {
-    const MPI_Status& status = statuses_[static_cast<std::size_t>(i)];
-    const auto slot = static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]);
-    const Transfer& transfer = transfers_[slot];
-    if (tells_errors && status.MPI_ERROR != MPI_SUCCESS) {
-      check(status.MPI_ERROR);
-      // Open MPI frees a request that failed.
-      if (transfer.kept != nullptr && requests_[slot] == mpi.request_null) *transfer.kept = mpi.request_null;
-    } else if (transfer.action->receives()) {
-      check_length(transfer, status);
-    }
-    requests_[slot] = mpi.request_null;  // a kept request stays
-    finish(flights_[slot / width_], transfer);
-  }
-  return done > 0;
+  return done > 0 || failure != MPI_SUCCESS;
 }
 
 /// Advances what goes through shared memory in the round of a flight: first what it sends, since others wait
@@ -576,7 +430,7 @@ bool ScheduleExecution::advance_memory(Flight& flight) {
       Transfer& transfer = transfers_[flight.first_slot + i];
       if (transfer.memory.ended() || (transfer.action->kind == Kind::send) != sends) continue;
       // Messages of a pair go one after the other.
-      const bool is_later = has_rows_[static_cast<std::size_t>(flight.round)] &&
+      const bool is_later = has_several_of_a_pair_[static_cast<std::size_t>(flight.round)] &&
                             std::ranges::any_of(std::span(transfers_).subspan(flight.first_slot, i),
                                                 [&](const Transfer& earlier) {
                                                   return !earlier.memory.ended() &&
@@ -632,7 +486,7 @@ std::vector<SegmentState> ScheduleExecution::segment_states() const {
   for (const Flight& flight : std::span(flights_).first(in_flight_)) {
     SegmentState state{.segment = flight.segment, .round = flight.round, .receives_from = {}, .sends_to = {}};
     for (std::size_t slot = flight.first_slot; slot < flight.first_slot + width_; ++slot) {
-      if (requests_[slot] == mpi.request_null && transfers_[slot].memory.ended()) continue;
+      if (!messages_.is_pending(slot) && transfers_[slot].memory.ended()) continue;
       const Action& action = *transfers_[slot].action;
       (action.receives() ? state.receives_from : state.sends_to).push_back(action.peer);
     }
@@ -660,7 +514,6 @@ void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {
                                        transfer.count));
     if (observer_ != nullptr) observer_->reduction_ends(flight.index);
   }
-  --messages_;
   if (--flight.posted == 0) go_on(flight);
 }
 

@@ -9,11 +9,12 @@
 #include "engine/buffer_pool.hpp"
 #include "engine/execution.hpp"
 #include "engine/memory_transfer.hpp"
+#include "engine/message_requests.hpp"
 #include "engine/neighbours.hpp"
+#include "engine/staged_segments.hpp"
 #include "engine/vain_looks.hpp"
 #include "schedule/pipelining.hpp"
 #include "schedule/schedule.hpp"
-#include "schedule/touched_blocks.hpp"
 
 namespace stretto {
 
@@ -44,7 +45,6 @@ class ScheduleExecution final : public Execution {
   /// be cut: `pipelining` is empty then.
   ScheduleExecution(MPI_Comm comm, Peers peers, Schedule schedule, const Pipelining& pipelining,
                     Keep keep = Keep::nothing, SharedNeighbours neighbours = nullptr);
-  ~ScheduleExecution() override;
 
   /// Returns one for each segment in flight.
   [[nodiscard]] std::size_t tags(const Call& call) const override;
@@ -57,20 +57,12 @@ class ScheduleExecution final : public Execution {
   [[nodiscard]] std::vector<SegmentState> segment_states() const override;
 
  private:
-  /// The arguments of a communication for MPI.
-  struct Posting {
-    void* buffer;
-    std::size_t count;
-    int peer;
-    int tag;
-  };
   /// A communication that was posted.
   struct Transfer {
     const Action* action = nullptr;
     std::byte* landing = nullptr;  // of a recv_reduce
     std::size_t count = 0;
-    MPI_Request* kept = nullptr;  // if it is a kept one
-    MemoryTransfer memory{};      // if it goes through shared memory
+    MemoryTransfer memory{};  // if it goes through shared memory
   };
   /// Carries one segment at a time. Flight f of w carries the segments f, f + w, f + 2w, … one after the
   /// other, so they share its tag: messages of one pair and tag match in order.
@@ -99,11 +91,7 @@ class ScheduleExecution final : public Execution {
   void release_memory();
   void begin_walks();
   void end();
-  void prepare_copies();
-  void fetch_until(std::size_t segment);
   [[nodiscard]] bool has_what_it_reads(Flight& flight);
-  void put_back(const Flight& flight);
-  std::span<const Range> elements_of(const BlockCut& cut, std::span<const int> blocks);
   bool advance_copies();
   void begin_segment(Flight& flight, std::size_t segment);
   void walk(Flight& flight);
@@ -118,9 +106,6 @@ class ScheduleExecution final : public Execution {
   bool test_messages();
   bool advance_memory(Flight& flight);
   bool advance_memory(Flight& flight, Transfer& transfer);
-  [[nodiscard]] int post_once(const Posting& posting, bool sends, MPI_Request* request) const;
-  [[nodiscard]] int post_kept(const Posting& posting, bool sends, MPI_Request* kept,
-                              MPI_Request* request) const;
   void check_length(const Transfer& transfer, const MPI_Status& status);
   void finish(Flight& flight, const Transfer& transfer);
   void go_on(Flight& flight);
@@ -157,32 +142,23 @@ class ScheduleExecution final : public Execution {
   std::size_t width_;  // most transfers of a flight
   // Of each round, if there are neighbours: its messages, and whether some of a pair follow each other.
   std::vector<std::uint32_t> messages_in_round_;
-  std::vector<bool> has_rows_;
+  std::vector<bool> has_several_of_a_pair_;
 
   Call call_;
   void* output_ = nullptr;  // as the program gave it, if the result is made in another place
   PooledBuffer apart_;
   Passage passage_;
-  std::size_t messages_ = 0;  // posted by MPI, and not yet complete
+  MessageRequests messages_;
   VainLooks vain_looks_;
   bool has_memory_ = true;  // false: a call that failed before it began; nothing is read or written
   std::size_t segment_count_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t busy_flights_ = 0;
 
-  // Of a call that is staged by segments: what is copied in each of them.
-  TouchedBlocks touched_;
-  std::size_t parts_of_touched_ = 0;  // 0: not known yet
-  bool touched_in_place_ = false;
-  std::size_t fetched_segments_ = 0;
-  std::vector<Range> ranges_;  // of one copy
+  StagedSegments staged_;
 
   std::vector<Flight> flights_;
-  std::vector<MPI_Request> requests_;  // width_ per flight
-  std::vector<Transfer> transfers_;    // beside requests_
-  std::vector<int> completed_;
-  std::vector<MPI_Status> statuses_;  // parallel to completed_
-  std::vector<MPI_Request> kept_;     // of each segment and action, to be started again and again
+  std::vector<Transfer> transfers_;  // width_ for each flight, beside its messages
 };
 
 }  // namespace stretto
