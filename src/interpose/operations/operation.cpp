@@ -129,6 +129,9 @@ void Operation::begin() {
 
 void Operation::begin_copies(Call& call) {
   if (staging_.is_staged() && library_takes_device_memory() && execution_->leaves_buffers_to_library(call)) {
+    // Other ranks make the library's call, and would wait for this one.
+    if (staging_.has_lost_order())
+      complain(staging_.describe_error() + ", before a call that the MPI library carries out");
     staging_.leave();
     call.is_on_device = true;
   }
