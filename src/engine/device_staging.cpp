@@ -114,8 +114,14 @@ void copy_anywhere(void* into, const void* from, std::size_t bytes) {
 void copy_runs_to_device(void* device, PooledBuffer& host, std::span<const Range> runs) {
   const DeviceDriver* driver = DeviceDriver::loaded();
   if (driver == nullptr || runs.empty()) return;
+  const DeviceDriver::Context context = driver->context_of(device);
+  // As a synchronous copy does, it waits for the default stream, which may still use that memory.
+  DeviceOrder order;
+  int error = order.follow(*driver, context, DeviceDriver::default_stream());
+  while (!order.is_done(*driver, error)) sched_yield();
+  require(error, "to device memory");
   DeviceCopies copies;
-  copies.begin(*driver, driver->context_of(device), CopyDirection::to_device);
+  copies.begin(*driver, context, CopyDirection::to_device);
   copies.begin_unit({});
   add_runs_of_bytes(copies, device, host.data(), runs);
   copies.end_unit();
@@ -189,14 +195,35 @@ void DeviceStaging::note(const Call& call) {
     note(input_, call.input, call.input_holds);
     note(output_, call.output, call.output_holds);
   }
+<<<<<<< HEAD
   // A packed call reads the program's device memory when it packs: it, too, comes after a named stream.
   if (is_unknown_ || (!is_staged() && !follows_other_stream())) return;
   const Side& side = input_.is_on_device ? input_ : output_;
   order_error_ = order_.follow(*driver_, side.is_on_device ? side.context : nullptr, stream_of_thread);
+=======
+  if (!is_unknown_) order_error_ = follow();
+}
+
+/// Returns the driver's error.
+int DeviceStaging::follow() {
+  // A call that is packed reads device memory, too, but not from here. Only its caller knows.
+  if (follows_other_stream()) {
+    const Side& side = input_.is_on_device ? input_ : output_;
+    return input_.order.follow(*driver_, side.is_on_device ? side.context : nullptr, stream_of_thread);
+  }
+  // Each context has a default stream.
+  const bool has_one = input_.is_on_device && output_.is_on_device && input_.context == output_.context;
+  int error = DeviceDriver::success;
+  if (input_.is_on_device) error = input_.order.follow(*driver_, input_.context, stream_of_thread);
+  if (error == DeviceDriver::success && output_.is_on_device && !has_one)
+    error = output_.order.follow(*driver_, output_.context, stream_of_thread);
+  return error;
+>>>>>>> h-a
 }
 
 bool DeviceStaging::may_begin() {
-  return driver_ == nullptr || order_.is_done(*driver_, order_error_);
+  return driver_ == nullptr ||
+         (input_.order.is_done(*driver_, order_error_) && output_.order.is_done(*driver_, order_error_));
 }
 
 std::byte* DeviceStaging::place(Side& side) {
@@ -210,8 +237,9 @@ std::byte* DeviceStaging::place(Side& side) {
 void DeviceStaging::stage(Call& call, bool by_segments) {
   fetches_ = 0;
   call.staging = nullptr;
+  // Errors of the copies of an earlier start are forgotten, unless these may still be under way.
+  if (order_error_ != DeviceDriver::success) throw std::runtime_error(describe_error());
   if (!is_staged()) return;
-  if (has_failed()) throw std::runtime_error(describe_error());
   const bool is_shorter = in_place_ && call.output_holds.count < call.input_holds.count;
   by_segments_ = by_segments && element_.contiguous() && !is_shorter;
   call.staging = this;
@@ -311,13 +339,13 @@ bool DeviceStaging::has_failed() const {
 }
 
 std::string DeviceStaging::describe_error() const {
-  if (output_.to_device.error() != 0) return describe(output_.to_device.error(), "to device memory");
   if (is_unknown_) {
     return "a buffer is neither in host memory nor in that of a device that the CUDA driver knows (error " +
            std::to_string(order_error_) + "); it may have been freed";
   }
   if (order_error_ != 0)
     return "the CUDA driver could not wait for a stream (error " + std::to_string(order_error_) + ")";
+  if (output_.to_device.error() != 0) return describe(output_.to_device.error(), "to device memory");
   const int error = input_.to_host.error();
   return describe(error != 0 ? error : output_.to_host.error(), "from device memory");
 }

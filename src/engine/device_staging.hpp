@@ -70,7 +70,7 @@ class DeviceStaging final : public SegmentCopies {
 
   /// Replaces device buffers of `call` by host buffers, the same ones for the same call. Without
   /// `by_segments`, or where that cannot be, the input is under way when this returns. Throws
-  /// std::bad_alloc, and std::runtime_error if the driver has failed before.
+  /// std::bad_alloc, and std::runtime_error if what the device should do before cannot be awaited.
   void stage(Call& call, bool by_segments);
   /// The call is not staged after all: the buffers of the program are used as they are.
   void leave() { input_.is_on_device = output_.is_on_device = false; }
@@ -107,12 +107,14 @@ class DeviceStaging final : public SegmentCopies {
     std::byte* users = nullptr;  // as MPI gets it
     Range holds;
     DeviceDriver::Context context = nullptr;
+    DeviceOrder order;
     PinnedBuffer host;
     DeviceCopies to_host;
     DeviceCopies to_device;
   };
 
   void note(Side& side, const void* users, const Range& holds);
+  int follow();
   std::byte* place(Side& side);
   void add(const Side& side, DeviceCopies& copies, const CopiedPart& part,
            std::span<const Range> elements) const;
@@ -127,8 +129,7 @@ class DeviceStaging final : public SegmentCopies {
   int order_error_ = 0;
   bool is_unknown_ = false;  // where a buffer is
   std::vector<Range> data_;  // in an output whose elements have gaps, from its first byte on
-  DeviceOrder order_;
-  Side input_;  // not used in place
+  Side input_;               // not used in place
   Side output_;
 };
 

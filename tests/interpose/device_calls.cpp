@@ -777,6 +777,135 @@ void aware_streams() {
   from_stretto<decltype(&stretto_group_free)>("stretto_group_free")(group);
 }
 
+/// What the device is still to write to an output, and to an input in another context, comes before the call.
+void order() {
+  constexpr int count = 3000;
+  constexpr int filled = 0x11;
+  const auto ranks = static_cast<std::size_t>(size_of(world()));
+  const std::size_t bytes = count * ranks * sizeof(int) + sizeof(int);
+  for (const Collective& collective : collectives) {
+    for (const char* from : {"stand_in_allocate", "stand_in_allocate_elsewhere"}) {
+      for (const Form form : {Form::blocking, Form::non_blocking}) {
+        std::array<std::vector<char>, 2> outputs;
+        for (const bool on_device : {false, true}) {
+          const bool there = has_driver() && on_device;
+          Buffer input(bytes, there, from);
+          Buffer output(bytes, there);
+          for (std::size_t i = 0; i < bytes / sizeof(int); ++i)
+            ints(input)[i] = static_cast<int>(i) * (world_rank() + 3);
+          if (there) {
+            from_driver<void (*)(void*, void*, int, std::size_t, int)>("stand_in_set_later")(
+                nullptr, output.address, filled, bytes, 20);
+          } else {
+            std::memset(output.data, filled, bytes);
+          }
+          const Arguments arguments{input.address, output.address, count, 1 % static_cast<int>(ranks)};
+          Asked asked{form};
+          CHECK(collective.call(arguments, asked) == MPI_SUCCESS);
+          if (form == Form::non_blocking) wait(&asked.request);
+          // The last bytes are not the call's.
+          while (static_cast<volatile char&>(output.data[bytes - 1]) != filled) std::this_thread::yield();
+          outputs.at(on_device ? 1 : 0).assign(output.data, output.data + bytes);
+        }
+        CHECK(outputs[0] == outputs[1],
+              std::string(collective.name) + " from " + from + (form == Form::blocking ? ", blocking" : ""));
+      }
+    }
+  }
+}
+
+/// A persistent call that has failed can be started again.
+void again() {
+  MPI_Comm_set_errhandler(world(), MPI_ERRORS_RETURN);
+  constexpr int count = 20000;
+  const int ranks = size_of(world());
+  Buffer input(count * sizeof(int), has_driver());
+  Buffer output(count * sizeof(int), has_driver());
+  MPI_Request request{};
+  const auto init = from_stretto<int (*)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
+                                         const char*, MPI_Request*)>("stretto_allreduce_init");
+  CHECK(init(input.address, output.address, count, MPI_INT, MPI_SUM, world(), MPI_INFO_NULL, nullptr,
+             &request) == MPI_SUCCESS);
+  int failed = 0;
+  for (int n = 1; n <= 40; ++n) {
+    std::fill_n(ints(input), count, n + world_rank());
+    fail_at(n);
+    MPI_Start(&request);
+    failed += MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS ? 1 : 0;
+    fail_at(0);
+    MPI_Start(&request);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, std::to_string(n));
+    CHECK(std::all_of(ints(output), ints(output) + count,
+                      [&](int one) { return one == n * ranks + ranks * (ranks - 1) / 2; }));
+  }
+  if (has_driver()) CHECK(failed > 10, std::to_string(failed));
+  MPI_Request_free(&request);
+}
+
+/// The output of the first rank of an exscan has no meaning: it may be too short.
+void exscan() {
+  constexpr int count = 20000;
+  MPI_Comm comm{};
+  MPI_Comm_split(world(), 0, world_rank() == device_rank ? -1 : world_rank(), &comm);
+  Buffer input(count * sizeof(int), has_driver());
+  Buffer output(has_driver() ? sizeof(int) : count * sizeof(int), has_driver());
+  std::fill_n(ints(input), count, 1);
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  for (const bool blocking : {false, true}) {
+    MPI_Request request{};
+    if (blocking) {
+      MPI_Exscan(input.address, output.address, count, MPI_INT, MPI_SUM, comm);
+    } else {
+      MPI_Iexscan(input.address, output.address, count, MPI_INT, MPI_SUM, comm, &request);
+      wait(&request);
+    }
+    if (rank > 0)
+      CHECK(std::all_of(ints(output), ints(output) + count, [&](int one) { return one == rank; }));
+  }
+  MPI_Comm_free(&comm);
+}
+
+int handled = 0;
+void handle(MPI_Comm* /*comm*/, int* /*code*/, ...) {
+  ++handled;
+}
+
+/// Each error of a call is told once.
+void told() {
+  MPI_Errhandler handler{};
+  MPI_Comm_create_errhandler(handle, &handler);
+  MPI_Comm comm{};
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, handler);
+  constexpr int count = 20000;
+  int failed = 0;
+  for (const bool blocking : {false, true}) {
+    for (int n = 1; n <= 60; ++n) {
+      Buffer data(count * sizeof(int), has_driver());
+      std::fill_n(ints(data), count, n);
+      handled = 0;
+      fail_at(n);
+      MPI_Request request = MPI_REQUEST_NULL;
+      int error = MPI_SUCCESS;
+      if (blocking) {
+        error = MPI_Allreduce(MPI_IN_PLACE, data.address, count, MPI_INT, MPI_SUM, comm);
+      } else {
+        error = MPI_Iallreduce(MPI_IN_PLACE, data.address, count, MPI_INT, MPI_SUM, comm, &request);
+        if (error == MPI_SUCCESS) error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      }
+      fail_at(0);
+      CHECK(handled == (error == MPI_SUCCESS ? 0 : 1), std::to_string(n) + ": " + std::to_string(handled));
+      if (error == MPI_SUCCESS)
+        CHECK(std::all_of(ints(data), ints(data) + count, [&](int one) { return one == n; }));
+      failed += error == MPI_SUCCESS ? 0 : 1;
+    }
+  }
+  if (has_driver()) CHECK(failed > 20, std::to_string(failed));
+  MPI_Comm_free(&comm);
+  MPI_Errhandler_free(&handler);
+}
+
 /// A child, which has no context, may end as it likes.
 void forks() {
   CHECK(sum(20000) == MPI_SUCCESS);
@@ -815,6 +944,10 @@ int main(int argc, char** argv) {
   if (part == "streams") streams();
   if (part == "memory") memory();
   if (part == "forks") forks();
+  if (part == "order") order();
+  if (part == "again") again();
+  if (part == "exscan") exscan();
+  if (part == "told") told();
   if (part == "aware") aware();
   if (part == "aware_streams") aware_streams();
   if (has_driver()) CHECK(from_driver<int (*)()>("stand_in_pushed")() == 0);

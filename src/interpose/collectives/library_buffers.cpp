@@ -257,8 +257,8 @@ template <typename Count>
 LibraryBuffers buffers_of_exscan(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype datatype,
                                  MPI_Op op, MPI_Comm comm) {
   LibraryBuffers its = buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm);
-  // The library writes nothing on rank 0.
-  its.reads_output = its.reads_output || rank_in(comm) == 0;
+  // On rank 0 it has no meaning, and the library writes nothing.
+  if (sendbuf != MPI_IN_PLACE && rank_in(comm) == 0) its.output = {};
   return its;
 }
 

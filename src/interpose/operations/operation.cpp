@@ -129,6 +129,7 @@ void Operation::begin() {
 
 void Operation::begin_copies(Call& call) {
   if (staging_.is_staged() && library_takes_device_memory() && execution_->leaves_buffers_to_library(call)) {
+    if (staging_.has_failed()) throw std::runtime_error(staging_.describe_error());
     staging_.leave();
     call.is_on_device = true;
   }
