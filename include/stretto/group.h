@@ -81,14 +81,16 @@ stretto_group* stretto_group_make(const int* ranks, int count, int tag);
 /* Works of the group that have not ended go on. */
 void stretto_group_free(stretto_group* group);
 
+/* The default stream of a device, by its name (CU_STREAM_LEGACY). */
+#define STRETTO_DEFAULT_STREAM ((void*)1)
 /* From now on, collectives that this thread calls begin when the device has done what the program has put
- * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it.
- * CU_STREAM_LEGACY names the default stream. NULL, as at first, names none: a call begins after what is in
- * the default stream of the buffer's context, and in the streams that wait for that one, but an MPI library
- * that takes device memory gets the calls that it carries out at once. Before other calls that the library
- * carries out, the calling thread waits. Results are in device memory when a call has ended, for all
- * streams. The stream must exist until another one is given. Returns the one before. */
-void* stretto_device_stream(void* stream);
+ * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
+ * first, names none: a call begins after what is in the default stream of the buffer's context, and in the
+ * streams that wait for that one, but an MPI library that takes device memory gets the calls that it carries
+ * out at once. Before other calls that the library carries out, the calling thread waits. Results are in
+ * device memory when a call has ended, for all streams. The stream must exist until another one is given.
+ * Returns the one before. */
+void* stretto_set_device_stream(void* stream);
 
 /* Returns 1 if the CUDA driver of this process knows the memory at an address: of a device, managed, or of
  * the host and registered. Such memory may be given as a buffer, whatever the MPI library takes. If it

@@ -195,14 +195,16 @@ int stretto_force(const char* collective, const char* spec, size_t least_bytes);
  * Stretto is not active. */
 int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type, const char* operation);
 
+/* The default stream of a device, by its name (CU_STREAM_LEGACY). */
+#define STRETTO_DEFAULT_STREAM ((void*)1)
 /* From now on, collectives that this thread calls begin when the device has done what the program has put
- * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it.
- * CU_STREAM_LEGACY names the default stream. NULL, as at first, names none: a call begins after what is in
- * the default stream of the buffer's context, and in the streams that wait for that one, but an MPI library
- * that takes device memory gets the calls that it carries out at once. Before other calls that the library
- * carries out, the calling thread waits. Results are in device memory when a call has ended, for all
- * streams. The stream must exist until another one is given. Returns the one before. */
-void* stretto_device_stream(void* stream);
+ * into `stream` (a CUstream, which is a cudaStream_t) by then: the program need not wait for it. NULL, as at
+ * first, names none: a call begins after what is in the default stream of the buffer's context, and in the
+ * streams that wait for that one, but an MPI library that takes device memory gets the calls that it carries
+ * out at once. Before other calls that the library carries out, the calling thread waits. Results are in
+ * device memory when a call has ended, for all streams. The stream must exist until another one is given.
+ * Returns the one before. */
+void* stretto_set_device_stream(void* stream);
 
 /* Writes what this rank has counted so far, as the JSON of STRETTO_STATS, which must be set. To be called
  * between MPI_Init and MPI_Finalize. Returns the length of the whole text without the terminating zero; 0

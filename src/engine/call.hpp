@@ -41,7 +41,7 @@ struct Call {
   /// If the program's buffers are not in host memory, these bring what is in them here and back.
   SegmentCopies* staging = nullptr;
   /// Whether buffers are where only the MPI library can access them.
-  bool is_on_device = false;
+  bool library_reads_device = false;
 
   /// Returns one of several segments, cut in as many blocks as its schedule has.
   [[nodiscard]] BlockCut cut(std::size_t segment, std::size_t segments, std::size_t blocks) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 
 #include "engine/device_driver.hpp"
 #include "engine/segment_copies.hpp"
@@ -12,43 +13,16 @@ namespace stretto {
 
 class DeviceContext;
 
-/// What a program has asked a device to do before it made a call: an event in one of its streams.
-class DeviceOrder {
- public:
-  DeviceOrder() = default;
-  DeviceOrder(const DeviceOrder&) = delete;
-  DeviceOrder& operator=(const DeviceOrder&) = delete;
-  ~DeviceOrder();
-
-  /// Begins to follow all that is in a stream by now. nullptr, or the default stream by its name: in that of
-  /// `context`, and in every stream that waits for that one. Returns the driver's error.
-  int follow(const DeviceDriver& driver, DeviceDriver::Context context, DeviceDriver::Stream stream);
-  /// Returns whether it has been done, also after an error. Does not wait.
-  bool is_done(const DeviceDriver& driver, int& error);
-
- private:
-  DeviceContext* context_ = nullptr;
-  DeviceDriver::Event event_ = nullptr;  // nullptr: it is done
-};
-
 /// Copies in one direction between device and host memory, one after the other, on a stream of their own.
 /// Units are counted, each of some copies. The stream does not wait for those of the program, nor they for
 /// it.
 class DeviceCopies {
  public:
-  /// `rows` runs of `bytes`, `pitch` bytes from one to the next on either side.
-  struct Copy {
-    DeviceDriver::Address device = 0;
-    std::byte* host = nullptr;
-    std::size_t bytes = 0;
-    std::size_t rows = 1;
-    std::size_t pitch = 0;
-  };
-
   DeviceCopies() = default;
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
-  ~DeviceCopies();
+  /// Events of copies under way are left. Their memory is the owner's affair.
+  ~DeviceCopies() = default;
 
   /// To be called before a call's first copy. No copy may be under way.
   void begin(const DeviceDriver& driver, DeviceDriver::Context context, CopyDirection direction);
@@ -57,8 +31,11 @@ class DeviceCopies {
 
   /// Opens a unit, which is `part` of a call.
   void begin_unit(const CopiedPart& part);
-  /// Adds a copy to the open unit.
-  void add(const Copy& copy);
+  /// Adds a run of bytes to the open unit. Runs that follow each other are one copy, and so are several of
+  /// one length at one distance from each other, the same on both sides.
+  void add(DeviceDriver::Address device, std::byte* host, std::size_t bytes);
+  /// Adds runs of bytes, from both addresses on.
+  void add_runs(const void* device, std::byte* host, std::span<const Range> runs);
   /// Ends the unit.
   void end_unit();
   /// Returns how many units have ended. Looks, and does not wait.
@@ -68,8 +45,8 @@ class DeviceCopies {
   bool is_idle() { return ended_units() == units_; }
   /// The driver's first error, or 0. After it, nothing more is begun.
   [[nodiscard]] int error() const { return error_; }
-  /// Whether copies that were begun may go on unseen.
-  [[nodiscard]] bool is_blind() const { return is_blind_; }
+  /// Whether copies whose end cannot be seen may be under way.
+  [[nodiscard]] bool may_still_run() const { return may_still_run_; }
 
  private:
   struct Unit {
@@ -80,10 +57,22 @@ class DeviceCopies {
     DeviceDriver::Event event = nullptr;  // nullptr: it has no asynchronous copies
   };
 
+  /// `count` runs of `bytes`, `pitch` bytes from one to the next.
+  struct Rows {
+    DeviceDriver::Address device = 0;
+    std::byte* host = nullptr;
+    std::size_t bytes = 0;  // 0: there are none
+    std::size_t count = 1;
+    std::size_t pitch = 0;
+  };
+
+  void start_rows();
+  void start_at_once(const Rows& rows);
+  void start_one(DeviceDriver::Address device, std::byte* host, std::size_t bytes);
   void check(int error);
   template <typename Attempt>
-  int insist(const Attempt& attempt);
-  void lose_sight();
+  int retry(const Attempt& attempt);
+  void lose_track();
 
   const DeviceDriver* driver_ = nullptr;
   DeviceDriver::Context handle_ = nullptr;
@@ -94,9 +83,10 @@ class DeviceCopies {
   std::size_t units_ = 0;
   std::size_t ended_ = 0;
   Unit open_;
+  Rows rows_;                // of the open unit, not begun yet
   bool has_copies_ = false;  // asynchronous ones, of the open unit
   int error_ = 0;
-  bool is_blind_ = false;
+  bool may_still_run_ = false;
   std::deque<Unit> under_way_;
 };
 

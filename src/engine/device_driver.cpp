@@ -93,14 +93,14 @@ bool DeviceDriver::find_functions(void* library) {
 
 void DeviceDriver::find_asynchronous_functions(void* library) {
   is_asynchronous_ =
-      find(to_host_later, library, "cuMemcpyDtoHAsync_v2") &&
-      find(to_device_later, library, "cuMemcpyHtoDAsync_v2") &&
-      find(rows_later, library, "cuMemcpy2DAsync_v2") &&
+      find(to_host_async, library, "cuMemcpyDtoHAsync_v2") &&
+      find(to_device_async, library, "cuMemcpyHtoDAsync_v2") &&
+      find(copy_2d_async, library, "cuMemcpy2DAsync_v2") &&
       find(make_stream, library, "cuStreamCreateWithPriority") &&
-      find(priorities, library, "cuCtxGetStreamPriorityRange") &&
-      find(make_event, library, "cuEventCreate") && find(destroy_event, library, "cuEventDestroy_v2") &&
-      find(record, library, "cuEventRecord") && find(query, library, "cuEventQuery") &&
-      find(pin, library, "cuMemHostRegister_v2") && find(unpin, library, "cuMemHostUnregister");
+      find(stream_priorities, library, "cuCtxGetStreamPriorityRange") &&
+      find(make_event, library, "cuEventCreate") && find(record_event, library, "cuEventRecord") &&
+      find(query_event, library, "cuEventQuery") && find(register_host, library, "cuMemHostRegister_v2") &&
+      find(unregister_host, library, "cuMemHostUnregister");
   find(context_of_stream, library, "cuStreamGetCtx");
   find(device, library, "cuDeviceGet");
   find(retain_context, library, "cuDevicePrimaryCtxRetain");

@@ -46,17 +46,16 @@ struct DeviceDriver {
   int (*pop_context)(Context* context) = nullptr;
 
   // What asynchronous copies need besides. A driver that is too old has not all of it.
-  int (*to_host_later)(void* host, Address device, std::size_t bytes, Stream stream) = nullptr;
-  int (*to_device_later)(Address device, const void* host, std::size_t bytes, Stream stream) = nullptr;
-  int (*rows_later)(const Rows* rows, Stream stream) = nullptr;
+  int (*to_host_async)(void* host, Address device, std::size_t bytes, Stream stream) = nullptr;
+  int (*to_device_async)(Address device, const void* host, std::size_t bytes, Stream stream) = nullptr;
+  int (*copy_2d_async)(const Rows* rows, Stream stream) = nullptr;
   int (*make_stream)(Stream* stream, unsigned flags, int priority) = nullptr;
-  int (*priorities)(int* least, int* greatest) = nullptr;
+  int (*stream_priorities)(int* least, int* greatest) = nullptr;
   int (*make_event)(Event* event, unsigned flags) = nullptr;
-  int (*destroy_event)(Event event) = nullptr;
-  int (*record)(Event event, Stream stream) = nullptr;
-  int (*query)(Event event) = nullptr;
-  int (*pin)(void* host, std::size_t bytes, unsigned flags) = nullptr;
-  int (*unpin)(void* host) = nullptr;
+  int (*record_event)(Event event, Stream stream) = nullptr;
+  int (*query_event)(Event event) = nullptr;
+  int (*register_host)(void* host, std::size_t bytes, unsigned flags) = nullptr;
+  int (*unregister_host)(void* host) = nullptr;
   [[nodiscard]] bool is_asynchronous() const { return is_asynchronous_; }
 
   // Newer ones; nullptr in older drivers.

@@ -2,51 +2,24 @@
 #pragma once
 
 #include <cstddef>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "engine/buffer_pool.hpp"
 #include "engine/call.hpp"
 #include "engine/device_copies.hpp"
+#include "engine/device_stream.hpp"
 #include "engine/pinned_buffer.hpp"
 #include "engine/segment_copies.hpp"
 
 namespace stretto {
 
-/// Whether the process has loaded a driver of devices. Takes some ten nanoseconds.
-bool may_have_device_memory();
-
-/// Whether bytes are in device memory that only copies of the driver can access, as far as the driver says.
-bool is_in_device_memory(const void* pointer);
-/// Whether the driver knows memory, of a device or of the host.
-bool is_known_to_driver(const void* pointer);
-
-/// Whether a call with these buffers has to be staged, or to wait for a stream. Takes some ten nanoseconds if
-/// the process has loaded no driver.
-bool concerns_device(const void* input, const void* output);
-
-/// Copies bytes, each side in host or in device memory, and waits. Throws std::runtime_error if the driver
-/// cannot copy.
-void copy_anywhere(void* into, const void* from, std::size_t bytes);
-
-/// Copies runs of bytes, from both addresses on, to device memory, and waits. Throws std::runtime_error if
-/// the driver cannot copy; `host` is abandoned then if copies may still read it.
-void copy_runs_to_device(void* device, PooledBuffer& host, std::span<const Range> runs);
-
-/// From now on, calls of this thread whose buffers are in device memory begin when the device has done what
-/// is in this stream of the program by then. nullptr: what is in the default stream, but calls that are
-/// carried out by others wait for nothing. Returns the one before.
-void* set_device_stream(void* stream);
-void* device_stream();
-/// Waits until the device has done that, if this thread has set a stream: for a call with these buffers that
-/// is carried out by others. Returns the driver's error.
-int wait_for_device_stream(std::initializer_list<const void*> buffers);
-
 /// Stages the buffers of a call that are in device (GPU) memory through pinned host memory, by copies of the
 /// CUDA driver. The driver is used only if the process has already loaded it. Ranks may differ in where their
 /// buffers are, so staging never affects the choice of an algorithm: each rank stages for itself.
+///
+/// For each call: note(), may_begin() until it may, stage(); then by segments fetch() and put_back(), or
+/// finish(); has_ended() until it has, and release(), or note() for the next call.
 ///
 /// Elements without gaps go by segments: a segment is fetched, travels, and is put back while others do.
 /// Other calls are fetched as a whole and put back as a whole: elements with gaps, of which only the data go
@@ -72,10 +45,8 @@ class DeviceStaging final : public SegmentCopies {
   /// `by_segments`, or where that cannot be, the input is under way when this returns. Throws
   /// std::bad_alloc, and std::runtime_error if what the device should do before cannot be awaited.
   void stage(Call& call, bool by_segments);
-  /// The call is not staged after all: the buffers of the program are used as they are.
-  void leave() { input_.is_on_device = output_.is_on_device = false; }
-  /// Waits for the input of a call that does not go by segments.
-  void wait_for_input();
+  /// The call is not staged after all.
+  void use_program_buffers() { input_.is_on_device = output_.is_on_device = false; }
   /// To be called when the execution has ended without an error.
   void finish();
   /// The same, where only runs of bytes were written, from the output's first byte on.
@@ -107,14 +78,14 @@ class DeviceStaging final : public SegmentCopies {
     std::byte* users = nullptr;  // as MPI gets it
     Range holds;
     DeviceDriver::Context context = nullptr;
-    DeviceOrder order;
+    StreamEvent before;  // what the program has asked the device to do before
     PinnedBuffer host;
     DeviceCopies to_host;
     DeviceCopies to_device;
   };
 
   void note(Side& side, const void* users, const Range& holds);
-  int follow();
+  int record_events();
   std::byte* place(Side& side);
   void add(const Side& side, DeviceCopies& copies, const CopiedPart& part,
            std::span<const Range> elements) const;
@@ -126,7 +97,7 @@ class DeviceStaging final : public SegmentCopies {
   bool in_place_ = false;
   bool by_segments_ = false;
   std::size_t fetches_ = 0;
-  int order_error_ = 0;
+  int begin_error_ = 0;
   bool is_unknown_ = false;  // where a buffer is
   std::vector<Range> data_;  // in an output whose elements have gaps, from its first byte on
   Side input_;               // not used in place

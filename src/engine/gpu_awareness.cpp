@@ -45,13 +45,13 @@ bool ask_library() {
 
 }  // namespace
 
-bool library_takes_device_memory() {
-  static const bool takes = told ? *told : ask_library();
-  return takes;
+bool library_is_gpu_aware() {
+  static const bool is_aware = told ? *told : ask_library();
+  return is_aware;
 }
 
-void set_library_takes_device_memory(std::optional<bool> takes) {
-  told = takes;
+void set_library_is_gpu_aware(std::optional<bool> is_aware) {
+  told = is_aware;
 }
 
 }  // namespace stretto

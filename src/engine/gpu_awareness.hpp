@@ -9,10 +9,10 @@ namespace stretto {
 /// (MPIX_Query_cuda_support of Open MPI, MPICH and libraries made from them, MPIX_GPU_query_support of
 /// Cray MPICH, and the kinds of memory of MPI 4.1). A library that says nothing counts as one that does: it
 /// gets what the program gives it. Ranks may differ in it.
-bool library_takes_device_memory();
+bool library_is_gpu_aware();
 
 /// To be called before the first question: what the user knows better (STRETTO_GPU_AWARE); nothing: what the
 /// library says.
-void set_library_takes_device_memory(std::optional<bool> takes);
+void set_library_is_gpu_aware(std::optional<bool> is_aware);
 
 }  // namespace stretto

@@ -83,7 +83,7 @@ int NativeExecution::start_segments(const Call& call) {
 int NativeExecution::start_cut_segments(const Call& call, const Partition& segments) {
   const Element& element = call.element;
   const bool has_input = collective_ != Collective::bcast;
-  const bool copy = has_input && call.in_place && copy_in_place_input && !call.is_on_device;
+  const bool copy = has_input && call.in_place && copy_in_place_input && !call.library_reads_device;
   if (copy) packed_ = PooledBuffer(element.span(call.count));
   std::byte* copied = element.place(packed_.data(), call.count);
 
@@ -134,7 +134,7 @@ int NativeExecution::start_reduce_scatter(const Call& call) {
   const std::size_t ranks = call.borders.size() - 1;
   const std::size_t segments = requests_.size();
   counts_.resize(ranks * segments);
-  if (segments == 1 && (!call.in_place || call.is_on_device)) {
+  if (segments == 1 && (!call.in_place || call.library_reads_device)) {
     for (std::size_t rank = 0; rank < ranks; ++rank)
       counts_[rank] = static_cast<int>(call.borders[rank + 1] - call.borders[rank]);
     return mpi.Ireduce_scatter(call.in_place ? MPI_IN_PLACE : call.input, call.output, counts_.data(),

@@ -9,7 +9,7 @@
 #include "engine/bytes_type.hpp"
 #include "engine/channel.hpp"
 #include "engine/data_runs.hpp"
-#include "engine/device_staging.hpp"
+#include "engine/device_memory.hpp"
 #include "engine/element.hpp"
 #include "engine/gpu_awareness.hpp"
 #include "engine/self_message.hpp"
@@ -116,7 +116,7 @@ class AccessibleElements {
   AccessibleElements(void* users, std::size_t count, std::ptrdiff_t extent, MPI_Datatype datatype,
                      bool is_read)
       : users_(static_cast<std::byte*>(users)) {
-    if (count == 0 || !may_have_device_memory() || library_takes_device_memory()) return;
+    if (count == 0 || !may_have_device_memory() || library_is_gpu_aware()) return;
     MPI_Aint lower_bound = 0;
     MPI_Aint true_extent = 0;
     mpi.Type_get_true_extent(datatype, &lower_bound, &true_extent);

@@ -50,7 +50,7 @@ void unmap(const PinnedBuffer::Memory& memory) {
     if (driver == nullptr) return;
     // A lost context has unpinned it.
     const ContextGuard guard(*driver, memory.pinned_in);
-    driver->unpin(memory.data);
+    driver->unregister_host(memory.data);
   }
   munmap(memory.data, memory.bytes);
 }
@@ -76,7 +76,8 @@ PinnedBuffer::PinnedBuffer(std::size_t bytes, const DeviceDriver& driver, Device
   memory_ = map(size);
   if (!driver.is_asynchronous()) return;
   const ContextGuard guard(driver, context);
-  if (driver.pin(memory_.data, memory_.bytes, portable) == DeviceDriver::success) memory_.pinned_in = context;
+  if (driver.register_host(memory_.data, memory_.bytes, portable) == DeviceDriver::success)
+    memory_.pinned_in = context;
 }
 
 PinnedBuffer::~PinnedBuffer() {

@@ -660,7 +660,7 @@ void streams() {
   for (void* stream : {static_cast<void*>(nullptr), own}) {
     for (const bool blocking : {true, false}) {
       if (has_driver()) {
-        from_stretto<void (*)(void*)>("stretto_device_stream")(stream);
+        from_stretto<void (*)(void*)>("stretto_set_device_stream")(stream);
         from_driver<void (*)(void*, void*, int, std::size_t, int)>("stand_in_set_later")(stream, data.address,
                                                                                          1, count, 100);
       } else {
@@ -747,7 +747,7 @@ void aware_streams() {
       return;
     }
     std::fill_n(data.data, bytes, char{0});
-    from_stretto<void* (*)(void*)>("stretto_device_stream")(stream);
+    from_stretto<void* (*)(void*)>("stretto_set_device_stream")(stream);
     void* const its = stream == reinterpret_cast<void*>(1) ? nullptr : stream;
     from_driver<void (*)(void*, void*, int, std::size_t, int)>("stand_in_set_later")(its, data.address, 1,
                                                                                      bytes, 100);

@@ -32,7 +32,7 @@ bool ObservedCall::try_describe(std::string& text) {
 int await_device_stream(const void* input, const void* output, MPI_Comm comm) {
   const int error = wait_for_device_stream({input, output});
   if (error == 0) return MPI_SUCCESS;
-  complain("the CUDA driver could not wait for a stream (error " + std::to_string(error) +
+  complain(this_rank() + ": the CUDA driver could not wait for a stream (error " + std::to_string(error) +
            "), before a call that the MPI library carries out");
   return report(comm, MPI_ERR_OTHER);
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/device_staging.hpp"
+#include "engine/device_stream.hpp"
 #include "interpose/dispatch/form.hpp"
 #include "interpose/observe/trace.hpp"
 #include "interpose/observe/watchdog.hpp"

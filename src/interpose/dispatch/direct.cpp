@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "engine/device_staging.hpp"
+#include "engine/device_memory.hpp"
 #include "engine/library_progress.hpp"
 #include "engine/vain_looks.hpp"
 #include "interpose/communicators/known_communicators.hpp"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include "engine/device_staging.hpp"
+#include "engine/device_stream.hpp"
 #include "interpose/collectives/collective_forms.hpp"
 #include "interpose/dispatch/choice.hpp"
 #include "interpose/dispatch/online.hpp"
@@ -138,7 +138,7 @@ STRETTO_VISIBLE int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, con
   return MPI_SUCCESS;
 }
 
-STRETTO_VISIBLE void* stretto_device_stream(void* stream) {
+STRETTO_VISIBLE void* stretto_set_device_stream(void* stream) {
   return set_device_stream(stream);
 }
 

@@ -74,7 +74,7 @@ void end_mpi(int status, void* process) {
   const double until = seconds_now() + longest_end;
   if (status == 0 && !has_lost_work) wait_until([&] { return !has_outstanding() || seconds_now() > until; });
   if (status != 0 || has_lost_work || has_outstanding()) {
-    complain("rank " + std::to_string(session.world_rank) +
+    complain(this_rank() +
              (status != 0 ? " ends with status " + std::to_string(status)
                           : " has given up a collective that did not end") +
              "; all ranks end");

@@ -179,8 +179,7 @@ class Writer {
         {"clock_error_us", static_cast<double>(std::max(first_reading.error, last_.error)) * 1e-3},
         {"complete", events.size() < most_events}};
     stream_ << "{\"displayTimeUnit\":\"ms\",\n\"otherData\":" << other.dump() << ",\n\"traceEvents\":[\n";
-    const std::string name =
-        "rank " + std::to_string(session.world_rank) + " (node " + std::to_string(node) + ")";
+    const std::string name = this_rank() + " (node " + std::to_string(node) + ")";
     write_name("process_name", pid, 1, name);
     stream_ << R"(,{"ph":"M","name":"process_sort_index","pid":)" << pid
             << R"(,"tid":1,"args":{"sort_index":)" << session.world_rank << "}}\n";

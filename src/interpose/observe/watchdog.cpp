@@ -90,7 +90,7 @@ void report_overdue() {
     const std::string others = is_asked ? roll_call.conclude(entry.id) : "";
     std::array<char, 32> seconds{};
     std::snprintf(seconds.data(), seconds.size(), "%.1f", seconds_now() - entry.since);
-    complain("rank " + std::to_string(session.world_rank) + " after " + seconds.data() + " s: " + text +
+    complain(this_rank() + " after " + seconds.data() + " s: " + text +
              (others.empty() ? "" : " (" + others + ")"));
   }
 }

@@ -111,7 +111,7 @@ void Operation::begin() {
   } catch (const std::bad_alloc&) {
     error = MPI_ERR_NO_MEM;
   } catch (const std::exception& failure) {
-    complain(failure.what());
+    complain_of(failure.what());
     has_complained_ = true;
     error = MPI_ERR_OTHER;
   }
@@ -128,10 +128,10 @@ void Operation::begin() {
 }
 
 void Operation::begin_copies(Call& call) {
-  if (staging_.is_staged() && library_takes_device_memory() && execution_->leaves_buffers_to_library(call)) {
+  if (staging_.is_staged() && library_is_gpu_aware() && execution_->leaves_buffers_to_library(call)) {
     if (staging_.has_failed()) throw std::runtime_error(staging_.describe_error());
-    staging_.leave();
-    call.is_on_device = true;
+    staging_.use_program_buffers();
+    call.library_reads_device = true;
   }
   staging_.observe(trace_.get());
   const StagedInput input = execution_->staged_input();
@@ -140,7 +140,7 @@ void Operation::begin_copies(Call& call) {
   static std::atomic<bool> has_told{false};
   if (staging_.has_old_driver() && !has_told.exchange(true)) {
     complain(
-        "rank " + std::to_string(session.world_rank) +
+        this_rank() +
         ": the CUDA driver is too old for asynchronous copies; calls on device memory wait for each copy");
   }
   while (input == StagedInput::at_start && staging_.arrived() == 0) {
@@ -208,16 +208,20 @@ void Operation::look_at_copies() {
   if (staging_.has_ended()) complete();
 }
 
+void Operation::complain_of(const std::string& what) const {
+  complain(this_rank() + ": " + what + ", in " + describe_call(*state_, traits_, spec_, sequence_));
+}
+
 void Operation::complete() {
   int error = execution_->lost_peer() < 0 ? execution_->error() : Communicator::error_if_rank_failed;
   if (has_begun_ && staging_.is_staged() && staging_.has_failed() && !has_complained_) {
-    complain(staging_.describe_error());
+    complain_of(staging_.describe_error());
     error = MPI_ERR_OTHER;
   }
   try {
     if (error == MPI_SUCCESS) error = message_.finish();
   } catch (const std::exception& failure) {
-    complain(failure.what());
+    complain_of(failure.what());
     error = MPI_ERR_OTHER;
   }
   end(error);
@@ -309,7 +313,7 @@ std::string Operation::in_world(const std::vector<int>& ranks) const {
 
 void end_job_without(int place, const std::string& call) {
   const auto rank = std::ranges::find(session.memory_places, place) - session.memory_places.begin();
-  complain("rank " + std::to_string(session.world_rank) + ": rank " + std::to_string(rank) + " (process " +
+  complain(this_rank() + ": rank " + std::to_string(rank) + " (process " +
            std::to_string(session.memory.process(place).pid()) + " of this node) has ended, and " + call +
            " waits for it; the job ends");
   end_job(true);

@@ -68,6 +68,7 @@ class Operation final : public RequestedCall, public Watched {
   void begin_copies(Call& call);
   void look_at_copies();
   void complete();
+  void complain_of(const std::string& what) const;
   void end(int error);
   [[nodiscard]] std::string in_world(const std::vector<int>& ranks) const;
 

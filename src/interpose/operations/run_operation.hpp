@@ -31,7 +31,7 @@ std::optional<int> report_exceptions(MPI_Comm comm, const Work& work) {
   } catch (const std::bad_alloc&) {
     return report(comm, MPI_ERR_NO_MEM);
   } catch (const std::exception& error) {
-    complain(error.what());
+    complain(this_rank() + ": " + error.what());
     return report(comm, MPI_ERR_OTHER);
   }
 }

@@ -68,7 +68,7 @@ class StagedBuffer {
   }
 
   /// Finds its place in host memory. It stays the same as often as it is fetched. Throws std::bad_alloc, and
-  /// std::runtime_error if the driver has failed before.
+  /// std::runtime_error if the driver cannot await what the device should do before.
   void place() {
     if (!is_staged_) return;
     Call call = note();
@@ -82,7 +82,11 @@ class StagedBuffer {
     wait_until([&] { return staging_.may_begin(); });
     void* const place = find_place(call, false);
     if (library_gets_ == nullptr) library_gets_ = place;
-    if (library_gets_ != place) throw std::runtime_error("a buffer has left device memory");
+    if (library_gets_ != place)
+      throw std::runtime_error(
+          "a persistent call cannot be started again: a buffer has left device memory, or the MPI library "
+          "has "
+          "failed in an earlier start");
   }
   /// Waits until that is there.
   void wait_for_input() {
@@ -202,7 +206,7 @@ class StagedLibraryCall final : public RequestedCall {
   bool complain_of_failure() {
     std::string error = input_.error();
     if (error.empty()) error = output_.error();
-    if (!error.empty()) complain(error + ", for a call that the MPI library carries out");
+    if (!error.empty()) complain(this_rank() + ": " + error + ", in a call that the MPI library carries out");
     return !error.empty();
   }
 
@@ -218,7 +222,7 @@ class StagedLibraryCall final : public RequestedCall {
     } catch (const std::bad_alloc&) {
       own_error_ = MPI_ERR_NO_MEM;
     } catch (const std::exception& failure) {
-      complain(failure.what());
+      complain(this_rank() + ": " + failure.what());
       own_error_ = MPI_ERR_OTHER;
     }
     error_ = own_error_ != MPI_SUCCESS ? own_error_ : mpi.Start(&request_);

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/device_staging.hpp"
+#include "engine/device_memory.hpp"
 #include "engine/gpu_awareness.hpp"
 #include "engine/mpi.hpp"
 #include "select/face.hpp"
@@ -43,7 +43,7 @@ struct LibraryBuffers {
 /// Whether a call of the library may have to be staged. Takes some twenty nanoseconds if the process has
 /// loaded no driver.
 inline bool may_need_staging() {
-  return !library_takes_device_memory() && may_have_device_memory();
+  return !library_is_gpu_aware() && may_have_device_memory();
 }
 
 /// Carries a call out by call(input, output), the library's function with these buffers (nullptr: the

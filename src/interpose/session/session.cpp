@@ -78,6 +78,10 @@ void complain(const std::string& line) {
   std::fputs(("stretto: " + line + "\n").c_str(), stderr);
 }
 
+std::string this_rank() {
+  return "rank " + std::to_string(session.world_rank);
+}
+
 void complain_once_on_rank_0(const std::string& line) {
   if (session.world_rank != 0) return;
   static std::mutex mutex;

@@ -133,6 +133,8 @@ extern Session session;
 
 /// Writes one line to standard error.
 void complain(const std::string& line);
+/// Returns "rank 3", of MPI_COMM_WORLD, for lines that concern this rank alone.
+std::string this_rank();
 
 /// The same, but only on rank 0 of MPI_COMM_WORLD, and only once for each line.
 void complain_once_on_rank_0(const std::string& line);

@@ -174,7 +174,7 @@ void begin_session(Background background, Participation participation) {
   }
 
   load_predefined_handles();
-  set_library_takes_device_memory(session.settings.gpu_aware);
+  set_library_is_gpu_aware(session.settings.gpu_aware);
   session.background =
       static_cast<Background>(std::ranges::max(facts.of_rank, {}, &RankFacts::background).background);
   session.non_blocking = session.background == Background::own;

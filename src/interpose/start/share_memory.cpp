@@ -117,7 +117,7 @@ void share_memory(const std::vector<RankFacts>& of_rank) {
   }
   session.memory.close();
   if (failures.is_first()) {
-    complain("rank " + std::to_string(session.world_rank) + ": shared memory does not work (" + error +
+    complain(this_rank() + ": shared memory does not work (" + error +
              "); messages between the ranks of its node go through the MPI library");
   }
 }

@@ -4,7 +4,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include "interface.hpp"
 
@@ -12,11 +11,6 @@ namespace stretto_torch {
 namespace {
 
 using Guard = c10::impl::VirtualGuardImpl;
-
-/// The handle by which the driver knows the default stream, where nullptr names none (CU_STREAM_LEGACY).
-void* default_stream() {
-  return reinterpret_cast<void*>(std::uintptr_t{1});
-}
 
 /// Returns the driver's handle of a stream; nullptr, the default stream, after waiting for a stream whose
 /// handle is not known: older versions of torch do not tell.
@@ -39,12 +33,12 @@ AfterCurrentStream::AfterCurrentStream(const at::Tensor& tensor) {
   const Guard guard(tensor.device().type());
   void* const its = handle_of(guard, guard.getStream(tensor.device()), 0);
   // With none, a call that the MPI library carries out would wait for nothing.
-  before_ = stretto.device_stream(its == nullptr ? default_stream() : its);
+  before_ = stretto.set_device_stream(its == nullptr ? STRETTO_DEFAULT_STREAM : its);
   is_set_ = true;
 }
 
 AfterCurrentStream::~AfterCurrentStream() {
-  if (is_set_) stretto.device_stream(before_);
+  if (is_set_) stretto.set_device_stream(before_);
 }
 
 std::vector<c10::Device> devices_of(const std::vector<at::Tensor>& tensors) {
