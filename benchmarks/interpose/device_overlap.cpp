@@ -7,8 +7,9 @@
 //   segments  the collective on device memory
 // First the link alone is measured. Then the copies get the rate at which one of them takes as long as the
 // link, or another share of that time. A ratio `whole / segments` above 1 says that segments are faster; no
-// way is faster than max(copy, link). Run it under the preload, between nodes:
-//   stretto lab run --mpi openmpi -- device-overlap-openmpi STAND_IN [bytes [turns [spec...]]]
+// way is faster than max(copy, link). Prints the table of docs/device-memory.md, from which
+// device_segments.py reads it: medians, and quartiles of the ratios. Run it under the preload, between nodes:
+//   stretto lab run --mpi openmpi --stretto -- device-overlap-openmpi STAND_IN [bytes [turns [spec...]]]
 // Arguments: the stand-in's path; the bytes of the message; how often each is measured; the specs. With 0
 // turns nothing is measured: each spec carries out two calls, for STRETTO_TRACE; a copy takes three quarters
 // of the link's time by the first spec.
@@ -133,7 +134,7 @@ class Allreduce {
     find<void (*)(double)>(driver, "stand_in_set_rate")(rate);
   }
 
-  /// Prints a line for each share of the link's time that copies take.
+  /// Prints a row for each share of the link's time that copies take.
   void measure(int turns);
 
  private:
@@ -153,8 +154,7 @@ void Allreduce::measure(int turns) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const double alone = link_alone();
-  if (rank == 0)
-    std::printf("%zu bytes by %s; medians and quartiles of %d turns\n", bytes_, spec_.c_str(), turns);
+  std::string named = "`" + spec_ + "` ";
   for (const double share : {0.25, 0.5, 1.0, 2.0}) {
     let_copies_take(alone * share);
     std::array<Measured, 4> all;
@@ -176,12 +176,11 @@ void Allreduce::measure(int turns) {
     if (rank != 0) continue;
     const Measured ratio{ratios};
     const Measured overhead{overheads};
-    std::printf(
-        "copy / link %.2f: link %.1f ms, copy %.1f ms, whole %.1f ms, segments %.1f ms; "
-        "whole / segments %.2f (%.2f-%.2f), segments / max(copy, link) %.2f (%.2f-%.2f)\n",
-        share, all[0].median() * 1e3, all[1].median() * 1e3, all[2].median() * 1e3, all[3].median() * 1e3,
-        ratio.median(), ratio.quantile(0.25), ratio.quantile(0.75), overhead.median(),
-        overhead.quantile(0.25), overhead.quantile(0.75));
+    std::printf("| %s| %.3g | %.3g s | %.3g s | %.3g s | %.3g s | %.2f (%.2f–%.2f) | %.2f (%.2f–%.2f) |\n",
+                named.c_str(), share, all[0].median(), all[1].median(), all[2].median(), all[3].median(),
+                ratio.median(), ratio.quantile(0.25), ratio.quantile(0.75), overhead.median(),
+                overhead.quantile(0.25), overhead.quantile(0.75));
+    named.clear();
     std::fflush(stdout);
   }
 }
@@ -198,6 +197,14 @@ int main(int argc, char** argv) {
   const int turns = argc > 3 ? std::atoi(argv[3]) : 7;
   const std::vector<std::string> specs = argc > 4 ? std::vector<std::string>(argv + 4, argv + argc)
                                                   : std::vector<std::string>{"ring:segment_bytes=1MiB"};
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0 && turns > 0) {
+    std::puts(
+        "| spec | copy / link | link | copy | whole | segments | whole / segments | segments / max(copy, "
+        "link) |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |");
+  }
   Allreduce allreduce(bytes);
   allreduce.use(specs.front());
   // Neither then waits for the other all the time.

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -32,6 +34,13 @@ TABLES = [
 def test_tables_are_up_to_date(command: str, table: str) -> None:
     shown = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
     assert table == shown.stdout, "run scripts/docs-tables"
+
+
+def test_predictions_beside_measured_copies_are_up_to_date() -> None:
+    benchmark = ROOT / "benchmarks" / "device_segments.py"
+    table = subprocess.check_output([sys.executable, benchmark, "measured"], encoding="utf-8")
+    assert len(table.splitlines()) > 2
+    assert table in (DOCS / "device-memory.md").read_text(encoding="utf-8")
 
 
 def test_every_algorithm_is_in_the_docs() -> None:
