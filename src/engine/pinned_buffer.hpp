@@ -32,7 +32,7 @@ class PinnedBuffer {
   [[nodiscard]] std::size_t bytes() const { return memory_.bytes; }
 
   /// Never returns the buffer: a copy that failed may still write to it.
-  void abandon() { memory_.data = nullptr; }
+  void abandon() { memory_ = {}; }
 
   struct Memory {
     std::byte* data = nullptr;
