@@ -65,7 +65,8 @@ inline int run_staged(Execution& execution, const Call& users, CopyObserver* obs
   while (!staging.may_begin()) std::this_thread::yield();
   Call call = users;
   staging.stage(call, execution.staged_input() == StagedInput::by_segments);
-  if (execution.staged_input() == StagedInput::at_start) staging.wait_for_input();
+  while (execution.staged_input() == StagedInput::at_start && staging.is_staged() && staging.arrived() == 0)
+    std::this_thread::yield();
   const int error = run_to_end(execution, call);
   if (error == MPI_SUCCESS) staging.finish();
   while (!staging.has_ended()) std::this_thread::yield();

@@ -129,7 +129,7 @@ bool may_concern_device(const Arguments& arguments) {
 /// Returns attempt(form) if that has a result, and otherwise calls the library. buffers() returns what the
 /// call touches.
 template <typename Next, typename Attempt, typename Buffers, typename... Arguments>
-int make_call(const Next& next, Form form, const Attempt& attempt, const Buffers& buffers,
+int make_call(const Next& next, Form&& form, const Attempt& attempt, const Buffers& buffers,
               Arguments... arguments) {
   if (may_handle(next)) {
     if (const std::optional<int> result = attempt(form)) return *result;
@@ -157,7 +157,7 @@ int make_call(const Next& next, Form form, const Attempt& attempt, const Buffers
 // AllreduceNext<Rest...> is the type of `next`.
 #define STRETTO_FUNCTION(Name, Iname, name, iname, collective, parameters, arguments)                       \
   template <typename Next, typename Count = int, typename... Rest>                                          \
-  int name(const Next& next, Form form, STRETTO_LIST parameters, Rest... rest) {                            \
+  int name(const Next& next, Form&& form, STRETTO_LIST parameters, Rest... rest) {                          \
     return make_call(                                                                                       \
         next, std::move(form), [&](Form& its) { return try_##name(its, STRETTO_LIST arguments); },          \
         [&] { return buffers_of_##name<Count>(STRETTO_LIST arguments); }, STRETTO_LIST arguments, rest...); \
