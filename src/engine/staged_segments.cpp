@@ -18,7 +18,7 @@ CopiedPart name_of(const TouchedBlocks::Part& part, std::span<const TouchedBlock
 
 void StagedSegments::begin(const Call& call, const Schedule& schedule, std::size_t segments) {
   copies_ = call.staging;
-  if (copies_ == nullptr || !copies_->goes_by_segments()) return;
+  if (!goes_by_segments()) return;
   call_ = &call;
   blocks_ = static_cast<std::size_t>(schedule.blocks());
   segments_ = segments;
@@ -36,7 +36,7 @@ void StagedSegments::begin(const Call& call, const Schedule& schedule, std::size
 }
 
 void StagedSegments::fetch_until(std::size_t segment) {
-  if (copies_ == nullptr || !copies_->goes_by_segments()) return;
+  if (!goes_by_segments()) return;
   const std::size_t end = std::min(segment + 1 + segments_ahead, segments_);
   for (; fetched_ < end; ++fetched_) {
     const BlockCut blocks = call_->cut(fetched_, segments_, blocks_);
@@ -48,14 +48,14 @@ void StagedSegments::fetch_until(std::size_t segment) {
 /// Each part of a segment that is fetched is one fetch, and so is the input of a call that is fetched as a
 /// whole.
 std::size_t StagedSegments::fetches_before(std::size_t segment, int round) const {
-  if (!copies_->goes_by_segments()) return 1;
+  if (!goes_by_segments()) return 1;
   const auto parts = std::ranges::upper_bound(touched_.reads, round, {}, &TouchedBlocks::Part::round);
   const auto in_segment = static_cast<std::size_t>(parts - touched_.reads.begin());
   return in_segment == 0 ? 0 : segment * touched_.reads.size() + in_segment;
 }
 
 void StagedSegments::put_back(std::size_t segment, int round, const BlockCut& output_blocks) {
-  if (copies_ == nullptr || !copies_->goes_by_segments()) return;
+  if (!goes_by_segments()) return;
   for (const TouchedBlocks::Part& part : touched_.writes) {
     if (part.round != round) continue;
     copies_->put_back(name_of(part, touched_.writes, segment), elements_of(output_blocks, part.blocks));

@@ -32,6 +32,7 @@ class StagedSegments {
   [[nodiscard]] bool has_failed() const { return copies_ != nullptr && copies_->has_failed(); }
 
  private:
+  [[nodiscard]] bool goes_by_segments() const { return copies_ != nullptr && copies_->goes_by_segments(); }
   [[nodiscard]] std::size_t fetches_before(std::size_t segment, int round) const;
   std::span<const Range> elements_of(const BlockCut& cut, std::span<const int> blocks);
 

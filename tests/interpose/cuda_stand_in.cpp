@@ -369,10 +369,6 @@ VISIBLE int cuEventCreate(void** event, unsigned /*flags*/) {
   *event = new Event{.context = current.back()};
   return success;
 }
-VISIBLE int cuEventDestroy_v2(void* /*event*/) {
-  ENTER();
-  return success;
-}
 VISIBLE int cuEventRecord(void* handle, void* stream_handle) {
   ENTER();
   if (const int error = check_current(); error != success) return error;

@@ -16,7 +16,7 @@ void streams() {
   for (void* stream : {static_cast<void*>(nullptr), own}) {
     for (const bool blocking : {true, false}) {
       if (has_driver()) {
-        from_stretto<void (*)(void*)>("stretto_set_device_stream")(stream);
+        from_stretto<void* (*)(void*)>("stretto_set_device_stream")(stream);
         from_driver<void (*)(void*, void*, int, std::size_t, int)>("stand_in_set_later")(stream, data.address,
                                                                                          1, count, 100);
       } else {

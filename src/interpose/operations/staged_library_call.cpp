@@ -84,9 +84,9 @@ class StagedBuffer {
     if (library_gets_ == nullptr) library_gets_ = place;
     if (library_gets_ != place)
       throw std::runtime_error(
-          "a persistent call cannot be started again: a buffer has left device memory, or the MPI library "
+          "a persistent call cannot be started again: a buffer has left device memory, or an earlier start "
           "has "
-          "failed in an earlier start");
+          "failed in the MPI library");
   }
   /// Waits until that is there.
   void wait_for_input() {
@@ -132,7 +132,7 @@ class StagedBuffer {
     staging_.note(call);
     return call;
   }
-  /// Copies nothing yet if the copies will be asked for.
+  /// By segments, which nobody asks for, nothing is copied yet.
   void* find_place(Call& call, bool by_segments) {
     staging_.stage(call, by_segments);
     const void* host = is_written_ ? call.output : call.input;
@@ -235,6 +235,7 @@ class StagedLibraryCall final : public RequestedCall {
     if (!guard.owns_lock() || ended()) return false;
     if (!is_copying_back_) {
       int done = 0;
+      // There a test of the program waits: the library's own would never end.
       if (library_must_wait_) {
         if (!is_awaited_.load(std::memory_order_relaxed)) return false;
         error_ = mpi.Waitall(1, &request_, &status_);
@@ -314,7 +315,11 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, M
   return report_exceptions(comm, [&]() -> int {
     const auto staged = std::make_shared<StagedLibraryCall>(buffers, comm);
     const bool is_persistent = face == Face::persistent;
-    is_persistent ? staged->place() : staged->fetch();
+    if (is_persistent) {
+      staged->place();
+    } else {
+      staged->fetch();
+    }
     // Without what it should send, this rank does not make the call: others would get a wrong result.
     if (staged->complain_of_failure()) return report(comm, MPI_ERR_OTHER);
     const int error = call(staged->input().library_gets(), staged->output().library_gets());
