@@ -92,12 +92,15 @@ bool DirectExecution::run_round(const DirectPlan::Round& round, Waiting& waiting
   round_ = &round;
   folded_ = 0;
   const int most_looks = waiting.looks();
-  for (int looks = 0;; ++looks) {
+  int looks_left = most_looks;
+  for (bool is_first = true;; is_first = false) {
     std::size_t unfinished = 0;
-    if (look(round, unfinished)) looks = 0;
+    const bool any = look(round, unfinished);
     if (unfinished == 0) return true;
-    if (looks == 0) continue;
-    if (looks < most_looks) {
+    if (any) looks_left = most_looks;
+    if (any || is_first) continue;
+    if (looks_left > 0) {
+      --looks_left;
       relax();
     } else if (!waiting.go_on(*this)) {
       return false;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cassert>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,12 +96,13 @@ bool is_certain = false;  // that the program calls it
 }  // namespace
 
 void* mpi_symbol(const char* name) {
-  return dlsym(library, name);
+  assert(library != nullptr);
+  return library == nullptr ? nullptr : dlsym(library, name);
 }
 
 void* mpi_variable(const char* name) {
   void* variable = dlsym(RTLD_DEFAULT, name);
-  return variable != nullptr ? variable : mpi_symbol(name);
+  return variable == nullptr && library != nullptr ? mpi_symbol(name) : variable;
 }
 
 void* any_mpi_symbol(const char* name) {
@@ -129,11 +131,12 @@ std::string load_mpi() {
   }
   library = found->handle.release();
 
-#define STRETTO_FIND(name)                                                    \
-  mpi.name = reinterpret_cast<decltype(mpi.name)>(mpi_symbol("PMPI_" #name)); \
-  if (mpi.name == nullptr) {                                                  \
-    library = nullptr;                                                        \
-    return "the MPI library of this process lacks PMPI_" #name;               \
+#define STRETTO_FIND(name)                                        \
+  if (void* const function = mpi_symbol("PMPI_" #name)) {         \
+    mpi.name = reinterpret_cast<decltype(mpi.name)>(function);    \
+  } else {                                                        \
+    library = nullptr;                                            \
+    return "the MPI library of this process lacks PMPI_" #name;   \
   }
   STRETTO_MPI_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND

@@ -10,6 +10,9 @@
 
 #include <mpi.h>
 
+#include <cassert>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -74,22 +77,55 @@ namespace stretto {
   X(Precv_init) X(Pready) X(Psend_init) X(Type_get_contents_c) X(Type_get_envelope_c)
 #endif
 
+/// Stands for a function of MPI until load_mpi() has found it. An object for another binary interface than that
+/// of the process never finds it, and must not call MPI.
+template <typename Function>
+struct NotLoaded;
+template <typename Result, typename... Arguments>
+struct NotLoaded<Result (*)(Arguments...)> {
+  [[noreturn]] static Result call(Arguments... /*arguments*/) {
+    std::fputs("stretto: a function of MPI is called before the MPI library is known\n", stderr);
+    std::abort();
+  }
+};
+
+/// A predefined handle, once load_mpi() has found it. Debug builds stop at an earlier use.
+template <typename Handle>
+class LoadedHandle {
+ public:
+  LoadedHandle& operator=(Handle handle) {
+    handle_ = handle;
+    is_loaded_ = true;
+    return *this;
+  }
+  operator Handle() const {
+    assert(is_loaded_);
+    return handle_;
+  }
+
+ private:
+  Handle handle_{};
+  bool is_loaded_ = false;
+};
+
 /// The functions and the most used handles of the MPI library in this process.
 struct MpiLibrary {
-#define STRETTO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
+#define STRETTO_DECLARE(name) decltype(&PMPI_##name) name = &NotLoaded<decltype(&PMPI_##name)>::call;
   STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
-#ifdef STRETTO_HAS_MPI_4
-  STRETTO_MPI_4_FUNCTIONS(STRETTO_DECLARE)  // nullptr where the library is older
-#endif
 #undef STRETTO_DECLARE
-  MPI_Comm comm_world{};
-  MPI_Comm comm_self{};
-  MPI_Comm comm_null{};
-  MPI_Request request_null{};
-  MPI_Datatype datatype_null{};
-  MPI_Op op_null{};
-  MPI_Errhandler errors_return{};
-  MPI_Errhandler errors_are_fatal{};
+#ifdef STRETTO_HAS_MPI_4
+#define STRETTO_DECLARE(name) decltype(&PMPI_##name) name = nullptr;  // where the library is older
+  STRETTO_MPI_4_FUNCTIONS(STRETTO_DECLARE)
+#undef STRETTO_DECLARE
+#endif
+  LoadedHandle<MPI_Comm> comm_world;
+  LoadedHandle<MPI_Comm> comm_self;
+  LoadedHandle<MPI_Comm> comm_null;
+  LoadedHandle<MPI_Request> request_null;
+  LoadedHandle<MPI_Datatype> datatype_null;
+  LoadedHandle<MPI_Op> op_null;
+  LoadedHandle<MPI_Errhandler> errors_return;
+  LoadedHandle<MPI_Errhandler> errors_are_fatal;
 };
 
 extern MpiLibrary mpi;

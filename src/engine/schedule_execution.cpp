@@ -62,6 +62,8 @@ void ScheduleExecution::start(const Call& call, const Passage& passage) {
   staged_.begin(call_, schedule_, segment_count_);
   if (uses_shared_memory()) check_datatype();
   begin_walks();
+  const std::size_t bytes = call_.count * static_cast<std::size_t>(call_.element.size);
+  if (uses_shared_memory() && messages_.count() == 0 && vain_looks_.count_call(bytes)) drive_library(comm_);
 }
 
 bool ScheduleExecution::uses_shared_memory() const {

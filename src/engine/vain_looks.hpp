@@ -8,11 +8,14 @@ namespace stretto {
 
 /// Counts the looks of a thread that waits for shared memory and finds nothing, and says when something else
 /// is due: now and then the MPI library needs its turn, and, much more seldom, a look whether those that are
-/// waited for still live.
+/// waited for still live. It counts over calls: a program may make nothing but short calls until a message of its own
+/// has come, and each of them may end before many looks.
 class VainLooks {
  public:
   /// Counts a look. Returns whether the library's turn has come.
-  bool count() { return ++looks_ % looks_between == 0; }
+  bool count() { return count_work(1); }
+  /// Counts a call that is carried out without the library. Its turn takes less than a percent of these calls.
+  bool count_call(std::size_t bytes) { return count_work(1 + bytes / bytes_of_look); }
 
   /// Whether to look for ranks that have ended. To be asked when it is the library's turn.
   bool is_time_for_peers() {
@@ -25,7 +28,15 @@ class VainLooks {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t looks_between = 64;
+  static constexpr std::size_t bytes_of_look = 1024;
   static constexpr std::chrono::milliseconds interval{100};
+
+  bool count_work(std::size_t looks) {
+    looks_ += looks;
+    if (looks_ < looks_between) return false;
+    looks_ = 0;
+    return true;
+  }
 
   std::size_t looks_ = 0;
   Clock::time_point next_peers_{};

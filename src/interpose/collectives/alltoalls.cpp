@@ -100,9 +100,9 @@ std::optional<int> exchange_blocks(Form& form, const Blocks& sent, const Blocks&
   const std::optional<std::size_t> to_others = bytes_of(input);
   const std::optional<std::size_t> from_others = in_place ? to_others : bytes_of(*received);
   const CallTraits traits{.collective = Collective::alltoallv,
-                          .in_place = in_place,
-                          .understood = to_others && from_others,
-                          .private_bytes = to_others.value_or(0) + from_others.value_or(0)};
+                          .in_place = InPlaceEverywhere::of(Collective::alltoallv, in_place),
+                          .understood = to_others && from_others};
+  form.private_bytes = to_others.value_or(0) + from_others.value_or(0);
   return dispatch(form, traits, handles, comm, state,
                   [&] { return UnequalExchange(input, *received, in_place); });
 }
@@ -144,8 +144,8 @@ std::optional<int> try_alltoall(Form& form, const void* sendbuf, std::int64_t se
   if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
-  const int ranks = state->topology().ranks();
+  if (state == nullptr || state->ranks() == 0) return std::nullopt;
+  const int ranks = state->ranks();
   const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
   const std::size_t block = static_cast<std::size_t>(recvcount) * element_bytes.value_or(0);
   const std::size_t bytes = block * static_cast<std::size_t>(ranks);
@@ -181,7 +181,7 @@ std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* s
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || is_left_to_library(form, *state)) return std::nullopt;
-  const int ranks = state->topology().ranks();
+  const int ranks = state->ranks();
   const Blocks received = users_blocks(recvbuf, ranks, recvcounts, rdispls, recvtype);
   const Blocks sent = in_place ? std::nullopt : users_blocks(sendbuf, ranks, sendcounts, sdispls, sendtype);
   const ProgramHandles handles{
@@ -203,7 +203,7 @@ std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* s
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || is_left_to_library(form, *state)) return std::nullopt;
-  const int ranks = state->topology().ranks();
+  const int ranks = state->ranks();
   const Blocks received = typed_blocks(recvbuf, ranks, recvcounts, rdispls, recvtypes);
   const Blocks sent = in_place ? std::nullopt : typed_blocks(sendbuf, ranks, sendcounts, sdispls, sendtypes);
   std::vector<MPI_Datatype> types;

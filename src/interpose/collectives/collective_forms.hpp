@@ -23,25 +23,15 @@
 
 namespace stretto {
 
-template <typename Next>
-bool may_handle(const Next& next) {
-  return session.active.load(std::memory_order_acquire) && !next.was_handled();
-}
-
 /// Whether it is a communicator, and no intercommunicator.
 inline bool has_one_group(MPI_Comm comm) {
   int has_two = 0;
   return comm != mpi.comm_null && mpi.Comm_test_inter(comm, &has_two) == MPI_SUCCESS && has_two == 0;
 }
 
-inline int refuse_count(MPI_Comm comm) {
-  mpi.Comm_call_errhandler(comm, MPI_ERR_COUNT);
-  return MPI_ERR_COUNT;
-}
-
 /// To be called before the library gets a non-blocking or persistent reduction.
 inline void note_background_reduction(RawOp op) {
-  if (!session.active || !session.non_blocking) return;
+  if (!session.non_blocking) return;
   if (is_program_operation(op) && !is_short_operation(op)) guard_program_functions();
 }
 
@@ -86,7 +76,7 @@ int call_library(const Next& next, const Form& form, Arguments... arguments) {
   // it from the threads that compute.
   mark_communication_thread(false);
   const int result = next(arguments...);
-  if (form.face == Face::persistent && result == MPI_SUCCESS && session.active) {
+  if (form.face == Face::persistent && result == MPI_SUCCESS) {
     note_persistent_of_library(*form.request);
   }
   return result;
@@ -131,15 +121,13 @@ bool may_concern_device(const Arguments& arguments) {
 template <typename Next, typename Attempt, typename Buffers, typename... Arguments>
 int make_call(const Next& next, Form&& form, const Attempt& attempt, const Buffers& buffers,
               Arguments... arguments) {
-  if (may_handle(next)) {
-    if (const std::optional<int> result = attempt(form)) return *result;
-  }
+  if (!next.concerns_stretto()) return next(arguments...);
+  if (const std::optional<int> result = attempt(form)) return *result;
   const std::tuple all(arguments...);
-  if (!(next.takes(arguments) && ...)) return refuse_count(std::get<RawComm>(all));
   if constexpr ((std::is_same_v<Arguments, RawOp> || ...)) {
     if (form.face != Face::blocking) note_background_reduction(std::get<RawOp>(all));
   }
-  if (may_concern_device(all) && may_handle(next) && has_one_group(std::get<RawComm>(all))) {
+  if (may_concern_device(all) && has_one_group(std::get<RawComm>(all))) {
     const auto staged = stage_for_library(
         buffers(), form.face, form.request, std::get<RawComm>(all),
         [&](const void* input, void* output) { return call_library_with(next, form, all, input, output); });

@@ -67,7 +67,7 @@ inline CallTraits traits_of_blocks(Collective collective, std::size_t bytes, con
   const bool matches = in_place || static_cast<std::size_t>(sent.count) * sent_bytes.value_or(0) == received;
   return {.collective = collective,
           .bytes = bytes,
-          .in_place = in_place,
+          .in_place = InPlaceEverywhere::of(collective, in_place),
           .understood = element_bytes && sent_bytes && matches,
           .element_bytes = element_bytes.value_or(0)};
 }

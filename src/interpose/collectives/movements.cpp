@@ -111,7 +111,7 @@ std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_D
   if (predefined != 0 && is_small(form, Collective::bcast, elements * predefined, comm)) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || root < 0 || root >= state->topology().ranks()) return std::nullopt;
+  if (state == nullptr || root < 0 || root >= state->ranks()) return std::nullopt;
   const std::optional<std::size_t> element_bytes = signature_bytes(datatype);
   const CallTraits traits{.collective = Collective::bcast,
                           .bytes = elements * element_bytes.value_or(0),
@@ -130,8 +130,8 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
   if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
-  const int ranks = state->topology().ranks();
+  if (state == nullptr || state->ranks() == 0) return std::nullopt;
+  const int ranks = state->ranks();
   // An error that some libraries tolerate: the own block at its place without MPI_IN_PLACE. (Derived
   // types may interleave, so they are not checked.)
   const std::size_t sent_size = in_place ? 0 : predefined_size(sendtype);
@@ -166,7 +166,7 @@ std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t 
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->native_only()) return std::nullopt;
-  const int ranks = state->topology().ranks();
+  const int ranks = state->ranks();
   std::size_t count = 0;
   bool is_unequal = false;
   for (int rank = 0; rank < ranks; ++rank) {

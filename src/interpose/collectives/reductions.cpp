@@ -31,7 +31,7 @@ CallTraits traits_of(Collective collective, std::size_t elements, const std::opt
           .bytes = elements * (element ? static_cast<std::size_t>(element->size) : predefined),
           .root = root,
           .commutative = !element || element->commutative,
-          .in_place = in_place,
+          .in_place = InPlaceEverywhere::of(collective, in_place),
           .understood = element.has_value(),
           .element_bytes = element ? static_cast<std::size_t>(element->size) : predefined,
           .operation = session.settings.check && element ? number_of_operation(element->op) : 0,
@@ -153,7 +153,7 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
   if (predefined != 0 && is_small(form, Collective::reduce, elements * predefined, comm)) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || root < 0 || root >= state->topology().ranks()) return std::nullopt;
+  if (state == nullptr || root < 0 || root >= state->ranks()) return std::nullopt;
   const bool is_root = state->rank() == root;
   // Only the root's receive buffer is significant.
   if (is_root ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
@@ -177,8 +177,8 @@ std::optional<int> try_reduce_scatter(Form& form, const void* sendbuf, void* rec
                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || recvcounts == nullptr || state->topology().ranks() == 0) return std::nullopt;
-  const int ranks = state->topology().ranks();
+  if (state == nullptr || recvcounts == nullptr || state->ranks() == 0) return std::nullopt;
+  const int ranks = state->ranks();
   std::size_t elements = 0;
   Range mine;
   bool is_unequal = false;
@@ -216,8 +216,8 @@ std::optional<int> try_reduce_scatter_block(Form& form, const void* sendbuf, voi
     return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->topology().ranks() == 0) return std::nullopt;
-  const auto ranks = static_cast<std::size_t>(state->topology().ranks());
+  if (state == nullptr || state->ranks() == 0) return std::nullopt;
+  const auto ranks = static_cast<std::size_t>(state->ranks());
   const Range mine{block * static_cast<std::size_t>(state->rank()), block};
   return reduce_blocks(
       form, sendbuf, recvbuf, block * ranks, mine, [] { return false; }, datatype, op, comm, state,

@@ -50,21 +50,25 @@ CommunicatorId make_id(const std::vector<int>& ranks_in_world) {
   return {group, known[group]++};
 }
 
-std::mutex registry_mutex;
+std::mutex registry_mutex;  // also of gone()
 std::set<Attachment*>& registry() {
   static auto& all = make_immortal<std::set<Attachment*>>();
   return all;
 }
+/// Of communicators that the library has deleted.
+std::vector<Attachment*>& gone() {
+  static auto& all = make_immortal<std::vector<Attachment*>>();
+  return all;
+}
+std::atomic<bool> any_gone{false};
 
 int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
   auto* attachment = static_cast<Attachment*>(value);
-  {
-    const std::lock_guard lock(registry_mutex);
-    if (registry().erase(attachment) == 0) return MPI_SUCCESS;
-  }
+  const std::lock_guard lock(registry_mutex);
+  if (registry().erase(attachment) == 0) return MPI_SUCCESS;
   freed_communicators.fetch_add(1, std::memory_order_release);
-  attachment->state->forget_handle();
-  delete attachment;
+  gone().push_back(attachment);
+  any_gone.store(true, std::memory_order_relaxed);
   return MPI_SUCCESS;
 }
 
@@ -83,6 +87,20 @@ bool may_be_communicator(MPI_Comm comm) {
 }  // namespace
 
 namespace {
+
+/// The least time that a call of a library may take, and the time that it takes to prepare a communicator for
+/// Stretto, with all that is learned at its first calls (benchmarks/interpose/new_communicators.cpp). Inside a node:
+/// memory of 10 GB/s. Between nodes: links of 10 Gbit/s; with slower ones, calls and preparation both take longer.
+struct CallTime {
+  double call;         // s
+  double byte;         // s
+  double preparation;  // s
+};
+constexpr CallTime inside_node{.call = 0.3e-6, .byte = 0.1e-9, .preparation = 500e-6};
+constexpr CallTime between_nodes{.call = 10e-6, .byte = 0.8e-9, .preparation = 500e-6};
+constexpr double seconds_to_look_around = 5e-6;
+/// Preparing takes at most a twentieth of the time that the calls have taken.
+constexpr double most_share_inverse = 20;
 
 /// Returns nullptr if there are none.
 SharedNeighbours find_neighbours(const std::vector<int>& ranks_in_world) {
@@ -105,10 +123,31 @@ Communicator::Communicator(MPI_Comm users) : users_(users) {
   mpi.Comm_size(users, &ranks);
   mpi.Comm_rank(users, &rank_);
   native_only_ = is_inter != 0 || ranks < 2;
-  if (!native_only_) find_topology(ranks);
+  if (native_only_) {
+    is_young_ = false;
+    return;
+  }
+  ranks_ = ranks;
+  if (users == mpi.comm_world) come_of_age();
 }
 
-void Communicator::find_topology(int ranks) {
+void Communicator::count_young_call(std::size_t bytes) {
+  const bool may_be_one_node = !has_looked_around_ || topology_.nodes == 1;
+  const CallTime& least = may_be_one_node ? inside_node : between_nodes;
+  young_seconds_ += least.call + static_cast<double>(bytes) * least.byte;
+  if (!has_looked_around_ && young_seconds_ > most_share_inverse * seconds_to_look_around) look_around();
+  if (has_looked_around_ && young_seconds_ > most_share_inverse * least.preparation) come_of_age();
+}
+
+void Communicator::come_of_age() {
+  look_around();
+  is_young_ = false;
+  if (!native_only_) id_ = make_id(*ranks_in_world_);
+}
+
+void Communicator::look_around() {
+  if (std::exchange(has_looked_around_, true)) return;
+  const int ranks = ranks_;
   std::vector<int> here(static_cast<std::size_t>(ranks));
   std::vector<int> in_world(here.size());
   std::iota(here.begin(), here.end(), 0);
@@ -120,6 +159,7 @@ void Communicator::find_topology(int ranks) {
   // Spawned and connected ranks have a world of their own. Each side sees the other as undefined.
   if (error != MPI_SUCCESS || std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) {
     native_only_ = true;
+    ranks_ = 0;
     return;
   }
   std::vector<int> nodes;
@@ -138,7 +178,6 @@ void Communicator::find_topology(int ranks) {
     table_shape_ = session.table->find_shape(topology_.nodes, topology_.min_ppn, topology_.max_ppn);
   }
   label_ = make_label(in_world);
-  id_ = make_id(in_world);
   neighbours_ = find_neighbours(in_world);
   ranks_in_world_ = std::make_shared<const std::vector<int>>(std::move(in_world));
 }
@@ -276,28 +315,40 @@ void Communicator::give_back(const CallTraits& traits, const Spec& spec,
 }
 
 void Communicator::call_error_handler(int error) const {
-  mpi.Comm_call_errhandler(is_freed_ ? mpi.comm_world : users_, error);
+  if (!is_freed_) {
+    mpi.Comm_call_errhandler(users_, error);
+  } else if (!returned_errors_) {
+    mpi.Comm_call_errhandler(mpi.comm_world, error);
+  }
 }
 
 MPI_Errhandler Communicator::error_handler() const {
   MPI_Errhandler handler{};
-  {
-    // Another thread may be freeing the communicator: its handle is valid until forget_handle() has returned.
-    const std::lock_guard guard(handle_lock_);
-    mpi.Comm_get_errhandler(is_freed_ ? mpi.comm_world : users_, &handler);
-  }
+  mpi.Comm_get_errhandler(users_, &handler);
   MPI_Errhandler reference = handler;
   mpi.Errhandler_free(&reference);
   return handler;
 }
 
+void Communicator::forget_handle() {
+  const std::lock_guard guard(handle_lock_);
+  if (is_freed_) return;
+  const MPI_Errhandler handler = error_handler();
+  ended_job_on_error_ = handler == mpi.errors_are_fatal;
+  returned_errors_ = handler == mpi.errors_return;
+  is_freed_ = true;
+}
+
 bool Communicator::ends_job_on_error() const {
-  return error_handler() == mpi.errors_are_fatal;
+  // Another thread may be freeing the communicator: its handle is valid until forget_handle() has returned.
+  const std::lock_guard guard(handle_lock_);
+  return is_freed_ ? ended_job_on_error_ : error_handler() == mpi.errors_are_fatal;
 }
 
 bool Communicator::wants_returned_errors() const {
 #ifndef STRETTO_ABI_OPENMPI
-  return stretto::wants_returned_errors(error_handler());
+  const std::lock_guard guard(handle_lock_);
+  return is_freed_ ? returned_errors_ : stretto::wants_returned_errors(error_handler());
 #else
   return false;
 #endif
@@ -321,14 +372,14 @@ std::shared_ptr<Communicator> known_communicator(MPI_Comm comm) {
 
 int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   state = nullptr;
-  if (!may_be_communicator(comm)) return MPI_SUCCESS;
+  if (!may_be_communicator(comm) || FreeingCommunicator::is_freeing(comm)) return MPI_SUCCESS;
   void* value = nullptr;
   int found = 0;
   int error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
   if (error != MPI_SUCCESS) return error;
   if (found != 0) {
     state = static_cast<Attachment*>(value)->state;
-    if (!state->native_only() && find_known(comm) == nullptr) {
+    if (!state->native_only() && !state->is_young() && find_known(comm) == nullptr) {
       keep_known(comm, state->topology().nodes == 1, state->topology().ranks(), *state);
     }
     return MPI_SUCCESS;
@@ -342,6 +393,7 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
     state = static_cast<Attachment*>(value)->state;
     return MPI_SUCCESS;
   }
+  release_gone_communicators();
   auto made = std::make_unique<Attachment>(Attachment{std::make_shared<Communicator>(comm)});
   error = mpi.Comm_set_attr(comm, session.keyval, made.get());
   if (error != MPI_SUCCESS) return error;
@@ -351,15 +403,43 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   return MPI_SUCCESS;
 }
 
-void wait_until_opened(MPI_Comm comm) {
-  // Open MPI 4.1.4 crashes if a communicator is freed while one of the library's non-blocking collectives,
-  // such as the agreement on tags, is in flight on it. MPICH keeps what it needs.
-  const bool must_outlive_agreement = session.library.starts_with("Open MPI");
-  const bool may_be_opening = has_outstanding() || !session.settings.trace_folder.empty();
-  if (!must_outlive_agreement || !session.active || !may_be_opening) return;
+constinit thread_local const FreeingCommunicator* FreeingCommunicator::innermost = nullptr;
+
+FreeingCommunicator::FreeingCommunicator(MPI_Comm comm) : comm_(comm), outer_(innermost) {
   if (const std::shared_ptr<Communicator> state = known_communicator(comm)) {
-    wait_until([&] { return !state->is_opening(); });
+    // Open MPI 4.1.4 crashes if a communicator is freed while one of the library's non-blocking collectives,
+    // such as the agreement on tags, is in flight on it. MPICH keeps what it needs.
+    const bool must_outlive_agreement = session.library.starts_with("Open MPI");
+    const bool may_be_opening = has_outstanding() || !session.settings.trace_folder.empty();
+    if (must_outlive_agreement && may_be_opening) wait_until([&] { return !state->is_opening(); });
+    state->forget_handle();
   }
+  // What threads know by the handle is not of the communicator that gets it next.
+  freed_communicators.fetch_add(1, std::memory_order_release);
+  innermost = this;
+}
+
+FreeingCommunicator::~FreeingCommunicator() {
+  innermost = outer_;
+  release_gone_communicators();
+}
+
+bool FreeingCommunicator::is_freeing(MPI_Comm comm) {
+  for (const FreeingCommunicator* one = innermost; one != nullptr; one = one->outer_) {
+    if (one->comm_ == comm) return true;
+  }
+  return false;
+}
+
+void release_gone_communicators() {
+  if (!any_gone.load(std::memory_order_relaxed)) return;
+  std::vector<Attachment*> all;
+  {
+    const std::lock_guard lock(registry_mutex);
+    all.swap(gone());
+    any_gone.store(false, std::memory_order_relaxed);
+  }
+  for (Attachment* attachment : all) delete attachment;
 }
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
@@ -379,6 +459,7 @@ void free_all_communicators() {
     all.swap(registry());
   }
   for (Attachment* attachment : all) delete attachment;
+  release_gone_communicators();
   wait_for_opening_channels();
   mpi.Comm_free_keyval(&session.keyval);
 }

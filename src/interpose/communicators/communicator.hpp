@@ -41,6 +41,21 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Whether the MPI library handles every collective on it: an intercommunicator, a single rank, ranks
   /// of another world, or no tags left. The same on all ranks.
   [[nodiscard]] bool native_only() const { return native_only_; }
+  /// Whether it has not been used for long enough. The library handles its calls, because programs make
+  /// communicators for a few calls, in which nothing can be gained: what Stretto needs for one, and to learn of it,
+  /// takes longer. The same on all ranks.
+  [[nodiscard]] bool is_young() const { return is_young_; }
+  /// Counts a call of a young communicator that all of its ranks count. What is counted stands for the least time that
+  /// the call may have taken, and preparing the communicator must take a small share of the sum.
+  void count_young_call(std::size_t bytes);
+  /// It has calls in which Stretto takes part. To be called on all ranks in the same call.
+  void come_of_age();
+  /// Finds out what this rank knows of a young one without asking another rank.
+  void look_around();
+
+  /// 0 for an intercommunicator, or a single rank.
+  [[nodiscard]] int ranks() const { return ranks_; }
+  /// Valid unless it is young, or native_only().
   [[nodiscard]] const Topology& topology() const { return topology_; }
   /// Returns what the tuning table has for it, or nullptr.
   [[nodiscard]] const Table::Shape* table_shape() const { return table_shape_; }
@@ -51,7 +66,7 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Those of its ranks that share memory with this one.
   [[nodiscard]] const SharedNeighbours& neighbours() const { return neighbours_; }
 
-  /// Valid unless native_only().
+  /// Valid when topology() is.
   [[nodiscard]] CommunicatorId id() const { return id_; }
 
   [[nodiscard]] Learners& learners() { return learners_; }
@@ -109,11 +124,8 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Whether programs may go on without ranks that have failed.
   static bool library_tolerates_faults();
   [[nodiscard]] bool wants_returned_errors() const;
-  /// To be called when the program has freed it.
-  void forget_handle() {
-    const std::lock_guard guard(handle_lock_);
-    is_freed_ = true;
-  }
+  /// To be called when the program frees it, before the library does. Waits for threads that use the handle.
+  void forget_handle();
 
  private:
   /// What a schedule is built from, in addition to the communicator.
@@ -139,11 +151,17 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// Returns a handler to compare with. No reference to it is kept.
   [[nodiscard]] MPI_Errhandler error_handler() const;
   static Key key_of(const CallTraits& traits, const Spec& spec);
-  void find_topology(int ranks);
 
   MPI_Comm users_;
   std::atomic<bool> native_only_{false};
+  std::atomic<bool> is_young_{true};
+  bool has_looked_around_ = false;
+  double young_seconds_ = 0;
+  int ranks_ = 0;
   std::atomic<bool> is_freed_{false};
+  /// Once it is freed: what its error handler was.
+  bool ended_job_on_error_ = false;
+  bool returned_errors_ = false;
   int rank_ = 0;
   Topology topology_;
   const Table::Shape* table_shape_ = nullptr;
@@ -176,10 +194,32 @@ int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag);
 
 void make_communicator_keyval();
 
-/// To be called before a communicator is freed. If the library cannot free it during the agreement on
-/// tags, waits until its ranks have agreed. (The other ranks have called the collective and get here
-/// too.)
-void wait_until_opened(MPI_Comm comm);
+/// Lives while the library frees a communicator in this thread, and runs the program's delete callbacks. What
+/// they call on the communicator is the library's: its state here is about to go, or has gone.
+///
+/// If the library cannot free it during the agreement on tags, it first waits until its ranks have agreed. (The
+/// other ranks have called the collective and get here too.)
+class FreeingCommunicator {
+ public:
+  explicit FreeingCommunicator(MPI_Comm comm);
+  FreeingCommunicator(const FreeingCommunicator&) = delete;
+  FreeingCommunicator& operator=(const FreeingCommunicator&) = delete;
+  ~FreeingCommunicator();
+
+  /// Whether this thread is freeing it. (Another thread may have got a new communicator with the same handle.)
+  static bool is_freeing(MPI_Comm comm);
+
+ private:
+  static constinit thread_local const FreeingCommunicator* innermost __attribute__((tls_model("initial-exec")));
+  MPI_Comm comm_;
+  const FreeingCommunicator* outer_;
+};
+
+/// Releases what was kept for communicators that are gone. A library may delete attributes wherever it makes
+/// progress, holding locks of its own (MPICH does so when the last request of a freed communicator ends), so
+/// nothing that calls MPI is done there. To be called by threads of the program while they are in MPI. Takes a
+/// few nanoseconds if there is nothing.
+void release_gone_communicators();
 
 void free_all_communicators();
 

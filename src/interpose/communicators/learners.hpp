@@ -42,7 +42,7 @@ class Learners {
     Collective collective = Collective::allreduce;
     std::size_t bytes = 0;  // rounded down to a power of two
     bool commutative = true;
-    bool in_place = false;
+    InPlaceEverywhere in_place = {};
     bool has_dominant_node = false;
     int root = 0;
 
@@ -94,7 +94,7 @@ class Learners {
   void forget_due_race();
 
   /// Counts a call that is too short to be learned from at once. Returns how many there were.
-  int count_short_call() { return ++short_calls_; }
+  std::uint64_t count_short_call() { return ++short_calls_; }
 
   /// Returns the race of calls of so many bytes, rounded down to a power of two.
   ShortRace& short_race(const CallTraits& traits) {
@@ -123,7 +123,7 @@ class Learners {
   int due_races_ = 0;
   std::uint64_t blocking_calls_ = 0;  // since a race became due
   std::uint64_t next_agreement_ = 1;
-  int short_calls_ = 0;
+  std::uint64_t short_calls_ = 0;
 };
 
 /// Returns what was learned on all communicators that are gone.

@@ -15,6 +15,29 @@
 namespace stretto {
 namespace {
 
+/// What else decides how a call is carried out: a field of its traits, and what is said of a rank where it is true,
+/// and where it is not.
+struct Decisive {
+  bool (*is_true)(const CallTraits& traits);
+  const char* yes;
+  const char* no;
+};
+constexpr std::array<Decisive, 7> decisive{{
+    {[](const CallTraits& traits) { return traits.commutative; }, "has an operation that commutes",
+     "has an operation that does not commute"},
+    {[](const CallTraits& traits) { return bool{traits.in_place}; }, "is in place", "is not in place"},
+    {[](const CallTraits& traits) { return traits.understood; }, "has a datatype and an operation of known form",
+     "has a datatype or an operation of unknown form"},
+    {[](const CallTraits& traits) { return traits.calls_program; }, "reduces by a function of the program",
+     "does not reduce by a function of the program"},
+    {[](const CallTraits& traits) { return traits.has_unequal_blocks; }, "has blocks of several lengths",
+     "has blocks of one length"},
+    {[](const CallTraits& traits) { return traits.has_dominant_node; }, "has one node with most of the data",
+     "has no node with most of the data"},
+    {[](const CallTraits& traits) { return traits.blocks_in_segments; }, "has a call of the library that may wait",
+     "has no call of the library that may wait"},
+}};
+
 /// What must be equal, in the order of the checks.
 struct Facts {
   std::int64_t collective = 0;
@@ -23,15 +46,19 @@ struct Facts {
   std::int64_t operation = 0;
   std::int64_t element_bytes = 0;  // 0: the library must judge the datatype
   std::int64_t bytes = 0;
+  std::int64_t decisive = 0;  // a bit for each
 };
 
 Facts facts_of(const CallTraits& traits, Face face) {
+  std::int64_t bits = 0;
+  for (std::size_t i = 0; i < decisive.size(); ++i) bits |= std::int64_t{decisive.at(i).is_true(traits)} << i;
   return {.collective = static_cast<std::int64_t>(traits.collective),
           .face = static_cast<std::int64_t>(face),
           .root = has_root(traits.collective) ? traits.root : 0,
           .operation = traits.operation,
           .element_bytes = static_cast<std::int64_t>(traits.element_bytes),
-          .bytes = static_cast<std::int64_t>(traits.bytes)};
+          .bytes = static_cast<std::int64_t>(traits.bytes),
+          .decisive = bits};
 }
 
 std::string text_of_face(std::int64_t face) {
@@ -66,6 +93,12 @@ Difference difference(const Facts& left, const Facts& right) {
   if (left.operation != right.operation) {
     return {"reduces by " + name_of_operation(static_cast<int>(left.operation)),
             "reduces by " + name_of_operation(static_cast<int>(right.operation))};
+  }
+  for (std::size_t i = 0; i < decisive.size(); ++i) {
+    const bool is_true = (left.decisive >> i & 1) != 0;
+    if (is_true == ((right.decisive >> i & 1) != 0)) continue;
+    const Decisive& one = decisive.at(i);
+    return {is_true ? one.yes : one.no, is_true ? one.no : one.yes};
   }
   if (!are_comparable(left, right)) return {};
   // Where nothing is reduced, ranks may describe the same data by different datatypes.

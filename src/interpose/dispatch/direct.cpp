@@ -21,6 +21,9 @@
 namespace stretto {
 namespace {
 
+/// What this thread has done since the MPI library had its turn.
+constinit thread_local VainLooks looks_of_thread __attribute__((tls_model("initial-exec")));
+
 /// How a thread waits for messages through shared memory: it advances all that is outstanding, and what the
 /// program does by MPI.
 class DirectWaiting final : public Waiting {
@@ -37,7 +40,7 @@ class DirectWaiting final : public Waiting {
       polling_.emplace();
       mark_communication_thread(true);
     }
-    if (looks_.count() && !look_around(waits)) return false;
+    if (looks_of_thread.count() && !look_around(waits)) return false;
     if (make_progress()) {
       backoff_.reset();
     } else {
@@ -57,7 +60,7 @@ class DirectWaiting final : public Waiting {
       error_ = Communicator::error_if_revoked;
       return false;
     }
-    if (!looks_.is_time_for_peers()) return true;
+    if (!looks_of_thread.is_time_for_peers()) return true;
     const int ended = waits.find_ended_peer();
     // It may have written something just before its end.
     const bool is_lost = ended != Neighbours::none && ended == suspect_;
@@ -76,7 +79,6 @@ class DirectWaiting final : public Waiting {
   const Spec& spec_;
   std::optional<PollingScope> polling_;
   Backoff backoff_{Backoff::shares_core() ? 0 : Backoff::usual_looks};
-  VainLooks looks_;
   int suspect_ = Neighbours::none;
   int error_ = MPI_SUCCESS;
 };
@@ -95,6 +97,7 @@ int run(Communicator& state, const CallTraits& traits, const Spec& spec, DirectE
     race->count(seconds_now() - began);
     MemoryTransfer::streams_in_background.store(race->winner() != Way::cached, std::memory_order_relaxed);
   }
+  if (looks_of_thread.count_call(traits.bytes)) drive_library(channel_pool().comm());
   if (error != DirectExecution::gave_up) return error;
   state.spoil_channel();
   return waiting.error();

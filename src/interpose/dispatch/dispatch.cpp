@@ -39,15 +39,31 @@ std::shared_ptr<LearningCall> try_racing(const std::shared_ptr<Communicator>& st
 
 /// The same for a call whose lengths only two ranks know.
 std::shared_ptr<LearningCall> try_racing_lengths(const std::shared_ptr<Communicator>& state,
-                                                 const CallTraits& traits, MPI_Comm comm, Spec& spec) {
+                                                 const CallTraits& traits, const Form& form, MPI_Comm comm,
+                                                 Spec& spec) {
   LengthRace* race = find_length_race(*state, traits, comm, spec);
   if (race == nullptr) return nullptr;
-  if (!race->is_quiet()) return std::make_shared<LearningCall>(state, *race, traits.private_bytes);
+  if (!race->is_quiet()) return std::make_shared<LearningCall>(state, *race, form.private_bytes);
   race->pass();
   return nullptr;
 }
 
 }  // namespace
+
+bool is_too_young(Communicator& state, const CallTraits& traits, const Form& form) {
+  const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
+  const bool is_wanted = form.forced || reproducible || session.observes_all_calls() ||
+                         session.must_avoid_library(form.face) ||
+                         session.forced_for(traits.collective, traits.bytes);
+  if (is_wanted) {
+    state.come_of_age();
+  } else if (has_private_lengths(traits.collective) ||
+             traits.bytes >= session.native_floor(traits.collective, form.face)) {
+    // (A shorter call may not get here on all ranks: with different datatypes, some pass it straight on.)
+    state.count_young_call(traits.bytes);
+  }
+  return state.is_young();
+}
 
 std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& state,
                                            const CallTraits& traits, const Form& form, MPI_Comm comm,
@@ -56,7 +72,7 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
     return nullptr;
   if (!form.forced) agree_on_races(*state, traits, spec, comm);
   if (form.forced) return nullptr;
-  if (has_private_lengths(traits.collective)) return try_racing_lengths(state, traits, comm, spec);
+  if (has_private_lengths(traits.collective)) return try_racing_lengths(state, traits, form, comm, spec);
   if (!is_long_enough(*state, traits)) return try_racing(state, traits, form, comm, spec);
   if (session.program_forced(traits.collective) != nullptr) return nullptr;
   Learner* learner = consider(*state, traits, comm, spec);

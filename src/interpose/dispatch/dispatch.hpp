@@ -28,6 +28,9 @@ std::shared_ptr<LearningCall> try_learning(const std::shared_ptr<Communicator>& 
 /// Returns false, on all ranks alike, if that is not available.
 bool prepare(Communicator& state, const CallTraits& traits, const Spec& spec, Face face);
 
+/// Whether the library handles a call since its communicator is young (Communicator::is_young). Counts it.
+bool is_too_young(Communicator& state, const CallTraits& traits, const Form& form);
+
 /// Carries a call out by `form.forced`, or by the choice if that is empty. If the result is empty, the
 /// library must carry the call out, by its own function with unchanged arguments. make_message() returns
 /// a Message, or throws.
@@ -35,6 +38,10 @@ template <typename MakeMessage>
 std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramHandles& handles,
                             MPI_Comm comm, std::shared_ptr<Communicator> state,
                             const MakeMessage& make_message) {
+  if (state->is_young() && is_too_young(*state, traits, form)) {
+    if (session.counts_calls()) form.library_call = {traits, state, state->next_sequence()};
+    return std::nullopt;
+  }
   std::optional<Spec> spec = choose_for_form(*state, traits, form);
   if (!spec) return report(comm, MPI_ERR_OTHER);
   std::shared_ptr<Operation> after;

@@ -120,6 +120,14 @@ struct Memory {
   std::string path;
   Fabric fabric{FabricIdentity{}};
   Fabric own{FabricIdentity{}};  // found by this job
+  /// What `fabric` has for communicators of one shape: many may be made. Written anew when either changes.
+  struct Part {
+    int nodes;
+    int min_ppn;
+    int max_ppn;
+    std::string text;
+  };
+  std::optional<Part> part = std::nullopt;
 };
 Memory& memory() {
   static auto& one = make_immortal<Memory>();
@@ -150,12 +158,38 @@ std::string text_for(const Topology& topology) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
   read_once(now);
+  if (now.part && now.part->nodes == topology.nodes && now.part->min_ppn == topology.min_ppn &&
+      now.part->max_ppn == topology.max_ppn) {
+    return now.part->text;
+  }
   Fabric part{FabricIdentity{}};
   for (const Decision& decision : now.fabric.decisions()) {
     if (has_shape_of(decision.kind, topology)) part.keep(decision);
   }
   if (now.fabric.measured()) part.keep(*now.fabric.measured());
-  return part.is_empty() ? "" : part.text();
+  now.part = Memory::Part{.nodes = topology.nodes,
+                          .min_ppn = topology.min_ppn,
+                          .max_ppn = topology.max_ppn,
+                          .text = part.is_empty() ? "" : part.text()};
+  return now.part->text;
+}
+
+/// Reads what text_for() wrote. To read it takes longer than many a call, and communicators of one shape get the same
+/// text, so the latest one is kept.
+Fabric fabric_of(const std::string& text) {
+  if (text.empty()) return Fabric(FabricIdentity{});
+  struct Read {
+    std::mutex mutex;
+    std::string text;
+    Fabric fabric{FabricIdentity{}};
+  };
+  static auto& latest = make_immortal<Read>();
+  const std::lock_guard lock(latest.mutex);
+  if (latest.text != text) {
+    latest.fabric = Fabric(text, FabricIdentity{});
+    latest.text = text;
+  }
+  return latest.fabric;
 }
 
 }  // namespace
@@ -174,8 +208,7 @@ const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const 
   const BlockedScope elsewhere;
   std::string text = state.rank() == 0 ? text_for(state.topology()) : "";
   const bool arrived = send_from_rank_0(text, comm);
-  const bool is_known = arrived && !text.empty();
-  return state.set_fabric(is_known ? Fabric(text, FabricIdentity{}) : Fabric(FabricIdentity{}));
+  return state.set_fabric(fabric_of(arrived ? text : ""));
 }
 
 const std::optional<MeasuredNetwork>& measured_network(Communicator& state, const CallTraits& traits,
@@ -210,6 +243,7 @@ void note_decision(const Decision& decision) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
   read_once(now);
+  now.part.reset();
   now.fabric.keep(decision);
   now.own.keep(decision);
 }
@@ -222,6 +256,7 @@ void note_measured(const MeasuredNetwork& measured) {
   const std::optional<MeasuredNetwork>& known = now.fabric.measured();
   if (known && !measured.covers(known->nodes, known->ppn) && known->covers(measured.nodes, measured.ppn))
     return;
+  now.part.reset();
   now.fabric.keep(measured);
   now.own.keep(measured);
 }

@@ -34,6 +34,8 @@ struct Form {
   MPI_Request* request = nullptr;
   /// Empty: the usual choice.
   std::optional<Spec> forced = std::nullopt;
+  /// What this rank sends and receives, where other ranks do not know that: never a reason for a choice.
+  std::size_t private_bytes = 0;
   /// Of a blocking call that may be repeated as it is.
   std::optional<CallKey> key = std::nullopt;
   /// Set if the library carries the call out and something observes that (STRETTO_STATS and others).

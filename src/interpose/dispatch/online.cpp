@@ -33,7 +33,7 @@ constexpr std::size_t most_candidates = 8;
 constexpr std::size_t most_modelled = 6;
 /// A call of so many bytes takes long enough for the network to be measured at once.
 constexpr std::size_t least_bytes_of_probe = 64 * kibibyte;
-constexpr int short_calls_before_probe = 8;
+constexpr std::uint64_t short_calls_before_probe = 8;
 
 std::vector<Candidate> candidates_for(const Communicator& state, CallTraits traits, const Spec& standing) {
   if (session.settings.online == Online::guard) return {{.spec = {}, .risk = 0}};
@@ -272,7 +272,6 @@ ShortRace* find_short_race(Communicator& state, const CallTraits& traits, const 
 }
 
 bool pass_to_library(Communicator& state, Collective collective) {
-  if (state.topology().ranks() == 1) return true;
   if (session.due_races.load(std::memory_order_relaxed) != 0) return false;
   LengthRace& race = state.learners().length_race(collective);
   if (!race.is_quiet() || !race.winner().is_pass_through()) return false;
@@ -281,7 +280,7 @@ bool pass_to_library(Communicator& state, Collective collective) {
 }
 
 LengthRace* find_length_race(Communicator& state, const CallTraits& traits, MPI_Comm comm, Spec& spec) {
-  if (!session.races_lengths || state.topology().ranks() == 1 || is_tuned(state, traits, Face::blocking) ||
+  if (!session.races_lengths || is_tuned(state, traits, Face::blocking) ||
       session.forced_for(traits.collective, 0)) {
     return nullptr;
   }

@@ -31,8 +31,8 @@ int finish(int started, MPI_Request& request, MPI_Status* status) {
 
 #define STRETTO_SEND(name, start)                                                                     \
   STRETTO_TAKE_OVER(                                                                                  \
-      name, (const void* buffer, int count, RawHandle datatype, int dest, int tag, RawHandle comm), { \
-        if (!has_outstanding() || next.was_handled()) {                                               \
+      name, (const void* buffer, int count, RawHandle datatype, int dest, int tag, RawHandle comm), (buffer, count, datatype, dest, tag, comm), { \
+        if (!has_outstanding()) {                                               \
           return next(buffer, count, datatype, dest, tag, comm);                                      \
         }                                                                                             \
         MPI_Request request = mpi.request_null;                                                       \
@@ -45,8 +45,8 @@ STRETTO_SEND(Ssend, Issend)
 STRETTO_SEND(Rsend, Irsend)
 
 STRETTO_TAKE_OVER(
-    Recv, (void* buffer, int count, RawHandle datatype, int source, int tag, RawHandle comm, void* status), {
-      if (!has_outstanding() || next.was_handled()) {
+    Recv, (void* buffer, int count, RawHandle datatype, int source, int tag, RawHandle comm, void* status), (buffer, count, datatype, source, tag, comm, status), {
+      if (!has_outstanding()) {
         return next(buffer, count, datatype, source, tag, comm, status);
       }
       MPI_Request request = mpi.request_null;
@@ -55,8 +55,8 @@ STRETTO_TAKE_OVER(
                     request, static_cast<MPI_Status*>(status));
     })
 
-STRETTO_TAKE_OVER(Probe, (int source, int tag, RawHandle comm, void* status), {
-  if (!has_outstanding() || next.was_handled()) return next(source, tag, comm, status);
+STRETTO_TAKE_OVER(Probe, (int source, int tag, RawHandle comm, void* status), (source, tag, comm, status), {
+  if (!has_outstanding()) return next(source, tag, comm, status);
   int result = MPI_SUCCESS;
   wait_until([&] {
     int arrived = 0;
@@ -66,8 +66,8 @@ STRETTO_TAKE_OVER(Probe, (int source, int tag, RawHandle comm, void* status), {
   return result;
 })
 
-STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, void* status), {
-  if (!has_outstanding() || next.was_handled()) return next(source, tag, comm, message, status);
+STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, void* status), (source, tag, comm, message, status), {
+  if (!has_outstanding()) return next(source, tag, comm, message, status);
   int result = MPI_SUCCESS;
   wait_until([&] {
     int arrived = 0;
@@ -78,8 +78,8 @@ STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, v
   return result;
 })
 
-STRETTO_TAKE_OVER(Mrecv, (void* buffer, int count, RawHandle datatype, void* message, void* status), {
-  if (!has_outstanding() || next.was_handled()) return next(buffer, count, datatype, message, status);
+STRETTO_TAKE_OVER(Mrecv, (void* buffer, int count, RawHandle datatype, void* message, void* status), (buffer, count, datatype, message, status), {
+  if (!has_outstanding()) return next(buffer, count, datatype, message, status);
   MPI_Request request = mpi.request_null;
   return finish(mpi.Imrecv(buffer, count, from_raw<MPI_Datatype>(datatype),
                            static_cast<MPI_Message*>(message), &request),
@@ -90,8 +90,9 @@ STRETTO_TAKE_OVER(Sendrecv,
                   (const void* sendbuf, int sendcount, RawHandle sendtype, int dest, int sendtag,
                    void* recvbuf, int recvcount, RawHandle recvtype, int source, int recvtag, RawHandle comm,
                    void* status),
+                  (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status),
                   {
-                    if (!has_outstanding() || next.was_handled()) {
+                    if (!has_outstanding()) {
                       return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                                   source, recvtag, comm, status);
                     }
@@ -113,22 +114,22 @@ STRETTO_TAKE_OVER(Sendrecv,
 using Word = RawHandle;
 
 #define STRETTO_WAITS(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {         \
+  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {         \
     const BlockedScope elsewhere;                                    \
     return next arguments;                                           \
   })
 
 #define STRETTO_POLLS(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {         \
+  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {         \
     if (has_outstanding()) make_progress();                          \
     return next arguments;                                           \
   })
 
 #define STRETTO_MAKES_PERSISTENT(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION##suffix(function, parameters, {                    \
+  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {                    \
     const BlockedScope elsewhere;                                               \
     const int result = next arguments;                                          \
-    if (result == MPI_SUCCESS && session.active) {                              \
+    if (result == MPI_SUCCESS) {                              \
       note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last));  \
     }                                                                           \
     return result;                                                              \

@@ -3,6 +3,7 @@
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/handles/held_handles.hpp"
 #include "interpose/handles/known_operation.hpp"
+#include "interpose/progress/progress.hpp"
 #include "interpose/session/entry.hpp"
 #include "interpose/session/session.hpp"
 
@@ -10,15 +11,13 @@ namespace stretto {
 
 // MPI_Op_create_c is left alone: no function with large counts is known, and a program may check whether
 // the library has it. Fortran's layers call this entry with a function of Fortran.
-STRETTO_TAKE_OVER(Op_create, (void* function, int commute, void* op), {
+STRETTO_TAKE_OVER(Op_create, (void* function, int commute, void* op), (function, commute, op), {
   const int result = next(function, commute, op);
-  if (result == MPI_SUCCESS && session.active && !next.was_handled()) {
-    note_operation(*static_cast<MPI_Op*>(op), function);
-  }
+  if (result == MPI_SUCCESS) note_operation(*static_cast<MPI_Op*>(op), function);
   return result;
 })
 
-STRETTO_TAKE_OVER(Type_free, (void* datatype), {
+STRETTO_TAKE_OVER(Type_free, (void* datatype), (datatype), {
   auto* handle = static_cast<MPI_Datatype*>(datatype);
   if (handle != nullptr) forget_datatype(*handle);
   free_left_handles();
@@ -29,7 +28,7 @@ STRETTO_TAKE_OVER(Type_free, (void* datatype), {
   return next(datatype);
 })
 
-STRETTO_TAKE_OVER(Op_free, (void* op), {
+STRETTO_TAKE_OVER(Op_free, (void* op), (op), {
   auto* handle = static_cast<MPI_Op*>(op);
   if (handle != nullptr) forget_operation(*handle);
   free_left_handles();
@@ -40,9 +39,16 @@ STRETTO_TAKE_OVER(Op_free, (void* op), {
   return next(op);
 })
 
-STRETTO_TAKE_OVER(Comm_free, (void* comm), {
-  auto* handle = static_cast<MPI_Comm*>(comm);
-  if (handle != nullptr && !next.was_handled()) wait_until_opened(*handle);
+STRETTO_TAKE_OVER(Comm_free, (void* comm), (comm), {
+  if (comm == nullptr) return next(comm);
+  const FreeingCommunicator freeing(*static_cast<MPI_Comm*>(comm));
+  return next(comm);
+})
+
+STRETTO_TAKE_OVER(Comm_disconnect, (void* comm), (comm), {
+  const BlockedScope elsewhere;
+  if (comm == nullptr) return next(comm);
+  const FreeingCommunicator freeing(*static_cast<MPI_Comm*>(comm));
   return next(comm);
 })
 

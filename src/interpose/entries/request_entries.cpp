@@ -16,8 +16,8 @@ bool is_for_library(const void* request) {
 
 }  // namespace
 
-STRETTO_TAKE_OVER(Wait, (void* request, void* status), {
-  if (is_for_library(request) || next.was_handled()) return next(request, status);
+STRETTO_TAKE_OVER(Wait, (void* request, void* status), (request, status), {
+  if (is_for_library(request)) return next(request, status);
   auto* handle = static_cast<MPI_Request*>(request);
   auto* its_status = static_cast<MPI_Status*>(status);
   if (Pending* pending = find_pending(*handle)) {
@@ -37,8 +37,8 @@ STRETTO_TAKE_OVER(Wait, (void* request, void* status), {
   return result;
 })
 
-STRETTO_TAKE_OVER(Test, (void* request, int* flag, void* status), {
-  if (is_for_library(request) || next.was_handled()) return next(request, flag, status);
+STRETTO_TAKE_OVER(Test, (void* request, int* flag, void* status), (request, flag, status), {
+  if (is_for_library(request)) return next(request, flag, status);
   auto* handle = static_cast<MPI_Request*>(request);
   Pending* pending = find_pending(*handle);
   if (pending == nullptr) {
@@ -50,8 +50,8 @@ STRETTO_TAKE_OVER(Test, (void* request, int* flag, void* status), {
   return *flag != 0 ? complete(handle, *pending, static_cast<MPI_Status*>(status)) : MPI_SUCCESS;
 })
 
-STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* status), {
-  if (is_idle() || next.was_handled()) return next(request, flag, status);
+STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* status), (request, flag, status), {
+  if (is_idle()) return next(request, flag, status);
   make_progress();
   Pending* pending = find_pending(from_raw<MPI_Request>(request));
   if (pending == nullptr) return next(request, flag, status);
@@ -67,7 +67,7 @@ STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* statu
   STRETTO_DEFINE(P##MPIX_Request_is_complete, nullptr, nullptr, (RawHandle request), {              \
     static const Next<int(RawHandle, int*, void*)> get_status(#P "MPI_Request_get_status", nullptr, \
                                                               nullptr);                             \
-    if (!is_idle() && !next.was_handled()) {                                                        \
+    if (next.concerns_stretto() && !is_idle()) {                                                        \
       make_progress();                                                                              \
       const Pending* pending = find_pending(from_raw<MPI_Request>(request));                        \
       if (pending != nullptr) return pending->is_done() ? 1 : 0;                                    \
@@ -80,8 +80,8 @@ STRETTO_TAKE_OVER_IS_COMPLETE()
 STRETTO_TAKE_OVER_IS_COMPLETE(P)
 #endif
 
-STRETTO_TAKE_OVER(Request_free, (void* request), {
-  if (request == nullptr || next.was_handled()) return next(request);
+STRETTO_TAKE_OVER(Request_free, (void* request), (request), {
+  if (request == nullptr) return next(request);
   auto* handle = static_cast<MPI_Request*>(request);
   forget_persistent_of_library(*handle);
   Pending* pending = find_pending(*handle);
@@ -91,15 +91,15 @@ STRETTO_TAKE_OVER(Request_free, (void* request), {
   return MPI_SUCCESS;
 })
 
-STRETTO_TAKE_OVER(Start, (void* request), {
-  if (!has_requests() || request == nullptr || next.was_handled()) return next(request);
+STRETTO_TAKE_OVER(Start, (void* request), (request), {
+  if (!has_requests() || request == nullptr) return next(request);
   Pending* pending = find_pending(*static_cast<MPI_Request*>(request));
   return pending == nullptr ? next(request) : start(*pending);
 })
 
-STRETTO_TAKE_OVER(Startall, (int count, void* requests), {
+STRETTO_TAKE_OVER(Startall, (int count, void* requests), (count, requests), {
   const bool is_error = count > 0 && requests == nullptr;
-  if (!has_requests() || is_error || next.was_handled()) return next(count, requests);
+  if (!has_requests() || is_error) return next(count, requests);
   RequestList list(count, static_cast<MPI_Request*>(requests));
   if (list.ours.empty()) return next(count, requests);
   int result = MPI_SUCCESS;

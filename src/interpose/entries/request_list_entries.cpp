@@ -316,15 +316,15 @@ class StatusList {
 
 }  // namespace
 
-STRETTO_TAKE_OVER(Waitall, (int count, void* requests, void* statuses), {
-  if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, statuses);
+STRETTO_TAKE_OVER(Waitall, (int count, void* requests, void* statuses), (count, requests, statuses), {
+  if (is_for_library(count, requests)) return next(count, requests, statuses);
   WholeList list(count, requests, statuses);
   if (list.library_must_wait()) return list.wait_by_library();
   return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, statuses);
 })
 
-STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses), {
-  if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, flag, statuses);
+STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses), (count, requests, flag, statuses), {
+  if (is_for_library(count, requests)) return next(count, requests, flag, statuses);
   make_progress();
   WholeList list(count, requests, statuses);
   if (!list.has_ours()) return next(count, requests, flag, statuses);
@@ -333,14 +333,14 @@ STRETTO_TAKE_OVER(Testall, (int count, void* requests, int* flag, void* statuses
   return result.value_or(MPI_SUCCESS);
 })
 
-STRETTO_TAKE_OVER(Waitany, (int count, void* requests, int* index, void* status), {
-  if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, index, status);
+STRETTO_TAKE_OVER(Waitany, (int count, void* requests, int* index, void* status), (count, requests, index, status), {
+  if (is_for_library(count, requests)) return next(count, requests, index, status);
   OneOfList list(count, requests, index, status);
   return list.has_ours() || has_outstanding() ? wait_for(list) : next(count, requests, index, status);
 })
 
-STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, void* status), {
-  if (is_for_library(count, requests) || next.was_handled())
+STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, void* status), (count, requests, index, flag, status), {
+  if (is_for_library(count, requests))
     return next(count, requests, index, flag, status);
   make_progress();
   OneOfList list(count, requests, index, status);
@@ -351,16 +351,16 @@ STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, vo
   return result.value_or(MPI_SUCCESS);
 })
 
-STRETTO_TAKE_OVER(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses), {
-  if (is_for_library(count, requests) || next.was_handled())
+STRETTO_TAKE_OVER(Waitsome, (int count, void* requests, int* done, int* indices, void* statuses), (count, requests, done, indices, statuses), {
+  if (is_for_library(count, requests))
     return next(count, requests, done, indices, statuses);
   SomeOfList list(count, requests, done, indices, statuses);
   return list.has_ours() || has_outstanding() ? wait_for(list)
                                               : next(count, requests, done, indices, statuses);
 })
 
-STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices, void* statuses), {
-  if (is_for_library(count, requests) || next.was_handled())
+STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices, void* statuses), (count, requests, done, indices, statuses), {
+  if (is_for_library(count, requests))
     return next(count, requests, done, indices, statuses);
   make_progress();
   SomeOfList list(count, requests, done, indices, statuses);
@@ -371,16 +371,16 @@ STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices,
 #ifdef STRETTO_HAS_MPI_4
 // New in MPI 4.1. (Open MPI 4 and 5 have none of them.)
 
-STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses), {
-  if (is_for_library(count, requests) || next.was_handled()) return next(count, requests, flag, statuses);
+STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses), (count, requests, flag, statuses), {
+  if (is_for_library(count, requests)) return next(count, requests, flag, statuses);
   make_progress();
   StatusList list(count, requests);
   return list.has_ours() ? list.all(next, flag, Statuses(statuses)) : next(count, requests, flag, statuses);
 })
 
 STRETTO_TAKE_OVER(Request_get_status_any,
-                  (int count, const void* requests, int* index, int* flag, void* status), {
-                    if (is_for_library(count, requests) || next.was_handled()) {
+                  (int count, const void* requests, int* index, int* flag, void* status), (count, requests, index, flag, status), {
+                    if (is_for_library(count, requests)) {
                       return next(count, requests, index, flag, status);
                     }
                     make_progress();
@@ -390,8 +390,8 @@ STRETTO_TAKE_OVER(Request_get_status_any,
                   })
 
 STRETTO_TAKE_OVER(Request_get_status_some,
-                  (int count, const void* requests, int* done, int* indices, void* statuses), {
-                    if (is_for_library(count, requests) || next.was_handled()) {
+                  (int count, const void* requests, int* done, int* indices, void* statuses), (count, requests, done, indices, statuses), {
+                    if (is_for_library(count, requests)) {
                       return next(count, requests, done, indices, statuses);
                     }
                     make_progress();

@@ -96,6 +96,7 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t
   std::shared_ptr<Communicator> state;
   if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
       !state->native_only()) {
+    if (state->is_young()) state->look_around();
     const CallTraits traits{.collective = known->collective, .bytes = bytes};
     chosen = choice_text(*state, traits, known->face);
     if (known->face == Face::blocking) {

@@ -51,7 +51,7 @@ void free_left_communicators() {
     left = std::exchange(left_communicators(), {});
   }
   for (MPI_Comm comm : left) {
-    wait_until_opened(comm);
+    const FreeingCommunicator freeing(comm);
     const BlockedScope elsewhere;
     mpi.Comm_free(&comm);
   }
@@ -190,6 +190,10 @@ STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, i
     mpi.Comm_rank(group->comm, &group->rank);
     mpi.Comm_size(group->comm, &group->size);
     group->held = std::make_shared<GroupCommunicator>(group->comm);
+    // It is made to be used for long.
+    std::shared_ptr<Communicator> state;
+    if (session.active) find_communicator(group->comm, state);
+    if (state != nullptr && state->is_young()) state->come_of_age();
     return group;
   }
   delete group;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <string_view>
 
@@ -9,14 +10,39 @@
 
 namespace stretto {
 
-/// What decides how a call is carried out. The same on all ranks.
+/// Whether all ranks call in place. It cannot be made of what one rank does alone: MPI asks for MPI_IN_PLACE "at all
+/// processes" of some collectives only. Of the others nothing is known (MPI 4.1, sections 6.9 to 6.11: a rank that
+/// gets nothing from MPI_Reduce_scatter need not have a receive buffer).
+class InPlaceEverywhere {
+ public:
+  constexpr InPlaceEverywhere() = default;
+  static constexpr InPlaceEverywhere of(Collective collective, bool is_in_place_here) {
+    switch (collective) {
+      case Collective::allreduce:
+      case Collective::allgather:
+      case Collective::alltoall:
+      case Collective::alltoallv:
+        return InPlaceEverywhere(is_in_place_here);
+      default:
+        return {};
+    }
+  }
+  constexpr operator bool() const { return is_known_; }
+  friend constexpr auto operator<=>(const InPlaceEverywhere&, const InPlaceEverywhere&) = default;
+
+ private:
+  explicit constexpr InPlaceEverywhere(bool is_known) : is_known_(is_known) {}
+  bool is_known_ = false;
+};
+
+/// What decides how a call is carried out. The same on all ranks: STRETTO_CHECK compares every field. What only
+/// this rank knows is in the call's Form or its Message.
 struct CallTraits {
   Collective collective = Collective::allreduce;
   std::size_t bytes = 0;
   int root = 0;
   bool commutative = true;
-  /// With MPI_IN_PLACE, where MPI wants it of all ranks or of none.
-  bool in_place = false;
+  InPlaceEverywhere in_place = {};
   /// Whether Stretto knows the datatype and the operation. If not, only the library can carry the call
   /// out.
   bool understood = true;
@@ -32,8 +58,6 @@ struct CallTraits {
   bool has_unequal_blocks = false;
   /// The same as in CallShape.
   bool has_dominant_node = false;
-  /// What this rank sends and receives, where other ranks do not know that: never a reason for a choice.
-  std::size_t private_bytes = 0;
   /// Whether the library's own non-blocking call, in segments, would wait for other ranks at its start.
   bool blocks_in_segments = false;
 };

@@ -117,10 +117,13 @@ bool is_of_library(void* function, const char* symbol) {
 
 int refuse_missing(const char* symbol) {
   complain_once_on_rank_0("the MPI library of this process has no " + std::string(symbol));
-  if (mpi.Comm_call_errhandler != nullptr) {
-    mpi.Comm_call_errhandler(mpi.comm_world, MPI_ERR_UNSUPPORTED_OPERATION);
-  }
+  if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, MPI_ERR_UNSUPPORTED_OPERATION);
   return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
+int refuse_count(RawComm comm) {
+  if (session.active) mpi.Comm_call_errhandler(comm, MPI_ERR_COUNT);
+  return MPI_ERR_COUNT;
 }
 
 }  // namespace stretto

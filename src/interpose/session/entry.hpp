@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "interpose/session/raw_handle.hpp"
+#include "interpose/session/session.hpp"
 
 namespace stretto {
 
@@ -34,6 +35,8 @@ struct LateFunction {
 bool another_serves();
 /// For a function that the library lacks. Reports the MPI error code for that and returns it.
 int refuse_missing(const char* symbol);
+/// For more elements than the library's function takes. Reports that to the handler of the communicator.
+int refuse_count(RawComm comm);
 
 /// Above 0 while this thread is in a function that was passed on to a tool behind Stretto.
 inline thread_local int passing_on __attribute__((tls_model("initial-exec"))) = 0;
@@ -64,7 +67,7 @@ class Next<int(Arguments...)> {
         function_(reinterpret_cast<Function*>(find_next(symbol, otherwise))) {
     const bool is_missing = function_ == nullptr;
     goes_to_tool_ = !is_pmpi_ && !is_missing && !is_of_library(reinterpret_cast<void*>(function_), symbol);
-    if (is_missing && narrowed != nullptr) {
+    if (has_comm && is_missing && narrowed != nullptr) {
       narrowed_ = reinterpret_cast<NarrowedFunction*>(find_next(narrowed));
     }
   }
@@ -73,18 +76,16 @@ class Next<int(Arguments...)> {
   /// Whether calls go on to a tool.
   [[nodiscard]] bool goes_to_tool() const { return goes_to_tool_; }
   [[nodiscard]] bool was_handled() const { return is_pmpi_ && passing_on > 0; }
-
-  /// Large-count forms that the library lacks (MPICH 3) are served by the forms with int. A program
-  /// that checks at run time which functions exist (mpi4py's wheel) finds Stretto's.
-  [[nodiscard]] bool takes(RawCount count) const { return narrowed_ == nullptr || count <= INT_MAX; }
-  [[nodiscard]] bool takes(const RawCount* /*counts*/) const { return narrowed_ == nullptr; }
-  template <typename Other>
-  [[nodiscard]] bool takes(const Other& /*argument*/) const {
-    return true;
+  /// Whether a call is Stretto's concern: it serves this process, MPI is initialized, and it has not seen the
+  /// call before. An object for another binary interface passes everything on unread.
+  [[nodiscard]] bool concerns_stretto() const {
+    return session.active.load(std::memory_order_acquire) && !was_handled();
   }
 
   int operator()(Arguments... arguments) const {
-    if (narrowed_ != nullptr) return narrowed_(narrow(arguments)...);
+    if constexpr (has_comm) {
+      if (narrowed_ != nullptr) return call_narrowed(arguments...);
+    }
     if (function_ == nullptr) return refuse_missing(symbol_);
     if (!goes_to_tool_) return function_(arguments...);
     const PassingOn mark;
@@ -92,13 +93,27 @@ class Next<int(Arguments...)> {
   }
 
  private:
+  /// Every function with counts that Stretto takes over has a communicator.
+  static constexpr bool has_comm = (std::is_same_v<Arguments, RawComm> || ...);
+
+  /// Large-count forms that the library lacks (MPICH 3) are served by the forms with int. A program
+  /// that checks at run time which functions exist (mpi4py's wheel) finds Stretto's.
+  int call_narrowed(Arguments... arguments) const {
+    if (!(fits(arguments) && ...)) return refuse_count(std::get<RawComm>(std::tuple(arguments...)));
+    return narrowed_(narrow(arguments)...);
+  }
+  template <typename T>
+  static bool fits(T argument) {
+    if constexpr (std::is_same_v<T, RawCount>) return argument <= INT_MAX;
+    return !std::is_same_v<T, const RawCount*>;
+  }
   template <typename T>
   static Narrowed<T> narrow(T argument) {
     if constexpr (std::is_same_v<T, RawCount>) {
       // Negative counts are an error whatever their value. The library reports it.
       return argument < 0 ? -1 : static_cast<int>(argument);
     } else if constexpr (std::is_same_v<T, const RawCount*>) {
-      return nullptr;  // never called with it: takes()
+      return nullptr;  // they do not fit
     } else {
       return argument;
     }
@@ -117,7 +132,9 @@ class Next<int(Arguments...)> {
 #define STRETTO_LIST(...) __VA_ARGS__
 
 // Defines the function that the linker sees as `symbol`. It takes raw handles, so its C++ name differs
-// from the one that MPI's header declares. `parameters` are in parentheses. The body may use `next`.
+// from the one that MPI's header declares. `parameters` are in parentheses. The body may use `next`. It runs
+// in processes that Stretto does not serve, too, and before MPI_Init: all but the functions that begin a
+// session are made by STRETTO_TAKE_OVER.
 #define STRETTO_DEFINE(symbol, otherwise, narrowed, parameters, ...)                                \
   extern "C" int entry_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
   int entry_##symbol parameters {                                                                   \
@@ -135,12 +152,15 @@ class Next<int(Arguments...)> {
   __attribute__((section("stretto_late"), used)) static ::stretto::LateFunction late_record_##symbol{ \
       reinterpret_cast<void*>(&entry_##symbol), reinterpret_cast<void*>(&late_##symbol)};
 
-/// The same for a function of MPI and its PMPI form.
-#define STRETTO_TAKE_OVER_FUNCTION(function, parameters, ...)         \
-  STRETTO_DEFINE(function, nullptr, nullptr, parameters, __VA_ARGS__) \
-  STRETTO_DEFINE(P##function, nullptr, nullptr, parameters, __VA_ARGS__)
-#define STRETTO_TAKE_OVER_FUNCTION_c(function, parameters, ...)         \
-  STRETTO_DEFINE_c(function, nullptr, nullptr, parameters, __VA_ARGS__) \
-      STRETTO_DEFINE_c(P##function, nullptr, nullptr, parameters, __VA_ARGS__)
-#define STRETTO_TAKE_OVER(name, parameters, ...) \
-  STRETTO_TAKE_OVER_FUNCTION(MPI_##name, parameters, __VA_ARGS__)
+/// The same for a function of MPI and its PMPI form. The body only gets calls that are Stretto's concern: this is
+/// the one place that decides so. `arguments` are those of the function, in parentheses.
+#define STRETTO_SERVE(kind, symbol, parameters, arguments, ...)          \
+  STRETTO_DEFINE##kind(symbol, nullptr, nullptr, parameters, {           \
+    if (!next.concerns_stretto()) return next arguments;                 \
+    __VA_ARGS__                                                          \
+  })
+#define STRETTO_TAKE_OVER_FUNCTION(kind, function, parameters, arguments, ...) \
+  STRETTO_SERVE(kind, function, parameters, arguments, __VA_ARGS__)            \
+  STRETTO_SERVE(kind, P##function, parameters, arguments, __VA_ARGS__)
+#define STRETTO_TAKE_OVER(name, parameters, arguments, ...) \
+  STRETTO_TAKE_OVER_FUNCTION(, MPI_##name, parameters, arguments, __VA_ARGS__)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program of every interface, started as users start it: plain `stretto run` and `stretto exec`.
+
+Either preloads all objects where it cannot know better, so those for other interfaces are in the process, too.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from stretto.support.paths import find_command
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCES = ROOT / "tests" / "interpose"
+STRETTO = str(find_command())
+
+
+@dataclass(frozen=True)
+class Library:
+    """An MPI library with a compiler and a launcher."""
+
+    compiler: str
+    launcher: str
+    options: tuple[str, ...] = ()
+
+    @staticmethod
+    def fetched(folder: str, compiler: str = "mpicc") -> Library:
+        programs = ROOT / ".mpi" / folder / "bin"
+        options = OPEN_MPI if folder.startswith("openmpi") else ()
+        return Library(str(programs / compiler), str(programs / "mpirun"), options)
+
+
+OPEN_MPI = ("--allow-run-as-root", "--oversubscribe")
+LIBRARIES = {
+    "openmpi4": Library("mpicc.openmpi", "mpirun.openmpi", OPEN_MPI),
+    "mpich4": Library("mpicc.mpich", "mpirun.mpich"),
+    "openmpi5": Library.fetched("openmpi5"),
+    "mpich5": Library.fetched("mpich5"),
+    "abi": Library.fetched("mpich5", "mpicc_abi"),
+    "intelmpi": Library.fetched("intelmpi"),
+}
+
+
+@pytest.fixture(scope="module", params=sorted(LIBRARIES))
+def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The words that start two ranks of the program."""
+    mpi = LIBRARIES[request.param]
+    program = tmp_path_factory.mktemp(request.param) / "every_buffer"
+    source = SOURCES / "every_buffer.c"
+    subprocess.run([mpi.compiler, str(source), "-o", str(program)], check=True, capture_output=True)
+    return [mpi.launcher, *mpi.options, "-np", "2", str(program)]
+
+
+def start(words: list[str], home: Path) -> str:
+    """What a first job of a user prints: nothing of Stretto is set, and its home is empty."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("STRETTO_")}
+    environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=100)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def test_run(started: list[str], tmp_path: Path) -> None:
+    said = start([STRETTO, "run", "--summary", "--", *started], tmp_path)
+    assert "right" in said.splitlines()
+    assert "by Stretto" in said
+
+
+def test_exec(started: list[str], tmp_path: Path) -> None:
+    *launcher, program = started
+    said = start([*launcher, STRETTO, "exec", "--summary", program], tmp_path)
+    assert "right" in said.splitlines()
+    assert "by Stretto" in said
+
+
+def test_exec_that_knows_nothing(started: list[str], tmp_path: Path) -> None:
+    """Behind a shell, whose own needs say nothing of the program's, every object is preloaded."""
+    *launcher, program = started
+    said = start([*launcher, STRETTO, "exec", "--summary", "sh", "-c", f"{program}; exit $?"], tmp_path)
+    assert "right" in said.splitlines()
+    assert "by Stretto" in said
