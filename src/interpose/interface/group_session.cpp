@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,10 +25,8 @@
 namespace stretto {
 namespace {
 
-std::string& last_error() {
-  thread_local std::string text;
-  return text;
-}
+/// Of this thread. Never freed: there are few different ones, and a thread may ask when others end.
+thread_local const char* last_error = "";
 
 std::atomic<bool> has_lost_work{false};
 
@@ -118,7 +117,10 @@ GroupCommunicator::~GroupCommunicator() {
 }
 
 int set_error(const std::string& line) {
-  last_error() = line;
+  static std::mutex mutex;
+  static auto& all = make_immortal<std::set<std::string>>();
+  const std::lock_guard lock(mutex);
+  last_error = all.insert(line).first->c_str();
   return 1;
 }
 
@@ -143,7 +145,7 @@ STRETTO_VISIBLE int stretto_group_interface(void) {
 }
 
 STRETTO_VISIBLE const char* stretto_error(void) {
-  return last_error().c_str();
+  return last_error;
 }
 
 STRETTO_VISIBLE int stretto_begin(void) {
