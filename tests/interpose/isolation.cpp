@@ -27,7 +27,8 @@ void leave_receives_of_self(MPI_Comm comm) {
     std::vector<Located> greatest(count);
     for (std::size_t i = 0; i < count; ++i) mine[i] = {static_cast<double>((rank + elements) % ranks), rank};
     MPI_Allreduce(mine.data(), greatest.data(), elements, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
-    for (const Located& one : greatest) CHECK(one.value == ranks - 1 && (one.at + elements) % ranks == one.value);
+    for (const Located& one : greatest)
+      CHECK(one.value == ranks - 1 && (one.at + elements) % ranks == one.value);
     MPI_Allreduce(MPI_IN_PLACE, mine.data(), elements, MPI_DOUBLE_INT, MPI_MINLOC, comm);
     for (const Located& one : mine) CHECK(one.value == 0 && (one.at + elements) % ranks == 0);
 

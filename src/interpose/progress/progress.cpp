@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -58,17 +59,26 @@ Operations copy_list() {
   return copy;
 }
 
-void give_back(Operations copy) {
+void give_back(Operations copy) noexcept {
   copy.clear();
-  const std::lock_guard guard(list_lock);
-  spare_lists().push_back(std::move(copy));
+  try {
+    const std::lock_guard guard(list_lock);
+    spare_lists().push_back(std::move(copy));
+  } catch (const std::bad_alloc&) {
+    // The next poll allocates again.
+  }
 }
 
 /// Advances those outstanding operations that are `eligible` as far as possible.
 template <typename Eligible>
 bool make_progress_with(const Eligible& eligible) {
   if (!has_outstanding()) return false;
-  Operations now = copy_list();
+  Operations now;
+  try {
+    now = copy_list();
+  } catch (const std::bad_alloc&) {
+    return false;  // who waits tries again: others may give memory back
+  }
   bool any = false;
   bool some_ended = false;
   for (const auto& operation : now) {
