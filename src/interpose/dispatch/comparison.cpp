@@ -22,6 +22,7 @@ struct Facts {
   std::int64_t face = 0;
   std::int64_t root = 0;
   std::int64_t operation = 0;
+  std::int64_t commutes = 1;
   std::int64_t element_bytes = 0;  // 0: the library must judge the datatype
   std::int64_t bytes = 0;
 };
@@ -31,6 +32,7 @@ Facts facts_of(const CallTraits& traits, Face face) {
           .face = static_cast<std::int64_t>(face),
           .root = has_root(traits.collective) ? traits.root : 0,
           .operation = traits.operation,
+          .commutes = traits.commutative ? 1 : 0,
           .element_bytes = static_cast<std::int64_t>(traits.element_bytes),
           .bytes = static_cast<std::int64_t>(traits.bytes)};
 }
@@ -67,6 +69,12 @@ Difference difference(const Facts& left, const Facts& right) {
   if (left.operation != right.operation) {
     return {"reduces by " + name_of_operation(static_cast<int>(left.operation)),
             "reduces by " + name_of_operation(static_cast<int>(right.operation))};
+  }
+  if (left.commutes != right.commutes) {
+    const auto text = [](const Facts& facts) {
+      return std::string("has an operation that ") + (facts.commutes != 0 ? "commutes" : "does not commute");
+    };
+    return {text(left), text(right)};
   }
   if (!are_comparable(left, right)) return {};
   // Where nothing is reduced, ranks may describe the same data by different datatypes.
