@@ -11,12 +11,13 @@
 #include "algorithms/reduce_scatter/reduce_scatter.hpp"
 #include "algorithms/scan/scan.hpp"
 #include "algorithms/scatter/scatter.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 
 std::span<const Algorithm> algorithms() {
-  static const std::vector<Algorithm> all = [] {
-    std::vector<Algorithm> rows;
+  static const auto& all = []() -> const std::vector<Algorithm>& {
+    auto& rows = make_immortal<std::vector<Algorithm>>();
     for (const auto table :
          {allreduce::table(), bcast::table(), reduce::table(), reduce_scatter::table(), allgather::table(),
           alltoall::table(), gather::table(), scatter::table(), scan::table(), barrier::table()}) {

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "threads/immortal.hpp"
+
 namespace stretto {
 namespace {
 
@@ -70,8 +72,9 @@ std::vector<ShortListed> make_short_list(Collective collective) {
 }  // namespace
 
 std::span<const ShortListed> short_list(Collective collective) {
-  static const auto lists = [] {
-    std::array<std::vector<ShortListed>, collectives.size()> all;
+  using Lists = std::array<std::vector<ShortListed>, collectives.size()>;
+  static const auto& lists = []() -> const Lists& {
+    auto& all = make_immortal<Lists>();
     std::ranges::transform(collectives, all.begin(), make_short_list);
     return all;
   }();

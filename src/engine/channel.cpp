@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/self_message.hpp"
 #include "threads/backoff.hpp"
 #include "threads/immortal.hpp"
 
@@ -47,6 +48,8 @@ std::string ChannelPool::open(int most_tag) {
   next_ = 1 + rank_;
   end_ = static_cast<int>((static_cast<std::int64_t>(most_tag) + 1) / tags_);
   sent_to_.assign(static_cast<std::size_t>(ranks_), 0);
+  self_messages.comm = comm_;
+  self_messages.rank = rank_;
   is_open_ = true;
   return {};
 }

@@ -31,29 +31,38 @@ int Element::reduce(void* into, const void* left, const void* right, std::size_t
     return MPI_SUCCESS;
   }
   // MPI_Reduce_local computes inout ← in op inout, so the right operand must be in the place of the result.
-  const int elements = static_cast<int>(count);
   if (into != left) {
     if (const int error = copy(into, right, count); error != MPI_SUCCESS) return error;
-    return mpi.Reduce_local(left, into, elements, datatype, op);
+    return reduce_by_library(left, false, into, count);
   }
   const PooledBuffer spare(span(count));
   std::byte* result = place(spare.data(), count);
   if (const int error = copy(result, right, count); error != MPI_SUCCESS) return error;
-  if (const int error = mpi.Reduce_local(left, result, elements, datatype, op); error != MPI_SUCCESS)
-    return error;
+  if (const int error = reduce_by_library(left, true, result, count); error != MPI_SUCCESS) return error;
   return copy(into, result, count);
 }
 
 int Element::reduce_arrived(void* into, std::byte* landing, bool landing_is_left, const void* with,
                             std::size_t count) const {
-  if (landing_is_left || kernel != nullptr) {
+  if (kernel != nullptr) {
     return landing_is_left ? reduce(into, landing, with, count) : reduce(into, with, landing, count);
   }
-  if (const int error = mpi.Reduce_local(with, landing, static_cast<int>(count), datatype, op);
-      error != MPI_SUCCESS) {
-    return error;
+  if (landing_is_left) {
+    if (const int error = copy(into, with, count); error != MPI_SUCCESS) return error;
+    return reduce_by_library(landing, true, into, count);
   }
+  if (const int error = reduce_by_library(with, with == into, landing, count); error != MPI_SUCCESS)
+    return error;
   return copy(into, landing, count);
+}
+
+int Element::reduce_by_library(const void* left, bool may_spoil_left, void* right, std::size_t count) const {
+  const int elements = static_cast<int>(count);
+  if (!calls_program || may_spoil_left) return mpi.Reduce_local(left, right, elements, datatype, op);
+  const PooledBuffer own(span(count));
+  std::byte* const operand = place(own.data(), count);
+  if (const int error = copy(operand, left, count); error != MPI_SUCCESS) return error;
+  return mpi.Reduce_local(operand, right, elements, datatype, op);
 }
 
 }  // namespace stretto

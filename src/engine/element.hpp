@@ -20,6 +20,8 @@ struct Element {
   std::ptrdiff_t true_extent = 0;
   bool commutative = true;
   kernels::Function kernel = nullptr;  // nullptr: MPI_Reduce_local does it
+  /// Whether the operation is the program's: it may write to both of its operands.
+  bool calls_program = false;
 
   /// Whether there are no gaps, so that moving elements is moving bytes.
   [[nodiscard]] bool contiguous() const {
@@ -59,6 +61,11 @@ struct Element {
   /// Computes the same, where what arrived in `landing` may be overwritten.
   int reduce_arrived(void* into, std::byte* landing, bool landing_is_left, const void* with,
                      std::size_t count) const;
+
+ private:
+  /// Computes right ← left op right by MPI. Only `right`, and what may be spoilt, may be changed by the
+  /// program.
+  int reduce_by_library(const void* left, bool may_spoil_left, void* right, std::size_t count) const;
 };
 
 /// Returns the element for a datatype and an operation; nothing if this library does not know them or MPI

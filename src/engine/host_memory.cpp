@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/host_memory.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 // Where the heap ends, as glibc knows it. sbrk(0) returns the same; but UCX, which MPI libraries load,
 // replaces it by a call of the kernel, a hundred times as long. Where another allocator calls the kernel
@@ -20,8 +25,22 @@ std::uintptr_t end_of_heap() {
   return reinterpret_cast<std::uintptr_t>(&__curbrk != nullptr ? __curbrk : sbrk(0));
 }
 
-/// Where the heap ended when this was loaded.
-const std::uintptr_t heap_begin = end_of_heap();
+/// Returns where the heap began, as the kernel knows it (proc(5), start_brk of /proc/self/stat). If it does
+/// not say, a little time is lost as well.
+std::uintptr_t find_heap_begin() {
+  std::array<char, 1024> text{};
+  const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  const ssize_t bytes = file < 0 ? 0 : read(file, text.data(), text.size());
+  if (file >= 0) close(file);
+  std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  // The name of the program, the second field, ends with the last parenthesis.
+  constexpr int fields_behind_name = 47 - 2;
+  rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
+  for (int i = 0; i < fields_behind_name; ++i) rest.remove_prefix(std::min(rest.find(' ') + 1, rest.size()));
+  std::uintptr_t begin = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), begin);
+  return begin != 0 ? begin : end_of_heap();
+}
 
 struct Stack {
   std::uintptr_t begin = 0;
@@ -49,6 +68,7 @@ bool is_surely_host_memory(const void* pointer) {
   // The main thread's stack grows downwards to a limit; below this frame, nothing is on it yet.
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (address >= here && address >= stack.begin && address < stack.end) return true;
+  static const std::uintptr_t heap_begin = find_heap_begin();
   return address >= heap_begin && address < end_of_heap();
 }
 

@@ -13,7 +13,7 @@
 
 namespace stretto {
 
-MpiLibrary mpi;
+constinit MpiLibrary mpi;
 
 namespace {
 

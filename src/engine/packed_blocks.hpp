@@ -38,7 +38,7 @@ class ElementBytes {
 /// they lie there so, otherwise a buffer.
 class PackedBlocks {
  public:
-  enum class Where : std::uint8_t { users_if_possible, own };
+  using Where = PackedElements::Where;
 
   /// Throws std::bad_alloc.
   PackedBlocks(std::span<const UsersBlock> blocks, MPI_Comm comm, Where where = Where::users_if_possible);

@@ -160,10 +160,11 @@ bool is_flat(MPI_Datatype datatype) {
   return inner.exists() && is_flat(inner.handle());
 }
 
-PackedElements::PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm)
+PackedElements::PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm,
+                               Where where)
     : users_(users), count_(count), datatype_(datatype), comm_(comm), is_flat_(stretto::is_flat(datatype)) {
   element_bytes_ = signature_bytes(datatype).value_or(0);
-  if (is_flat_) return;
+  if (is_flat_ && where == Where::users_if_possible) return;
   MPI_Aint lower_bound = 0;
   MPI_Aint extent = 0;
   mpi.Type_get_extent(datatype, &lower_bound, &extent);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "engine/buffer_pool.hpp"
@@ -21,13 +22,16 @@ bool is_flat(MPI_Datatype datatype);
 /// Elements of a datatype in the program's memory, and their bytes as a message.
 class PackedElements {
  public:
+  enum class Where : std::uint8_t { users_if_possible, own };
+
   /// Throws std::bad_alloc.
-  PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm);
+  PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm,
+                 Where where = Where::users_if_possible);
   /// The packed form is at `place`, even if the elements are flat.
   PackedElements(void* users, std::size_t count, MPI_Datatype datatype, MPI_Comm comm, std::byte* place);
 
-  /// Returns the program's own memory if it is flat; otherwise a buffer that pack() fills and unpack()
-  /// empties.
+  /// Returns the program's own memory if it is flat and may be used; otherwise a buffer that pack() fills and
+  /// unpack() empties.
   [[nodiscard]] std::byte* data() const { return is_packed() ? place_ : static_cast<std::byte*>(users_); }
   [[nodiscard]] std::size_t bytes() const { return count_ * element_bytes_; }
   [[nodiscard]] bool is_packed() const { return place_ != nullptr; }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/element.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 namespace {
@@ -62,7 +63,7 @@ HandleTable& datatypes() {
 }
 
 std::vector<PredefinedOp>& operations() {
-  static std::vector<PredefinedOp> table;
+  static auto& table = make_immortal<std::vector<PredefinedOp>>();
   return table;
 }
 
@@ -255,6 +256,7 @@ std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op) {
     int commutative = 0;
     if (mpi.Op_commutative(op, &commutative) != MPI_SUCCESS) return std::nullopt;
     element.commutative = commutative != 0;
+    element.calls_program = true;
   }
   int size = 0;
   MPI_Aint lower_bound = 0;

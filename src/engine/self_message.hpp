@@ -7,16 +7,24 @@
 
 namespace stretto {
 
-/// Copies elements of one type to elements of another with the same signature, by a message to this rank. One
-/// thread at a time, since on MPI_COMM_SELF the messages of two could match each other's. The tag is one that
-/// programs hardly use there. Returns an MPI error code.
+/// Where messages of this rank to itself travel: a communicator of Stretto's own, where no receive of the
+/// program can match them (as it could on MPI_COMM_SELF), and this rank there. To be set before any copy.
+struct SelfMessages {
+  MPI_Comm comm{};
+  int rank = 0;
+  std::mutex one_at_a_time{};  // the messages of two threads could match each other's
+};
+inline constinit SelfMessages self_messages;
+
+/// Copies elements of one type to elements of another with the same signature, by a message to this rank.
+/// Returns an MPI error code.
 inline int copy_by_message(const void* from, int from_count, MPI_Datatype from_type, void* into,
                            int into_count, MPI_Datatype into_type) {
-  constexpr int tag = 32749;
-  static std::mutex one_at_a_time;
-  const std::lock_guard guard(one_at_a_time);
-  return mpi.Sendrecv(from, from_count, from_type, 0, tag, into, into_count, into_type, 0, tag, mpi.comm_self,
-                      MPI_STATUS_IGNORE);
+  constexpr int tag = 2;  // of channel 0, which no communicator gets (engine/channel.hpp)
+  const std::lock_guard guard(self_messages.one_at_a_time);
+  const int rank = self_messages.rank;
+  return mpi.Sendrecv(from, from_count, from_type, rank, tag, into, into_count, into_type, rank, tag,
+                      self_messages.comm, MPI_STATUS_IGNORE);
 }
 
 }  // namespace stretto

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "text/size.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 namespace {
@@ -16,9 +17,9 @@ namespace {
 /// of the derived figures.
 constexpr std::size_t background_message = 56 * kibibyte;
 
-/// Parses a text, so do not call it for each call.
-Recipe recipe_of(Collective collective, std::string_view text) {
-  return parse_spec(collective, text).recipe;
+/// For static references: it parses a text.
+const Recipe& recipe_of(Collective collective, std::string_view text) {
+  return make_immortal<const Recipe>(parse_spec(collective, text).recipe);
 }
 
 Spec whole(const Recipe& recipe) {
@@ -46,8 +47,8 @@ std::size_t segment_of_blocks(const CallShape& shape, const RuleConstants& rule)
 }
 
 Spec choose_blocking_allreduce(const CallShape& shape, const RuleConstants& rule) {
-  static const Recipe ring = recipe_of(Collective::allreduce, "ring");
-  static const Recipe lanes = recipe_of(Collective::allreduce, "multilane");
+  static const Recipe& ring = recipe_of(Collective::allreduce, "ring");
+  static const Recipe& lanes = recipe_of(Collective::allreduce, "multilane");
   // Inside a node the library's shared memory is fastest as long as the message fits into the caches. For
   // longer messages, a pair of ranks is faster if each reduces one half and segments stay in the cache.
   if (shape.ranks == 2 && shape.nodes == 1 && shape.bytes >= 16 * mebibyte) {
@@ -66,8 +67,8 @@ Spec choose_blocking_allreduce(const CallShape& shape, const RuleConstants& rule
 }
 
 const Recipe& chain_of(Collective collective) {
-  static const Recipe bcast = recipe_of(Collective::bcast, "chain");
-  static const Recipe reduce = recipe_of(Collective::reduce, "chain");
+  static const Recipe& bcast = recipe_of(Collective::bcast, "chain");
+  static const Recipe& reduce = recipe_of(Collective::reduce, "chain");
   return collective == Collective::bcast ? bcast : reduce;
 }
 
@@ -75,9 +76,9 @@ const Recipe& chain_of(Collective collective) {
 /// link. A tree of the libraries sends it log2(p) times, and Open MPI's linear algorithm p-1 times. If
 /// recursive doubling has extra ranks, it sends as much as a tree.
 Spec choose_blocking_blocks_of_root(const CallShape& shape, const RuleConstants& rule) {
-  static const Recipe doubling = recipe_of(Collective::bcast, "scatter_recursive_doubling");
-  static const Recipe ring = recipe_of(Collective::bcast, "scatter_allgather");
-  static const Recipe reduce = recipe_of(Collective::reduce, "rabenseifner");
+  static const Recipe& doubling = recipe_of(Collective::bcast, "scatter_recursive_doubling");
+  static const Recipe& ring = recipe_of(Collective::bcast, "scatter_allgather");
+  static const Recipe& reduce = recipe_of(Collective::reduce, "rabenseifner");
   const bool reduces = shape.collective == Collective::reduce;
   if (shape.max_ppn > 1 || shape.bytes < (reduces ? rule.reduce_blocks : rule.bcast_blocks)) return {};
   if (reduces) return whole(reduce);
@@ -102,14 +103,14 @@ Spec choose_blocking_chain(const CallShape& shape, const RuleConstants& rule) {
 /// node that owns a block sends it to (or gets its parts from) all others, so if one node has most of the
 /// bytes, its link is the bottleneck. Around a ring, all links carry the same.
 Spec blocks_over_links(const CallShape& shape, const RuleConstants& rule) {
-  static const std::array rings = {recipe_of(Collective::reduce_scatter, "ring"),
-                                   recipe_of(Collective::allgather, "ring")};
-  static const std::array lanes = {recipe_of(Collective::reduce_scatter, "multilane"),
-                                   recipe_of(Collective::allgather, "multilane")};
+  static const std::array rings = {&recipe_of(Collective::reduce_scatter, "ring"),
+                                   &recipe_of(Collective::allgather, "ring")};
+  static const std::array lanes = {&recipe_of(Collective::reduce_scatter, "multilane"),
+                                   &recipe_of(Collective::allgather, "multilane")};
   const bool is_even =
       shape.max_ppn * shape.nodes <= dominant_share * shape.ranks && !shape.has_dominant_node;
   return pipelined(
-      (shape.max_ppn > 1 && is_even ? lanes : rings).at(shape.collective == Collective::allgather ? 1 : 0),
+      *(shape.max_ppn > 1 && is_even ? lanes : rings).at(shape.collective == Collective::allgather ? 1 : 0),
       segment_of_blocks(shape, rule));
 }
 
@@ -137,25 +138,26 @@ std::size_t least_in_memory(int ranks) {
 
 /// Every rank writes to all others, and reduces what they write: one wait.
 Spec one_shot(const CallShape& shape) {
-  Recipe recipe = recipe_of(Collective::allreduce, "recursive_multiplying");
+  static const Recipe& usual = recipe_of(Collective::allreduce, "recursive_multiplying");
+  Recipe recipe = usual;
   recipe.radix = shape.ranks;
   return whole(recipe);
 }
 
 Spec reduce_in_memory(int ranks) {
-  static const Recipe tree = recipe_of(Collective::reduce, "binomial");
-  static const Recipe halving = recipe_of(Collective::reduce, "rabenseifner");
+  static const Recipe& tree = recipe_of(Collective::reduce, "binomial");
+  static const Recipe& halving = recipe_of(Collective::reduce, "rabenseifner");
   return ranks <= 8 ? whole(tree) : pipelined(halving, mebibyte);
 }
 
 /// The choice for blocking calls among a few ranks that share memory, more than two. What counts is how often
 /// ranks wait for each other, and how many bytes they move: messages to all are written once.
 Spec choose_at_once(const CallShape& shape) {
-  static const Recipe two_shot = recipe_of(Collective::allreduce, "two_shot");
-  static const Recipe bcast = recipe_of(Collective::bcast, "linear");
-  static const Recipe reduce = recipe_of(Collective::reduce, "linear");
-  static const Recipe direct = recipe_of(Collective::reduce_scatter, "direct");
-  static const Recipe gather = recipe_of(Collective::allgather, "linear");
+  static const Recipe& two_shot = recipe_of(Collective::allreduce, "two_shot");
+  static const Recipe& bcast = recipe_of(Collective::bcast, "linear");
+  static const Recipe& reduce = recipe_of(Collective::reduce, "linear");
+  static const Recipe& direct = recipe_of(Collective::reduce_scatter, "direct");
+  static const Recipe& gather = recipe_of(Collective::allgather, "linear");
   switch (shape.collective) {
     case Collective::allreduce:
       return shape.bytes < 16 * kibibyte ? one_shot(shape) : whole(two_shot);
@@ -176,14 +178,14 @@ Spec choose_at_once(const CallShape& shape) {
 /// (docs/shared-memory.md). Long messages cross between caches as little as can be, however ranks are mapped.
 /// For shorter ones, fewer messages among caches count more than fewer rounds.
 Spec choose_by_cache(const CallShape& shape) {
-  static const Recipe halving = recipe_of(Collective::allreduce, "cache_lanes(rabenseifner)");
-  static const Recipe at_once = recipe_of(Collective::allreduce, "cache_lanes(two_shot)");
+  static const Recipe& halving = recipe_of(Collective::allreduce, "cache_lanes(rabenseifner)");
+  static const Recipe& at_once = recipe_of(Collective::allreduce, "cache_lanes(two_shot)");
   return whole(shape.bytes < 64 * kibibyte ? halving : at_once);
 }
 
 /// The choice for calls that are too short for a learner.
 Spec choose_short_in_memory(const CallShape& shape) {
-  static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
+  static const Recipe& doubling = recipe_of(Collective::allreduce, "recursive_doubling");
   if (shape.face != Face::blocking || shape.collective != Collective::allreduce) return {};
   // Many ranks would write many lines, and wait for as many.
   const bool is_few = shape.ranks > 2 && shape.ranks <= most_ranks_at_once;
@@ -193,15 +195,15 @@ Spec choose_short_in_memory(const CallShape& shape) {
 /// The choice inside a node whose ranks share memory. Up to 16 ranks, sizes and specs are those that were
 /// fastest with 2, 3, 4 and 8 ranks on two cores (docs/shared-memory.md).
 Spec choose_in_memory(const CallShape& shape) {
-  static const Recipe exchange = recipe_of(Collective::allreduce, "recursive_doubling");
-  static const Recipe ring = recipe_of(Collective::allreduce, "ring");
-  static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
-  static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
-  static const Recipe scatter_ring = recipe_of(Collective::reduce_scatter, "ring");
-  static const Recipe scatter_halving = recipe_of(Collective::reduce_scatter, "recursive_halving");
-  static const Recipe doubling = recipe_of(Collective::allgather, "recursive_doubling");
-  static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
-  static const Recipe gather_ring = recipe_of(Collective::allgather, "ring");
+  static const Recipe& exchange = recipe_of(Collective::allreduce, "recursive_doubling");
+  static const Recipe& ring = recipe_of(Collective::allreduce, "ring");
+  static const Recipe& halving = recipe_of(Collective::allreduce, "rabenseifner");
+  static const Recipe& bcast = recipe_of(Collective::bcast, "binomial");
+  static const Recipe& scatter_ring = recipe_of(Collective::reduce_scatter, "ring");
+  static const Recipe& scatter_halving = recipe_of(Collective::reduce_scatter, "recursive_halving");
+  static const Recipe& doubling = recipe_of(Collective::allgather, "recursive_doubling");
+  static const Recipe& bruck = recipe_of(Collective::allgather, "bruck");
+  static const Recipe& gather_ring = recipe_of(Collective::allgather, "ring");
   const bool is_pair = shape.ranks == 2;
   const bool power_of_two = is_power_of_two(shape.ranks);
   if (shape.bytes < least_in_memory(shape.ranks)) return choose_short_in_memory(shape);
@@ -243,12 +245,12 @@ Spec choose_alltoall_in_memory(const CallShape& shape, std::size_t block, const 
 /// Short blocks cross the network together: those of all pairs of ranks of two nodes, or of a lane. Long ones
 /// go directly, in segments, one partner at a time: no rank is sent to by several.
 Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
-  static const Recipe directly = recipe_of(Collective::alltoall, "linear");
-  static const Recipe leaders = recipe_of(Collective::alltoall, "smp");
-  static const Recipe lanes = recipe_of(Collective::alltoall, "multilane");
-  static const Recipe wide_lanes = recipe_of(Collective::alltoall, "multilane(linear:radix=257)");
-  static const Recipe bruck = recipe_of(Collective::alltoall, "bruck");
-  static const Recipe pairwise = recipe_of(Collective::alltoall, "pairwise");
+  static const Recipe& directly = recipe_of(Collective::alltoall, "linear");
+  static const Recipe& leaders = recipe_of(Collective::alltoall, "smp");
+  static const Recipe& lanes = recipe_of(Collective::alltoall, "multilane");
+  static const Recipe& wide_lanes = recipe_of(Collective::alltoall, "multilane(linear:radix=257)");
+  static const Recipe& bruck = recipe_of(Collective::alltoall, "bruck");
+  static const Recipe& pairwise = recipe_of(Collective::alltoall, "pairwise");
   constexpr int enough_ranks_for_bruck = 8;
   const std::size_t block = shape.bytes / static_cast<std::size_t>(shape.ranks);
   if (shape.bytes == 0) return {};
@@ -269,10 +271,10 @@ Spec choose_alltoall(const CallShape& shape, const RuleConstants& rule) {
 /// The node-aware algorithms walk twice, first with lengths, so they gain only where a node has many messages
 /// to send. Long blocks go to two ranks at a time: while one waits for its turn, the other fills the link.
 Spec choose_alltoall_of_lengths(const CallShape& shape) {
-  static const Recipe directly = recipe_of(Collective::alltoallv, "linear");
-  static const Recipe leaders = recipe_of(Collective::alltoallv, "smp");
-  static const Recipe lanes = recipe_of(Collective::alltoallv, "multilane");
-  static const Recipe two_at_once = recipe_of(Collective::alltoallv, "linear:radix=3");
+  static const Recipe& directly = recipe_of(Collective::alltoallv, "linear");
+  static const Recipe& leaders = recipe_of(Collective::alltoallv, "smp");
+  static const Recipe& lanes = recipe_of(Collective::alltoallv, "multilane");
+  static const Recipe& two_at_once = recipe_of(Collective::alltoallv, "linear:radix=3");
   const std::size_t block = shape.bytes / static_cast<std::size_t>(shape.ranks);
   if (shape.nodes == 1) return choose_alltoall_in_memory(shape, block, directly);
   const auto ppn = static_cast<std::size_t>(shape.max_ppn);
@@ -282,15 +284,12 @@ Spec choose_alltoall_of_lengths(const CallShape& shape) {
 }
 
 Spec choose_barrier(const CallShape& shape) {
-  static const Recipe leaders = [] {
-    Recipe recipe = recipe_of(Collective::barrier, "smp");
-    recipe.radix = 4;
-    return recipe;
-  }();
+  static const Recipe& leaders = recipe_of(Collective::barrier, "smp:radix=4");
+  static const Recipe& at_once = recipe_of(Collective::barrier, "dissemination");
   if (shape.face != Face::blocking || !shape.shares_memory) return {};
   if (shape.nodes > 1) return shape.max_ppn > 1 ? whole(leaders) : Spec{};
   // Few ranks all tell each other at once.
-  Recipe all = recipe_of(Collective::barrier, "dissemination");
+  Recipe all = at_once;
   if (shape.ranks > 2 && shape.ranks <= most_ranks_at_once) all.radix = shape.ranks;
   return whole(all);
 }
@@ -317,10 +316,10 @@ Spec choose_blocking(const CallShape& shape, const RuleConstants& rule) {
 // so Stretto gains from much shorter messages on. The blocking rule applies to longer messages.
 
 Spec choose_background_allreduce(const CallShape& shape, const RuleConstants& rule) {
-  static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
-  static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
-  static const Recipe ring = recipe_of(Collective::allreduce, "ring");
-  static const Recipe lanes = recipe_of(Collective::allreduce, "multilane(rabenseifner)");
+  static const Recipe& doubling = recipe_of(Collective::allreduce, "recursive_doubling");
+  static const Recipe& halving = recipe_of(Collective::allreduce, "rabenseifner");
+  static const Recipe& ring = recipe_of(Collective::allreduce, "ring");
+  static const Recipe& lanes = recipe_of(Collective::allreduce, "multilane(rabenseifner)");
   if (shape.nodes == 1 && shape.ranks == 2) {
     return shape.bytes < 32 * kibibyte ? whole(doubling) : pipelined(ring, 256 * kibibyte);
   }
@@ -340,9 +339,9 @@ Spec choose_background_allreduce(const CallShape& shape, const RuleConstants& ru
 /// Between nodes a chain is faster than a tree if there are enough segments: the time of its p-2 further
 /// rounds must be less than that of the tree's log p messages.
 Spec choose_background_tree(const CallShape& shape, const RuleConstants& rule) {
-  static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
-  static const Recipe reduce = recipe_of(Collective::reduce, "binomial");
-  static const Recipe halving = recipe_of(Collective::reduce, "rabenseifner");
+  static const Recipe& bcast = recipe_of(Collective::bcast, "binomial");
+  static const Recipe& reduce = recipe_of(Collective::reduce, "binomial");
+  static const Recipe& halving = recipe_of(Collective::reduce, "rabenseifner");
   const bool reduces = shape.collective == Collective::reduce;
   if (shape.nodes == 1) {
     return reduces && shape.bytes >= 64 * kibibyte ? pipelined(halving, mebibyte) : Spec{};
@@ -357,8 +356,8 @@ Spec choose_background_tree(const CallShape& shape, const RuleConstants& rule) {
 }
 
 Spec choose_background_reduce_scatter(const CallShape& shape, const RuleConstants& rule) {
-  static const Recipe ring = recipe_of(Collective::reduce_scatter, "ring");
-  static const Recipe halving = recipe_of(Collective::reduce_scatter, "recursive_halving");
+  static const Recipe& ring = recipe_of(Collective::reduce_scatter, "ring");
+  static const Recipe& halving = recipe_of(Collective::reduce_scatter, "recursive_halving");
   if (shape.nodes == 1) {
     const std::size_t enough = (shape.ranks == 2 ? 1 : 256) * kibibyte;
     return shape.bytes < enough ? Spec{} : pipelined(ring, 256 * kibibyte);
@@ -371,8 +370,8 @@ Spec choose_background_reduce_scatter(const CallShape& shape, const RuleConstant
 }
 
 Spec choose_background_allgather(const CallShape& shape, const RuleConstants& rule) {
-  static const Recipe doubling = recipe_of(Collective::allgather, "recursive_doubling");
-  static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
+  static const Recipe& doubling = recipe_of(Collective::allgather, "recursive_doubling");
+  static const Recipe& bruck = recipe_of(Collective::allgather, "bruck");
   if (shape.nodes == 1) return {};
   const std::size_t enough = bytes_of_blocks(
       shape, shape.max_ppn > 1 ? rule.background_allgather_lanes_block : rule.background_allgather_block);
@@ -412,19 +411,19 @@ Spec choose_for_lengths(const CallShape& shape) {
 }
 
 Spec choose_own(const CallShape& shape) {
-  static const Recipe bcast = recipe_of(Collective::bcast, "binomial");
-  static const Recipe bruck = recipe_of(Collective::allgather, "bruck");
-  static const Recipe ring = recipe_of(Collective::allgather, "ring");
+  static const Recipe& bcast = recipe_of(Collective::bcast, "binomial");
+  static const Recipe& bruck = recipe_of(Collective::allgather, "bruck");
+  static const Recipe& ring = recipe_of(Collective::allgather, "ring");
   static const std::array directly = {
-      recipe_of(Collective::alltoall, "linear"),      recipe_of(Collective::alltoallv, "linear"),
-      recipe_of(Collective::gather, "linear"),        recipe_of(Collective::gatherv, "linear"),
-      recipe_of(Collective::scatter, "linear"),       recipe_of(Collective::scatterv, "linear"),
-      recipe_of(Collective::barrier, "dissemination")};
+      &recipe_of(Collective::alltoall, "linear"),      &recipe_of(Collective::alltoallv, "linear"),
+      &recipe_of(Collective::gather, "linear"),        &recipe_of(Collective::gatherv, "linear"),
+      &recipe_of(Collective::scatter, "linear"),       &recipe_of(Collective::scatterv, "linear"),
+      &recipe_of(Collective::barrier, "dissemination")};
   if (Spec spec = choose(shape); !spec.is_native()) return spec;
   if (is_reduction(shape.collective)) return choose_reproducible(shape);
   if (shape.collective == Collective::bcast) return whole(bcast);
-  for (const Recipe& recipe : directly) {
-    if (recipe.algorithm->collective == shape.collective) return whole(recipe);
+  for (const Recipe* recipe : directly) {
+    if (recipe->algorithm->collective == shape.collective) return whole(*recipe);
   }
   return shape.bytes < bytes_of_blocks(shape, 8 * kibibyte)
              ? whole(bruck)
@@ -432,14 +431,14 @@ Spec choose_own(const CallShape& shape) {
 }
 
 Spec choose_reproducible(const CallShape& shape) {
-  static const Recipe doubling = recipe_of(Collective::allreduce, "recursive_doubling");
-  static const Recipe pairwise = recipe_of(Collective::allreduce, "pairwise");
-  static const Recipe halving = recipe_of(Collective::allreduce, "rabenseifner");
-  static const Recipe tree = recipe_of(Collective::reduce, "binomial");
-  static const Recipe halving_to_root = recipe_of(Collective::reduce, "rabenseifner");
-  static const Recipe pairwise_blocks = recipe_of(Collective::reduce_scatter, "pairwise");
-  static const Recipe scan = recipe_of(Collective::scan, "recursive_doubling");
-  static const Recipe exscan = recipe_of(Collective::exscan, "recursive_doubling");
+  static const Recipe& doubling = recipe_of(Collective::allreduce, "recursive_doubling");
+  static const Recipe& pairwise = recipe_of(Collective::allreduce, "pairwise");
+  static const Recipe& halving = recipe_of(Collective::allreduce, "rabenseifner");
+  static const Recipe& tree = recipe_of(Collective::reduce, "binomial");
+  static const Recipe& halving_to_root = recipe_of(Collective::reduce, "rabenseifner");
+  static const Recipe& pairwise_blocks = recipe_of(Collective::reduce_scatter, "pairwise");
+  static const Recipe& scan = recipe_of(Collective::scan, "recursive_doubling");
+  static const Recipe& exscan = recipe_of(Collective::exscan, "recursive_doubling");
   const bool small = shape.bytes < 8 * kibibyte;
   switch (shape.collective) {
     case Collective::allreduce: {

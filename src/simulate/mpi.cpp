@@ -4,6 +4,7 @@
 // here.
 #include "engine/mpi.hpp"
 #include "engine/element.hpp"
+#include "engine/self_message.hpp"
 
 #include <xbt/config.hpp>
 
@@ -13,7 +14,7 @@
 
 namespace stretto {
 
-MpiLibrary mpi;
+constinit MpiLibrary mpi;
 
 namespace {
 
@@ -78,6 +79,7 @@ std::string load_mpi() {
   mpi.Sendrecv = PMPI_Sendrecv;
   mpi.Reduce_local = PMPI_Reduce_local;
   load_mpi_handles();
+  self_messages.comm = mpi.comm_self;
   return {};
 }
 

@@ -243,13 +243,55 @@ class Checks:
             )
 
     def views(self) -> None:
-        """Of complex numbers whose conjugates are still to be taken."""
+        """Of numbers whose conjugates or negatives are still to be taken."""
+        self.conjugates()
+        self.negatives()
+
+    def conjugates(self) -> None:
         conjugate = torch.complex(values(self.me, 50), values(self.me, 50, seed=1)).conj()
         wanted = [torch.complex(values(rank, 50), -values(rank, 50, seed=1)) for rank in self.ranks]
         gathered = [torch.empty(50, dtype=torch.complex64) for _ in self.ranks] if self.rank == 0 else None
         dist.gather(conjugate, gathered, self.ranks[0], self.group)
         for one, its in zip(gathered or [], wanted, strict=self.rank == 0):
             same(one, its, "gather of a conjugate view")
+
+    def negatives(self) -> None:
+        def marked(count: int, seed: int = 0) -> torch.Tensor:
+            view = torch.complex(torch.zeros(count), values(self.me, count, seed=seed)).conj().imag
+            assert view.is_neg()
+            return view
+
+        count = 50
+        inputs = [-values(rank, count) for rank in self.ranks]
+        for op in (SUM, MAX, AVG):
+            result = marked(count)
+            dist.all_reduce(result, op, self.group)
+            same(result.resolve_neg(), combine(op, inputs), "all_reduce of negatives", op)
+        result = marked(count)
+        dist.all_reduce_coalesced([result], MIN, self.group)
+        same(result.resolve_neg(), combine(MIN, inputs), "all_reduce_coalesced of negatives")
+        result = marked(count)
+        dist.reduce(result, self.ranks[-1], SUM, self.group)
+        if self.me == self.ranks[-1]:
+            same(result.resolve_neg(), combine(SUM, inputs), "reduce of negatives")
+        result = marked(count)
+        dist.broadcast(result, self.ranks[-1], self.group)
+        same(result.resolve_neg(), inputs[-1], "broadcast of negatives")
+        whole = marked(self.size * count)
+        dist.all_gather_into_tensor(whole, marked(count), self.group)
+        same(whole.resolve_neg(), torch.cat(inputs), "all_gather_into_tensor of negatives")
+        parts = [-values(rank, self.size * count, seed=1) for rank in self.ranks]
+        own = slice(self.rank * count, (self.rank + 1) * count)
+        result = marked(count)
+        dist.reduce_scatter_tensor(result, marked(self.size * count, seed=1), SUM, self.group)
+        same(result.resolve_neg(), combine(SUM, parts)[own], "reduce_scatter_tensor of negatives")
+        whole = marked(self.size * count)
+        dist.all_to_all_single(whole, marked(self.size * count, seed=1), group=self.group)
+        same(whole.resolve_neg(), torch.cat([part[own] for part in parts]), "all_to_all_single of negatives")
+        result = marked(count)
+        pieces = list(parts[0].split(count)) if self.rank == 0 else None
+        dist.scatter(result, pieces, self.ranks[0], self.group)
+        same(result.resolve_neg(), parts[0][own], "scatter to negatives")
 
     def messages(self) -> None:
         if self.size < 2:

@@ -13,6 +13,7 @@
 #include "engine/execution.hpp"
 #include "engine/mpi.hpp"
 #include "engine/neighbours.hpp"
+#include "engine/self_message.hpp"
 #include "threads/backoff.hpp"
 
 namespace stretto::test {
@@ -35,6 +36,7 @@ inline void begin(int* argc, char*** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   if (!error.empty()) fail(__FILE__, __LINE__, error.c_str());
   load_predefined_handles();
+  self_messages.comm = mpi.comm_self;
 }
 
 /// What calls have of their channel.

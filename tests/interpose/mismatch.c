@@ -5,9 +5,11 @@
 //
 // FORM: blocking, non-blocking or persistent. In the third collective of a communicator that holds the ranks
 // of MPI_COMM_WORLD in reverse order, its rank 1 differs from the others by CASE: in the collective, the
-// face, the root, the operation, the size of an element or the bytes, or in the length of a block that only
-// two ranks know ("alltoallv", "alltoallw", "gatherv", "scatterv"); or in nothing ("none", "right alltoallv"
-// and so on), and rank 0 prints "right".
+// face, the root, the operation or whether it commutes, the size of an element or the bytes, or in the length
+// of a block that only two ranks know ("alltoallv", "alltoallw", "gatherv", "scatterv"); or in nothing
+// ("none", "right alltoallv" and so on), and rank 0 prints "right".
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #if MPI_VERSION < 4
 #include <mpi-ext.h>
@@ -74,6 +76,11 @@ static void move_blocks(enum Face face, const char* what, int ranks, int differs
   }
 }
 
+static void add(void* in, void* inout, int* length, MPI_Datatype* datatype) {
+  (void)datatype;
+  for (int i = 0; i < *length; ++i) ((int*)inout)[i] += ((const int*)in)[i];
+}
+
 static void wait(enum Face face) {
   if (face == persistent) MPI_Start(&request);
   if (face != blocking) MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -111,6 +118,13 @@ int main(int argc, char** argv) {
     bcast(face, count, differs ? 2 : 0, comm);
   } else if (strcmp(what, "operation") == 0) {
     allreduce(face, count, MPI_INT, differs ? MPI_MAX : MPI_SUM, comm);
+  } else if (strcmp(what, "commutes") == 0) {
+    // Looked up, since a program that refers to it is not given other threads.
+    int (*make)(MPI_User_function*, int, MPI_Op*) =
+        (int (*)(MPI_User_function*, int, MPI_Op*))dlsym(RTLD_DEFAULT, "MPI_Op_create");
+    MPI_Op op;
+    make(add, !differs, &op);
+    allreduce(face, count, MPI_INT, op, comm);
   } else if (strcmp(what, "element") == 0) {
     allreduce(face, differs ? count / 2 : count, differs ? MPI_DOUBLE : MPI_INT, MPI_SUM, comm);
   } else if (strcmp(what, "bytes") == 0) {

@@ -33,6 +33,8 @@ const Layout layouts[] = {
     {"more than a line", 0, 88, 0, 104}, {"most of a piece", 8, 4000, 0, 4032},
 };
 const Layout* current = nullptr;
+/// Whether operations write to the operand that they need not return, as some programs' do.
+bool spoil_operands = false;
 
 Pair read(const char* element) {
   Pair pair{};
@@ -56,7 +58,9 @@ template <Pair (*combine)(Pair, Pair)>
 void operation(void* in, void* inout, int* length, MPI_Datatype* /*datatype*/) {
   for (MPI_Aint i = 0; i < *length; ++i) {
     char* into = static_cast<char*>(inout) + i * current->extent;
-    write(into, combine(read(static_cast<char*>(in) + i * current->extent), read(into)));
+    char* from = static_cast<char*>(in) + i * current->extent;
+    write(into, combine(read(from), read(into)));
+    if (spoil_operands) write(from, {-1, -1});
   }
 }
 
@@ -79,6 +83,8 @@ MPI_Datatype make_type(const Layout& layout) {
 
 void run(const Layout& layout, std::size_t count, bool commutes, bool in_place) {
   current = &layout;
+  // (The libraries themselves do not bear that.)
+  spoil_operands = commutes && !library_reduces();
   const std::string what = std::string(layout.name) + " count " + std::to_string(count) +
                            (commutes ? "" : " ordered") + (in_place ? " in place" : "");
   const int rank = world_rank();

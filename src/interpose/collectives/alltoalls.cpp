@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/collectives/aliasing.hpp"
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/moved_blocks.hpp"
-#include "interpose/collectives/overlap.hpp"
 #include "interpose/dispatch/dispatch.hpp"
 #include "interpose/session/session.hpp"
 
@@ -18,43 +18,38 @@ namespace {
 /// An alltoall of equal blocks. In place, the input is a copy of what the receive buffer holds.
 class Exchange final : public Message {
  public:
+  /// All that is sent, unless it is in place, and all that is received.
   Exchange(const std::optional<UsersBlock>& sent, const UsersBlock& received, int ranks)
-      : result_(received.users, received.count * static_cast<std::size_t>(ranks), received.datatype,
-                channel_pool().comm()) {
-    if (sent) {
-      input_.emplace(sent->users, sent->count * static_cast<std::size_t>(ranks), sent->datatype,
-                     channel_pool().comm());
-    } else {
-      copy_ = PooledBuffer(result_.bytes());
-      input_.emplace(received.users, received.count * static_cast<std::size_t>(ranks), received.datatype,
-                     channel_pool().comm(), copy_.data());
-    }
+      : result_(received.users, received.count, received.datatype, channel_pool().comm()),
+        aliasing_(sent ? aliasing_of_blocks(*sent, received, {&received, 1}) : Aliasing::borne),
+        input_(sent ? sent->users : received.users, sent ? sent->count : received.count,
+               sent ? sent->datatype : received.datatype, channel_pool().comm(), place_of_input(aliasing_)) {
+    if (aliasing_ == Aliasing::reported) refuse(MPI_ERR_BUFFER);
     borders_ = equal_borders(ranks, result_.bytes() / static_cast<std::size_t>(ranks));
-    call = Call::whole(input_->data(), result_.data(), result_.bytes(), byte_element());
+    call = Call::whole(input_.data(), result_.data(), result_.bytes(), byte_element());
     call.borders = borders_;
   }
 
-  int begin() override { return input_->pack_all(); }
+  int bring_input() override { return input_.pack_all(); }
   int finish() override { return result_.unpack(); }
   void abandon() override {
     result_.abandon();
-    input_->abandon();
-    copy_.abandon();
+    input_.abandon();
   }
 
  private:
   PackedElements result_;
-  PooledBuffer copy_;
-  std::optional<PackedElements> input_;
+  Aliasing aliasing_;
+  PackedElements input_;
 };
 
 /// An alltoall of blocks of any lengths.
 class UnequalExchange final : public Message {
  public:
-  UnequalExchange(std::span<const UsersBlock> sent, std::span<const UsersBlock> received, bool in_place)
-      : input_(sent, channel_pool().comm(),
-               in_place ? PackedBlocks::Where::own : PackedBlocks::Where::users_if_possible),
+  UnequalExchange(std::span<const UsersBlock> sent, std::span<const UsersBlock> received, Aliasing aliasing)
+      : input_(sent, channel_pool().comm(), place_of_input(aliasing)),
         result_(received, channel_pool().comm()) {
+    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
     call = {.input = input_.data(),
             .output = result_.data(),
             .element = byte_element(),
@@ -64,7 +59,7 @@ class UnequalExchange final : public Message {
     call.output_borders = result_.borders();
   }
 
-  int begin() override { return input_.pack(); }
+  int bring_input() override { return input_.pack(); }
   int finish() override { return result_.unpack(); }
   void abandon() override {
     input_.abandon();
@@ -93,7 +88,7 @@ using Blocks = std::optional<std::vector<UsersBlock>>;
 
 /// `sent` is empty for a call in place.
 std::optional<int> exchange_blocks(Form& form, const Blocks& sent, const Blocks& received, bool in_place,
-                                   const ProgramHandles& handles, MPI_Comm comm,
+                                   Aliasing aliasing, const ProgramHandles& handles, MPI_Comm comm,
                                    const std::shared_ptr<Communicator>& state) {
   if (!received || (!in_place && !sent)) return std::nullopt;
   const std::vector<UsersBlock>& input = in_place ? *received : *sent;
@@ -104,7 +99,7 @@ std::optional<int> exchange_blocks(Form& form, const Blocks& sent, const Blocks&
                           .understood = to_others && from_others};
   form.private_bytes = to_others.value_or(0) + from_others.value_or(0);
   return dispatch(form, traits, handles, comm, state,
-                  [&] { return UnequalExchange(input, *received, in_place); });
+                  [&] { return UnequalExchange(input, *received, in_place ? Aliasing::borne : aliasing); });
 }
 
 /// Displacements of MPI_Alltoallw are bytes, and each block has a type.
@@ -153,17 +148,13 @@ std::optional<int> try_alltoall(Form& form, const void* sendbuf, std::int64_t se
     return std::nullopt;
   }
   const auto of_ranks = static_cast<std::size_t>(ranks);
-  if (!in_place &&
-      overlap(sendbuf, of_ranks * static_cast<std::size_t>(sendcount) * predefined_size(sendtype), recvbuf,
-              of_ranks * static_cast<std::size_t>(recvcount) * predefined_size(recvtype))) {
-    return std::nullopt;
-  }
   const SentElements elements{sendbuf, sendcount, sendtype};
   const CallTraits traits = traits_of_blocks(Collective::alltoall, bytes, elements, block, element_bytes);
   return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
     std::optional<UsersBlock> sent;
-    if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
-    return Exchange(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks);
+    if (!in_place)
+      sent = {const_cast<void*>(sendbuf), of_ranks * static_cast<std::size_t>(sendcount), sendtype};
+    return Exchange(sent, {recvbuf, of_ranks * static_cast<std::size_t>(recvcount), recvtype}, ranks);
   });
 }
 
@@ -186,7 +177,9 @@ std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* s
   const Blocks sent = in_place ? std::nullopt : users_blocks(sendbuf, ranks, sendcounts, sdispls, sendtype);
   const ProgramHandles handles{
       .datatype = recvtype, .other_datatype = in_place ? mpi.datatype_null : sendtype, .op = mpi.op_null};
-  return exchange_blocks(form, sent, received, in_place, handles, comm, state);
+  const Aliasing aliasing =
+      aliasing_of_exchange(sendbuf, recvbuf, sendcounts == recvcounts && sendtype == recvtype);
+  return exchange_blocks(form, sent, received, in_place, aliasing, handles, comm, state);
 }
 
 template <typename Count>
@@ -217,7 +210,9 @@ std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* s
                                .other_datatype = mpi.datatype_null,
                                .op = mpi.op_null,
                                .more_datatypes = types};
-  return exchange_blocks(form, sent, received, in_place, handles, comm, state);
+  const Aliasing aliasing =
+      aliasing_of_exchange(sendbuf, recvbuf, sendcounts == recvcounts && sendtypes == recvtypes);
+  return exchange_blocks(form, sent, received, in_place, aliasing, handles, comm, state);
 }
 
 template std::optional<int> try_alltoallv(Form&, const void*, const int*, const int*, MPI_Datatype, void*,

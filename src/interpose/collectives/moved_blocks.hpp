@@ -45,6 +45,15 @@ std::optional<std::vector<UsersBlock>> users_blocks(const void* buffer, int rank
   return blocks;
 }
 
+/// Returns the block that follows so many like the first one.
+inline UsersBlock block_of(const UsersBlock& first, std::size_t index) {
+  MPI_Aint lower_bound = 0;
+  MPI_Aint extent = 0;
+  mpi.Type_get_extent(first.datatype, &lower_bound, &extent);
+  const auto before = static_cast<std::ptrdiff_t>(index * first.count);
+  return {static_cast<std::byte*>(first.users) + before * extent, first.count, first.datatype};
+}
+
 /// What a rank sends, as arguments of a call: elements, or MPI_IN_PLACE.
 struct SentElements {
   const void* buffer;

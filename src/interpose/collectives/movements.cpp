@@ -5,9 +5,9 @@
 
 #include "engine/channel.hpp"
 #include "engine/packing.hpp"
+#include "interpose/collectives/aliasing.hpp"
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/moved_blocks.hpp"
-#include "interpose/collectives/overlap.hpp"
 #include "interpose/dispatch/dispatch.hpp"
 #include "interpose/session/session.hpp"
 
@@ -24,7 +24,7 @@ class Broadcast final : public Message {
     call.in_place = true;
   }
 
-  int begin() override { return is_root_ ? packed_.pack(0, count_) : MPI_SUCCESS; }
+  int bring_input() override { return is_root_ ? packed_.pack(0, count_) : MPI_SUCCESS; }
   int finish() override { return is_root_ ? MPI_SUCCESS : packed_.unpack(); }
   void abandon() override { packed_.abandon(); }
 
@@ -34,18 +34,12 @@ class Broadcast final : public Message {
   bool is_root_;
 };
 
-struct Contribution {
-  void* buffer;
-  std::size_t count;
-  MPI_Datatype datatype;
-};
-
 /// An allgather of equal blocks.
 class Gathering final : public Message {
  public:
   /// Without `sent` (MPI_IN_PLACE) the contribution is at its place in the receive buffer.
-  Gathering(const std::optional<Contribution>& sent, const Contribution& received, int ranks, int rank)
-      : result_(received.buffer, received.count * static_cast<std::size_t>(ranks), received.datatype,
+  Gathering(const std::optional<UsersBlock>& sent, const UsersBlock& received, int ranks, int rank)
+      : result_(received.users, received.count * static_cast<std::size_t>(ranks), received.datatype,
                 channel_pool().comm()),
         rank_(static_cast<std::size_t>(rank)),
         count_(sent ? sent->count : received.count) {
@@ -55,12 +49,15 @@ class Gathering final : public Message {
     call.borders = borders_;
     call.in_place = !sent;
     if (!sent) return;
-    own_.emplace(sent->buffer, sent->count, sent->datatype, channel_pool().comm());
+    const UsersBlock all{received.users, received.count * static_cast<std::size_t>(ranks), received.datatype};
+    const Aliasing aliasing = aliasing_of_blocks(*sent, block_of(received, rank_), {&all, 1});
+    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    own_.emplace(sent->users, sent->count, sent->datatype, channel_pool().comm(), place_of_input(aliasing));
     call.input = own_->data();
     call.input_holds = {borders_[rank_], block};
   }
 
-  int begin() override { return own_ ? own_->pack(0, count_) : result_.pack(rank_ * count_, count_); }
+  int bring_input() override { return own_ ? own_->pack(0, count_) : result_.pack(rank_ * count_, count_); }
   int finish() override { return result_.unpack(); }
   void abandon() override {
     result_.abandon();
@@ -77,18 +74,20 @@ class Gathering final : public Message {
 /// An allgather of blocks of any lengths, which all ranks know.
 class UnequalGathering final : public Message {
  public:
-  UnequalGathering(const std::optional<Contribution>& sent, std::span<const UsersBlock> received, int rank)
+  UnequalGathering(const std::optional<UsersBlock>& sent, std::span<const UsersBlock> received, int rank)
       : result_(received, channel_pool().comm()), rank_(static_cast<std::size_t>(rank)) {
     call = Call::whole(result_.data(), result_.data(), result_.bytes(), byte_element());
     call.borders = result_.borders();
     call.in_place = !sent;
     if (!sent) return;
-    own_.emplace(sent->buffer, sent->count, sent->datatype, channel_pool().comm());
+    const Aliasing aliasing = aliasing_of_blocks(*sent, received[rank_], received);
+    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    own_.emplace(sent->users, sent->count, sent->datatype, channel_pool().comm(), place_of_input(aliasing));
     call.input = own_->data();
     call.input_holds = {result_.borders()[rank_], own_->bytes()};
   }
 
-  int begin() override { return own_ ? own_->pack_all() : result_.pack(rank_); }
+  int bring_input() override { return own_ ? own_->pack_all() : result_.pack(rank_); }
   int finish() override { return result_.unpack(); }
   void abandon() override {
     result_.abandon();
@@ -132,14 +131,6 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->ranks() == 0) return std::nullopt;
   const int ranks = state->ranks();
-  // An error that some libraries tolerate: the own block at its place without MPI_IN_PLACE. (Derived
-  // types may interleave, so they are not checked.)
-  const std::size_t sent_size = in_place ? 0 : predefined_size(sendtype);
-  if (overlap(sendbuf, static_cast<std::size_t>(sendcount) * sent_size, recvbuf,
-              static_cast<std::size_t>(recvcount) * static_cast<std::size_t>(ranks) *
-                  predefined_size(recvtype))) {
-    return std::nullopt;
-  }
   const std::optional<std::size_t> element_bytes = signature_bytes(recvtype);
   const std::size_t block = static_cast<std::size_t>(recvcount) * element_bytes.value_or(0);
   const std::size_t bytes = block * static_cast<std::size_t>(ranks);
@@ -149,7 +140,7 @@ std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t s
   const SentElements elements{sendbuf, sendcount, sendtype};
   const CallTraits traits = traits_of_blocks(Collective::allgather, bytes, elements, block, element_bytes);
   return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
-    std::optional<Contribution> sent;
+    std::optional<UsersBlock> sent;
     // Schedules never write to the input (proven).
     if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
     return Gathering(sent, {recvbuf, static_cast<std::size_t>(recvcount), recvtype}, ranks, state->rank());
@@ -187,7 +178,7 @@ std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t 
   traits.has_unequal_blocks = is_unequal;
   traits.has_dominant_node = is_unequal && has_dominant_node(state->topology(), recvcounts);
   return dispatch(form, traits, elements.handles(recvtype), comm, state, [&] {
-    std::optional<Contribution> sent;
+    std::optional<UsersBlock> sent;
     if (!in_place) sent = {const_cast<void*>(sendbuf), static_cast<std::size_t>(sendcount), sendtype};
     return UnequalGathering(sent, *received, state->rank());
   });

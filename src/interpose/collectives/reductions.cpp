@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Allreduce, MPI_Reduce, MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Scan and MPI_Exscan.
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "engine/device_memory.hpp"
 #include "engine/native_execution.hpp"
+#include "interpose/collectives/aliasing.hpp"
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/moved_blocks.hpp"
-#include "interpose/collectives/overlap.hpp"
 #include "interpose/dispatch/dispatch.hpp"
 #include "interpose/handles/known_operation.hpp"
 #include "interpose/handles/short_types.hpp"
@@ -20,8 +22,6 @@ bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count
   if (count < 0) return true;
   if (count == 0) return false;
   if (recvbuf == MPI_IN_PLACE) return true;
-  // With a datatype of absolute addresses, MPI_BOTTOM is no error.
-  if (sendbuf == recvbuf && recvbuf != nullptr) return true;
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
 
@@ -51,6 +51,38 @@ const void* input_of(const void* sendbuf, void* recvbuf) {
   return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
 }
 
+/// The program's buffers, or a copy of the input if they share memory.
+class Reduction final : public Message {
+ public:
+  Reduction(Collective collective, const Call& of, std::vector<std::size_t> borders = {})
+      : Message(of, std::move(borders)) {
+    if (call.in_place) return;
+    const std::size_t count = call.input_holds.count;
+    MPI_Datatype datatype = call.element.datatype;
+    const Aliasing aliasing =
+        aliasing_of_reduction(collective, {const_cast<void*>(call.input), count, datatype},
+                              {call.output, call.output_holds.count, datatype});
+    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    if (aliasing != Aliasing::borne) return;
+    copy_ = PooledBuffer(call.element.span(count));
+    users_ = std::exchange(call.input, call.element.place(copy_.data(), count));
+  }
+
+  void abandon() override { copy_.abandon(); }
+
+ private:
+  int bring_input() override {
+    if (users_ == nullptr) return MPI_SUCCESS;
+    const std::size_t count = call.input_holds.count;
+    if (!call.element.contiguous()) return call.element.copy(const_cast<void*>(call.input), users_, count);
+    copy_anywhere(copy_.data(), users_, call.element.span(count));
+    return MPI_SUCCESS;
+  }
+
+  const void* users_ = nullptr;  // if there is a copy
+  PooledBuffer copy_;
+};
+
 /// For both forms of reduce-scatter. `mine` is this rank's block of all elements. make_borders() returns
 /// where each block begins; it is not called if the library carries the call out. has_dominant_node() is not
 /// called for small calls.
@@ -66,7 +98,6 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
   const auto count = static_cast<std::int64_t>(mine.count);
   const bool in_place = sendbuf == MPI_IN_PLACE;
   if (recvbuf == MPI_IN_PLACE || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
-      (!in_place && overlap(sendbuf, elements * predefined, recvbuf, mine.count * predefined)) ||
       (!in_place && is_for_library(sendbuf, recvbuf, count, predefined != 0))) {
     return std::nullopt;
   }
@@ -74,14 +105,15 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
   CallTraits traits = traits_of(Collective::reduce_scatter, elements, element, predefined, in_place);
   traits.has_dominant_node = has_dominant_node();
   return dispatch(form, traits, handles_of(element), comm, state, [&] {
-    return Message({.input = input_of(sendbuf, recvbuf),
-                    .output = recvbuf,
-                    .element = with_known_kernel(element.value()),
-                    .count = elements,
-                    .input_holds = {0, elements},
-                    .output_holds = mine,
-                    .in_place = in_place},
-                   make_borders());
+    return Reduction(Collective::reduce_scatter,
+                     {.input = input_of(sendbuf, recvbuf),
+                      .output = recvbuf,
+                      .element = with_known_kernel(element.value()),
+                      .count = elements,
+                      .input_holds = {0, elements},
+                      .output_holds = mine,
+                      .in_place = in_place},
+                     make_borders());
   });
 }
 
@@ -107,7 +139,7 @@ std::optional<int> reduce_prefix(Form& form, Collective collective, const void* 
                                             with_known_kernel(element.value()));
                     call.in_place = sendbuf == MPI_IN_PLACE;
                     if (!has_output) call.output_holds = {};
-                    return Message(call);
+                    return Reduction(collective, call);
                   });
 }
 
@@ -118,7 +150,7 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   const std::size_t predefined = predefined_size(datatype);
   if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
-  if (may_repeat(form, predefined)) {
+  if (may_repeat(form, predefined) && lie_apart(sendbuf, recvbuf, elements * predefined)) {
     const bool in_place = sendbuf == MPI_IN_PLACE;
     form.key = {.collective = Collective::allreduce,
                 .in_place = in_place,
@@ -141,7 +173,7 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
         Call call =
             Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, with_known_kernel(element.value()));
         call.in_place = sendbuf == MPI_IN_PLACE;
-        return Message(call);
+        return Reduction(Collective::allreduce, call);
       });
 }
 
@@ -168,7 +200,7 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
                     call.in_place = is_root && sendbuf == MPI_IN_PLACE;
                     if (!is_root) call.output_holds = {};
                     call.root = root;
-                    return Message(call);
+                    return Reduction(Collective::reduce, call);
                   });
 }
 

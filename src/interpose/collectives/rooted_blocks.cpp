@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpose/collectives/aliasing.hpp"
 #include "interpose/collectives/collectives.hpp"
 #include "interpose/collectives/moved_blocks.hpp"
 #include "interpose/dispatch/dispatch.hpp"
@@ -37,8 +38,14 @@ class RootedBlocks final : public Message {
   explicit RootedBlocks(const Part& part) : part_(part) {
     MPI_Comm comm = channel_pool().comm();
     const auto own_block = static_cast<std::size_t>(part.rank);
-    if (part.all) all_.emplace(*part.all, comm);
-    if (part.own) own_.emplace(part.own->users, part.own->count, part.own->datatype, comm);
+    const bool gathers = is_gather(part.collective);
+    const Aliasing aliasing = part.all && part.own
+                                  ? aliasing_of_blocks(*part.own, (*part.all)[own_block], *part.all)
+                                  : Aliasing::none;
+    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    const auto where_of = [&](bool is_input) { return place_of_input(is_input ? aliasing : Aliasing::none); };
+    if (part.all) all_.emplace(*part.all, comm, where_of(!gathers));
+    if (part.own) own_.emplace(part.own->users, part.own->count, part.own->datatype, comm, where_of(gathers));
     block_bytes_ = own_ ? own_->bytes() : all_->borders()[own_block + 1] - all_->borders()[own_block];
     const bool has_equal = !has_private_lengths(part.collective);
     borders_ = has_equal ? equal_borders(part.ranks, block_bytes_)
@@ -47,7 +54,6 @@ class RootedBlocks final : public Message {
     const std::span<const std::size_t> all_borders =
         all_ ? std::span<const std::size_t>(all_->borders()) : std::span<const std::size_t>(borders_);
     const Range all_holds{0, all_ ? all_->bytes() : 0};
-    const bool gathers = is_gather(part.collective);
     std::byte* const own = own_ ? own_->data() : nullptr;
     std::byte* const all = all_ ? all_->data() : nullptr;
     call = {.input = gathers ? own : all,
@@ -67,7 +73,7 @@ class RootedBlocks final : public Message {
     if (!has_equal) call.output_borders = all_borders;
   }
 
-  int begin() override {
+  int bring_input() override {
     if (!is_gather(part_.collective)) return all_ ? all_->pack() : MPI_SUCCESS;
     return own_ ? own_->pack_all() : all_->pack(static_cast<std::size_t>(part_.rank));
   }

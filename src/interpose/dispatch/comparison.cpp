@@ -11,6 +11,7 @@
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
+#include "threads/immortal.hpp"
 
 namespace stretto {
 namespace {
@@ -224,8 +225,8 @@ PrivateLengths PrivateLengths::of(Collective collective, const Call& call, int r
 
 std::shared_ptr<Operation> compare(const std::shared_ptr<Communicator>& state, const CallTraits& traits,
                                    const PrivateLengths& lengths, const Spec& spec, Face face) {
-  static const Spec bruck{.recipe = usual_recipe(*find_algorithm(Collective::alltoall, "bruck")),
-                          .pipelining = {}};
+  static const auto& bruck = make_immortal<const Spec>(
+      Spec{.recipe = usual_recipe(*find_algorithm(Collective::alltoall, "bruck")), .pipelining = {}});
   CallTraits of_facts{.collective = Collective::alltoall,
                       .bytes = sizeof(Word) * static_cast<std::size_t>(state->topology().ranks())};
   of_facts.is_own = true;

@@ -20,16 +20,18 @@ namespace {
 /// Makes a call by a spec given as text: make_call(form).
 template <typename MakeCall>
 int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, const MakeCall& make_call) {
-  if (text != nullptr && std::strcmp(text, "auto") != 0) {
-    try {
-      form.forced = parse_spec(collective, text);
-    } catch (const SpecError& error) {
-      complain_once_on_rank_0(error.what());
-      if (session.active) mpi.Comm_call_errhandler(comm, MPI_ERR_ARG);
-      return MPI_ERR_ARG;
+  return without_exceptions([&] {
+    if (text != nullptr && std::strcmp(text, "auto") != 0) {
+      try {
+        form.forced = parse_spec(collective, text);
+      } catch (const SpecError& error) {
+        complain_once_on_rank_0(error.what());
+        if (session.active) mpi.Comm_call_errhandler(comm, MPI_ERR_ARG);
+        return MPI_ERR_ARG;
+      }
     }
-  }
-  return make_call(std::move(form));
+    return make_call(std::move(form));
+  });
 }
 
 /// Writes as much of a text as fits, with a terminating zero.
@@ -73,70 +75,78 @@ STRETTO_VISIBLE const char* stretto_version(void) {
 }
 
 STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec, char* text, int length) {
-  const auto known = find_collective(collective == nullptr ? "" : collective);
-  if (!known || spec == nullptr || length < 0) return MPI_ERR_ARG;
-  if (std::strcmp(spec, "auto") == 0) {
-    write_text(spec, text, static_cast<std::size_t>(length));
-    return MPI_SUCCESS;
-  }
-  try {
-    write_text(to_string(parse_spec(*known, spec)), text, static_cast<std::size_t>(length));
-    return MPI_SUCCESS;
-  } catch (const SpecError& error) {
-    write_text(error.what(), text, static_cast<std::size_t>(length));
-    return MPI_ERR_ARG;
-  }
+  return without_exceptions([&]() -> int {
+    const auto known = find_collective(collective == nullptr ? "" : collective);
+    if (!known || spec == nullptr || length < 0) return MPI_ERR_ARG;
+    if (std::strcmp(spec, "auto") == 0) {
+      write_text(spec, text, static_cast<std::size_t>(length));
+      return MPI_SUCCESS;
+    }
+    try {
+      write_text(to_string(parse_spec(*known, spec)), text, static_cast<std::size_t>(length));
+      return MPI_SUCCESS;
+    } catch (const SpecError& error) {
+      write_text(error.what(), text, static_cast<std::size_t>(length));
+      return MPI_ERR_ARG;
+    }
+  });
 }
 
 STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec,
                                    int length) {
-  const auto known = find_call(collective == nullptr ? "" : collective);
-  if (!known || spec == nullptr || length < 1) return MPI_ERR_ARG;
-  std::string chosen = to_string(Spec{});
-  std::shared_ptr<Communicator> state;
-  if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
-      !state->native_only()) {
-    if (state->is_young()) state->look_around();
-    const CallTraits traits{.collective = known->collective, .bytes = bytes};
-    chosen = choice_text(*state, traits, known->face);
-    if (known->face == Face::blocking) {
-      const std::optional<Spec> learnt = find_in_force(*state, traits);
-      if (learnt && learnt != choose_spec(*state, traits, known->face, std::nullopt)) {
-        chosen = to_string(*learnt);
+  return without_exceptions([&]() -> int {
+    const auto known = find_call(collective == nullptr ? "" : collective);
+    if (!known || spec == nullptr || length < 1) return MPI_ERR_ARG;
+    std::string chosen = to_string(Spec{});
+    std::shared_ptr<Communicator> state;
+    if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
+        !state->native_only()) {
+      if (state->is_young()) state->look_around();
+      const CallTraits traits{.collective = known->collective, .bytes = bytes};
+      chosen = choice_text(*state, traits, known->face);
+      if (known->face == Face::blocking) {
+        const std::optional<Spec> learnt = find_in_force(*state, traits);
+        if (learnt && learnt != choose_spec(*state, traits, known->face, std::nullopt)) {
+          chosen = to_string(*learnt);
+        }
       }
     }
-  }
-  write_text(chosen, spec, static_cast<std::size_t>(length));
-  return MPI_SUCCESS;
+    write_text(chosen, spec, static_cast<std::size_t>(length));
+    return MPI_SUCCESS;
+  });
 }
 
 STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size_t least_bytes) {
-  const auto known = find_collective(collective == nullptr ? "" : collective);
-  if (!known || spec == nullptr) return MPI_ERR_ARG;
-  if (!session.active) return MPI_ERR_OTHER;
-  try {
-    std::optional<Spec> forced;
-    if (std::strcmp(spec, "auto") != 0) forced = parse_spec(*known, spec);
-    session.force(*known, {std::move(forced), least_bytes});
-    return MPI_SUCCESS;
-  } catch (const SpecError& error) {
-    complain_once_on_rank_0(error.what());
-    return MPI_ERR_ARG;
-  }
+  return without_exceptions([&]() -> int {
+    const auto known = find_collective(collective == nullptr ? "" : collective);
+    if (!known || spec == nullptr) return MPI_ERR_ARG;
+    if (!session.active) return MPI_ERR_OTHER;
+    try {
+      std::optional<Spec> forced;
+      if (std::strcmp(spec, "auto") != 0) forced = parse_spec(*known, spec);
+      session.force(*known, {std::move(forced), least_bytes});
+      return MPI_SUCCESS;
+    } catch (const SpecError& error) {
+      complain_once_on_rank_0(error.what());
+      return MPI_ERR_ARG;
+    }
+  });
 }
 
 STRETTO_VISIBLE int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type,
                                            const char* operation) {
-  if (type == nullptr || operation == nullptr) return MPI_ERR_ARG;
-  const kernels::Function kernel = find_short_kernel(type, operation);
-  if (kernel == nullptr) return MPI_ERR_ARG;
-  if (!session.active) return MPI_ERR_OTHER;
-  const std::optional<Element> element = find_element(datatype, op);
-  if (!element || !is_program_operation(op) || element->size != 2 || !element->contiguous()) {
-    return MPI_ERR_ARG;
-  }
-  know_operation(op, datatype, kernel);
-  return MPI_SUCCESS;
+  return without_exceptions([&]() -> int {
+    if (type == nullptr || operation == nullptr) return MPI_ERR_ARG;
+    const kernels::Function kernel = find_short_kernel(type, operation);
+    if (kernel == nullptr) return MPI_ERR_ARG;
+    if (!session.active) return MPI_ERR_OTHER;
+    const std::optional<Element> element = find_element(datatype, op);
+    if (!element || !is_program_operation(op) || element->size != 2 || !element->contiguous()) {
+      return MPI_ERR_ARG;
+    }
+    know_operation(op, datatype, kernel);
+    return MPI_SUCCESS;
+  });
 }
 
 STRETTO_VISIBLE void* stretto_set_device_stream(void* stream) {
@@ -145,7 +155,11 @@ STRETTO_VISIBLE void* stretto_set_device_stream(void* stream) {
 
 STRETTO_VISIBLE size_t stretto_statistics(char* json, size_t length) {
   if (!session.active || session.settings.statistics_file.empty()) return 0;
-  const std::string text = statistics_text();
-  write_text(text, json, length);
-  return text.size();
+  try {
+    const std::string text = statistics_text();
+    write_text(text, json, length);
+    return text.size();
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
 }

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/mpi.hpp"
@@ -52,8 +54,19 @@ struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
 
 namespace stretto {
 
-/// Sets the text of stretto_error(). Returns 1.
-int set_error(const std::string& line);
+/// Sets the text of stretto_error(), unless there is no memory for it. Returns 1.
+int set_error(std::string_view line) noexcept;
+
+/// Returns work(); `failure`, after set_error(), if there is no memory for it.
+template <typename Result, typename Work>
+Result without_exceptions(Result failure, const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    set_error("there is no memory left");
+    return failure;
+  }
+}
 
 /// Returns MPI's text of an error code.
 std::string text_of_error(int error);

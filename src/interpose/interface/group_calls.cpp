@@ -52,16 +52,18 @@ stretto_work* finish(Work work, bool is_started) {
 /// Calls start(first, count, request) for each part of a message.
 template <typename Start>
 stretto_work* cut(const stretto_group* group, std::size_t count, const Start& start) {
-  Work work = work_of(group);
-  bool is_started = true;
-  std::size_t first = 0;
-  do {
-    const std::size_t some = std::min(count - first, most_at_once);
-    is_started =
-        add(work, [&](MPI_Request* request) { return start(first, static_cast<int>(some), request); });
-    first += some;
-  } while (is_started && first < count);
-  return finish(std::move(work), is_started);
+  return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
+    Work work = work_of(group);
+    bool is_started = true;
+    std::size_t first = 0;
+    do {
+      const std::size_t some = std::min(count - first, most_at_once);
+      is_started =
+          add(work, [&](MPI_Request* request) { return start(first, static_cast<int>(some), request); });
+      first += some;
+    } while (is_started && first < count);
+    return finish(std::move(work), is_started);
+  });
 }
 
 Form non_blocking(MPI_Request* request) {
@@ -111,11 +113,13 @@ class Units {
 /// A call whose blocks have the same number of bytes on all ranks: start(units, request).
 template <typename Start>
 stretto_work* by_blocks(const stretto_group* group, std::size_t bytes, const Start& start) {
-  Work work = work_of(group);
-  const Units units(bytes, bytes, *work);
-  const bool is_started =
-      units.fits() && add(work, [&](MPI_Request* request) { return start(units, request); });
-  return finish(std::move(work), is_started);
+  return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
+    Work work = work_of(group);
+    const Units units(bytes, bytes, *work);
+    const bool is_started =
+        units.fits() && add(work, [&](MPI_Request* request) { return start(units, request); });
+    return finish(std::move(work), is_started);
+  });
 }
 
 using Size = std::size_t;
@@ -125,25 +129,27 @@ using Size = std::size_t;
 template <typename Start>
 stretto_work* by_parts(const stretto_group* group, std::initializer_list<const Size*> buffers,
                        const Start& start) {
-  const auto size = static_cast<Size>(group->size);
-  Size common = 0;
-  Size largest = 0;
-  for (const Size* bytes : buffers) {
-    largest = std::max(largest, std::accumulate(bytes, bytes + size, Size{0}));
-    for (Size i = 0; i < size; ++i) common = std::gcd(common, bytes[i]);
-  }
-  Work work = work_of(group);
-  const Units units(largest, common, *work);
-  if (!units.fits()) return nullptr;
-  work->numbers.reserve(2 * size * buffers.size());
-  for (const Size* bytes : buffers) {
-    Size begin = 0;
-    for (Size i = 0; i < size; ++i) work->numbers.push_back(units.count(bytes[i]));
-    for (Size i = 0; i < size; begin += bytes[i++]) work->numbers.push_back(units.count(begin));
-  }
-  const int* const numbers = work->numbers.data();
-  const bool is_started = add(work, [&](MPI_Request* request) { return start(units, numbers, request); });
-  return finish(std::move(work), is_started);
+  return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
+    const auto size = static_cast<Size>(group->size);
+    Size common = 0;
+    Size largest = 0;
+    for (const Size* bytes : buffers) {
+      largest = std::max(largest, std::accumulate(bytes, bytes + size, Size{0}));
+      for (Size i = 0; i < size; ++i) common = std::gcd(common, bytes[i]);
+    }
+    Work work = work_of(group);
+    const Units units(largest, common, *work);
+    if (!units.fits()) return nullptr;
+    work->numbers.reserve(2 * size * buffers.size());
+    for (const Size* bytes : buffers) {
+      Size begin = 0;
+      for (Size i = 0; i < size; ++i) work->numbers.push_back(units.count(bytes[i]));
+      for (Size i = 0; i < size; begin += bytes[i++]) work->numbers.push_back(units.count(begin));
+    }
+    const int* const numbers = work->numbers.data();
+    const bool is_started = add(work, [&](MPI_Request* request) { return start(units, numbers, request); });
+    return finish(std::move(work), is_started);
+  });
 }
 
 /// Starts a message between two ranks by start(buffer), with host memory in place of device memory that the
@@ -298,12 +304,14 @@ STRETTO_VISIBLE stretto_work* stretto_group_alltoallv(stretto_group* group, cons
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
-  static const BarrierNext<void*> next("MPI_Ibarrier", nullptr, nullptr);
-  Work work = work_of(group);
-  const bool is_started = add(work, [&](MPI_Request* request) {
-    return barrier(next, non_blocking(request), group->comm, static_cast<void*>(request));
+  return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
+    static const BarrierNext<void*> next("MPI_Ibarrier", nullptr, nullptr);
+    Work work = work_of(group);
+    const bool is_started = add(work, [&](MPI_Request* request) {
+      return barrier(next, non_blocking(request), group->comm, static_cast<void*>(request));
+    });
+    return finish(std::move(work), is_started);
   });
-  return finish(std::move(work), is_started);
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to,

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,10 +25,8 @@
 namespace stretto {
 namespace {
 
-std::string& last_error() {
-  thread_local std::string text;
-  return text;
-}
+/// Of this thread. Never freed: there are few different ones, and a thread may ask when others end.
+thread_local const char* last_error = "";
 
 std::atomic<bool> has_lost_work{false};
 
@@ -117,8 +116,15 @@ GroupCommunicator::~GroupCommunicator() {
   left_communicators().push_back(comm_);
 }
 
-int set_error(const std::string& line) {
-  last_error() = line;
+int set_error(std::string_view line) noexcept {
+  static std::mutex mutex;
+  static auto& all = make_immortal<std::set<std::string>>();
+  try {
+    const std::lock_guard lock(mutex);
+    last_error = all.emplace(line).first->c_str();
+  } catch (const std::bad_alloc&) {
+    last_error = "there is no memory left";
+  }
   return 1;
 }
 
@@ -143,63 +149,70 @@ STRETTO_VISIBLE int stretto_group_interface(void) {
 }
 
 STRETTO_VISIBLE const char* stretto_error(void) {
-  return last_error().c_str();
+  return last_error;
 }
 
 STRETTO_VISIBLE int stretto_begin(void) {
-  static std::mutex mutex;
-  static bool has_begun = false;
-  const std::lock_guard lock(mutex);
-  if (!has_begun && initialize() != 0) return 1;
-  has_begun = true;
-  return 0;
+  return without_exceptions(1, [&]() -> int {
+    static std::mutex mutex;
+    static bool has_begun = false;
+    const std::lock_guard lock(mutex);
+    if (!has_begun && initialize() != 0) return 1;
+    has_begun = true;
+    return 0;
+  });
 }
 
 STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
-  MPI_Comm node = mpi.comm_null;
-  int error = mpi.Comm_rank(mpi.comm_world, &place->rank);
-  if (error == MPI_SUCCESS) error = mpi.Comm_size(mpi.comm_world, &place->ranks);
-  if (error == MPI_SUCCESS) {
-    error = mpi.Comm_split_type(mpi.comm_world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  }
-  if (error == MPI_SUCCESS) error = mpi.Comm_rank(node, &place->local_rank);
-  if (error == MPI_SUCCESS) error = mpi.Comm_size(node, &place->local_ranks);
-  if (node != mpi.comm_null) mpi.Comm_free(&node);
-  return error == MPI_SUCCESS ? 0 : set_error("MPI cannot tell where the ranks are: " + text_of_error(error));
+  return without_exceptions(1, [&]() -> int {
+    MPI_Comm node = mpi.comm_null;
+    int error = mpi.Comm_rank(mpi.comm_world, &place->rank);
+    if (error == MPI_SUCCESS) error = mpi.Comm_size(mpi.comm_world, &place->ranks);
+    if (error == MPI_SUCCESS) {
+      error = mpi.Comm_split_type(mpi.comm_world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    }
+    if (error == MPI_SUCCESS) error = mpi.Comm_rank(node, &place->local_rank);
+    if (error == MPI_SUCCESS) error = mpi.Comm_size(node, &place->local_ranks);
+    if (node != mpi.comm_null) mpi.Comm_free(&node);
+    return error == MPI_SUCCESS ? 0
+                                : set_error("MPI cannot tell where the ranks are: " + text_of_error(error));
+  });
 }
 
 STRETTO_VISIBLE stretto_group* stretto_group_make(const int* ranks, int count, int tag) {
-  free_left_communicators();
-  const BlockedScope elsewhere;
-  MPI_Group world{};
-  MPI_Group members{};
-  auto* group = new stretto_group;
-  group->comm = mpi.comm_null;
-  int error = mpi.Comm_group(mpi.comm_world, &world);
-  if (error == MPI_SUCCESS && ranks != nullptr) {
-    error = mpi.Group_incl(world, count, ranks, &members);
-    mpi.Group_free(&world);
-    world = members;
-  }
-  if (error == MPI_SUCCESS) {
-    error = mpi.Comm_create_group(mpi.comm_world, world, tag, &group->comm);
-    mpi.Group_free(&world);
-  }
-  if (error == MPI_SUCCESS && group->comm != mpi.comm_null) {
-    mpi.Comm_set_errhandler(group->comm, mpi.errors_return);
-    mpi.Comm_rank(group->comm, &group->rank);
-    mpi.Comm_size(group->comm, &group->size);
-    group->held = std::make_shared<GroupCommunicator>(group->comm);
-    // It is made to be used for long.
-    std::shared_ptr<Communicator> state;
-    if (session.active) find_communicator(group->comm, state);
-    if (state != nullptr && state->is_young()) state->come_of_age();
-    return group;
-  }
-  delete group;
-  set_error(error == MPI_SUCCESS ? "this rank is not in the group"
-                                 : "MPI cannot make a group of these ranks: " + text_of_error(error));
-  return nullptr;
+  return without_exceptions(static_cast<stretto_group*>(nullptr), [&]() -> stretto_group* {
+    free_left_communicators();
+    const BlockedScope elsewhere;
+    MPI_Group world{};
+    MPI_Group members{};
+    auto* group = new stretto_group;
+    group->comm = mpi.comm_null;
+    int error = mpi.Comm_group(mpi.comm_world, &world);
+    if (error == MPI_SUCCESS && ranks != nullptr) {
+      error = mpi.Group_incl(world, count, ranks, &members);
+      mpi.Group_free(&world);
+      world = members;
+    }
+    if (error == MPI_SUCCESS) {
+      error = mpi.Comm_create_group(mpi.comm_world, world, tag, &group->comm);
+      mpi.Group_free(&world);
+    }
+    if (error == MPI_SUCCESS && group->comm != mpi.comm_null) {
+      mpi.Comm_set_errhandler(group->comm, mpi.errors_return);
+      mpi.Comm_rank(group->comm, &group->rank);
+      mpi.Comm_size(group->comm, &group->size);
+      group->held = std::make_shared<GroupCommunicator>(group->comm);
+      // It is made to be used for long.
+      std::shared_ptr<Communicator> state;
+      if (session.active) find_communicator(group->comm, state);
+      if (state != nullptr && state->is_young()) state->come_of_age();
+      return group;
+    }
+    delete group;
+    set_error(error == MPI_SUCCESS ? "this rank is not in the group"
+                                   : "MPI cannot make a group of these ranks: " + text_of_error(error));
+    return nullptr;
+  });
 }
 
 STRETTO_VISIBLE void stretto_group_free(stretto_group* group) {

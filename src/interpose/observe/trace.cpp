@@ -69,25 +69,37 @@ static_assert(Pipelining::most_window < first_row_of_copies);
 constexpr std::size_t most_events = 20'000'000;
 
 std::mutex mutex;
-auto& events = make_immortal<std::vector<Event>>();
-auto& calls = make_immortal<std::vector<CallInfo>>();
-auto& copies = make_immortal<std::vector<CopyInfo>>();
-auto& lanes_in_use = make_immortal<std::set<int>>();
+std::vector<Event>& events() {
+  static auto& all = make_immortal<std::vector<Event>>();
+  return all;
+}
+std::vector<CallInfo>& calls() {
+  static auto& all = make_immortal<std::vector<CallInfo>>();
+  return all;
+}
+std::vector<CopyInfo>& copies() {
+  static auto& all = make_immortal<std::vector<CopyInfo>>();
+  return all;
+}
+std::set<int>& lanes_in_use() {
+  static auto& all = make_immortal<std::set<int>>();
+  return all;
+}
 ClockReading first_reading;
 std::int64_t origin = 0;  // rank 0's clock when the trace began
 std::uint64_t job = 0;
 
 void add(const Event& event) {
   const std::lock_guard lock(mutex);
-  if (events.size() < most_events) events.push_back(event);
+  if (events().size() < most_events) events().push_back(event);
 }
 
 void add(Event event, const CopyInfo& copy) {
   const std::lock_guard lock(mutex);
-  if (events.size() == most_events) return;
-  event.number = static_cast<std::uint32_t>(copies.size());
-  copies.push_back(copy);
-  events.push_back(event);
+  if (events().size() == most_events) return;
+  event.number = static_cast<std::uint32_t>(copies().size());
+  copies().push_back(copy);
+  events().push_back(event);
 }
 
 /// Makes round trips with rank 0. The shortest one is the most precise: rank 0 answers in the middle of
@@ -177,21 +189,21 @@ class Writer {
         {"ranks", session.topology.ranks()},
         {"node", node},
         {"clock_error_us", static_cast<double>(std::max(first_reading.error, last_.error)) * 1e-3},
-        {"complete", events.size() < most_events}};
+        {"complete", events().size() < most_events}};
     stream_ << "{\"displayTimeUnit\":\"ms\",\n\"otherData\":" << other.dump() << ",\n\"traceEvents\":[\n";
     const std::string name = this_rank() + " (node " + std::to_string(node) + ")";
     write_name("process_name", pid, 1, name);
     stream_ << R"(,{"ph":"M","name":"process_sort_index","pid":)" << pid
             << R"(,"tid":1,"args":{"sort_index":)" << session.world_rank << "}}\n";
     std::set<int> rows;
-    for (const Event& event : events) rows.insert(event.row);
+    for (const Event& event : events()) rows.insert(event.row);
     for (const int row : rows) {
       const int place = (row - 1) % rows_of_a_call;
       const char* known = name_of_row(place);
       stream_ << ',';
       write_name("thread_name", pid, row, known != nullptr ? known : "flight " + std::to_string(place - 1));
     }
-    for (const Event& event : events) write(event, pid);
+    for (const Event& event : events()) write(event, pid);
     stream_ << "]}\n";
   }
 
@@ -208,7 +220,7 @@ class Writer {
     nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
     switch (event.kind) {
       case EventKind::call: {
-        const CallInfo& call = calls[event.number];
+        const CallInfo& call = calls()[event.number];
         stream_ << R"(collective","name":")" << name_of(call.traits.collective) << '"';
         arguments = {{"spec", call.spec},
                      {"bytes", call.traits.bytes},
@@ -231,7 +243,7 @@ class Writer {
         stream_ << R"(reduction","name":"reduction")";
         break;
       case EventKind::copy: {
-        const CopyInfo& copy = copies[event.number];
+        const CopyInfo& copy = copies()[event.number];
         stream_ << R"(copy","name":")" << name_of_part(copy.of) << '"';
         arguments = {{"to", copy.direction == CopyDirection::to_host ? "host" : "device"},
                      {"bytes", copy.bytes},
@@ -272,15 +284,15 @@ void begin_trace() {
 
 std::string end_trace() {
   if (session.settings.trace_folder.empty()) return {};
-  for (const CallInfo& call : calls) {
+  for (const CallInfo& call : calls()) {
     wait_until([&] { return !call.state->is_opening(); });
   }
   const ClockReading last = compare_clocks();
   std::ofstream stream(file_name());
   Writer(stream, last).write();
   stream.close();
-  calls.clear();
-  copies.clear();
+  calls().clear();
+  copies().clear();
   // Often several ranks fail for the same reason. One of them reports it.
   int speaker = stream ? session.topology.ranks() : session.world_rank;
   mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
@@ -293,12 +305,12 @@ TracedCall::TracedCall(const std::shared_ptr<Communicator>& state, const CallTra
   const bool has_own_numbers = face == Face::persistent;
   const std::string numbered = has_own_numbers ? "/" + std::to_string(sequence) : "";
   const std::lock_guard lock(mutex);
-  call_ = calls.size();
-  if (events.size() == most_events) return;  // full: nothing more is recorded
-  calls.push_back(
+  call_ = calls().size();
+  if (events().size() == most_events) return;  // full: nothing more is recorded
+  calls().push_back(
       {traits, to_string(spec), state, numbered, face, has_own_numbers ? starts_before : sequence});
-  while (lanes_in_use.contains(lane_)) ++lane_;
-  lanes_in_use.insert(lane_);
+  while (lanes_in_use().contains(lane_)) ++lane_;
+  lanes_in_use().insert(lane_);
   began_ = nanoseconds_now();
 }
 
@@ -307,7 +319,7 @@ TracedCall::~TracedCall() {
   add({EventKind::call, 1 + lane_ * rows_of_a_call, static_cast<std::uint32_t>(call_), began_,
        nanoseconds_now()});
   const std::lock_guard lock(mutex);
-  lanes_in_use.erase(lane_);
+  lanes_in_use().erase(lane_);
 }
 
 void TracedCall::segment_begins(std::size_t flight, std::size_t segment) {

@@ -27,9 +27,12 @@ struct Entry {
   bool is_reported = false;
 };
 
-auto& mutex = make_immortal<std::mutex>();
-auto& thread = make_immortal<HelperThread>();
-auto& roll_call = make_immortal<RollCall>();
+std::mutex mutex;
+constinit HelperThread thread;
+RollCall& roll_call() {
+  static auto& one = make_immortal<RollCall>();
+  return one;
+}
 bool stopping = false;
 std::map<Watched*, Entry>& calls() {
   static auto& all = make_immortal<std::map<Watched*, Entry>>();
@@ -71,7 +74,7 @@ void ask() {
     }
   }
   // Resolving an address may take long, and the program's calls must not wait for it.
-  for (const auto& [call, ranks] : questions) roll_call.ask(call, ranks);
+  for (const auto& [call, ranks] : questions) roll_call().ask(call, ranks);
 }
 
 void report_overdue() {
@@ -79,7 +82,7 @@ void report_overdue() {
   for (auto& [call, entry] : calls()) {
     if (!is_overdue(entry)) continue;
     const bool is_asked = entry.asked_at > 0;
-    if (is_asked && !roll_call.all_have_answered(entry.id) &&
+    if (is_asked && !roll_call().all_have_answered(entry.id) &&
         seconds_now() - entry.asked_at < answer_timeout()) {
       continue;
     }
@@ -87,7 +90,7 @@ void report_overdue() {
     std::string text;
     if (!call->try_describe(text)) continue;
     entry.is_reported = true;
-    const std::string others = is_asked ? roll_call.conclude(entry.id) : "";
+    const std::string others = is_asked ? roll_call().conclude(entry.id) : "";
     std::array<char, 32> seconds{};
     std::snprintf(seconds.data(), seconds.size(), "%.1f", seconds_now() - entry.since);
     complain(this_rank() + " after " + seconds.data() + " s: " + text +
@@ -104,7 +107,7 @@ std::uint64_t calls_begun(const CommunicatorId& communicator) {
 void run() {
   const double tick = std::clamp(session.settings.watchdog_seconds / 8, 1e-3, 0.2);
   for (;;) {
-    roll_call.serve(tick, calls_begun);
+    roll_call().serve(tick, calls_begun);
     {
       const std::lock_guard lock(mutex);
       if (stopping) return;
@@ -136,7 +139,7 @@ void unwatch(Watched& call) {
 void begin_watchdog() {
   if (!is_on()) return;
   stopping = false;
-  roll_call.open();
+  roll_call().open();
   thread.start("stretto-watch", run);
 }
 
@@ -146,9 +149,9 @@ void end_watchdog() {
     const std::lock_guard lock(mutex);
     stopping = true;
   }
-  roll_call.wake();
+  roll_call().wake();
   thread.join();
-  roll_call.close();
+  roll_call().close();
 }
 
 }  // namespace stretto

@@ -24,8 +24,10 @@ class Message {
 
   /// begin() brings the input to where `call` expects it, finish() the result to where the program
   /// expects it. Both return an MPI error code.
-  virtual int begin() { return MPI_SUCCESS; }
+  int begin() { return refusal_ != MPI_SUCCESS ? refusal_ : bring_input(); }
   virtual int finish() { return MPI_SUCCESS; }
+  /// The call is an error of the program, which is seen on this rank.
+  void refuse(int error) { refusal_ = error; }
   /// After an error, MPI may still write to the message's own memory.
   virtual void abandon() {}
 
@@ -34,6 +36,11 @@ class Message {
  protected:
   Message() = default;
   std::vector<std::size_t> borders_;
+
+ private:
+  virtual int bring_input() { return MPI_SUCCESS; }
+
+  int refusal_ = MPI_SUCCESS;
 };
 
 }  // namespace stretto

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -18,9 +19,16 @@
 namespace stretto {
 namespace {
 
+using Operations = std::vector<std::shared_ptr<Outstanding>>;
+
 SpinLock list_lock;
-std::vector<std::shared_ptr<Outstanding>>& list() {
-  static auto& all = make_immortal<std::vector<std::shared_ptr<Outstanding>>>();
+Operations& list() {
+  static auto& all = make_immortal<Operations>();
+  return all;
+}
+/// Memory that polls leave to the next ones.
+std::vector<Operations>& spare_lists() {
+  static auto& all = make_immortal<std::vector<Operations>>();
   return all;
 }
 ProgressCounts& counts() {
@@ -39,28 +47,37 @@ void remove_ended() {
   counts().set_outstanding(list().size());
 }
 
-/// Memory that a thread keeps from poll to poll. In exit(), the main thread's is destroyed before static
-/// objects and exit handlers, which may still call MPI.
-thread_local bool has_no_memory = false;
-struct Memory {
-  std::vector<std::shared_ptr<Outstanding>> operations;
-  Memory() = default;
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() { has_no_memory = true; }
-};
-thread_local Memory memory;
+/// Returns a copy of the list: an operation may end in a callback of the program that makes progress as well.
+Operations copy_list() {
+  const std::lock_guard guard(list_lock);
+  Operations copy;
+  if (!spare_lists().empty()) {
+    copy = std::move(spare_lists().back());
+    spare_lists().pop_back();
+  }
+  copy = list();
+  return copy;
+}
+
+void give_back(Operations copy) noexcept {
+  copy.clear();
+  try {
+    const std::lock_guard guard(list_lock);
+    spare_lists().push_back(std::move(copy));
+  } catch (const std::bad_alloc&) {
+    // The next poll allocates again.
+  }
+}
 
 /// Advances those outstanding operations that are `eligible` as far as possible.
 template <typename Eligible>
 bool make_progress_with(const Eligible& eligible) {
   if (!has_outstanding()) return false;
-  // Taken out, because an operation may end in a callback of the program that makes progress as well.
-  std::vector<std::shared_ptr<Outstanding>> now;
-  if (!has_no_memory) now = std::exchange(memory.operations, {});
-  {
-    const std::lock_guard guard(list_lock);
-    now = list();
+  Operations now;
+  try {
+    now = copy_list();
+  } catch (const std::bad_alloc&) {
+    return false;  // who waits tries again: others may give memory back
   }
   bool any = false;
   bool some_ended = false;
@@ -69,8 +86,7 @@ bool make_progress_with(const Eligible& eligible) {
     some_ended = some_ended || operation->ended();
   }
   if (some_ended) remove_ended();
-  now.clear();
-  if (!has_no_memory) memory.operations = std::move(now);
+  give_back(std::move(now));
   return any;
 }
 

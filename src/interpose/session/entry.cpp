@@ -115,6 +115,11 @@ bool is_of_library(void* function, const char* symbol) {
   return function == any_mpi_symbol(symbol);
 }
 
+int report_no_memory() {
+  if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, MPI_ERR_NO_MEM);
+  return MPI_ERR_NO_MEM;
+}
+
 int refuse_missing(const char* symbol) {
   complain_once_on_rank_0("the MPI library of this process has no " + std::string(symbol));
   if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, MPI_ERR_UNSUPPORTED_OPERATION);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <climits>
+#include <new>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -37,6 +38,19 @@ bool another_serves();
 int refuse_missing(const char* symbol);
 /// For more elements than the library's function takes. Reports that to the handler of the communicator.
 int refuse_count(RawComm comm);
+
+/// Reports the MPI error code for lack of memory and returns it.
+int report_no_memory();
+/// Returns work(). No exception of Stretto's leaves a function of MPI: programs in C and Fortran know none.
+/// (A function of the program that MPI calls may throw others, which pass.)
+template <typename Work>
+int without_exceptions(const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return report_no_memory();
+  }
+}
 
 /// Above 0 while this thread is in a function that was passed on to a tool behind Stretto.
 inline thread_local int passing_on __attribute__((tls_model("initial-exec"))) = 0;
@@ -139,7 +153,7 @@ class Next<int(Arguments...)> {
   extern "C" int entry_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
   int entry_##symbol parameters {                                                                   \
     static const Next<int parameters> next(#symbol, otherwise, narrowed);                           \
-    __VA_ARGS__                                                                                     \
+    return ::stretto::without_exceptions([&]() -> int { __VA_ARGS__ });                             \
   }
 
 // The same for a function with large counts, which Open MPI 4 and 5 lack. A library that is opened late may

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 #include <utility>
@@ -17,7 +18,12 @@
 
 namespace stretto {
 
-Session session;
+alignas(Session) std::byte memory_of_session[sizeof(Session)];
+
+void make_session() {
+  static Session* const made = new (memory_of_session) Session;
+  static_cast<void>(made);
+}
 
 namespace {
 

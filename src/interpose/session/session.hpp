@@ -126,7 +126,12 @@ struct Session {
   void force(Collective collective, Forced what);
 };
 
-extern Session session;
+extern std::byte memory_of_session[sizeof(Session)];
+/// A reference that the compiler sees through. Before make_session(), the memory is zero: not active.
+inline Session& session = reinterpret_cast<Session&>(memory_of_session);
+/// To be called when the program begins MPI, which may be before static objects of libraries are made. Does
+/// nothing when called again.
+void make_session();
 
 /// Ends the job once one of the ranks that call this has written why. Never returns.
 [[noreturn]] void end_job(bool has_reported, int status = EXIT_FAILURE);

@@ -134,6 +134,7 @@ void end_with_mpi() {
 }  // namespace
 
 void begin_session(Background background, Participation participation) {
+  make_session();
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
     if (another_serves()) return;

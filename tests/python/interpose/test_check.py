@@ -28,6 +28,7 @@ MISMATCHES = [
     ("collective", "calls allreduce", "calls bcast"),
     ("root", "has root 0", "has root 2"),
     ("operation", "reduces by MPI_SUM", "reduces by MPI_MAX"),
+    ("commutes", "has an operation that commutes", "has an operation that does not commute"),
     ("element", "has elements of 4 bytes", "has elements of 8 bytes"),
     ("bytes", "has a message of 48 bytes", "has a message of 44 bytes"),
     ("bytes of a broadcast", "has a message of 48 bytes", "has a message of 44 bytes"),

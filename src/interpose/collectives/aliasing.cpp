@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/collectives/aliasing.hpp"
+
+#include <algorithm>
+
+#include "engine/element.hpp"
+
+namespace stretto {
+namespace {
+
+#ifdef STRETTO_ABI_OPENMPI
+/// Open MPI 4 and 5 look at the buffers of these only, and never at blocks.
+constexpr bool is_reported(Collective collective) {
+  return collective == Collective::allreduce || collective == Collective::reduce;
+}
+constexpr bool reports_blocks = false;
+#else
+/// MPICH and Intel MPI compare addresses in every collective.
+constexpr bool is_reported(Collective /*collective*/) {
+  return true;
+}
+constexpr bool reports_blocks = true;
+#endif
+
+bool share_bytes(const UsersBlock& one, const UsersBlock& other) {
+  const std::size_t one_bytes = one.count * predefined_size(one.datatype);
+  const std::size_t other_bytes = other.count * predefined_size(other.datatype);
+  if (one_bytes == 0 || other_bytes == 0) return false;
+  const std::less<> before;  // for any two addresses
+  const auto* const one_begin = static_cast<const std::byte*>(one.users);
+  const auto* const other_begin = static_cast<const std::byte*>(other.users);
+  return before(one_begin, other_begin + other_bytes) && before(other_begin, one_begin + one_bytes);
+}
+
+}  // namespace
+
+Aliasing aliasing_of_reduction(Collective collective, const UsersBlock& input, const UsersBlock& output) {
+  if (input.count == 0 || output.count == 0) return Aliasing::none;
+  // With a datatype of absolute addresses, MPI_BOTTOM is no error.
+  if (input.users == output.users && output.users != nullptr) {
+    return is_reported(collective) ? Aliasing::reported : Aliasing::borne;
+  }
+  return share_bytes(input, output) ? Aliasing::borne : Aliasing::none;
+}
+
+Aliasing aliasing_of_blocks(const UsersBlock& own, const UsersBlock& same,
+                            std::span<const UsersBlock> others) {
+  const bool is_same = own.users == same.users && own.users != nullptr && own.count > 0 &&
+                       own.count == same.count && own.datatype == same.datatype;
+  if (is_same) return reports_blocks ? Aliasing::reported : Aliasing::borne;
+  const auto is_shared = [&](const UsersBlock& other) { return share_bytes(own, other); };
+  return std::ranges::any_of(others, is_shared) ? Aliasing::borne : Aliasing::none;
+}
+
+Aliasing aliasing_of_exchange(const void* sendbuf, const void* recvbuf, bool has_same_blocks) {
+  if (sendbuf != recvbuf || recvbuf == nullptr) return Aliasing::none;
+  return reports_blocks && has_same_blocks ? Aliasing::reported : Aliasing::borne;
+}
+
+}  // namespace stretto
