@@ -6,16 +6,22 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "algorithms/collective.hpp"
+#include "exec/launcher.hpp"
 #include "exec/strettos.hpp"
 #include "exec/target.hpp"
+#include "select/spec.hpp"
 
 namespace stretto {
 namespace {
@@ -79,22 +85,28 @@ std::string absolute(const std::string& path) {
   return result;
 }
 
-void force(std::string_view spec) {
-  const std::size_t slash = spec.find('/');
-  const std::string_view collective = slash == std::string_view::npos ? "allreduce" : spec.substr(0, slash);
-  set("STRETTO_" + upper(collective),
-      std::string(spec.substr(slash == std::string_view::npos ? 0 : slash + 1)));
-}
-
-/// mpi4py's wheel serves several MPI libraries. It must take that of the launcher, or each rank is a job of
-/// its own. (What Slurm tells by PMI_SIZE may be for any library.)
-void choose_for_mpi4py() {
-  if (std::getenv("MPI4PY_LIBMPI") != nullptr || std::getenv("MPI4PY_MPIABI") != nullptr) return;
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) {
-    set("MPI4PY_MPIABI", "openmpi");
-  } else if (std::getenv("PMI_SIZE") != nullptr && std::getenv("SLURM_JOB_ID") == nullptr) {
-    set("MPI4PY_MPIABI", "mpich");
+/// Forces a spec: `ring:segments=4` for allreduce, `bcast/chain` for bcast. Returns why it is wrong; empty if
+/// it is not.
+std::string force(const std::string& text, std::set<Collective>& forced) {
+  const std::size_t slash = text.find('/');
+  const std::string name = slash == std::string::npos ? "allreduce" : text.substr(0, slash);
+  const std::string spec = text.substr(slash == std::string::npos ? 0 : slash + 1);
+  const std::optional<Collective> collective = find_collective(name);
+  if (!collective) {
+    std::string known;
+    for (const Collective one : collectives) known += (known.empty() ? "" : ", ") + std::string(name_of(one));
+    return "--spec " + text + ": there is no such collective; there are " + known;
   }
+  if (!forced.insert(*collective).second) return "--spec " + text + ": there is one for " + name + " already";
+  if (spec != "auto") {
+    try {
+      parse_spec(*collective, spec);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+  }
+  set("STRETTO_" + upper(name), spec);
+  return {};
 }
 
 bool is_this_program(const std::string& path) {
@@ -119,6 +131,7 @@ void preload(const Target& target) {
           " has no libstretto for the MPI library that it needs; install Stretto where mpicc of that MPI is";
     } else {
       set("LD_PRELOAD", preload_value(strettos, std::getenv("LD_PRELOAD")));
+      set("ASAN_OPTIONS", sanitizer_options(std::getenv("ASAN_OPTIONS")));
     }
   }
   if (!obstacle.empty() && is_rank_0()) say(target.path + " runs without Stretto: " + obstacle);
@@ -128,7 +141,7 @@ int start(std::span<char*> words) {
   const Target target = find_target(words.front());
   if (target.error == 0) {
     preload(target);
-    choose_for_mpi4py();
+    for (const auto& [name, value] : mpi4py_variables()) set(name, value);
     execv(target.path.c_str(), words.data());
   }
   int error = target.error != 0 ? target.error : errno;
@@ -144,10 +157,9 @@ int start(std::span<char*> words) {
 }
 
 /// Returns why the option is wrong; empty if it is not.
-std::string follow(const std::string& option, const std::string& value) {
-  if (option == "--spec") {
-    force(value);
-  } else if (option == "--stats") {
+std::string follow(const std::string& option, const std::string& value, std::set<Collective>& forced) {
+  if (option == "--spec") return force(value, forced);
+  if (option == "--stats") {
     set("STRETTO_STATS", absolute(value));
   } else {
     const std::size_t equals = value.find('=');
@@ -161,6 +173,7 @@ std::string follow(const std::string& option, const std::string& value) {
 
 /// `words`: what follows `exec`, and a null pointer.
 int exec(std::span<char*> words) {
+  std::set<Collective> forced;
   const auto take = [&] {
     std::string word = words.front();
     words = words.subspan(1);
@@ -184,7 +197,11 @@ int exec(std::span<char*> words) {
     }
     const bool has_value = equals != std::string::npos;
     if (!has_value && words.front() == nullptr) return refuse(option + " needs a value");
-    const std::string wrong = follow(option, has_value ? word.substr(equals + 1) : take());
+    const std::string wrong = follow(option, has_value ? word.substr(equals + 1) : take(), forced);
+    if (!wrong.empty() && option == "--spec") {
+      say("exec: " + wrong);
+      return usage_error;
+    }
     if (!wrong.empty()) return refuse(wrong);
   }
   if (words.front() == nullptr) return refuse("no program given");
@@ -195,6 +212,11 @@ int exec(std::span<char*> words) {
 int become_tool(std::span<char*> words) {
   const std::string own = own_path();
   const std::string path = own.substr(0, own.rfind('/') + 1) + "stretto-tool";
+  // Python would answer a Ctrl-C while it starts with pages of text. The tool takes the signal once it can.
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, nullptr);
   execv(path.c_str(), words.data());
   say(path + " cannot be started: " + std::strerror(errno) +
       "; Stretto's wheel has it, and python -m stretto does the same");

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "text/mpi_interface.hpp"
 
@@ -33,6 +34,15 @@ std::optional<Interface> interface_of_needed(std::string_view library) {
     if (library.starts_with(layer)) return Interface::openmpi;
   }
   return interface_of_file(library);
+}
+
+/// Returns whether a preloaded object must stay behind Stretto: an MPI library, since its functions would be
+/// found first, and another Stretto.
+bool stays_behind(std::string_view entry) {
+  const std::string_view name = entry.substr(entry.rfind('/') + 1);
+  constexpr std::array beginnings{"libmpi.so", "libmpich.so", "libmpi_abi.so", "libstretto-"};
+  return std::ranges::any_of(beginnings,
+                             [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
 }  // namespace
@@ -81,19 +91,30 @@ std::vector<std::string> choose_strettos(const std::string& folder, const std::o
 }
 
 std::string preload_value(const std::vector<std::string>& strettos, const char* existing) {
-  std::string value;
-  for (const std::string& one : strettos) value += (value.empty() ? "" : ":") + one;
+  std::vector<std::string> front;
+  std::vector<std::string> behind;
   std::string_view rest = existing == nullptr ? "" : existing;
   while (!rest.empty()) {
     const std::size_t end = rest.find_first_of(": ");
     const std::string_view entry = rest.substr(0, end);
     // A Stretto of an outer `stretto exec` would stand there twice.
     if (!entry.empty() && std::ranges::find(strettos, entry) == strettos.end()) {
-      value += (value.empty() ? "" : ":") + std::string(entry);
+      (stays_behind(entry) ? behind : front).emplace_back(entry);
     }
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
+  std::string value;
+  for (const auto* part : {&std::as_const(front), &strettos, &std::as_const(behind)}) {
+    for (const std::string& one : *part) value += (value.empty() ? "" : ":") + one;
+  }
   return value;
+}
+
+std::string sanitizer_options(const char* existing) {
+  constexpr std::string_view any_order = "verify_asan_link_order=0";
+  const std::string options = existing == nullptr ? "" : existing;
+  if ((":" + options + ":").find(":" + std::string(any_order) + ":") != std::string::npos) return options;
+  return options + (options.empty() ? "" : ":") + std::string(any_order);
 }
 
 }  // namespace stretto

@@ -21,7 +21,12 @@ std::string find_library_folder();
 /// known when it enters MPI.
 std::vector<std::string> choose_strettos(const std::string& folder, const std::optional<ElfFacts>& program);
 
-/// Returns the value of LD_PRELOAD: these, and behind them what is preloaded already.
+/// Returns the value of LD_PRELOAD: what is preloaded already, such as a PMPI tool, and behind it these. A
+/// tool in front sees each call of the program once; from behind it would miss those that Stretto handles.
 std::string preload_value(const std::vector<std::string>& strettos, const char* existing);
+
+/// Returns the value of ASAN_OPTIONS by which the address sanitizer starts though libraries are preloaded
+/// before it. It works there: it still comes before the libraries whose functions it replaces.
+std::string sanitizer_options(const char* existing);
 
 }  // namespace stretto

@@ -16,6 +16,7 @@
 #include "select/library_name.hpp"
 #include "text/file_writer.hpp"
 #include "text/hash.hpp"
+#include "text/home_folder.hpp"
 #include "text/json_reader.hpp"
 #include "text/read_text.hpp"
 
@@ -59,8 +60,11 @@ class FileLock {
 std::string fabric_path(const FabricIdentity& identity) {
   std::string folder = folder_in("STRETTO_CACHE", "");
   if (folder.empty()) folder = folder_in("XDG_CACHE_HOME", "/stretto");
-  if (folder.empty()) folder = folder_in("HOME", "/.cache/stretto");
-  if (folder.empty()) return {};
+  if (folder.empty()) {
+    folder = home_folder();
+    if (folder.empty()) return {};
+    folder += "/.cache/stretto";
+  }
   const auto library = parse_library_name(identity.mpi);
   std::array<char, 17> number{};
   std::snprintf(number.data(), number.size(), "%016llx",

@@ -8,7 +8,7 @@
 namespace stretto {
 
 /// The file of a fabric: $STRETTO_CACHE/fabrics/NAME.json, below $XDG_CACHE_HOME/stretto or below
-/// $HOME/.cache/stretto. Empty if none of these is set.
+/// $HOME/.cache/stretto. Empty if none of these is set, or if HOME is needed and does not exist.
 std::string fabric_path(const FabricIdentity& identity);
 
 /// What the file says. If there is none, nothing is known. If it cannot be used, nothing is known either, and

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "text/file_writer.hpp"
+#include "text/home_folder.hpp"
 #include "text/json_reader.hpp"
 #include "text/read_text.hpp"
 
@@ -23,7 +24,7 @@ std::string folder_in(const char* variable) {
 std::string default_table_path(std::string_view family) {
   std::string folder = folder_in("XDG_CONFIG_HOME");
   if (folder.empty()) {
-    folder = folder_in("HOME");
+    folder = home_folder();
     if (folder.empty()) return {};
     folder += "/.config";
   }

@@ -10,6 +10,31 @@ namespace {
 
 constexpr int count = 10;
 using Requests = std::array<MPI_Request, 3>;
+using Numbers = std::array<double, count>;
+
+/// Starts a collective, in any form and of any kind, that leaves the sum over all ranks in the last number.
+void start(int kind, const Numbers& in, Numbers& out, MPI_Comm comm, MPI_Request* request) {
+  switch (kind) {
+    case 0:
+      MPI_Iallreduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, comm, request);
+      break;
+    case 1:
+      LIBRARY(PMPI_Allreduce)(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, comm);
+      MPI_Ibcast(out.data(), count, MPI_DOUBLE, 0, comm, request);
+      break;
+    case 2:
+      LIBRARY(PMPI_Allreduce)(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, comm);
+      MPI_Ibarrier(comm, request);
+      break;
+    default: {
+      // On the other ranks, too, the result is wanted.
+      Numbers sums{};
+      LIBRARY(PMPI_Allreduce)(in.data(), sums.data(), count, MPI_DOUBLE, MPI_SUM, comm);
+      out = sums;
+      MPI_Ireduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, 0, comm, request);
+    }
+  }
+}
 
 /// Completes all requests by one of MPI's functions.
 void complete(int by, Requests& requests) {
@@ -60,20 +85,20 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 320; ++round) {
     MPI_Comm comm{};
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    std::array<double, count> in{};
-    std::array<double, count> out{};
+    Numbers in{};
+    Numbers out{};
     in.fill(world_rank() + round);
     int sent = round + world_rank();
     int received = -1;
     Requests requests{};
     // The collective first, in the middle or last.
     const auto first = static_cast<std::size_t>(round % 3);
-    MPI_Iallreduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, comm, &requests[first]);
+    start(round / 24 % 4, in, out, comm, &requests[first]);
     MPI_Irecv(&received, 1, MPI_INT, left, 5, comm, &requests[(first + 1) % 3]);
     MPI_Isend(&sent, 1, MPI_INT, right, 5, comm, &requests[(first + 2) % 3]);
     MPI_Comm_free(&comm);
     complete(round / 3 % 8, requests);
-    CHECK(out.back() == ranks * round + ranks * (ranks - 1) / 2);
+    CHECK(out.back() == ranks * round + ranks * (ranks - 1) / 2, std::to_string(round));
     CHECK(received == round + left);
   }
   if (world_rank() == 0) std::puts("right");

@@ -69,8 +69,10 @@ TEST_F(FabricFile, WithoutAFolderThereIsNone) {
   unsetenv("XDG_CACHE_HOME");
   unsetenv("HOME");
   EXPECT_EQ(fabric_path(identity), "");
-  setenv("HOME", "/home/me", 1);
-  EXPECT_TRUE(fabric_path(identity).starts_with("/home/me/.cache/stretto/fabrics/"));
+  setenv("HOME", "/tmp", 1);
+  EXPECT_TRUE(fabric_path(identity).starts_with("/tmp/.cache/stretto/fabrics/"));
+  setenv("HOME", "/nonexistent", 1);  // Debian's, of users without a home
+  EXPECT_EQ(fabric_path(identity), "");
   setenv("XDG_CACHE_HOME", "/fast", 1);
   EXPECT_TRUE(fabric_path(identity).starts_with("/fast/stretto/fabrics/"));
   unsetenv("XDG_CACHE_HOME");

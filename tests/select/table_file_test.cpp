@@ -37,11 +37,13 @@ class TableFiles : public ::testing::Test {
 
 TEST_F(TableFiles, TheDefaultPlaceIsByXdg) {
   EXPECT_EQ(default_table_path("mpich"), folder_ / "stretto/table-mpich.json");
-  setenv("HOME", "/home/who", 1);
+  setenv("HOME", folder_.c_str(), 1);
   for (const char* unusable : {"", "relative"}) {
     setenv("XDG_CONFIG_HOME", unusable, 1);
-    EXPECT_EQ(default_table_path("openmpi"), "/home/who/.config/stretto/table-openmpi.json");
+    EXPECT_EQ(default_table_path("openmpi"), folder_ / ".config/stretto/table-openmpi.json");
   }
+  setenv("HOME", "/nonexistent", 1);  // Debian's, of users without a home
+  EXPECT_EQ(default_table_path("openmpi"), "");
   unsetenv("HOME");
   EXPECT_EQ(default_table_path("openmpi"), "");
   EXPECT_EQ(read_table_file("", "openmpi").path, "");

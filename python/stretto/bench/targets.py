@@ -17,7 +17,7 @@ from stretto.lab.cluster import Lab
 from stretto.lab.links import Links
 from stretto.launch import jobs, mpi
 from stretto.launch.jobs import Process
-from stretto.launch.run import build_command, find_start, stretto_variables
+from stretto.launch.run import build_command, check_root, find_start, stretto_variables
 from stretto.launch.settings.tables import table_in_force
 from stretto.results.runs import Run, read_events
 from stretto.spec.collectives import COLLECTIVES, LinkBound
@@ -89,6 +89,7 @@ def _full(command: list[str], preloaded: bool, mpi_name: str | None = None) -> l
 
 def own_target(launcher_line: list[str], name: str | None, *, preloaded: bool = False) -> Target:
     """The target of the user's launcher and its options."""
+    check_root(launcher_line, os.environ)
     if name is not None:
         abi = mpi.find_flavor(name).abi
     else:

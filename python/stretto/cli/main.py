@@ -77,8 +77,3 @@ _ON_CORE = (
 )
 for _name in _ON_CORE:
     _add_command_on_core(_name)
-
-
-def tool() -> None:
-    """What the program `stretto` becomes for all commands but `stretto exec`."""
-    app(prog_name="stretto")

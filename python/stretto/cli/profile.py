@@ -40,7 +40,9 @@ def profile(
     For a Horovod training it also finds when each gradient is ready, from Horovod's timeline.
     """
     check_files([output], [png_file])
-    run = run_profiled(program_of(context), spec or (), mpi_name)
+    # The document stands alone on standard output.
+    program_output = sys.stderr.fileno() if as_json else None
+    run = run_profiled(program_of(context), spec or (), mpi_name, program_output)
     print_problems(run.folder)
     its = make_profile(run.folder, run.training)
     text = profile_text(its, sys.argv)

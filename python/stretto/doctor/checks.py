@@ -111,7 +111,7 @@ def check_command() -> Finding:
 
 
 def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
-    """Check that mpi4py loads the MPI of each launcher."""
+    """Check that mpi4py loads the MPI of each launcher, by what `stretto run` sets for its ranks alone."""
     if util.find_spec("mpi4py") is None:
         yield Finding(
             Verdict.ABSENT, "mpi4py", "not installed for this Python; get it with: pip install mpi4py"
@@ -119,11 +119,7 @@ def check_mpi4py(installs: Sequence[Install]) -> Iterator[Finding]:
         return
     version = metadata.version("mpi4py")
     for install in installs:
-        environment = {
-            **os.environ,
-            **install.environment(),
-            **mpi4py_settings(install.launcher, os.environ),
-        }
+        environment = os.environ | mpi4py_settings(install.launcher, os.environ)
         answer = subprocess.run(
             [sys.executable, "-c", _ASK_MPI4PY], env=environment, capture_output=True, text=True
         )

@@ -88,7 +88,10 @@ def slurm_groups(here: Installation) -> list[Group]:
                 "#!/bin/sh",
                 'case ":$LD_PRELOAD:" in',
                 f"{known}) ;;",
-                f'*) echo "export LD_PRELOAD={here.preload}${{LD_PRELOAD:+:$LD_PRELOAD}}" ;;',
+                "*)",
+                f'    echo "export LD_PRELOAD=${{LD_PRELOAD:+$LD_PRELOAD:}}{here.preload}"',
+                # Else programs that are built with the address sanitizer refuse to start.
+                '    echo "export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0" ;;',
                 "esac",
             ],
         ),

@@ -13,7 +13,7 @@ from stretto.lab.cluster import INTERFACE, Lab
 from stretto.launch import jobs
 from stretto.launch.jobs import Process
 from stretto.launch.mpi import Flavor, Install
-from stretto.launch.run import mpi4py_settings, preload_value, rank_options, stretto_variables
+from stretto.launch.run import mpi4py_settings, preload_variables, rank_options, stretto_variables
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
@@ -113,11 +113,10 @@ def command(install: Install, job: Job, hosts: Sequence[str], remote_shell: Path
     parts = install.environment()
     # Hydra passes its whole environment on to the ranks, Open MPI only its own variables.
     variables = {name: parts[name] for name in ("LD_LIBRARY_PATH",) if name in parts}
-    variables |= mpi4py_settings(install.launcher, os.environ)
+    variables = mpi4py_settings(install.launcher, os.environ) | variables
     if job.stretto or job.specs:
         variables |= stretto_variables(os.environ, specs=job.specs)
-        existing = os.environ.get("LD_PRELOAD", "")
-        variables["LD_PRELOAD"] = preload_value(paths.preloads(install.flavor.abis), existing)
+        variables |= preload_variables(paths.preloads(install.flavor.abis), os.environ)
     variables |= job.variables
     options = rank_options(install.flavor, variables)
     return Command([*base.argv, *options, *job.program], {**parts, **base.environment})

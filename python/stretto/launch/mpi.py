@@ -209,7 +209,7 @@ class Install:
         """The variables by which its launcher and its ranks find their files."""
         library_path = os.environ.get("LD_LIBRARY_PATH", "")
         if self.launcher.prefix == Path("/usr"):
-            alias = _mpich_alias() if self.flavor is Flavor.MPICH4 else None
+            alias = find_alias(self.launcher)
             return {"LD_LIBRARY_PATH": _joined([alias], library_path)} if alias else {}
         # A wheel's MPI is not where it was built for. For others this changes nothing.
         return relocation(self.flavor, self.launcher.prefix, library_path)
@@ -219,8 +219,13 @@ def _joined(folders: Sequence[Path], library_path: str) -> str:
     return ":".join([*map(str, folders), *filter(None, [library_path])])
 
 
-def _mpich_alias() -> Path | None:
-    """A folder with Debian's libmpich.so.12 under its usual name, if somebody made one."""
+def find_alias(launcher: Launcher) -> Path | None:
+    """A folder with Debian's libmpich.so.12 under its usual name, if the launcher's MPI is that one.
+
+    None if nobody made such a folder (`make build` does).
+    """
+    if launcher.flavor is not Flavor.MPICH4 or launcher.prefix != Path("/usr"):
+        return None
     for prefix in _named_prefixes(("mpich4",)):
         library = prefix / "lib" / Flavor.MPICH4.soname
         if library.is_file() and library.resolve().name.startswith("libmpich."):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,11 +30,36 @@ TOOL_VARIABLES = frozenset({"STRETTO_CACHE", "STRETTO_LIB_DIR", "STRETTO_MPI_PRE
 _FILES = ("STRETTO_STATS", "STRETTO_TABLE", "STRETTO_TRACE")
 
 
+# What stays behind Stretto: MPI libraries, whose functions would be found first, and other Strettos.
+_STAYS_BEHIND = re.compile(r"(?:libmpi|libmpich|libmpi_abi)\.so|libstretto-")
+# The sanitizer refuses to start where any library is preloaded before it. It works there all the same: it
+# still comes before the libraries whose functions it replaces, and Stretto has none of these.
+_SANITIZER_OPTIONS = "ASAN_OPTIONS"
+_ANY_ORDER = "verify_asan_link_order=0"
+
+
 def preload_value(libraries: Sequence[Path], existing: str) -> str:
-    """The value of LD_PRELOAD: the libraries, then what is preloaded already."""
+    """The value of LD_PRELOAD: what is preloaded already, such as a PMPI tool, then the libraries.
+
+    A tool in front sees each call of the program once; from behind it would miss those that Stretto handles.
+    """
     own = list(map(str, libraries))
     others = [entry for entry in existing.replace(" ", ":").split(":") if entry and entry not in own]
-    return ":".join([*own, *others])
+    behind = [entry for entry in others if _STAYS_BEHIND.match(Path(entry).name)]
+    return ":".join([*(entry for entry in others if entry not in behind), *own, *behind])
+
+
+def preload_variables(libraries: Sequence[Path], environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that put the libraries under a program, beside what the environment preloads."""
+    return {
+        "LD_PRELOAD": preload_value(libraries, environment.get("LD_PRELOAD", "")),
+        _SANITIZER_OPTIONS: in_any_order(environment.get(_SANITIZER_OPTIONS, "")),
+    }
+
+
+def in_any_order(options: str) -> str:
+    """The options of the address sanitizer, by which it starts behind a preloaded library."""
+    return options if _ANY_ORDER in options.split(":") else ":".join(filter(None, [options, _ANY_ORDER]))
 
 
 def forced(specs: Sequence[str]) -> dict[str, str]:
@@ -94,9 +120,15 @@ def mpi4py_settings(launcher: Launcher, environment: Mapping[str, str]) -> dict[
     libmpi = mpi.find_libmpi(launcher)
     if libmpi:
         return {"MPI4PY_LIBMPI": str(libmpi)}
-    # Debian's MPICH has no libmpi.so.12, so the wheel cannot be used. Without this variable it would load
-    # Open MPI, and each rank would be a job by itself. An error is better.
-    return {"MPI4PY_MPIABI": launcher.flavor.abi}
+    settings = {"MPI4PY_MPIABI": launcher.flavor.abi}
+    # Debian's MPICH has no libmpi.so.12, which the wheel needs: without an alias it cannot be used. If
+    # nothing were set, it would load Open MPI, and each rank would be a job of its own. An error is better.
+    alias = mpi.find_alias(launcher)
+    if alias is not None:
+        # Behind the user's folders, since programs that bring their own MPICH are started here, too.
+        existing = environment.get("LD_LIBRARY_PATH", "")
+        settings["LD_LIBRARY_PATH"] = ":".join(filter(None, [existing, str(alias)]))
+    return settings
 
 
 def rank_options(flavor: Flavor, variables: Mapping[str, str]) -> list[str]:
@@ -133,6 +165,36 @@ def _check_no_own_preload(flavor: Flavor, arguments: Sequence[str]) -> None:
             )
 
 
+def sanitizers_in_any_order(flavor: Flavor, arguments: Sequence[str], given: Mapping[str, str]) -> list[str]:
+    """The arguments, with those that set the sanitizer's options for ranks completed: they prevail over ours.
+
+    These are the launcher's options and, behind them, `env ASAN_OPTIONS=...`.
+    """
+    result = list(arguments)
+    for at, word in enumerate(arguments):
+        before = arguments[at - 1] if at else ""
+        name, equals, value = word.partition("=")
+        if name != _SANITIZER_OPTIONS:
+            continue
+        if equals:
+            result[at] = f"{name}={in_any_order(value)}"
+        elif flavor.abi == "openmpi" and before in ("-x", "--x"):
+            result[at] = f"{name}={given[name]}"  # the launcher takes it from the environment
+        elif flavor.abi != "openmpi" and before in ("-genv", "-env") and at + 1 < len(result):
+            result[at + 1] = in_any_order(arguments[at + 1])
+    return result
+
+
+def _check_program(program: str, environment: Mapping[str, str]) -> None:
+    """Raise StrettoError if there is no such program, or if it cannot be started."""
+    if shutil.which(program, path=environment.get("PATH")) is not None:
+        return
+    if "/" in program and Path(program).exists():
+        raise StrettoError(f"{program} is not executable; make it so, or name its interpreter")
+    where = "does not exist" if "/" in program else "is not in PATH"
+    raise StrettoError(f"{program} {where}; write: stretto run -- mpirun -np 4 ./program")
+
+
 @dataclass(frozen=True)
 class Start:
     """The program that a command line starts, after `env`, `timeout` and the like."""
@@ -152,6 +214,23 @@ def find_start(arguments: Sequence[str], environment: Mapping[str, str]) -> Star
     own = {name: value for name, value in inner.environment.items() if environment.get(name) != value}
     launcher = mpi.identify(arguments[inner.at], own)
     return Start(inner.at, arguments[inner.at], launcher, inner.environment)
+
+
+def check_root(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Raise StrettoError if the launcher is Open MPI's and refuses to run for root, in a page of text."""
+    if os.geteuid() != 0 or {"--allow-run-as-root", "-h", "--help", "-V", "--version"} & set(arguments):
+        return
+    start = find_start(arguments, environment)
+    launcher = start.launcher
+    if launcher is None or launcher.flavor.abi != "openmpi":
+        return
+    prefixes = ("OMPI", "PRTE") if launcher.flavor is Flavor.OPENMPI5 else ("OMPI",)
+    names = [(f"{one}_ALLOW_RUN_AS_ROOT", f"{one}_ALLOW_RUN_AS_ROOT_CONFIRM") for one in prefixes]
+    if not any(all(start.environment.get(name) == "1" for name in both) for both in names):
+        raise StrettoError(
+            f"{launcher.path.name} of {launcher.flavor.label} runs for root only if told so; write: "
+            f"{launcher.path.name} --allow-run-as-root …, or set {names[0][0]}=1 and {names[0][1]}=1"
+        )
 
 
 def build_command(
@@ -185,7 +264,8 @@ def build_command(
     given |= mpi4py_settings(start.launcher, start.environment)
     if follow_table:
         given |= settings_for_launch(start.launcher, start.environment)
-    given["LD_PRELOAD"] = preload_value(paths.preloads(flavor.abis), start.environment.get("LD_PRELOAD", ""))
+    given |= preload_variables(paths.preloads(flavor.abis), start.environment)
+    tail = sanitizers_in_any_order(flavor, tail, given)
     return [*arguments[: start.at + 1], *rewrite(flavor, tail, given)]
 
 
@@ -196,13 +276,16 @@ def _by_environment(
 
     In processes that load no MPI (shells, daemons) the library does nothing.
     """
+    # A wrapper may start it in another folder (env -C).
+    if start.at == 0 or Path(start.program).parts[:1] == ("/",) or "/" not in start.program:
+        _check_program(start.program, start.environment)
     if Path(start.program).name == "srun":
         _check_srun(arguments[start.at + 1 :], start.environment)
     variables = dict(variables)
     if flavor and "MPI4PY_LIBMPI" not in start.environment and "MPI4PY_MPIABI" not in start.environment:
         variables["MPI4PY_MPIABI"] = flavor.abi
     strettos = paths.preloads(flavor.abis if flavor else paths.ABIS)
-    variables["LD_PRELOAD"] = preload_value(strettos, start.environment.get("LD_PRELOAD", ""))
+    variables |= preload_variables(strettos, start.environment)
     assignments = [f"{name}={value}" for name, value in variables.items()]
     # Just before the program, since a wrapper may clear the environment.
     return [*arguments[: start.at], "env", *assignments, *arguments[start.at :]]
@@ -244,6 +327,7 @@ def become_launcher(
     check_files([stats])
     environment = os.environ | summary_setting(summary, os.environ, is_terminal=sys.stderr.isatty())
     line = build_command(arguments, environment, specs=specs, stats=stats, strict=strict, mpi_name=mpi_name)
+    check_root(arguments, environment)
     try:
         os.execvp(line[0], line)
     except OSError as error:

@@ -99,7 +99,7 @@ def fabric_folder(environment: Mapping[str, str]) -> Path | None:
     places = (("STRETTO_CACHE", ""), ("XDG_CACHE_HOME", "stretto"), ("HOME", ".cache/stretto"))
     for variable, below in places:
         value = environment.get(variable, "")
-        if value.startswith("/"):
+        if value.startswith("/") and (variable != "HOME" or Path(value).is_dir()):
             return Path(value) / below / "fabrics"
     return None
 

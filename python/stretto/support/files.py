@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -25,8 +25,19 @@ def cache_folder() -> Path:
     chosen = os.environ.get("STRETTO_CACHE")
     if chosen:
         return Path(chosen)
-    user = os.environ.get("XDG_CACHE_HOME")
-    return (Path(user) if user else Path.home() / ".cache") / "stretto"
+    return user_cache(os.environ) / "stretto"
+
+
+def user_cache(environment: Mapping[str, str]) -> Path:
+    """The user's folder for caches. Raises StrettoError if there is none."""
+    user = environment.get("XDG_CACHE_HOME")
+    if user:
+        return Path(user)
+    # A home that does not exist is not ours to make. Users without one have such a HOME, and root could.
+    home = Path(environment["HOME"]) if environment.get("HOME") else Path.home()
+    if not home.is_dir():
+        raise StrettoError(f"HOME={home} is no folder, so there is no place for a cache; set XDG_CACHE_HOME")
+    return home / ".cache"
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -72,6 +72,8 @@ def exit_by_signal() -> Iterator[None]:
     """If signal N ends the block, print that and exit with status 128 + N."""
     try:
         with signals_as_exceptions():
+            # The program `stretto` holds it back while Python starts (src/exec/main.cpp).
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             yield
     except INTERRUPTIONS as error:
         print(f"stretto: ended by {signal_of(error).name}", file=sys.stderr)

@@ -57,7 +57,10 @@ def parse_sizes(text: str) -> list[int]:
     for part in text.split(","):
         first, dots, rest = part.partition("..")
         if not dots:
-            sizes.add(parse_bytes(part))
+            size = parse_bytes(part)
+            if size < 1:
+                raise StrettoError(f"{part!r}: expected a size of at least 1 byte")
+            sizes.add(size)
             continue
         last, colon, factor_text = rest.partition(":")
         if colon and not re.fullmatch(r"\s*[0-9]+\s*", factor_text):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stretto.launch import jobs
-from stretto.launch.run import build_command
+from stretto.launch.run import build_command, check_root
 from stretto.support.errors import StrettoError
 from stretto.support.interruption import INTERRUPTIONS, exit_status_of
 from stretto.trace.files import TraceFolder, read_folder
@@ -39,13 +39,20 @@ class NothingRecordedError(StrettoError):
         self.status = status
 
 
-def run_profiled(program: Sequence[str], specs: Sequence[str], mpi_name: str | None) -> ProfiledRun:
-    """Run the program. Raises StrettoError if no rank left a trace."""
+def run_profiled(
+    program: Sequence[str], specs: Sequence[str], mpi_name: str | None, stdout: int | None = None
+) -> ProfiledRun:
+    """Run the program. Raises StrettoError if no rank left a trace.
+
+    `stdout`: where its output goes, as for subprocess.
+    """
     with tempfile.TemporaryDirectory(prefix="stretto-profile-") as name:
-        return _run(program, specs, mpi_name, Path(name))
+        return _run(program, specs, mpi_name, stdout, Path(name))
 
 
-def _run(program: Sequence[str], specs: Sequence[str], mpi_name: str | None, folder: Path) -> ProfiledRun:
+def _run(
+    program: Sequence[str], specs: Sequence[str], mpi_name: str | None, stdout: int | None, folder: Path
+) -> ProfiledRun:
     traces, timeline = folder / "traces", folder / "timeline.json"
     traces.mkdir()
     line = build_command(
@@ -55,9 +62,12 @@ def _run(program: Sequence[str], specs: Sequence[str], mpi_name: str | None, fol
         others={"HOROVOD_TIMELINE": str(timeline), "HOROVOD_TIMELINE_MARK_CYCLES": "1"},
         mpi_name=mpi_name,
     )
+    check_root(program, os.environ)
     try:
         # Processes that the program leaves running on purpose are not ours to end.
-        with jobs.start(line, stdin=None, stdout=None, sweeps=False, grace_seconds=_GRACE_SECONDS) as process:
+        with jobs.start(
+            line, stdin=None, stdout=stdout, sweeps=False, grace_seconds=_GRACE_SECONDS
+        ) as process:
             status = process.wait()
     except INTERRUPTIONS as ended:
         status = exit_status_of(ended)

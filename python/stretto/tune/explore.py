@@ -16,6 +16,7 @@ from stretto.tune.measuring import Measuring
 _FAR_BEHIND = {1: 2.0, 2: 1.3, 3: 1.15, 4: 1.1, 5: 1.08}
 _BEHIND = 1.02
 _FEWEST = 3  # candidates that halving leaves
+_GROUP = 6  # specs that are looked at together
 _ENOUGH = 60  # samples of the best before it is confirmed
 _SCREENING = 0.35  # share of a size's time
 _EXPLORING = 0.6  # share of a size's time, screening included
@@ -46,12 +47,16 @@ class Explorer:
         `share`: seconds for this size, of which exploring takes a part. `previous`: choices at other sizes.
         There are no finalists if nothing comes near `native`.
         """
-        end = self._measuring.elapsed() + _EXPLORING * share
+        begin = self._measuring.elapsed()
+        screened, end = begin + _SCREENING * share, begin + _EXPLORING * share
         pool = Pool()
         what = self._measuring.name_at(size)
         specs = self._affordable(size, _SCREENING * share, previous)
         self._report(f"{what}: {len(specs)} candidates")
-        specs = self._round(size, pool, [NATIVE, *specs], _SCREENING * share)
+        specs = self._look(size, specs, screened)
+        seconds = screened - self._measuring.elapsed()
+        specs = self._within(size, specs, 3 * self._times.cost(size, [NATIVE]), seconds)
+        specs = self._round(size, pool, [NATIVE, *specs], seconds)
         variants = [one for spec in specs[:2] if spec != NATIVE for one in self._variants(spec, size)]
         more = [one for one in dict.fromkeys(variants) if one not in self._times.at(size)]
         while len(specs) > 1 and (seconds := end - self._measuring.elapsed()) > self._times.cost(size, specs):
@@ -82,10 +87,29 @@ class Explorer:
             chosen.append(own[0])
         return [spec for spec in dict.fromkeys([self._rule(size), *chosen]) if spec != NATIVE]
 
+    def _look(self, size: int, specs: Sequence[str], end: float) -> list[str]:
+        """The specs that are not hopeless by one sample of each, the fastest first.
+
+        They come in small groups, and none after the end: what an unknown one takes is known afterwards only.
+        """
+        seen: list[str] = []
+        for at in range(0, len(specs), _GROUP):
+            if seen and self._measuring.elapsed() > min(end, self._measuring.until):
+                break
+            seen += self._measuring.measure(size, specs[at : at + _GROUP], 1)
+        known = self._times.at(size)
+        most = _FAR_BEHIND[1] * self._fastest(size)
+        return sorted((one for one in seen if known[one] <= most), key=known.__getitem__)
+
+    def _fastest(self, size: int) -> float:
+        """The shortest known time of a call: a spec that cannot be chosen must not displace one that can."""
+        times = self._times.at(size)
+        return min(times[one] for one in times if one == NATIVE or self._measuring.may_be_chosen(one))
+
     def _within(self, size: int, specs: Sequence[str], spent: float, seconds: float) -> list[str]:
         """As many specs as can be called three times in the time, without those that are hopeless."""
         result: list[str] = []
-        best = min(self._times.at(size).values())
+        best = self._fastest(size)
         for spec in specs:
             time = self._times.expected(spec, size)
             if time is not None and time > 4 * best:

@@ -39,8 +39,8 @@ class Measuring:
         self.kind = kind
         self.times = times
         self.library_apart = library_apart
+        self.until = until
         self._bench = bench
-        self._until = until
 
     def elapsed(self) -> float:
         """Seconds since the tuning began."""
@@ -48,11 +48,11 @@ class Measuring:
 
     def left(self) -> float:
         """Seconds that are left; below 0 once the time is over."""
-        return self._until - self._bench.elapsed()
+        return self.until - self._bench.elapsed()
 
     def end_now(self) -> None:
         """Leave no time for anything else."""
-        self._until = self._bench.elapsed()
+        self.until = self._bench.elapsed()
 
     def name_at(self, size: int) -> str:
         """Kind and size for people: `allreduce 64 KiB`."""

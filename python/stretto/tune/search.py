@@ -3,15 +3,16 @@
 
 Nothing here knows MPI: a `Bench` measures, and has the clock.
 
-At each size, from the smallest up:
-1. *Survey*: MPI default alone (`native`), so that the time can be divided: a size's share grows with the
-   square root of its calls' time.
-2. *Explore* (explore.py): as many candidates as the time allows, in the order of their expected times (from
-   the model and from smaller sizes), all interleaved. Specs that are clearly behind are dropped, then the
+*Survey*: MPI default alone (`native`) at each size, so that the time can be divided. A size's share grows
+with the square root of what it takes, and what trainings send counts more. Then at each size, what trainings
+send first:
+1. *Explore* (explore.py): as many candidates as the time allows, in the order of their expected times (from
+   the model and from other sizes), all interleaved. Specs that are clearly behind are dropped, then the
    slower half. The best are tried with other parameters, until one is ahead or all that are left are equal.
-3. *Confirm*: fresh samples of the best, of `native` and of the runner-up, since the best of many measurements
+2. *Confirm*: fresh samples of the best, of `native` and of the runner-up, since the best of many measurements
    is partly luck. A spec is chosen only if it is faster than `native` beyond noise (evidence.py).
-Then break points: where neighbouring sizes have different choices, the size in between decides among the two.
+A size for which no time is left is no choice: the table does not cover it. Then break points: where
+neighbouring sizes have different choices, the size in between decides among the two.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ _FEWEST = 3  # samples of `native` where nothing else is a candidate
 # A size is measured only if there is time for so many calls of `native` there.
 _LEAST_CALLS = 20
 _RESERVE = 0.2  # share of the time for break points
+# What trainings send most: gradients, several of them in a message. A smaller size counts less.
+_WORTHY_BYTES = 64 << 10
+_WORTH_OF_SMALLER = 0.3
 _BREAK_RATIO = 1.25  # break points closer than this are not searched for
 _WATCH_SECONDS = 20.0
 _WATCH_SAMPLES = 7
@@ -85,28 +89,27 @@ class Search:
     def run(self, sizes: Sequence[int]) -> Findings:
         """Decide at these sizes and, if time allows, between them. Raises TooShortError."""
         self._recall()
-        sizes = self._survey(sorted(sizes))
-        for at, size in enumerate(sizes):
-            if size in self.findings.choices:
-                continue
+        surveyed = self._survey(sizes)
+        left_over = [size for size in surveyed if size not in self.findings.choices]
+        for at, size in enumerate(left_over):
             self._watch()
             if self._measuring.left() <= 0:
-                self._remark(
-                    f"no time was left for {format_bytes(size)} and more: the table does not cover them"
-                )
+                self._remark(f"no time was left for {_names(left_over[at:])}: the table does not cover them")
                 break
-            self._decide_at(size, self._share(sizes, at))
+            self._decide_at(size, self._share(left_over[at:], is_all=len(surveyed) == 1))
         self._break_points()
         return self.findings
 
     # Time
 
-    def _share(self, sizes: Sequence[int], at: int) -> float:
-        """Seconds for a size. Time for the larger sizes is set aside."""
-        left_over = [size for size in sizes[at:] if size not in self.findings.choices]
-        weights = [math.sqrt(self._times.cost(size, [NATIVE])) for size in left_over]
-        left = self._measuring.left() * (1 - _RESERVE if len(sizes) > 1 else 1)
-        least = _LEAST_CALLS * self._times.native(sizes[at])
+    def _share(self, sizes: Sequence[int], *, is_all: bool) -> float:
+        """Seconds for the first of these sizes. Time for the others is set aside, and for break points."""
+        weights = [
+            math.sqrt(self._times.cost(size, [NATIVE])) * (1 if size >= _WORTHY_BYTES else _WORTH_OF_SMALLER)
+            for size in sizes
+        ]
+        left = self._measuring.left() * (1 if is_all else 1 - _RESERVE)
+        least = _LEAST_CALLS * self._times.native(sizes[0])
         return max(least, left * weights[0] / sum(weights))
 
     def _recall(self) -> None:
@@ -121,33 +124,38 @@ class Search:
 
     # Survey
 
-    def _survey(self, sizes: list[int]) -> list[int]:
-        """Measure `native` at each size; the sizes for which there is time."""
+    def _survey(self, sizes: Sequence[int]) -> list[int]:
+        """Measure `native` at each size; the sizes for which there is time, in the order of _in_order()."""
         planned = 0.0
-        for at, size in enumerate(sizes):
-            done = size in self.findings.choices
-            guess = self._times.expected(NATIVE, size) or 0.0
-            if not done and planned + _LEAST_CALLS * guess > self._measuring.left():
-                return self._cut_short(sizes, at)
-            if not done:
-                self._report(f"{self._measuring.name_at(size)}: native")
-                self._measuring.measure(size, [NATIVE], 3)
-                planned += _LEAST_CALLS * self._times.native(size)
-            if planned > self._measuring.left():
-                return self._cut_short(sizes, at)
-        return sizes
-
-    def _cut_short(self, sizes: list[int], at: int) -> list[int]:
-        if at == 0:
+        surveyed: list[int] = []
+        left_out: list[int] = []
+        for size in _in_order(sizes):
+            if size in self.findings.choices:
+                surveyed.append(size)
+                continue
+            most = self._measuring.left() - planned
+            is_too_long = bool(left_out) and size > left_out[0]
+            if is_too_long or _LEAST_CALLS * (self._times.expected(NATIVE, size) or 0.0) > most:
+                left_out.append(size)
+                continue
+            self._report(f"{self._measuring.name_at(size)}: native")
+            self._measuring.measure(size, [NATIVE], 3)
+            cost = _LEAST_CALLS * self._times.native(size)
+            if planned + cost > self._measuring.left():
+                left_out.append(size)
+                continue
+            planned += cost
+            surveyed.append(size)
+        if not surveyed:
             raise TooShortError(
-                f"{self._kind.name}: {format_seconds(max(self._measuring.left(), 0.0))} is too short to "
-                f"measure anything of {format_bytes(sizes[0])}; give a larger --budget, or other --sizes"
+                f"{self._kind.name}: the budget is too short to measure anything of "
+                f"{format_bytes(min(sizes))}; give a larger --budget, or other --sizes"
             )
-        self._remark(
-            f"{format_bytes(sizes[at])} and more would exceed the budget and were left out: "
-            f"the table does not cover them"
-        )
-        return sizes[:at]
+        if left_out:
+            self._remark(
+                f"{_names(left_out)} would exceed the budget and were left out: the table does not cover them"
+            )
+        return surveyed
 
     # One size
 
@@ -169,7 +177,7 @@ class Search:
         in_doubt_native: bool = True,
     ) -> None:
         """Decide among the finalists by fresh samples. In doubt, choose `native` or nothing."""
-        before = self._before(size)
+        before = self._nearest_choice(size)
         wanted = [NATIVE, *finalists[:2]]
         if before in finalists:
             wanted.append(before)
@@ -182,8 +190,10 @@ class Search:
         ):
             specs.pop()
         if len(specs) > 1 and self._times.cost(size, specs) * _LOOKS[0] > self._measuring.left():
-            self._remark(f"no time was left to confirm {specs[1]} at {format_bytes(size)}: native is kept")
-            specs = [NATIVE]
+            self._remark(
+                f"no time was left to confirm {specs[1]} at {format_bytes(size)}: the table does not cover it"
+            )
+            return
         self._report(f"{self._measuring.name_at(size)}: {' against '.join(specs)}")
         # The twin's calls take about as long as this one's.
         cost = self._times.cost(size, specs) * (2 if self._kind.twin else 1)
@@ -205,10 +215,12 @@ class Search:
         self.findings.choices[size] = evidence.choice(size, spec)
         self._chosen(self.findings.choices[size])
 
-    def _before(self, size: int) -> str:
-        """The choice at the nearest smaller size."""
-        below = [one for one in self.findings.choices if one < size]
-        return self.findings.choices[max(below)].spec if below else NATIVE
+    def _nearest_choice(self, size: int) -> str:
+        """The choice at the nearest other size."""
+        others = [one for one in self.findings.choices if one != size]
+        if not others:
+            return NATIVE
+        return self.findings.choices[min(others, key=lambda one: abs(math.log(one / size)))].spec
 
     # Between the sizes
 
@@ -278,9 +290,25 @@ class Search:
         for choice in again:
             if self._measuring.left() <= 0:
                 break
+            del self.findings.choices[choice.size]
             specs = [choice.spec] if choice.spec != NATIVE else []
             own = native_by(choice.library) if choice.library else None
             self._confirm(choice.size, specs, own, self._measuring.left() / 4)
+
+
+def _names(sizes: Sequence[int]) -> str:
+    return ", ".join(map(format_bytes, sorted(sizes)))
+
+
+def _in_order(sizes: Sequence[int]) -> list[int]:
+    """The sizes in the order in which they are decided: what is worth most first.
+
+    Each is next to one that is decided, whose times predict its own, and the table has no gap. Large ones
+    ascend, since shorter calls tell at less cost which candidates are hopeless.
+    """
+    ascending = sorted(sizes)
+    worthy = [size for size in ascending if size >= _WORTHY_BYTES]
+    return worthy + ascending[: len(ascending) - len(worthy)][::-1]
 
 
 def _has_drifted(then: Estimate, now: Estimate) -> bool:

@@ -220,7 +220,8 @@ class Tuning:
         path = _core.default_table_path(family)
         if not path:
             raise StrettoError(
-                "the table has no default place, as neither XDG_CONFIG_HOME nor HOME is set; give --output"
+                "the table has no default place: HOME is no folder, and XDG_CONFIG_HOME is not set; "
+                "give --output"
             )
         try:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -274,7 +275,8 @@ class Tuning:
         shape = Shape.of(self.ready.ppn)
         tuned = Tuned(
             mpi, self.settings.network, shape, choices, self.remarks, about,
-            by_launch=self.ready.by_launch, modelled=self._modelled(shape, choices),
+            by_launch=self.ready.by_launch, sizes=self.settings.sizes,
+            modelled=self._modelled(shape, choices),
         )  # fmt: skip
         text = table_text(merged(tuned, old))
         _core.read_table(text)  # a table that the library cannot read is never written

@@ -62,15 +62,38 @@ def within(rows: list[Json], least: int, most: int) -> list[Json]:
     return rows
 
 
-def rows_of(choices: Sequence[Choice]) -> list[Json]:
-    """The rows of a call: the choice at a size holds up to the next size."""
+def stretches(choices: Sequence[Choice], wanted: Sequence[int]) -> list[list[Choice]]:
+    """The choices, in ascending order, cut wherever sizes between two of them were left out.
+
+    `wanted`: the sizes that were to be measured. Choices of an earlier tuning may be of others: if two
+    are further apart than any of the wanted ones, there is a gap between them, too.
+    """
+    wanted = sorted(wanted)
+    widest = max((high / low for low, high in itertools.pairwise(wanted)), default=math.inf)
+    left_out = set(wanted) - {choice.size for choice in choices}
+    result: list[list[Choice]] = []
+    for choice in choices:
+        before = result[-1][-1].size if result else 0
+        has_gap = any(before < size < choice.size for size in left_out)
+        if not result or has_gap or choice.size > widest * before:
+            result.append([])
+        result[-1].append(choice)
+    return result
+
+
+def rows_of(choices: Sequence[Choice], wanted: Sequence[int] = ()) -> list[Json]:
+    """The rows of a call: the choice at a size holds up to the next size, but not across sizes left out."""
+    return [row for stretch in stretches(choices, wanted) for row in _rows_of_stretch(stretch)]
+
+
+def _rows_of_stretch(choices: Sequence[Choice]) -> list[Json]:
     runs = [list(run) for _, run in itertools.groupby(choices, key=lambda choice: choice.spec)]
     rows: list[Json] = []
     before: Choice | None = None
     for run in runs:
         rows.append({"from": size_text(_begin(run[0], before)), **_said(run[0].spec), **_gain(run)})
         before = run[-1]
-    return within(rows, choices[0].size, choices[-1].size) if rows else rows
+    return within(rows, choices[0].size, choices[-1].size)
 
 
 def _begin(first: Choice, before: Choice | None) -> int:
@@ -91,11 +114,16 @@ def _gain(run: Sequence[Choice]) -> Json:
     return {"gain": float(f"{statistics.geometric_mean([one.gain.median for one in run]):.3g}")}
 
 
-def library_rows(choices: Sequence[Choice], *, by_launch: bool) -> list[Json]:
+def library_rows(choices: Sequence[Choice], wanted: Sequence[int] = (), *, by_launch: bool) -> list[Json]:
     """The best of the library's own algorithms at each size; None where MPI default is as good.
 
     `by_launch`: an algorithm is set for all sizes when the job starts, so each size has one.
     """
+    cut = stretches(choices, wanted)
+    return [row for stretch in cut for row in _library_rows_of_stretch(stretch, by_launch)]
+
+
+def _library_rows_of_stretch(choices: Sequence[Choice], by_launch: bool) -> list[Json]:
     named = [(choice, _best_of_library(choice, by_launch)) for choice in choices]
     rows: list[Json] = []
     for name, run in itertools.groupby(named, key=lambda one: one[1]):
@@ -105,7 +133,7 @@ def library_rows(choices: Sequence[Choice], *, by_launch: bool) -> list[Json]:
         if name is not None:
             row["gain"] = float(f"{min(gains):.3g}")
         rows.append(row)
-    return within(rows, choices[0].size, choices[-1].size) if rows else rows
+    return within(rows, choices[0].size, choices[-1].size)
 
 
 def _best_of_library(choice: Choice, by_launch: bool) -> str | None:
@@ -128,6 +156,8 @@ class Tuned:
     about: Json
     """Notes on the tuning: date, version, type, load."""
     by_launch: bool = False
+    sizes: Sequence[int] = ()
+    """The sizes that were to be measured."""
     modelled: list[Json] = field(default_factory=list)
     """Predicted shapes of other node counts (modelled.py); measured shapes take precedence."""
 
@@ -140,7 +170,7 @@ def merged(tuned: Tuned, old: Json | None) -> Json:
     kept = (
         {} if same.get("modelled") else {key: value for key, value in same.items() if isinstance(value, list)}
     )
-    rows = {call: rows_of(choices) for call, choices in tuned.choices.items() if choices}
+    rows = {call: rows_of(choices, tuned.sizes) for call, choices in tuned.choices.items() if choices}
     shapes.append(tuned.shape.to_json() | kept | rows)
     for modelled in tuned.modelled:
         there = next((one for one in shapes if _same_shape(one, modelled)), None)
@@ -170,7 +200,7 @@ def _notes(tuned: Tuned, old: Json) -> Json:
     tuning = others("call", old.get("tuning", []))
     for call in calls:
         choices = tuned.choices[call]
-        own = library_rows(choices, by_launch=tuned.by_launch)
+        own = library_rows(choices, tuned.sizes, by_launch=tuned.by_launch)
         library.append(shape | {"collective": call, "rows": own})
         measured = [_measured(choice) for choice in choices]
         remarks = [remark for remark in tuned.remarks if remark.startswith(f"{call}: ")]

@@ -349,7 +349,7 @@ std::string save_learned() {
   const std::string path = now.path.empty() ? default_table_path(name->family) : now.path;
   const std::string failed = "STRETTO_ONLINE: " + path + ": ";
   if (path.empty())
-    return "STRETTO_ONLINE: there is no place for a table: neither HOME nor STRETTO_TABLE is set";
+    return "STRETTO_ONLINE: there is no place for a table: HOME is no folder, and STRETTO_TABLE is not set";
   if (!now.error.empty() && !now.is_missing) return failed + now.error + "; what was learned is not saved";
   try {
     const std::string text = merge_learned(now.text, name->name, learned);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <system_error>
 #include <vector>
 
 #include "engine/channel.hpp"
@@ -288,16 +290,20 @@ std::string end_trace() {
     wait_until([&] { return !call.state->is_opening(); });
   }
   const ClockReading last = compare_clocks();
+  errno = 0;
   std::ofstream stream(file_name());
   Writer(stream, last).write();
   stream.close();
+  const std::string reason = errno != 0 ? ": " + std::generic_category().message(errno) : "";
+  if (!stream) std::remove(file_name().c_str());  // a part of a trace, or nothing of it
   calls().clear();
   copies().clear();
   // Often several ranks fail for the same reason. One of them reports it.
   int speaker = stream ? session.topology.ranks() : session.world_rank;
   mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
   if (speaker != session.world_rank) return {};
-  return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written";
+  return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written" +
+         reason;
 }
 
 TracedCall::TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,

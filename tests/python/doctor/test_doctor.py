@@ -147,6 +147,18 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding.detail == "shapes[0].nodes: expected a whole number from 1 to 1048576, not 0"
 
 
+def test_mpi4py_is_tried_as_it_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    # MPICH's library has its usual name in a folder that only `stretto run` and `stretto exec` name.
+    install = mpi.find_install("mpich")
+    (finding,) = checks.check_mpi4py([install])
+    assert (finding.verdict, finding.what) == (Verdict.GOOD, "mpi4py on MPICH 4")
+    monkeypatch.setattr(mpi, "find_alias", lambda _launcher: None)
+    monkeypatch.setattr(type(install), "environment", lambda _self: pytest.fail("run does not set this"))
+    (finding,) = checks.check_mpi4py([install])
+    assert finding.verdict is Verdict.ABSENT
+    assert "build it: MPICC=mpicc.mpich pip install" in finding.detail
+
+
 def test_mpi4py_on_open_mpi() -> None:
     (finding,) = checks.check_mpi4py([mpi.find_install("openmpi")])
     assert (finding.verdict, finding.what) == (Verdict.GOOD, "mpi4py on Open MPI 4")

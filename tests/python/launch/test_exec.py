@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stretto.launch.mpi import Flavor, find_install, installs
 from stretto.support.paths import ABIS, find_command, library
 
 if TYPE_CHECKING:
@@ -120,13 +121,107 @@ def test_any_other_program_gets_all() -> None:
     assert preloads_of(LD_PRELOAD="") == [str(library(abi)) for abi in ABIS]
 
 
-def test_what_is_preloaded_already_stays_behind() -> None:
-    existing = f"./libmine.so {library('mpich')}:/other.so"
+def test_what_is_preloaded_already_stays_in_front() -> None:
+    existing = f"./libmine.so /x/libmpi.so.40 {library('mpich')}:/libmpiP.so:/x/libstretto-openmpi.so"
     assert preloads_of(LD_PRELOAD="") == [str(library(abi)) for abi in ABIS]
     ran = run([STRETTO, "exec", "env"], LD_PRELOAD=existing)
     (line,) = (line for line in ran.stdout.splitlines() if line.startswith("LD_PRELOAD="))
     own = ":".join(str(library(abi)) for abi in ABIS)
-    assert line == f"LD_PRELOAD={own}:./libmine.so:/other.so"
+    # Of an MPI library, and of another Stretto, the functions would be found first.
+    assert line == f"LD_PRELOAD=./libmine.so:/libmpiP.so:{own}:/x/libmpi.so.40:/x/libstretto-openmpi.so"
+
+
+@pytest.mark.parametrize("by", ["run", "exec"])
+def test_a_tool_sees_each_call_once(mpi: Runner, by: str) -> None:
+    tool = str(mpi.compiled("counting_tool.c", "-shared", "-fPIC"))
+    program = mpi.compiled("profiled.c")
+    if by == "run":
+        line = [STRETTO, "run", "--spec", "ring", "--", *launched(mpi.abi, program)]
+        ran = run(line, LD_PRELOAD=tool)
+    else:
+        within: list[str | Path] = ["env", f"LD_PRELOAD={tool}", STRETTO, "exec", "--spec", "ring", program]
+        ran = run(launched(mpi.abi, *within))
+    assert ran.returncode == 0, ran.stderr
+    assert "the tool saw MPI_Allreduce 7\n" in ran.stdout
+    assert "the tool saw MPI_Bcast 1\n" in ran.stdout
+
+
+def sanitized(mpi: Runner) -> Path:
+    """A name without `=`, which env would take for a variable."""
+    program = mpi.folder / "sanitized"
+    program.unlink(missing_ok=True)
+    program.hardlink_to(mpi.compiled("sanitized.c", "-fsanitize=address", "-g"))
+    return program
+
+
+@pytest.mark.parametrize("by", ["run", "exec"])
+@pytest.mark.parametrize("around", [[], ["sh", "-c", '"$@"', "sh"], ["env", "ASAN_OPTIONS=detect_leaks=0"]])
+def test_a_program_with_the_address_sanitizer(mpi: Runner, by: str, around: list[str]) -> None:
+    program: list[str | Path] = [*around, sanitized(mpi)]
+    # The MPI libraries themselves leak.
+    quiet = {"ASAN_OPTIONS": "detect_leaks=0"}
+    for wrong, line in ([], "right"), (["overflow"], "heap-buffer-overflow"):
+        if by == "run":
+            ran = run([STRETTO, "run", "--", *launched(mpi.abi, *program, *wrong)], None, **quiet)
+        elif around[:1] == ["env"]:
+            ran = run(launched(mpi.abi, *around, STRETTO, "exec", program[-1], *wrong))
+        else:
+            ran = run(launched(mpi.abi, STRETTO, "exec", *program, *wrong), None, **quiet)
+        assert (ran.returncode == 0) is not bool(wrong), ran.stderr
+        assert line in ran.stdout + ran.stderr
+
+
+def test_a_launchers_own_settings_for_the_sanitizer(mpi: Runner) -> None:
+    program = sanitized(mpi)
+    option = {
+        "openmpi": ["-x", "ASAN_OPTIONS=detect_leaks=0"],
+        "mpich": ["-genv", "ASAN_OPTIONS", "detect_leaks=0"],
+    }[mpi.abi]
+    first, *others = launched(mpi.abi, program)
+    ran = run([STRETTO, "run", "--", first, *option, *others])
+    assert (ran.returncode, ran.stdout.count("right")) == (0, 2), ran.stderr
+
+
+@pytest.mark.parametrize("name", [flavor.value for flavor in Flavor])
+@pytest.mark.parametrize("by", ["run", "exec"])
+def test_mpi4py_is_on_the_mpi_of_the_launcher(name: str, by: str) -> None:
+    """As `stretto doctor` says: with nothing else set."""
+    if name not in [install.flavor.value for install in installs()]:
+        pytest.fail(f"make build gets {name}")
+    launcher = find_install(name).launcher
+    script = "from mpi4py import MPI; w = MPI.COMM_WORLD; w.rank or print(w.size, MPI.Get_library_version())"
+    program = [sys.executable, "-c", script]
+    line = [str(launcher.path), "-n", "2"]
+    if launcher.flavor.abi == "openmpi":
+        line += ["--allow-run-as-root", "--oversubscribe"]
+    ran = run([STRETTO, "run", "--", *line, *program] if by == "run" else [*line, STRETTO, "exec", *program])
+    assert ran.returncode == 0, ran.stderr
+    count, _, library_text = ran.stdout.partition(" ")
+    assert count == "2"
+    assert launcher.flavor.made(library_text), library_text
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("rign", 'there is no allreduce algorithm "rign"; there are native, '),
+        ("bcast/ring", 'there is no bcast algorithm "ring"'),
+        ("brodcast/chain", "--spec brodcast/chain: there is no such collective; there are allreduce, bcast"),
+        ("ring:segments=0", "segments must be a whole number from 1"),
+    ],
+)
+def test_a_spec_that_cannot_be_followed_is_refused(spec: str, reason: str) -> None:
+    ran = run([STRETTO, "exec", "--spec", spec, "echo", "started"])
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert reason in ran.stderr
+    by_run = run([STRETTO, "run", "--spec", spec, "--", "echo", "started"])
+    assert by_run.stderr == ran.stderr.replace("stretto: exec: ", "stretto: ")
+
+
+def test_two_specs_of_one_collective_are_refused() -> None:
+    ran = run([STRETTO, "exec", "--spec", "ring", "--spec", "allreduce/swing", "echo", "started"])
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "there is one for allreduce already" in ran.stderr
 
 
 def test_settings(tmp_path: Path) -> None:
@@ -178,7 +273,8 @@ def test_a_script_without_interpreter(tmp_path: Path) -> None:
     script = tmp_path / "job"
     script.write_text("echo $1 $LD_PRELOAD\n")
     script.chmod(0o755)
-    assert run([STRETTO, "exec", script, "this"]).stdout.startswith(f"this {library('openmpi')}:")
+    ran = run([STRETTO, "exec", script, "this"], LD_PRELOAD="")
+    assert ran.stdout.startswith(f"this {library('openmpi')}:")
 
 
 def test_a_static_program(tmp_path: Path) -> None:

@@ -74,9 +74,11 @@ def test_the_users_arguments_stay_in_order(
     ("existing", "expected"),
     [
         ("", "/s.so"),
-        ("/a.so", "/s.so:/a.so"),
-        ("/a.so /b.so", "/s.so:/a.so:/b.so"),
-        ("/a.so:/s.so", "/s.so:/a.so"),
+        ("/a.so", "/a.so:/s.so"),
+        ("/a.so /b.so", "/a.so:/b.so:/s.so"),
+        ("/s.so:/a.so", "/a.so:/s.so"),
+        ("/libmpi.so.40:/libmpiP.so:libmpich.so.12", "/libmpiP.so:/s.so:/libmpi.so.40:libmpich.so.12"),
+        ("/x/libstretto-abi.so:/a.so", "/a.so:/s.so:/x/libstretto-abi.so"),
     ],
 )
 def test_what_is_preloaded_already_stays(existing: str, expected: str) -> None:
@@ -165,11 +167,16 @@ def test_mpi4py_takes_the_mpi_of_the_launcher() -> None:
     assert run.mpi4py_settings(launcher, {"MPI4PY_MPIABI": "mpich"}) == {}
 
 
-def test_mpi4py_never_takes_another_mpi() -> None:
+def test_mpi4py_never_takes_another_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     # Debian's MPICH lacks the file that the wheel needs. The wheel must not load Open MPI instead.
     launcher = mpi.identify("mpirun.mpich")
     assert launcher is not None
+    monkeypatch.setattr(mpi, "find_alias", lambda _launcher: None)
     assert run.mpi4py_settings(launcher, {}) == {"MPI4PY_MPIABI": "mpich"}
+    # Where somebody gave the file that name, the wheel finds it; the user's folders come first.
+    monkeypatch.setattr(mpi, "find_alias", lambda _launcher: Path("/alias"))
+    named = {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": "/own:/alias"}
+    assert run.mpi4py_settings(launcher, {"LD_LIBRARY_PATH": "/own"}) == named
 
 
 @pytest.fixture
@@ -370,7 +377,53 @@ def test_a_second_preload_is_refused(arguments: list[str], libraries: Path) -> N
 
 
 def test_a_preload_in_the_environment_stays(libraries: Path) -> None:
-    other = str(libraries / "libstretto-mpich.so")
+    other = str(libraries / "libtool.so")
+    (libraries / "libstretto-mpich.so").rename(other)
     arguments = ["--", "mpirun.openmpi", "-np", "1", "sh", "-c", "echo preload=$LD_PRELOAD"]
     done = stretto_run(libraries, *arguments, environment={"LD_PRELOAD": other})
-    assert f"preload={libraries}/libstretto-openmpi.so:{other}\n" in done.stdout
+    assert f"preload={other}:{libraries}/libstretto-openmpi.so\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("flavor", "arguments", "expected"),
+    [
+        (Flavor.OPENMPI4, "-x ASAN_OPTIONS=a=1 -n 2 p", "-x ASAN_OPTIONS=a=1:ORDER -n 2 p"),
+        (Flavor.OPENMPI4, "-x ASAN_OPTIONS -n 2 p", "-x ASAN_OPTIONS=own:ORDER -n 2 p"),
+        (Flavor.MPICH4, "-genv ASAN_OPTIONS a=1 p", "-genv ASAN_OPTIONS a=1:ORDER p"),
+        (Flavor.MPICH4, "-n 2 -env ASAN_OPTIONS a=1 p", "-n 2 -env ASAN_OPTIONS a=1:ORDER p"),
+        (Flavor.MPICH4, "-n 2 env ASAN_OPTIONS=ORDER p", "-n 2 env ASAN_OPTIONS=ORDER p"),
+        (Flavor.MPICH4, "-n 2 p ASAN_OPTIONS x", "-n 2 p ASAN_OPTIONS x"),
+    ],
+)
+def test_the_users_options_of_the_sanitizer_stay(flavor: Flavor, arguments: str, expected: str) -> None:
+    order = "verify_asan_link_order=0"
+    words = arguments.replace("ORDER", order).split()
+    given = run.preload_variables([Path("/s.so")], {"ASAN_OPTIONS": "own"})
+    assert given["ASAN_OPTIONS"] == f"own:{order}"
+    assert run.sanitizers_in_any_order(flavor, words, given) == expected.replace("ORDER", order).split()
+
+
+@pytest.mark.parametrize("line", ["nosuch", "timeout 5 nosuch", "./nosuch", "env -i /nosuch"])
+def test_a_program_that_is_not_there(line: str, libraries: Path) -> None:
+    said = one_line(stretto_run(libraries, "--", *line.split()))
+    where = "does not exist" if "/" in line else "is not in PATH"
+    program = line.rpartition(" ")[2]
+    assert said == f"stretto: {program} {where}; write: stretto run -- mpirun -np 4 ./program\n"
+
+
+def test_a_program_that_cannot_be_started(libraries: Path, tmp_path: Path) -> None:
+    (tmp_path / "job.sh").touch()
+    assert "job.sh is not executable" in one_line(stretto_run(libraries, "--", str(tmp_path / "job.sh")))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_open_mpi_for_root(libraries: Path) -> None:
+    line = ["--", "mpirun.openmpi", "-np", "1", "true"]
+    unset = {"OMPI_ALLOW_RUN_AS_ROOT": ""}
+    said = one_line(stretto_run(libraries, *line, environment=unset))
+    assert said.startswith(
+        "stretto: mpirun.openmpi of Open MPI 4 runs for root only if told so; write: mpirun.openmpi "
+        "--allow-run-as-root …, or set OMPI_ALLOW_RUN_AS_ROOT=1 and "
+    )
+    told = [*line[:2], "--allow-run-as-root", *line[2:]]
+    assert stretto_run(libraries, *told, environment=unset).returncode == 0

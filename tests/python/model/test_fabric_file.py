@@ -132,9 +132,10 @@ def test_what_is_no_text_or_no_file(tmp_path: Path) -> None:
         read_fabric(Path("/dev/zero"))
 
 
-def test_the_folder_is_that_of_the_library() -> None:
-    home = {"HOME": "/home/me"}
-    assert fabric_folder(home) == Path("/home/me/.cache/stretto/fabrics")
+def test_the_folder_is_that_of_the_library(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path)}
+    assert fabric_folder(home) == tmp_path / ".cache/stretto/fabrics"
+    assert fabric_folder({"HOME": "/nonexistent"}) is None  # Debian's, of users without a home
     assert fabric_folder(home | {"XDG_CACHE_HOME": "/cache"}) == Path("/cache/stretto/fabrics")
     assert fabric_folder(home | {"XDG_CACHE_HOME": "/cache", "STRETTO_CACHE": "/s"}) == Path("/s/fabrics")
     # The library takes absolute paths only.

@@ -71,6 +71,22 @@ def test_nothing_is_said_of_sizes_that_were_not_measured() -> None:
     ]
 
 
+def test_no_row_reaches_over_sizes_that_were_left_out() -> None:
+    choices = [choice(1024, "ring"), choice(65536, "native"), choice(1 << 20, "native")]
+    wanted = [1024, 4096, 16384, 65536, 1 << 20]
+    assert rows_of(choices, wanted) == [
+        {"from": "1KiB", "to": "1KiB", "spec": "ring", "gain": 1.5},
+        {"from": "64KiB", "to": "1MiB", "spec": "native"},
+    ]
+    rows = library_rows(choices, wanted, by_launch=False)
+    assert [(row["from"], row.get("to")) for row in rows] == [("1KiB", "1KiB"), ("64KiB", "1MiB")]
+    # The first is from an interrupted tuning of other sizes.
+    rows = rows_of(choices, [65536, 1 << 20])
+    assert [(row["from"], row.get("to")) for row in rows] == [("1KiB", "1KiB"), ("64KiB", "1MiB")]
+    text = table_text(merged(tuned(choices, sizes=wanted), None))
+    assert _core.lookup(text, "allreduce", 8, 1, 16384) is None
+
+
 def test_beyond_a_short_tuning_the_rule_decides() -> None:
     text = table_text(merged(tuned([choice(64, "native"), choice(256, "native")]), None))
     assert _core.lookup(text, "allreduce", 8, 1, 256) == "native"

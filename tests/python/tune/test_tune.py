@@ -195,7 +195,10 @@ def test_a_small_tuning(name: str, tmp_path: Path) -> None:
     assert {"allreduce", "bcast"} <= set(table["shapes"][0])
     measured = {entry["call"]: entry["measured"] for entry in table["notes"]["tuning"]}
     for call in ("allreduce", "bcast"):
-        assert {64, 4096} <= {one["bytes"] for one in measured[call]}
+        covered = {one["bytes"] for one in measured[call]}
+        # A busy machine may leave no time for one of them. Then it is said.
+        assert 4096 in covered
+        assert 64 in covered or f"{call}: no time was left" in text
         assert all(one["gain_low"] > 1.01 for one in measured[call] if one["spec"] != "native")
     assert str(output) in text
     assert paths.bench_program(name).exists()

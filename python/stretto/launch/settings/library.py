@@ -15,6 +15,7 @@ from stretto.launch.settings.open_mpi import add_open_mpi_rules
 from stretto.launch.settings.rules import LibrarySettings, RuleSet
 from stretto.launch.settings.tables import chosen_rules, family_of, read_table, table_in_force
 from stretto.support.errors import StrettoError
+from stretto.support.files import user_cache
 
 # Variables by which users choose among the library's algorithms. Then Stretto sets nothing.
 _USERS_CHOICE = re.compile(
@@ -44,7 +45,7 @@ def settings_for_launch(launcher: mpi.Launcher, environment: Mapping[str, str]) 
         library = mpich_library(launcher) if family == "mpich" else None
         settings = library_settings(family, name, rule_sets, library)
         digest = hashlib.sha256(repr(sorted(settings.files.items())).encode()).hexdigest()[:16]
-        folder = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stretto"
+        folder = user_cache(environment) / "stretto"
         if settings.files:
             folder.mkdir(parents=True, exist_ok=True)
         return settings.written(folder / f"{family}-{digest}")
