@@ -52,8 +52,9 @@ std::shared_ptr<LearningCall> try_racing_lengths(const std::shared_ptr<Communica
 
 bool is_too_young(Communicator& state, const CallTraits& traits, const Form& form) {
   const bool reproducible = session.settings.reproducible && is_reduction(traits.collective);
-  const bool is_wanted = form.forced || reproducible || session.observes_all_calls() ||
-                         session.must_avoid_library(form.face) ||
+  // Who makes a persistent call will start it often.
+  const bool is_wanted = form.face == Face::persistent || form.forced || reproducible ||
+                         session.observes_all_calls() || session.must_avoid_library(form.face) ||
                          session.forced_for(traits.collective, traits.bytes);
   if (is_wanted) {
     state.come_of_age();
