@@ -48,8 +48,11 @@ std::string ChannelPool::open(int most_tag) {
   next_ = 1 + rank_;
   end_ = static_cast<int>((static_cast<std::int64_t>(most_tag) + 1) / tags_);
   sent_to_.assign(static_cast<std::size_t>(ranks_), 0);
-  self_messages.comm = comm_;
-  self_messages.rank = rank_;
+  mpi.Comm_group(mpi.comm_self, &group);
+  self_messages.comm = mpi.comm_null;
+  mpi.Comm_create(mpi.comm_self, group, &self_messages.comm);
+  mpi.Group_free(&group);
+  mpi.Comm_set_errhandler(self_messages.comm, mpi.errors_return);
   is_open_ = true;
   return {};
 }
@@ -81,6 +84,7 @@ void ChannelPool::close() {
     backoff.wait();
   }
   mpi.Comm_free(&comm_);
+  mpi.Comm_free(&self_messages.comm);
 }
 
 int ChannelPool::tags_for(int most_tag, int ranks) {

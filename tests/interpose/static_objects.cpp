@@ -10,8 +10,8 @@
 //   LIBRARY_BEGINS   the library has begun MPI
 //   LIBRARY_ENDS     the library ends it
 //
-// If all was right, rank 0 makes the file $DONE, before MPI_Finalize: the launcher of MPICH 5 may end what goes
-// on behind it.
+// If all was right, rank 0 makes the file $DONE, before MPI_Finalize: the launcher of MPICH 5 may end what
+// goes on behind it.
 #include <mpi.h>
 
 #include <cstdio>

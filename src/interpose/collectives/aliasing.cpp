@@ -10,13 +10,13 @@ namespace {
 
 #ifdef STRETTO_ABI_OPENMPI
 /// Open MPI 4 and 5 look at the buffers of these only, and never at blocks.
-constexpr bool is_reported(Collective collective) {
-  return collective == Collective::allreduce || collective == Collective::reduce;
+constexpr bool is_reported(Collective collective, std::size_t count) {
+  return (collective == Collective::allreduce && count > 1) || collective == Collective::reduce;
 }
 constexpr bool reports_blocks = false;
 #else
 /// MPICH and Intel MPI compare addresses in every collective.
-constexpr bool is_reported(Collective /*collective*/) {
+constexpr bool is_reported(Collective /*collective*/, std::size_t /*count*/) {
   return true;
 }
 constexpr bool reports_blocks = true;
@@ -38,7 +38,7 @@ Aliasing aliasing_of_reduction(Collective collective, const UsersBlock& input, c
   if (input.count == 0 || output.count == 0) return Aliasing::none;
   // With a datatype of absolute addresses, MPI_BOTTOM is no error.
   if (input.users == output.users && output.users != nullptr) {
-    return is_reported(collective) ? Aliasing::reported : Aliasing::borne;
+    return is_reported(collective, input.count) ? Aliasing::reported : Aliasing::borne;
   }
   return share_bytes(input, output) ? Aliasing::borne : Aliasing::none;
 }
@@ -55,6 +55,16 @@ Aliasing aliasing_of_blocks(const UsersBlock& own, const UsersBlock& same,
 Aliasing aliasing_of_exchange(const void* sendbuf, const void* recvbuf, bool has_same_blocks) {
   if (sendbuf != recvbuf || recvbuf == nullptr) return Aliasing::none;
   return reports_blocks && has_same_blocks ? Aliasing::reported : Aliasing::borne;
+}
+
+void refuse_if_reported(Message& message, [[maybe_unused]] Collective collective, Aliasing aliasing) {
+  if (aliasing != Aliasing::reported) return;
+#ifdef STRETTO_ABI_OPENMPI
+  if (collective == Collective::reduce) return message.refuse(MPI_ERR_ARG);
+  message.refuse(MPI_ERR_BUFFER, mpi.comm_world);
+#else
+  message.refuse(MPI_ERR_BUFFER);
+#endif
 }
 
 }  // namespace stretto

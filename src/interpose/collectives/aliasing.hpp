@@ -11,6 +11,7 @@
 #include <span>
 
 #include "engine/packed_blocks.hpp"
+#include "interpose/operations/message.hpp"
 #include "select/rule.hpp"
 
 namespace stretto {
@@ -34,6 +35,9 @@ inline bool lie_apart(const void* one, const void* other, std::size_t bytes) {
       reinterpret_cast<std::uintptr_t>(one) - reinterpret_cast<std::uintptr_t>(other);
   return ahead >= bytes && -ahead >= bytes;
 }
+
+/// Makes a call fail on this rank as the library lets it fail, if that reports what is aliased.
+void refuse_if_reported(Message& message, Collective collective, Aliasing aliasing);
 
 /// Where a message keeps what it reads of the program's memory.
 inline PackedElements::Where place_of_input(Aliasing aliasing) {

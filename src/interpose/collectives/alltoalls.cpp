@@ -24,7 +24,7 @@ class Exchange final : public Message {
         aliasing_(sent ? aliasing_of_blocks(*sent, received, {&received, 1}) : Aliasing::borne),
         input_(sent ? sent->users : received.users, sent ? sent->count : received.count,
                sent ? sent->datatype : received.datatype, channel_pool().comm(), place_of_input(aliasing_)) {
-    if (aliasing_ == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    refuse_if_reported(*this, Collective::alltoall, aliasing_);
     borders_ = equal_borders(ranks, result_.bytes() / static_cast<std::size_t>(ranks));
     call = Call::whole(input_.data(), result_.data(), result_.bytes(), byte_element());
     call.borders = borders_;
@@ -49,7 +49,7 @@ class UnequalExchange final : public Message {
   UnequalExchange(std::span<const UsersBlock> sent, std::span<const UsersBlock> received, Aliasing aliasing)
       : input_(sent, channel_pool().comm(), place_of_input(aliasing)),
         result_(received, channel_pool().comm()) {
-    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    refuse_if_reported(*this, Collective::alltoallv, aliasing);
     call = {.input = input_.data(),
             .output = result_.data(),
             .element = byte_element(),

@@ -51,7 +51,7 @@ class Gathering final : public Message {
     if (!sent) return;
     const UsersBlock all{received.users, received.count * static_cast<std::size_t>(ranks), received.datatype};
     const Aliasing aliasing = aliasing_of_blocks(*sent, block_of(received, rank_), {&all, 1});
-    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    refuse_if_reported(*this, Collective::allgather, aliasing);
     own_.emplace(sent->users, sent->count, sent->datatype, channel_pool().comm(), place_of_input(aliasing));
     call.input = own_->data();
     call.input_holds = {borders_[rank_], block};
@@ -81,7 +81,7 @@ class UnequalGathering final : public Message {
     call.in_place = !sent;
     if (!sent) return;
     const Aliasing aliasing = aliasing_of_blocks(*sent, received[rank_], received);
-    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    refuse_if_reported(*this, Collective::allgather, aliasing);
     own_.emplace(sent->users, sent->count, sent->datatype, channel_pool().comm(), place_of_input(aliasing));
     call.input = own_->data();
     call.input_holds = {result_.borders()[rank_], own_->bytes()};

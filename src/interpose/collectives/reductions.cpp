@@ -62,7 +62,7 @@ class Reduction final : public Message {
     const Aliasing aliasing =
         aliasing_of_reduction(collective, {const_cast<void*>(call.input), count, datatype},
                               {call.output, call.output_holds.count, datatype});
-    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    refuse_if_reported(*this, collective, aliasing);
     if (aliasing != Aliasing::borne) return;
     copy_ = PooledBuffer(call.element.span(count));
     users_ = std::exchange(call.input, call.element.place(copy_.data(), count));

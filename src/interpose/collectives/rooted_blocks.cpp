@@ -42,7 +42,7 @@ class RootedBlocks final : public Message {
     const Aliasing aliasing = part.all && part.own
                                   ? aliasing_of_blocks(*part.own, (*part.all)[own_block], *part.all)
                                   : Aliasing::none;
-    if (aliasing == Aliasing::reported) refuse(MPI_ERR_BUFFER);
+    refuse_if_reported(*this, part.collective, aliasing);
     const auto where_of = [&](bool is_input) { return place_of_input(is_input ? aliasing : Aliasing::none); };
     if (part.all) all_.emplace(*part.all, comm, where_of(!gathers));
     if (part.own) own_.emplace(part.own->users, part.own->count, part.own->datatype, comm, where_of(gathers));

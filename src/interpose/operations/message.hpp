@@ -24,10 +24,16 @@ class Message {
 
   /// begin() brings the input to where `call` expects it, finish() the result to where the program
   /// expects it. Both return an MPI error code.
-  int begin() { return refusal_ != MPI_SUCCESS ? refusal_ : bring_input(); }
+  int begin() { return is_refused() ? refusal_ : bring_input(); }
   virtual int finish() { return MPI_SUCCESS; }
-  /// The call is an error of the program, which is seen on this rank.
-  void refuse(int error) { refusal_ = error; }
+  /// The call is an error of the program, which is seen on this rank. `told`: whose handler is told of it;
+  /// null: that of the call's communicator.
+  void refuse(int error, MPI_Comm told = mpi.comm_null) {
+    refusal_ = error;
+    told_ = told;
+  }
+  [[nodiscard]] bool is_refused() const { return refusal_ != MPI_SUCCESS; }
+  [[nodiscard]] MPI_Comm told() const { return told_; }
   /// After an error, MPI may still write to the message's own memory.
   virtual void abandon() {}
 
@@ -41,6 +47,7 @@ class Message {
   virtual int bring_input() { return MPI_SUCCESS; }
 
   int refusal_ = MPI_SUCCESS;
+  MPI_Comm told_ = mpi.comm_null;
 };
 
 }  // namespace stretto

@@ -258,7 +258,12 @@ void Operation::end(int error) {
 }
 
 int Operation::report_error() const {
-  if (error_ != MPI_SUCCESS && !spec_.is_native()) state_->call_error_handler(error_);
+  if (error_ == MPI_SUCCESS) return error_;
+  if (message_.is_refused() && message_.told() != mpi.comm_null) {
+    mpi.Comm_call_errhandler(message_.told(), error_);
+  } else if (message_.is_refused() || !spec_.is_native()) {
+    state_->call_error_handler(error_);
+  }
   return error_;
 }
 

@@ -21,7 +21,7 @@ namespace stretto {
 alignas(Session) std::byte memory_of_session[sizeof(Session)];
 
 void make_session() {
-  static Session* const made = new (memory_of_session) Session;
+  static auto* const made = new (memory_of_session) Session;
   static_cast<void>(made);
 }
 

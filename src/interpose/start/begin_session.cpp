@@ -122,8 +122,10 @@ void end_session() {
 /// is deleted last.
 void end_with_mpi() {
   const auto end = [](MPI_Comm, int, void*, void*) -> int {
-    end_session();
-    return MPI_SUCCESS;
+    return without_exceptions([] {
+      end_session();
+      return MPI_SUCCESS;
+    });
   };
   int keyval = 0;
   mpi.Comm_create_keyval(&copy_nothing, end, &keyval, nullptr);
