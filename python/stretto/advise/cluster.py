@@ -59,7 +59,7 @@ def cluster_of(figures: Figures, machine: str | None) -> Cluster:
             raise StrettoError(
                 f"--machine has all figures; leave out either --machine or {', '.join(figures.given())}"
             )
-        known = load_machine(machine)
+        known = load_machine(machine, nodes=2)
         return Cluster(known, f"{known.name}: {known.description}")
     rate = _read("--network", figures.network or USUAL_NETWORK, parse_rate)
     latency = _read("--latency", figures.latency or USUAL_LATENCY, parse_seconds)

@@ -26,7 +26,6 @@ from stretto.cli.result_options import AsJson, ResultFile
 from stretto.model.walker import machine_names
 from stretto.spec.recipes import check_sized, sized_collectives
 from stretto.support.console import print_result
-from stretto.support.errors import StrettoError
 from stretto.support.files import check_files, write_atomically
 from stretto.support.units import parse_sizes
 
@@ -81,11 +80,8 @@ def advise(
     check_sized(collective)
     check_files([output, table_file], [png_file])
     cluster = cluster_of(Figures(network, latency, node_latency, node_bandwidth, reduction), machine)
-    all_sizes = parse_sizes(sizes)
-    if all_sizes[0] < 1:
-        raise StrettoError(f"--sizes {sizes}: messages need at least one byte")
     family_of(mpi)
-    question = Question(collective, nodes, ppn, all_sizes)
+    question = Question(collective, nodes, ppn, parse_sizes(sizes))
     found = find_advice(question, cluster, check_sample=check_sample)
     name = cluster.machine.name
     text = advice_json(question, name, found)

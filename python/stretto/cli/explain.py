@@ -15,12 +15,12 @@ from stretto.cli.options import ModelNodes, ModelPpn, Topology
 from stretto.cli.result_options import AsJson
 from stretto.model.fabric_file import find_fabric
 from stretto.model.walker import Call, Model, load_machine
-from stretto.predict.explanation import explain_call, explanation_json
+from stretto.predict.explanation import explain_call, explained_topology, explanation_json, usual_source
 from stretto.predict.explanation_output import print_explanation
 from stretto.predict.measured import read_measured
 from stretto.spec.collectives import COLLECTIVES
 from stretto.spec.recipes import check_collective
-from stretto.spec.topologies import topology_text
+from stretto.spec.topologies import parse_topology
 from stretto.support.console import print_result
 from stretto.support.units import parse_bytes
 
@@ -34,8 +34,8 @@ def explain(
     machine: Annotated[
         str | None,
         typer.Option(
-            help="File of stretto calibrate, or a built-in machine. Default: that of --fabric, "
-            "or machine.json."
+            help="File of stretto calibrate, or a built-in machine. Default: that of --fabric; or "
+            "machine.json; or what jobs know."
         ),
     ] = None,
     fabric: Annotated[
@@ -68,9 +68,13 @@ def explain(
     """Show which spec a call uses and why, with predicted and measured times and the bound by the links."""
     check_collective(collective)
     its_bytes = parse_bytes(size) if COLLECTIVES[collective].has_message else 0
-    call = Call(collective, its_bytes, topology_text(topology, None, nodes, ppn, 8))
+    machine, fabric = usual_source(machine, fabric, os.environ)
     known = find_fabric(fabric, os.environ) if fabric else None
-    model = Model(known.machine if known and machine is None else load_machine(machine or "machine.json"))
+    call = Call(collective, its_bytes, explained_topology(topology, nodes, ppn, known, machine))
+    its_nodes = parse_topology(call.topology).nodes
+    model = Model(
+        known.machine_for(its_nodes) if known and machine is None else load_machine(machine or "", its_nodes)
+    )
     family = mpi or (known.family if known else "openmpi")
     explanation = explain_call(call, model, read_measured(measured or []), table, family, known)
     print_result(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module, metadata
 from typing import Annotated
 
@@ -17,6 +18,9 @@ from stretto.cli.man import man
 from stretto.cli.program import OneLineErrors, ProgramCommand
 from stretto.cli.run import run
 from stretto.support.errors import StrettoError
+
+# Without a HOME that it can write to, it tells of folders that nobody asked about.
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 app = typer.Typer(
     cls=OneLineErrors,

@@ -86,7 +86,7 @@ def predict(
         _judge(machine, against, parse_sizes(sizes), as_json, output)
         return
     where = topology_text(topology, None, nodes, ppn, 8)
-    its_machine = load_machine(machine)
+    its_machine = load_machine(machine, parse_topology(where).nodes)
     if device:
         its_machine = with_copies(its_machine, device)
     walker = Model(its_machine)
@@ -124,7 +124,8 @@ def predict(
 
 def _judge(machine: str, files: list[Path], sizes: list[int], as_json: bool, output: Path | None) -> None:
     measured = read_measured(files)
-    its_machine = load_machine(machine)
+    nodes = max((parse_topology(call.topology).nodes for call in measured.by_call), default=1)
+    its_machine = load_machine(machine, nodes)
     judgement = judge(Model(its_machine), measured, min(sizes), max(sizes))
     if not judgement.pairs:
         span = f"{format_bytes(min(sizes))} and {format_bytes(max(sizes))}"

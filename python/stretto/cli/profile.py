@@ -20,6 +20,7 @@ from stretto.trace.profile_table import print_profile
 from stretto.trace.table import print_problems
 
 COMMAND_CLASS = ProgramCommand
+_STANDARD_ERROR = 2
 
 
 def profile(
@@ -40,9 +41,8 @@ def profile(
     For a Horovod training it also finds when each gradient is ready, from Horovod's timeline.
     """
     check_files([output], [png_file])
-    # The document stands alone on standard output.
-    program_output = sys.stderr.fileno() if as_json else None
-    run = run_profiled(program_of(context), spec or (), mpi_name, program_output)
+    # The document stands alone on standard output: the program's goes to standard error.
+    run = run_profiled(program_of(context), spec or (), mpi_name, _STANDARD_ERROR if as_json else None)
     print_problems(run.folder)
     its = make_profile(run.folder, run.training)
     text = profile_text(its, sys.argv)

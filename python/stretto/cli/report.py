@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,8 @@ def report(
     if png is not None:
         make_folder(png, "--png")
     found = read_inputs(inputs)
+    for line in found.left_out:
+        print(f"stretto: {line}: left out", file=sys.stderr)
     page = page_text(found)
     write_atomically(output, page)
     print(f"{output}: {len(page.encode()) / 1e6:.1f} MB; open it in a browser, it needs no network")

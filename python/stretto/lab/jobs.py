@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stretto.lab.cluster import INTERFACE, Lab
+from stretto.lab.cluster import INTERFACE, Lab, namespace_processes
 from stretto.launch import jobs
 from stretto.launch.jobs import Process
 from stretto.launch.mpi import Flavor, Install
@@ -17,6 +21,11 @@ from stretto.launch.run import mpi4py_settings, preload_variables, rank_options,
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
+# How long ranks may wait for others before it is told, and how often that is looked at.
+_TELL_SECONDS = 20.0
+_LOOK_SECONDS = 1.0
+# The number of the system call read.
+_READ = {"x86_64": "0", "aarch64": "63"}.get(platform.machine(), "")
 # The launcher gets a moment to end its ranks itself, since it reports the reason.
 _GRACE_SECONDS = 3.0
 
@@ -141,6 +150,45 @@ def start(
 
 
 def run(lab: Lab, install: Install, job: Job) -> int:
-    """Run a job to its end with our standard output and error. Returns its exit status."""
+    """Run a job to its end with our standard output and error. Returns its exit status.
+
+    Says so if MPICH 4 seems not to end: only the program knows whether it is through.
+    """
     with start(lab, install, job) as process:
-        return process.wait()
+        if install.flavor is not Flavor.MPICH4:
+            return process.wait()
+        namespaces = lab.require().namespaces
+        return wait_and_tell(process, lambda: any(map(waits_for_others, namespace_processes(namespaces))))
+
+
+def wait_and_tell(process: Process, may_hang: Callable[[], bool]) -> int:
+    """Wait for the end of a job of MPICH 4, and tell once if it may hang all the time."""
+    since: float | None = time.monotonic()
+    while True:
+        try:
+            return process.wait(_LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            pass
+        if since is None:
+            continue
+        if not may_hang():
+            since = time.monotonic()
+        elif time.monotonic() - since >= _TELL_SECONDS:
+            since = None
+            print(
+                "stretto: ranks wait in MPI_Finalize or MPI_Init for others; if the program is through, "
+                "it is MPICH 4.0.2 that does not end, its fault over UCX and TCP: Ctrl-C ends the job; "
+                "take --mpi mpich5",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+def waits_for_others(rank: int) -> bool:
+    """Whether the process waits for an answer of MPICH's process manager, as ranks do at its barriers."""
+    try:
+        call = Path(f"/proc/{rank}/syscall").read_text(encoding="ascii").split()
+        variables = Path(f"/proc/{rank}/environ").read_bytes().split(b"\0")
+    except OSError:  # gone meanwhile
+        return False
+    return len(call) > 1 and call[0] == _READ and b"PMI_FD=%d" % int(call[1], 16) in variables

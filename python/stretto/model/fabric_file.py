@@ -43,12 +43,17 @@ class FabricFile:
         name = _core.parse_library_name(self.fabric.mpi)
         return name[0] if name else "openmpi"
 
-    @property
-    def machine(self) -> _core.Machine:
-        """The machine that was measured. Raises StrettoError if no job has measured it."""
-        if self.fabric.measured is None:
+    def machine_for(self, nodes: int) -> _core.Machine:
+        """The machine that was measured. Raises StrettoError if no job has measured it for so many nodes."""
+        measured = self.fabric.measured
+        if measured is None:
             raise StrettoError(f"{self.path}: no job has measured this network; give --machine, too")
-        return self.fabric.measured.machine
+        if nodes > 1 and measured.nodes < 2:
+            raise StrettoError(
+                f"{self.path}: {self.measured_text}, so nothing is known of links between nodes; "
+                "give --nodes 1, or --machine, too"
+            )
+        return measured.machine
 
     @property
     def link(self) -> Link | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -65,13 +66,22 @@ def machine_text(name: str, option: str = "--machine") -> str:
         ) from None
 
 
-def load_machine(name: str) -> Machine:
-    """A built-in machine, or the machine of a file."""
+def load_machine(name: str, nodes: int = 1) -> Machine:
+    """A built-in machine, or the machine of a file.
+
+    `nodes`: of the calls. Raises StrettoError if there are several, and the machine was measured inside one.
+    """
     text = machine_text(name)
     try:
-        return Machine(text)
+        machine = Machine(text)
     except ValueError as error:
         raise StrettoError(f"--machine {name}: {error}") from None
+    if nodes > 1 and "network" not in json.loads(text)["levels"]:
+        raise StrettoError(
+            f"--machine {name}: it was measured inside one node, so nothing is known of links between nodes; "
+            "give --nodes 1, or another machine"
+        )
+    return machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,8 +200,9 @@ class _Asked:
         why_not = self.why_not_measured()
         if why_not:
             yield Claim("modelled", None, f"not used: {why_not}")
-        elif measured is None:
-            yield Claim("modelled", None, "no job has measured this network; larger calls do")
+        elif measured is None or (self._topology.nodes > 1 and measured.nodes < 2):
+            where = " between nodes" if measured else ""
+            yield Claim("modelled", None, f"no job has measured this network{where}; larger calls do")
         else:
             fastest = _core.find_fastest(self._call.collective, self._begin, self._topology, measured.machine)
             for spec, seconds in fastest:

@@ -4,22 +4,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from stretto import _core
-from stretto.model.fabric_file import FabricFile
-from stretto.model.walker import Call, Model, candidates, link_seconds
+from stretto.model.fabric_file import LATEST, FabricFile, fabric_paths
+from stretto.model.walker import Call, Model, candidates, link_seconds, machine_names
 from stretto.predict.choices import Claim, Source, Tuned, find_claims, look_up
 from stretto.predict.measured import Measured
 from stretto.spec.native import NATIVE, library_name
-from stretto.spec.topologies import parse_topology
+from stretto.spec.topologies import parse_topology, topology_text
+from stretto.support.errors import StrettoError
 from stretto.support.json_files import document_text
 from stretto.support.units import format_bytes, three_digits
 
 FORMAT = "stretto-explanation"
+_USUAL_MACHINE = "machine.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,32 @@ class Explanation:
             return f"no candidate is {how} to be faster"
         factor = (mine.measured or mine.predicted) / (known[0].measured or known[0].predicted)
         return f"{known[0].spec} is {how} to be {three_digits(factor)} times as fast as the spec in force"
+
+
+def usual_source(
+    machine: str | None, fabric: str | None, environment: Mapping[str, str]
+) -> tuple[str | None, str | None]:
+    """The machine and the fabric that count where none is named: machine.json, else what a job wrote last."""
+    if machine is not None or fabric is not None:
+        return machine, fabric
+    if Path(_USUAL_MACHINE).is_file():
+        return _USUAL_MACHINE, None
+    if fabric_paths(environment):
+        return None, LATEST
+    raise StrettoError(
+        f"which machine is not said, there is no {_USUAL_MACHINE} here, and no job has measured a network "
+        f"yet; give --machine, with a file of stretto calibrate or one of {', '.join(machine_names())}"
+    )
+
+
+def explained_topology(
+    topology: str | None, nodes: int | None, ppn: int | None, known: FabricFile | None, machine: str | None
+) -> str:
+    """The topology that the options name; if they name none, that on which the network was measured."""
+    measured = known.fabric.measured if known and machine is None else None
+    if measured is not None and (topology, nodes, ppn) == (None, None, None):
+        nodes, ppn = measured.nodes, measured.ppn
+    return topology_text(topology, None, nodes, ppn, 8)
 
 
 def explain_call(

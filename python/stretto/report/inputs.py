@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,14 +144,21 @@ class Inputs:
     statistics: list[tuple[str, StatisticsFile]] = field(default_factory=list)
     predictions: list[Predictions] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """A line for each file of Stretto's of which a report shows nothing."""
 
 
 def read_inputs(paths: Sequence[Path]) -> Inputs:
-    """Read files, and in folders the files of a study. Raises StrettoError for a file of another kind."""
+    """Read files, and in folders the files of a study. Raises StrettoError if a file is not of Stretto's.
+
+    Stretto's files of other kinds are left out, unless there is nothing else.
+    """
     inputs = Inputs()
     for path in paths:
         for file in _files_of(path):
             _read_into(inputs, file)
+    if inputs.left_out and not inputs.files:
+        raise StrettoError(f"{'; '.join(inputs.left_out)}: {_EXPECTED}")
     return inputs
 
 
@@ -185,14 +193,18 @@ def _read_into(inputs: Inputs, file: Path) -> None:
         inputs.studies.append(parse_bench(content, file))
     elif kind is None and "calls" in content and "measured_on_rank" in content:
         inputs.statistics.append((file.name, validate(StatisticsFile, content, file)))
+    elif isinstance(kind, str) and re.fullmatch(r"stretto-[a-z-]{1,40}", kind):
+        inputs.left_out.append(f"{file} is of the kind {kind}, of which a report shows nothing")
+        return
     else:
-        raise StrettoError(
-            f"{file}: expected a study, guidelines, a file of stretto bench, a table, "
-            "a machine, predictions or a statistics file"
-        )
+        raise StrettoError(f"{file}: {_EXPECTED}")
     inputs.files.append(file.name)
 
 
+_EXPECTED = (
+    "expected a study, guidelines, a file of stretto bench, a table, a machine, predictions or a statistics "
+    "file"
+)
 _SHAPE_KEYS = ("nodes", "ppn", "min_ppn", "modelled")
 
 

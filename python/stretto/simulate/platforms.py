@@ -93,7 +93,8 @@ def find_platform(name: str | None, machine: str | None, nodes: int | None, ppn:
     if name is not None and machine is not None:
         raise StrettoError("give --platform or --from-machine, not both")
     if machine is not None:
-        return platform_of_machine(load_machine(machine), nodes or _USUAL_NODES, ppn), nodes or _USUAL_NODES
+        nodes = nodes or _USUAL_NODES
+        return platform_of_machine(load_machine(machine, nodes), nodes, ppn), nodes
     found = load_platform(name or "altec", nodes)
     return found, nodes or min(len(found.hosts), _USUAL_NODES)
 

@@ -235,7 +235,7 @@ def test_bandwidths_are_read() -> None:
         (["--nodes", "4", "--machine", "nowhere"], "--machine nowhere: No such file"),
         (["--nodes", "4", "--collective", "neighbors"], "neighbors"),
         (["--nodes", "4", "--mpi", "LAM 7"], "--mpi LAM 7: expected a library and its version"),
-        (["--nodes", "4", "--sizes", "0"], "messages need at least one byte"),
+        (["--nodes", "4", "--sizes", "0"], "'0': expected a size of at least 1 byte"),
     ],
 )
 def test_a_wrong_option_is_one_line(arguments: list[str], message: str) -> None:

@@ -77,6 +77,14 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=str)
+def test_links_lead_to_files_of_the_repository(page: Path) -> None:
+    """Also where pages are read without the site, which has some more."""
+    targets = re.findall(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)", page.read_text(encoding="utf-8"))
+    files = [one for one in targets if not re.match(r"[a-z]+:", one)]
+    assert [one for one in files if not (page.parent / one).exists()] == []
+
+
 def _sources() -> str:
     """All that the program can print: the sources, with string literals that follow each other joined."""
     files = [*(ROOT / "src").rglob("*.[ch]pp"), *(ROOT / "python").rglob("*.py")]

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -42,6 +45,36 @@ def test_the_short_form_of_help(name: str) -> None:
     short, long = (CliRunner().invoke(app, [*name.split(), option]) for option in ("-h", "--help"))
     assert (short.exit_code, short.output) == (0, long.output)
     assert "Usage" in short.output
+
+
+@pytest.mark.parametrize("stub", ["sitecustomize.py", "typer.py"])
+def test_an_interrupt_while_the_command_is_loaded(stub: str, tmp_path: Path) -> None:
+    """While Python starts, and while our modules are imported."""
+    here, go = tmp_path / "here", tmp_path / "go"
+    (tmp_path / stub).write_text(
+        "import pathlib, time\n"
+        f"pathlib.Path({str(here)!r}).touch()\n"
+        f"while not pathlib.Path({str(go)!r}).exists():\n    time.sleep(0.01)\n"
+    )
+    command = [str(paths.find_command()), "algorithms"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while not here.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        go.touch()
+        output, errors = process.communicate()
+    assert (process.returncode, output, errors) == (130, "", "stretto: ended by SIGINT\n")
+
+
+def test_a_home_that_cannot_be_written_to(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "stretto", "show", "ring", "--ranks", "3", "-o", "ring.svg"]
+    environment = {**os.environ, "HOME": "/proc", "MPLCONFIGDIR": ""}
+    drawn = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert (drawn.returncode, drawn.stderr) == (0, "")
 
 
 def test_the_version() -> None:

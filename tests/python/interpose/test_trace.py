@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -273,5 +275,24 @@ def test_a_folder_that_cannot_be_written_to(mpi: Runner) -> None:
     ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, STRETTO_TRACE="/nowhere/at/all")
     assert ran.right, ran.output
     assert len(ran.lines) == 1, ran.output
-    assert "STRETTO_TRACE" in ran.lines[0]
-    assert "/nowhere/at/all" in ran.lines[0]
+    assert "STRETTO_TRACE=/nowhere/at/all: /nowhere/at/all/rank-" in ran.lines[0]
+    assert ran.lines[0].endswith(".json cannot be written: No such file or directory")
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one page."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", str(tmp_path)], check=True)
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_disk_that_is_full(mpi: Runner, full_disk: Path) -> None:
+    ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, STRETTO_TRACE=str(full_disk))
+    assert ran.right, ran.output
+    assert len(ran.lines) == 1, ran.output
+    assert ran.lines[0].endswith(".json cannot be written: No space left on device")
+    # What fits is whole, and of the others nothing is left.
+    assert all(file.read_text().endswith("]}\n") for file in full_disk.iterdir())
+    assert len(list(full_disk.iterdir())) < RANKS

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -53,6 +54,54 @@ def cluster() -> Iterator[Lab]:
 def stretto(*arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "stretto", *arguments]
     return subprocess.run(argv, capture_output=True, text=True, timeout=120)
+
+
+def test_a_rank_that_waits_for_others() -> None:
+    """In MPICH's barriers a rank reads from the socket that PMI_FD names."""
+    ours, its = socket.socketpair()
+    script = f"import os; print(flush=True); os.read({its.fileno()}, 1); print(flush=True); os.read(0, 1)"
+    with (
+        ours,
+        its,
+        subprocess.Popen(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PMI_FD": str(its.fileno())},
+            pass_fds=(its.fileno(),),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as rank,
+    ):
+        assert rank.stdout is not None
+        assert rank.stdin is not None
+        rank.stdout.readline()
+        while not lab_jobs.waits_for_others(rank.pid):
+            assert rank.poll() is None
+        ours.send(b".")
+        rank.stdout.readline()
+        assert not lab_jobs.waits_for_others(rank.pid)
+        rank.stdin.close()
+    assert not lab_jobs.waits_for_others(rank.pid)
+
+
+@pytest.mark.parametrize(("hangs", "lines"), [(True, 1), (False, 0)])
+def test_a_job_that_may_hang_is_told_once(
+    hangs: bool, lines: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lab_jobs, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(lab_jobs, "_LOOK_SECONDS", 0.01)
+    looks = 0
+
+    def may_hang() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 5 or hangs:
+            process.stdin.close()  # type: ignore[union-attr]
+        return hangs
+
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, text=True) as process:
+        assert lab_jobs.wait_and_tell(process, may_hang) == 0
+    said = capsys.readouterr().err
+    assert said.count("it is MPICH 4.0.2 that does not end") == said.count("\n") == lines
 
 
 def begin(*arguments: str) -> subprocess.Popen[bytes]:
@@ -408,8 +457,14 @@ def test_command_lines(flavor: Flavor, job: Job, expected: str) -> None:
 @pytest.mark.parametrize(
     ("flavor", "expected"),
     [
-        (Flavor.OPENMPI4, "-x STRETTO_ALLREDUCE=ring -x LD_PRELOAD={} ./a"),
-        (Flavor.MPICH4, "-genv STRETTO_ALLREDUCE ring -genv LD_PRELOAD {} ./a"),
+        (
+            Flavor.OPENMPI4,
+            "-x STRETTO_ALLREDUCE=ring -x LD_PRELOAD={} -x ASAN_OPTIONS=verify_asan_link_order=0 ./a",
+        ),
+        (
+            Flavor.MPICH4,
+            "-genv LD_PRELOAD {} -genv ASAN_OPTIONS verify_asan_link_order=0 ./a",
+        ),
     ],
 )
 def test_a_spec_puts_stretto_under_it(

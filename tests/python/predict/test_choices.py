@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from stretto import _core
 from stretto.cli.main import app
 from stretto.model.fabric_file import read_fabric
-from stretto.model.walker import Call
+from stretto.model.walker import Call, machine_text
 from stretto.predict.choices import Claim, find_claims, look_up
 from stretto.support.errors import StrettoError
 
@@ -40,6 +40,14 @@ MEASURED: dict[str, Any] = {
         "limits": {"node": {"bandwidth": 2.4e7}},
         "engine": {"message": 2e-6, "round": 0},
     },
+}
+
+
+INSIDE: dict[str, Any] = {
+    "nodes": 1,
+    "ppn": 4,
+    "when": "2026-11-24",
+    "machine": {"name": "probed", "levels": {"node": [{"from": 0, "latency": 1e-6, "bandwidth": 5e9}]}},
 }
 
 
@@ -326,3 +334,48 @@ def test_the_table_is_that_of_the_fabrics_library(tmp_path: Path, monkeypatch: p
     file.write_text(file.read_text().replace("Open MPI 4.1.4", "MPICH 4.0.2"))
     content = json.loads(explain("--fabric", str(file), "--json"))
     assert content["in_force"]["source"] == "learnt"
+
+
+def explained(*options: str) -> Result:
+    return CliRunner().invoke(app, ["explain", "--bytes", "1MiB", *options])
+
+
+def test_what_was_measured_inside_a_node_says_nothing_of_several(tmp_path: Path) -> None:
+    file = fabric_file(tmp_path, [], INSIDE)
+    result = explained("--fabric", str(file), "--nodes", "8")
+    reason = "measured 2026-11-24 inside one node, so nothing is known of links between nodes"
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"stretto: {file}: {reason}; give --nodes 1, or --machine, too\n",
+    )
+    result = explained("--fabric", str(file), "--nodes", "8", "--machine", "altec")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "no job has measured this network between nodes" in " ".join(result.stdout.split())
+    # Without a topology, the one that was measured.
+    result = explained("--fabric", str(file))
+    assert result.exit_code == 0
+    assert "allreduce of 1 MiB, 4 ranks on 1 nodes" in result.stdout
+    assert "link needs" not in result.stdout
+    two = explained("--fabric", str(fabric_file(tmp_path, [], MEASURED)))
+    assert "allreduce of 1 MiB, 2 ranks on 2 nodes" in two.stdout
+
+
+def test_without_a_machine_it_is_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STRETTO_FABRIC", "none")
+    result = explained()
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "give --machine, with a file of stretto calibrate or one of altec, " in result.stderr
+    monkeypatch.setenv("STRETTO_FABRIC", str(fabric_file(tmp_path, [], MEASURED)))
+    assert "2 ranks on 2 nodes (probed)" in explained().stdout
+    (tmp_path / "machine.json").write_text(machine_text("altec"))
+    assert "8 ranks on 8 nodes (altec)" in explained().stdout
+
+
+@pytest.mark.parametrize("command", ["explain --nodes 8", "predict allreduce --nodes 8", "advise --nodes 8"])
+def test_a_machine_that_was_measured_inside_a_node(command: str, tmp_path: Path) -> None:
+    machine = tmp_path / "machine.json"
+    machine.write_text(json.dumps({"format": "stretto-machine", "version": 1, **INSIDE["machine"]}))
+    result = CliRunner().invoke(app, [*command.split(), "--machine", str(machine)])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "it was measured inside one node, so nothing is known of links between nodes" in result.stderr

@@ -46,6 +46,20 @@ def test_inputs_are_known_by_their_content(samples: Path, tmp_path: Path) -> Non
         assert getattr(found, kinds[KINDS.index(kind)])
 
 
+def test_other_files_of_strettos_are_left_out(samples: Path, tmp_path: Path) -> None:
+    advice, output = tmp_path / "advise.json", tmp_path / "report.html"
+    advice.write_text('{"format": "stretto-advice", "version": 1}')
+    options = ["-o", str(output)]
+    result = CliRunner().invoke(cli.app, ["report", str(advice), str(samples / "table.json"), *options])
+    kind = f"stretto: {advice} is of the kind stretto-advice, of which a report shows nothing"
+    assert (result.exit_code, result.stderr) == (0, f"{kind}: left out\n")
+    assert "choices" in output.read_text(encoding="utf-8")
+    output.unlink()
+    result = CliRunner().invoke(cli.app, ["report", str(advice), *options])
+    assert (result.exit_code, output.exists()) == (2, False)
+    assert result.stderr.startswith(f"{kind}: expected a study, ")
+
+
 def test_a_folder_stands_for_the_files_of_its_study(samples: Path, tmp_path: Path) -> None:
     found = read_inputs([samples])
     assert found.files == ["study.json", "guidelines.json"]

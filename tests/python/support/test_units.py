@@ -43,7 +43,7 @@ def test_sizes(text: str, sizes: list[int]) -> None:
     assert units.parse_sizes(text) == sizes
 
 
-@pytest.mark.parametrize("text", ["8..4", "0..4", "1..4:1", "1..4:x", "1..4:", "1,,2", "..4"])
+@pytest.mark.parametrize("text", ["0", "1KiB,0", "8..4", "0..4", "1..4:1", "1..4:x", "1..4:", "1,,2", "..4"])
 def test_what_is_no_list_of_sizes(text: str) -> None:
     with pytest.raises(StrettoError):
         units.parse_sizes(text)

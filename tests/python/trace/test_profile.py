@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import json
 import statistics
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -196,6 +198,18 @@ def test_a_failing_program_is_profiled_as_well(mpi: Runner, tmp_path: Path) -> N
     early = run_profile(mpi, tmp_path, program="early")
     assert early.exit_code == 4
     assert "no rank reached MPI_Finalize" in early.stderr
+
+
+def test_the_document_stands_alone(mpi: Runner) -> None:
+    """What the program prints goes to standard error."""
+    options = {"openmpi": ["--allow-run-as-root", "--oversubscribe"], "mpich": []}[mpi.abi]
+    program = ["sh", "-c", 'echo hello; exec "$0"', str(mpi.compiled("profiled.c"))]
+    line = [f"mpirun.{mpi.abi}", *options, "-np", "2", *program]
+    command = [sys.executable, "-m", "stretto", "profile", "--json", "--", *line]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["format"] == "stretto-profile"
+    assert ran.stderr.count("hello") == 2
 
 
 def test_a_program_without_mpi(mpi: Runner, tmp_path: Path) -> None:
