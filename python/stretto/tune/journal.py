@@ -59,9 +59,12 @@ class Journal:
     def __init__(self, path: Path, fingerprint: Fingerprint, keeps: bool) -> None:
         self.path = path
         try:
+            # The name can be foreseen, and what lies there may be another user's link.
+            if not keeps:
+                path.unlink(missing_ok=True)
+            self._file: TextIO = path.open("a+" if keeps else "x", encoding="utf-8", opener=_open_no_link)
             if keeps:
-                _cut_to_whole_lines(path)
-            self._file: TextIO = path.open("a" if keeps else "w", encoding="utf-8")
+                _cut_to_whole_lines(self._file.fileno())
         except OSError as error:
             raise StrettoError(f"{path} cannot be written: {error.strerror}") from None
         if not keeps:
@@ -119,9 +122,13 @@ def read_journal(path: Path) -> Recorded | None:
     return recorded
 
 
-def _cut_to_whole_lines(path: Path) -> None:
-    text = path.read_bytes()
-    os.truncate(path, text.rfind(b"\n") + 1)
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def _cut_to_whole_lines(descriptor: int) -> None:
+    text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    os.truncate(descriptor, text.rfind(b"\n") + 1)
 
 
 def _read_events(events: list[dict[str, Any]], recorded: Recorded) -> None:
