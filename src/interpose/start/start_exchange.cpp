@@ -26,22 +26,25 @@
 
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
+#include "interpose/start/build_mark.hpp"
 #include "interpose/start/early_messages.hpp"
+#include "text/hash.hpp"
 #include "threads/backoff.hpp"
 
 namespace stretto {
 namespace {
 
-/// To be changed whenever the messages change: ranks with another version of Stretto count as missing.
-constexpr std::uint64_t our_mark = 0x5374726574746f02;
-
+/// The only message that ranks of different builds take from each other, so it never changes. They count as
+/// missing.
 struct Hello {
-  std::uint64_t mark = our_mark;
+  std::uint64_t mark = hash_of(build_mark);
 };
+static_assert(sizeof(Hello) == 8);
 
 /// The number of missing ranks, and the first of them.
 struct Missing {
   std::int32_t count = 0;
+  std::int32_t of_other_builds = 0;  // as many of them answered
   std::array<std::int32_t, 8> ranks{};
 
   void add(int rank) {
@@ -52,6 +55,7 @@ struct Missing {
     const int known = std::min(others.count, static_cast<int>(others.ranks.size()));
     for (int i = 0; i < known; ++i) add(others.ranks[static_cast<std::size_t>(i)]);
     count += others.count - known;
+    of_other_builds += others.of_other_builds;
   }
   [[nodiscard]] std::string text() const {
     const auto known = static_cast<std::size_t>(std::min(count, static_cast<int>(ranks.size())));
@@ -106,7 +110,7 @@ class Exchange {
     for (const int neighbour : neighbours) messages_.send(neighbour, &hello, sizeof(hello));
     hear(neighbours);
     const bool has_parent = place_.rank == 0 || is_present(parent);
-    if (!has_parent) missing_.add(parent);
+    if (!has_parent) miss(parent);
     const std::vector<RankFacts> known = take_reports(own);
     if (place_.rank != 0) report(known);
 
@@ -132,7 +136,7 @@ class Exchange {
   /// Awaits all hellos at once: a message may need both sides to test it, and the limit is the same for
   /// all.
   void hear(const std::vector<int>& neighbours) {
-    std::vector<Hello> hellos(neighbours.size(), Hello{0});
+    std::vector<Hello> hellos(neighbours.size());
     std::vector<int> awaited(neighbours.size());
     std::iota(awaited.begin(), awaited.end(), 0);
     Backoff backoff;
@@ -140,7 +144,7 @@ class Exchange {
       std::erase_if(awaited, [&](int index) {
         const auto i = static_cast<std::size_t>(index);
         const bool is_here = messages_.try_receive(neighbours[i], &hellos[i], sizeof(Hello));
-        if (is_here && hellos[i].mark == our_mark) present_.push_back(neighbours[i]);
+        if (is_here) (hellos[i].mark == Hello().mark ? present_ : of_other_builds_).push_back(neighbours[i]);
         return is_here;
       });
       backoff.wait();
@@ -149,6 +153,11 @@ class Exchange {
 
   [[nodiscard]] bool is_present(int neighbour) const {
     return std::find(present_.begin(), present_.end(), neighbour) != present_.end();
+  }
+
+  void miss(int neighbour) {
+    missing_.add(neighbour);
+    missing_.of_other_builds += static_cast<std::int32_t>(std::ranges::count(of_other_builds_, neighbour));
   }
 
   void take(int from, void* message, std::size_t bytes) {
@@ -161,7 +170,7 @@ class Exchange {
     std::vector<RankFacts> known{own};
     for (const int child : place_.children) {
       if (!is_present(child)) {
-        missing_.add(child);
+        miss(child);
         cut_off_.push_back(child);
         continue;
       }
@@ -241,10 +250,12 @@ class Exchange {
     if (is_set("STRETTO_DISABLE")) return;
     std::array<char, 32> seconds{};
     std::snprintf(seconds.data(), seconds.size(), "%g", limit_);
-    complain(
-        missing_.text() + " of MPI_COMM_WORLD did not answer within " + seconds.data() +
-        " s (STRETTO_START_LIMIT): Stretto is not preloaded there, or is another version; every call goes "
-        "to the MPI library");
+    complain(missing_.text() + " of MPI_COMM_WORLD " +
+             (missing_.of_other_builds > 0
+                  ? std::string("and others run with Stretto of different builds")
+                  : std::string("did not answer within ") + seconds.data() +
+                        " s (STRETTO_START_LIMIT): Stretto is not preloaded there") +
+             "; every call goes to the MPI library");
     if (is_set("STRETTO_STRICT")) end_job(true);
   }
 
@@ -254,6 +265,7 @@ class Exchange {
   double began_;
   Missing missing_;
   std::vector<int> present_;
+  std::vector<int> of_other_builds_;
   std::vector<int> cut_off_;
 };
 
