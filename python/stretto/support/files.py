@@ -52,7 +52,7 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
     """
     try:
         if _is_stream(path):
-            with path.open("ab", opener=_open_stream) as file:
+            with open(path, "ab", opener=_open_stream) as file:
                 yield file
             return
         target = _target(path)
@@ -70,7 +70,7 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 
 
 def beside(file: Path) -> Path:
-    """A name beside the file that nobody can foresee, on no node: for what replaces it when it is complete."""
+    """A name beside the file that nobody can foresee: for what replaces it when it is complete."""
     return file.with_name(f".{file.name}.{secrets.token_hex(8)}")
 
 

@@ -62,9 +62,11 @@ class Journal:
             # The name can be foreseen, and what lies there may be another user's link.
             if not keeps:
                 path.unlink(missing_ok=True)
-            self._file: TextIO = path.open("a+" if keeps else "x", encoding="utf-8", opener=_open_no_link)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if keeps else os.O_EXCL)
+            descriptor = os.open(path, flags, 0o666)
             if keeps:
-                _cut_to_whole_lines(self._file.fileno())
+                _cut_to_whole_lines(descriptor)
+            self._file: TextIO = os.fdopen(descriptor, "a", encoding="utf-8")
         except OSError as error:
             raise StrettoError(f"{path} cannot be written: {error.strerror}") from None
         if not keeps:
@@ -122,13 +124,10 @@ def read_journal(path: Path) -> Recorded | None:
     return recorded
 
 
-def _open_no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
-
-
 def _cut_to_whole_lines(descriptor: int) -> None:
     text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     os.truncate(descriptor, text.rfind(b"\n") + 1)
+    os.lseek(descriptor, 0, os.SEEK_END)
 
 
 def _read_events(events: list[dict[str, Any]], recorded: Recorded) -> None:

@@ -137,7 +137,7 @@ def test_a_full_disk_is_found_out_beforehand(tmp_path: Path, monkeypatch: pytest
     real = Path.open
 
     def full(path: Path, *arguments: Any, **more: Any) -> Any:
-        return real(Path("/dev/full") if path.parent == tmp_path else path, *arguments, **more)
+        return real(Path("/dev/full"), "wb") if path.parent == tmp_path else real(path, *arguments, **more)
 
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(StrettoError, match=r"a\.json cannot be written: No space left on device"):
