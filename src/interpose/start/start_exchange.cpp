@@ -14,6 +14,9 @@
 // If a rank is missing, its children are cut off. They need to write the line only if nobody above can. A
 // rank that misses a child therefore sends the verdict to all ranks below that child. Of the children of a
 // missing rank, the lowest one tells the others that it writes the line.
+//
+// A rank of another build counts as missing, but it lives, and knows the same of this one: both sides send
+// each other nothing but hellos.
 #include "interpose/start/start_exchange.hpp"
 
 #include <algorithm>
@@ -34,8 +37,7 @@
 namespace stretto {
 namespace {
 
-/// The only message that ranks of different builds take from each other, so it never changes. They count as
-/// missing.
+/// All that ranks of different builds take from each other, so it never changes.
 struct Hello {
   std::uint64_t mark = hash_of(build_mark);
 };
@@ -112,7 +114,7 @@ class Exchange {
     const bool has_parent = place_.rank == 0 || is_present(parent);
     if (!has_parent) miss(parent);
     const std::vector<RankFacts> known = take_reports(own);
-    if (place_.rank != 0) report(known);
+    if (place_.rank != 0 && !is_of_another_build(parent)) report(known);
 
     Verdict verdict;
     if (place_.rank == 0 && missing_.count == 0) {
@@ -121,9 +123,11 @@ class Exchange {
     } else if (place_.rank != 0 && has_parent) {
       take(parent, &verdict, sizeof(verdict));
     }
-    for (const int child : place_.children) messages_.send(child, &verdict, sizeof(verdict));
+    for (const int child : place_.children) {
+      if (!is_of_another_build(child)) messages_.send(child, &verdict, sizeof(verdict));
+    }
     if (verdict.all_there == 0) {
-      end_without_all(has_parent);
+      end_without_all(has_parent || is_of_another_build(parent));
       return false;
     }
     pass_on(known, verdict, facts);
@@ -155,9 +159,13 @@ class Exchange {
     return std::find(present_.begin(), present_.end(), neighbour) != present_.end();
   }
 
+  [[nodiscard]] bool is_of_another_build(int neighbour) const {
+    return std::find(of_other_builds_.begin(), of_other_builds_.end(), neighbour) != of_other_builds_.end();
+  }
+
   void miss(int neighbour) {
     missing_.add(neighbour);
-    missing_.of_other_builds += static_cast<std::int32_t>(std::ranges::count(of_other_builds_, neighbour));
+    missing_.of_other_builds += is_of_another_build(neighbour) ? 1 : 0;
   }
 
   void take(int from, void* message, std::size_t bytes) {
@@ -171,7 +179,7 @@ class Exchange {
     for (const int child : place_.children) {
       if (!is_present(child)) {
         miss(child);
-        cut_off_.push_back(child);
+        if (!is_of_another_build(child)) cut_off_.push_back(child);
         continue;
       }
       const auto below = static_cast<std::size_t>(Place(child, place_.ranks).end - child);
@@ -209,7 +217,8 @@ class Exchange {
     facts.text.assign(reinterpret_cast<const char*>(message.data()) + facts_bytes, verdict.text_bytes);
   }
 
-  void end_without_all(bool has_parent) {
+  /// `parent_lives`: so it, or one above it, has noticed what this rank has.
+  void end_without_all(bool parent_lives) {
     const Verdict no;
     for (const int child : cut_off_) {
       for (int rank = child + 1; rank < Place(child, place_.ranks).end; ++rank) {
@@ -220,7 +229,7 @@ class Exchange {
     // Ranks that may write the line in place of this one: those above its parent, and the lower
     // children of the parent.
     std::vector<int> others;
-    if (!has_parent) {
+    if (!parent_lives) {
       const int parent = parent_of(place_.rank);
       for (int above = parent; above != 0; above = parent_of(above)) others.push_back(parent_of(above));
       for (const int sibling : Place(parent, place_.ranks).children) {
@@ -230,7 +239,7 @@ class Exchange {
     }
     // They may have begun later, and what was sent may need to be tested here too.
     const double until = began_ + limit_ + std::min(limit_, 5.0);
-    bool must_speak = !has_parent;
+    bool must_speak = !parent_lives;
     Backoff backoff;
     while ((!messages_.all_sent() || must_speak) && seconds_now() < until) {
       Verdict said;
@@ -251,10 +260,9 @@ class Exchange {
     std::array<char, 32> seconds{};
     std::snprintf(seconds.data(), seconds.size(), "%g", limit_);
     complain(missing_.text() + " of MPI_COMM_WORLD " +
-             (missing_.of_other_builds > 0
-                  ? std::string("and others run with Stretto of different builds")
-                  : std::string("did not answer within ") + seconds.data() +
-                        " s (STRETTO_START_LIMIT): Stretto is not preloaded there") +
+             (missing_.of_other_builds > 0 ? std::string("and others run with Stretto of different builds")
+                                           : std::string("did not answer within ") + seconds.data() +
+                                                 " s (STRETTO_START_LIMIT): Stretto is not preloaded there") +
              "; every call goes to the MPI library");
     if (is_set("STRETTO_STRICT")) end_job(true);
   }
