@@ -285,7 +285,8 @@ std::string end_trace() {
   int speaker = error.empty() ? session.topology.ranks() : session.world_rank;
   mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
   if (speaker != session.world_rank) return {};
-  return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written: " + error;
+  return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() +
+         " cannot be written: " + error;
 }
 
 TracedCall::TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,
