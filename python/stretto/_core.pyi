@@ -379,6 +379,9 @@ class Decision:
     @property
     def when(self) -> str:
         """The date, such as 2026-11-24; empty: not known."""
+    @property
+    def is_busy(self) -> bool:
+        """Whether the job that decided it had to share its cores."""
 
 class MeasuredNetwork:
     """What a job has measured of its network."""
@@ -393,6 +396,12 @@ class MeasuredNetwork:
     @property
     def when(self) -> str:
         """The date, such as 2026-11-24; empty: not known."""
+    @property
+    def busy(self) -> float:
+        """The part of the time in which a rank waited for its core."""
+    @property
+    def is_busy(self) -> bool:
+        """Whether that is so much that the network may be faster."""
     @property
     def rates(self) -> list[float]:
         """Bytes per second of each node's link; empty if links are alike."""

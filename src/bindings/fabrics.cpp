@@ -48,12 +48,15 @@ void bind_fabrics(nb::module_& module) {
       .def_prop_ro("gain", [](const Decision& d) { return if_known(d.gain); })
       .def_prop_ro("seconds", [](const Decision& d) { return if_known(d.seconds); })
       .def_ro("bytes", &Decision::bytes)
-      .def_ro("when", &Decision::when);
+      .def_ro("when", &Decision::when)
+      .def_prop_ro("is_busy", &Decision::is_busy);
   nb::class_<MeasuredNetwork>(module, "MeasuredNetwork")
       .def_ro("machine", &MeasuredNetwork::machine)
       .def_ro("nodes", &MeasuredNetwork::nodes)
       .def_ro("ppn", &MeasuredNetwork::ppn)
       .def_ro("when", &MeasuredNetwork::when)
+      .def_ro("busy", &MeasuredNetwork::busy)
+      .def_prop_ro("is_busy", &MeasuredNetwork::is_busy)
       .def_prop_ro("rates", [](const MeasuredNetwork& m) { return m.machine.node_rates; });
   nb::class_<Fabric>(module, "Fabric")
       .def(

@@ -41,10 +41,11 @@ PinnedBuffer::Memory map(std::size_t bytes) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) throw std::bad_alloc();
   madvise(data, bytes, MADV_DONTFORK);
-  return {.data = static_cast<std::byte*>(data), .bytes = bytes};
+  return {.data = static_cast<std::byte*>(data), .bytes = bytes, .maker = Maker::this_process()};
 }
 
 void unmap(const PinnedBuffer::Memory& memory) {
+  if (!memory.maker.is_this_process()) return;
   if (memory.pinned_in != nullptr) {
     const DeviceDriver* driver = DeviceDriver::loaded();
     if (driver == nullptr) return;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/device_driver.hpp"
+#include "threads/maker.hpp"
 
 namespace stretto {
 
@@ -38,6 +39,7 @@ class PinnedBuffer {
     std::byte* data = nullptr;
     std::size_t bytes = 0;
     DeviceDriver::Context pinned_in = nullptr;  // nullptr: it is not pinned
+    Maker maker;
   };
 
  private:

@@ -36,6 +36,14 @@ FabricIdentity read_identity(const JsonValue& value) {
   return identity;
 }
 
+double read_busy(JsonObject& object) {
+  const auto busy = object.optional("busy");
+  if (!busy) return 0;
+  const double part = busy->positive();
+  if (part > 1) busy->fail("expected a number up to 1");
+  return part;
+}
+
 Decision read_decision(const JsonValue& value) {
   JsonObject object = value.object();
   Decision decision;
@@ -67,8 +75,15 @@ Decision read_decision(const JsonValue& value) {
     decision.bytes = object.required("bytes").bytes();
   }
   if (const auto when = object.optional("when")) decision.when = when->text(most_date);
+  decision.busy = read_busy(object);
   object.finish();
   return decision;
+}
+
+/// In hundredths. Less is not worth a word.
+void add_busy(Json& json, double busy) {
+  const double hundredths = std::round(busy * 100);
+  if (hundredths >= 1) json["busy"] = std::min(hundredths, 100.0) / 100;
 }
 
 /// Whether a figure is known, and can be read again.
@@ -90,6 +105,7 @@ Json json_of(const Decision& decision) {
     json["bytes"] = size_text(decision.bytes);
   }
   if (!decision.when.empty()) json["when"] = decision.when;
+  add_busy(json, decision.busy);
   return json;
 }
 
@@ -99,6 +115,7 @@ MeasuredNetwork read_measured(const JsonValue& value) {
   measured.nodes = static_cast<int>(object.required("nodes").whole(1, most_nodes));
   measured.ppn = static_cast<int>(object.required("ppn").whole(1, most_ppn));
   if (const auto when = object.optional("when")) measured.when = when->text(most_date);
+  measured.busy = read_busy(object);
   JsonObject machine = object.required("machine").object();
   measured.machine = read_machine(machine);
   machine.finish();
@@ -109,8 +126,17 @@ MeasuredNetwork read_measured(const JsonValue& value) {
 Json json_of(const MeasuredNetwork& measured) {
   Json json{{"nodes", measured.nodes}, {"ppn", measured.ppn}};
   if (!measured.when.empty()) json["when"] = measured.when;
+  add_busy(json, measured.busy);
   json["machine"] = json_of(measured.machine);
   return json;
+}
+
+/// Whether something was found on a much busier machine than what is known. A little says nothing: then the
+/// latest counts, since networks change.
+template <typename Finding>
+bool is_disturbed(const Finding& finding, const Finding& known) {
+  constexpr double much = 0.2;
+  return finding.busy > known.busy + much;
 }
 
 /// Names what differs first.
@@ -150,12 +176,18 @@ const Decision* Fabric::find(const CallKind& kind) const {
 }
 
 void Fabric::keep(const Decision& decision) {
+  const Decision* known = find(decision.kind);
+  if (known != nullptr && is_disturbed(decision, *known)) return;
   std::erase_if(decisions_, [&](const Decision& other) { return other.kind == decision.kind; });
   if (decisions_.size() == most_decisions) decisions_.erase(decisions_.begin());
   decisions_.push_back(decision);
 }
 
 void Fabric::keep(const MeasuredNetwork& measured) {
+  if (measured_ && measured_->covers(measured.nodes, measured.ppn) &&
+      (!measured.covers(measured_->nodes, measured_->ppn) || is_disturbed(measured, *measured_))) {
+    return;
+  }
   const std::string text = json_of(measured).dump();
   try {
     measured_ = read_measured(JsonText(text).root());

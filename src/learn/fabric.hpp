@@ -12,6 +12,7 @@
 #include "model/machine.hpp"
 #include "select/face.hpp"
 #include "select/spec.hpp"
+#include "threads/core_time.hpp"
 
 namespace stretto {
 
@@ -47,6 +48,9 @@ struct Decision {
   double seconds = 0;     // of a call; 0: not known
   std::size_t bytes = 0;  // of that call
   std::string when;       // 2026-11-24, UTC; may be empty
+  double busy = 0;        // the part of the job's time in which rank 0 waited for its core
+
+  [[nodiscard]] bool is_busy() const { return busy >= busy_from; }
 };
 
 /// What a job has measured of a network (learn/probe.hpp).
@@ -55,7 +59,9 @@ struct MeasuredNetwork {
   int nodes = 1;  // of the communicator that measured it
   int ppn = 1;
   std::string when;  // 2026-11-24, UTC; may be empty
+  double busy = 0;   // the part of the time in which a rank waited for its core: then it says too little
 
+  [[nodiscard]] bool is_busy() const { return busy >= busy_from; }
   /// Whether it says what messages cost between so many nodes and inside one of so many ranks.
   [[nodiscard]] bool covers(int its_nodes, int its_ppn) const {
     return (its_nodes == 1 || nodes > 1) && (its_ppn == 1 || ppn > 1);
@@ -78,12 +84,13 @@ class Fabric {
   [[nodiscard]] const Decision* find(const CallKind& kind) const;
   /// In the order in which they were kept, the latest last.
   [[nodiscard]] const std::vector<Decision>& decisions() const { return decisions_; }
-  /// Replaces what is known of the kind. If there are too many decisions, the oldest is forgotten.
+  /// Replaces what is known of the kind, unless a much busier machine says so. If there are too many
+  /// decisions, the oldest is forgotten.
   void keep(const Decision& decision);
   /// Empty if no job has measured it.
   [[nodiscard]] const std::optional<MeasuredNetwork>& measured() const { return measured_; }
-  /// Keeps what a file of it says. Does nothing if that could not be read: after a clock has jumped, a figure
-  /// may be none.
+  /// Keeps what a file of it says, unless what is known says more, or was measured on a much less busy
+  /// machine. Does nothing if that could not be read: after a clock has jumped, a figure may be none.
   void keep(const MeasuredNetwork& measured);
   [[nodiscard]] bool is_empty() const { return decisions_.empty() && !measured_; }
   /// The text of a file.

@@ -38,7 +38,8 @@ std::string folder_in(const char* variable, const std::string& below) {
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
-      : descriptor_(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+      : descriptor_(open((path + ".lock").c_str(),
+                         O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600)) {
     const auto until = std::chrono::steady_clock::now() + longest_wait;
     while (descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
            std::chrono::steady_clock::now() < until) {

@@ -9,12 +9,8 @@
 
 namespace stretto {
 
-void Helper::notice(bool at_once) {
-  // The caller has counted its operation before it reads is_awake_; sleep_until_called() does both in the
-  // other order. So at least one of the two sees the other.
-  if (is_awake_ && !at_once) return;
-  std::unique_lock lock(mutex_);
-  if (thread_.is_running()) return call(lock);
+void Helper::start() {
+  if (thread_.is_running()) return;
   is_stopping_ = false;
   is_awake_ = true;
   try {
@@ -25,14 +21,17 @@ void Helper::notice(bool at_once) {
   }
 }
 
-void Helper::call() {
-  std::unique_lock lock(mutex_);
-  call(lock);
+void Helper::notice(bool at_once) {
+  // The caller has counted its operation before it reads is_awake_; sleep_until_called() does both in the
+  // other order. So at least one of the two sees the other.
+  if (!is_awake_ || at_once) call();
 }
 
-void Helper::call(std::unique_lock<std::mutex>& lock) {
-  called_ = true;
-  lock.unlock();
+void Helper::call() {
+  {
+    const std::lock_guard lock(mutex_);
+    called_ = true;
+  }
   wake_up_.notify_one();
 }
 
@@ -41,12 +40,9 @@ void Helper::wait_for_end_of_poll() const {
 }
 
 void Helper::stop() {
-  {
-    std::unique_lock lock(mutex_);
-    if (!thread_.is_running()) return;
-    is_stopping_ = true;
-    call(lock);
-  }
+  if (!thread_.is_running()) return;
+  is_stopping_ = true;
+  call();
   thread_.join();
   is_awake_ = false;
 }

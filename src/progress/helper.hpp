@@ -22,8 +22,11 @@ class Helper {
   Helper& operator=(const Helper&) = delete;
   ~Helper() { stop(); }
 
+  /// Starts the thread, which is dormant until it is called. Throws std::system_error if it cannot.
+  void start();
+
   /// To be called when an operation has been started and counted. Wakes the thread if it is dormant; with
-  /// `at_once` also from a nap. Throws std::system_error if no thread can be started.
+  /// `at_once` also from a nap.
   void notice(bool at_once);
 
   /// Wakes the thread, because another one is blocked.
@@ -32,11 +35,10 @@ class Helper {
   /// Returns when no poll is running that began before a change of what polls depend on.
   void wait_for_end_of_poll() const;
 
-  /// Ends the thread. The next operation starts it again.
+  /// Ends the thread.
   void stop();
 
  private:
-  void call(std::unique_lock<std::mutex>& lock);
   void run();
   /// Returns whether it was called meanwhile.
   bool sleep(HelperRules::Time time);

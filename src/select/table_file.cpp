@@ -58,12 +58,10 @@ TableFile read_table_file(const std::string& setting, std::string_view family) {
 std::string write_table_file(const std::string& path, const std::string& text) {
   namespace fs = std::filesystem;
   std::error_code failed;
-  // Follow a link, so that it stays one.
-  const fs::path target = fs::exists(path, failed) ? fs::canonical(path, failed) : fs::path(path);
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty()) fs::create_directories(folder, failed);
   if (failed) return failed.message();
-  if (target.has_parent_path()) fs::create_directories(target.parent_path(), failed);
-  if (failed) return failed.message();
-  return replace_file(target.string(), text).empty() ? "" : "cannot be written";
+  return replace_file(path, text).empty() ? "" : "cannot be written";
 }
 
 }  // namespace stretto

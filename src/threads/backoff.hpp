@@ -71,6 +71,7 @@ class Backoff {
   static bool shares_core() { return cores_are_crowded && last_yield > longest_yield_alone; }
   /// To be called before any thread waits: whether ranks outnumber cores. Until then they may.
   static void set_crowded(bool crowded) { cores_are_crowded = crowded; }
+  static bool is_crowded() { return cores_are_crowded; }
   static constexpr int usual_looks = 8;
 
  private:

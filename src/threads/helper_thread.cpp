@@ -4,29 +4,15 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstddef>
 #include <memory>
 #include <system_error>
 #include <utility>
 
+#include "threads/signals_blocked.hpp"
+
 namespace stretto {
 namespace {
-
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 /// Only the part of it that is used takes memory.
 std::size_t stack_bytes() {

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "threads/signals_blocked.hpp"
+
 namespace stretto {
 namespace {
 
@@ -61,6 +63,7 @@ std::size_t RegionShape::store_offset() const {
 }
 
 Region::~Region() {
+  if (!maker_.is_this_process()) return;
   close_file();
   if (data_ != nullptr) munmap(data_, bytes_);
 }
@@ -70,6 +73,7 @@ void Region::swap(Region& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(file_, other.file_);
   std::swap(open_error_, other.open_error_);
+  std::swap(maker_, other.maker_);
 }
 
 void Region::close_file() {
@@ -77,17 +81,22 @@ void Region::close_file() {
   file_ = -1;
 }
 
-/// Pages are mapped at once: a call that touches hundreds of them first takes ten times as long, and would
-/// count as slow. A child by fork gets no mapping: its parent's messages are not its own.
-std::string Region::map_here(int protection) {
-  void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED | MAP_POPULATE, file_, 0);
+/// A child by fork gets no mapping: its parent's messages are not its own.
+std::string Region::map_here(int protection, int flags) {
+  void* memory = mmap(nullptr, bytes_, protection, MAP_SHARED | flags, file_, 0);
   if (memory == MAP_FAILED) return failure("mmap");
   data_ = static_cast<std::byte*>(memory);
   madvise(data_, bytes_, MADV_DONTFORK);
   return {};
 }
 
+void Region::touch(std::size_t bytes) const {
+  const volatile std::byte* data = data_;
+  for (std::size_t at = 0; at < bytes; at += page) static_cast<void>(data[at]);
+}
+
 void Region::open_file() {
+  maker_ = Maker::this_process();
   file_ = memfd_create("stretto", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   open_error_ = file_ < 0 ? errno : 0;
 }
@@ -101,9 +110,15 @@ std::string Region::make(std::size_t bytes, std::uint64_t token) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) return no_room + ": ulimit -f";
   // Unlike ftruncate, it reserves the memory: where there is too little, this fails, and no later access.
-  errno = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+  // An interrupted call has reserved nothing, and a program's timer may come again before the next one ends.
+  {
+    const SignalsBlocked blocked;
+    do {
+      errno = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+    } while (errno == EINTR);
+  }
   if (errno != 0) return failure(no_room);
-  if (std::string error = map_here(PROT_READ | PROT_WRITE); !error.empty()) return error;
+  if (std::string error = map_here(PROT_READ | PROT_WRITE, MAP_POPULATE); !error.empty()) return error;
   fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
   new (data_) Header{token};
   return {};
@@ -114,14 +129,16 @@ std::string Region::map(int pid, int file, std::size_t bytes, std::uint64_t toke
   // be mapped for writing, now or later.
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(file);
   Region region;
+  region.maker_ = Maker::this_process();
   region.bytes_ = bytes;
-  region.file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // What has that number there may be another file by now: a pipe, a terminal.
+  region.file_ = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (region.file_ < 0) return failure(path);
   struct stat status {};
   if (fstat(region.file_, &status) != 0) return failure(path);
   std::string other = path + " is not the memory of a rank of this job (another PID namespace?)";
   if (status.st_size < static_cast<off_t>(bytes) || !S_ISREG(status.st_mode)) return other;
-  if (std::string error = region.map_here(PROT_READ); !error.empty()) return error;
+  if (std::string error = region.map_here(PROT_READ, 0); !error.empty()) return error;
   if (reinterpret_cast<const Header*>(region.data_)->token != token) return other;
   region.close_file();
   mapped = std::move(region);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "threads/maker.hpp"
 #include "transport/mailbox.hpp"
 
 namespace stretto {
@@ -45,8 +46,11 @@ class Region {
   /// Makes the region, all of it reserved, so that no access fails later. Returns one line with the reason if
   /// it cannot, or an empty one; as the next one does.
   std::string make(std::size_t bytes, std::uint64_t token);
-  /// Maps the region that process `pid` has as `file`, for reading only, and checks its token.
+  /// Maps the region that process `pid` has as `file`, for reading only, and checks its token. Its pages
+  /// count for this process from when it first reads them.
   static std::string map(int pid, int file, std::size_t bytes, std::uint64_t token, Region& mapped);
+  /// Reads its first bytes now, so that no later access is the first one.
+  void touch(std::size_t bytes) const;
 
   [[nodiscard]] std::byte* data() const { return data_; }
   /// The number of its file in this process, by which others find it; -1 after close_file().
@@ -56,12 +60,13 @@ class Region {
 
  private:
   void swap(Region& other) noexcept;
-  std::string map_here(int protection);
+  std::string map_here(int protection, int flags);
 
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   int file_ = -1;
   int open_error_ = 0;
+  Maker maker_;
 };
 
 }  // namespace stretto

@@ -15,9 +15,7 @@
 static const struct {
   const char* name;
   unsigned number;
-} calls[] = {{"memfd_create", SYS_memfd_create},
-             {"fallocate", SYS_fallocate},
-             {"pidfd_open", SYS_pidfd_open}},
+} calls[] = {{"memfd_create", SYS_memfd_create}, {"fallocate", SYS_fallocate}},
   errors[] = {
       {"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"ENOSPC", ENOSPC}, {"ENOMEM", ENOMEM}, {"EMFILE", EMFILE}};
 

@@ -130,6 +130,15 @@ TEST_F(FabricFile, APipeIsNotWaitedFor) {
   EXPECT_EQ(add_to_fabric(path_, found({decision(2)})), "is no file");
 }
 
+TEST_F(FabricFile, ALinkInPlaceOfTheLockIsNotFollowed) {
+  const fs::path victim = folder_ / "victim";
+  fs::create_directories(fs::path(path_).parent_path());
+  fs::create_symlink(victim, path_ + ".lock");
+  EXPECT_EQ(add_to_fabric(path_, found({decision(2)})), "");
+  EXPECT_EQ(count(), 1);
+  EXPECT_FALSE(fs::exists(victim));
+}
+
 TEST_F(FabricFile, WhatCannotBeReadIsAnError) {
   // Nothing is mapped at its beginning.
   EXPECT_EQ(read_fabric("/proc/self/mem", identity, error_).decisions().size(), 0);

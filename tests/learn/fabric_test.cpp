@@ -120,6 +120,78 @@ TEST(Fabric, ALaterDecisionReplacesAnEarlierOne) {
   EXPECT_EQ(fabric.find({.nodes = 8, .in_place = true, .from = 1024}), nullptr);
 }
 
+MeasuredNetwork measured_on(double busy, double rate) {
+  MeasuredNetwork measured{.machine = {}, .nodes = 2, .ppn = 1, .when = "", .busy = busy};
+  Protocol row;
+  row.latency = 1e-5;
+  row.bandwidth = rate;
+  measured.machine.name = "probed";
+  measured.machine.levels = {std::vector{row}, std::vector{row}, std::vector{row}};
+  measured.machine.reduction = {{.from = 0, .bandwidth = 1e10}};
+  measured.machine.engine_message = 1e-6;
+  return measured;
+}
+
+double rate_in(const Fabric& fabric) {
+  return fabric.measured()->machine.protocol(Level::network, 0).bandwidth;
+}
+
+TEST(Fabric, WhatABusyMachineMeasuredReplacesNothingBetter) {
+  Fabric fabric(identity);
+  fabric.keep(measured_on(0.9, 3.5e6));
+  EXPECT_EQ(rate_in(fabric), 3.5e6);
+  EXPECT_TRUE(fabric.measured()->is_busy());
+  fabric.keep(measured_on(0.3, 8e7));
+  EXPECT_EQ(rate_in(fabric), 8e7);
+  fabric.keep(measured_on(0.6, 2e7));
+  EXPECT_EQ(rate_in(fabric), 8e7);
+  fabric.keep(measured_on(0.01, 1.2e8));
+  EXPECT_EQ(rate_in(fabric), 1.2e8);
+  fabric.keep(measured_on(0.02, 1.1e8));  // as good as idle, and later
+  EXPECT_EQ(rate_in(fabric), 1.1e8);
+  fabric.keep(measured_on(0.3, 8e7));
+  EXPECT_EQ(rate_in(fabric), 1.1e8);
+  // Ranks of one node say less than those of several.
+  MeasuredNetwork inside = measured_on(0, 1e9);
+  inside.nodes = 1;
+  fabric.keep(inside);
+  EXPECT_EQ(rate_in(fabric), 1.1e8);
+}
+
+TEST(Fabric, WhatABusyMachineDecidedReplacesNothingBetter) {
+  Fabric fabric(identity);
+  const auto decide = [&](double busy, const char* spec) {
+    Decision one = decision(1024, spec);
+    one.busy = busy;
+    fabric.keep(one);
+    return to_string(fabric.find({.nodes = 8, .from = 1024})->spec);
+  };
+  EXPECT_EQ(decide(0.5, "ring"), "ring");
+  EXPECT_EQ(decide(0.9, "native"), "ring");
+  EXPECT_EQ(decide(0.2, "rabenseifner"), "rabenseifner");
+  EXPECT_EQ(decide(0, "native"), "native");
+  EXPECT_EQ(decide(0.3, "ring"), "native");
+  EXPECT_EQ(decide(0.05, "ring"), "ring");
+}
+
+TEST(Fabric, HowBusyItWasIsReadAsItWasWritten) {
+  Fabric fabric(identity);
+  Decision one = decision(1024, "ring");
+  one.busy = 0.254;
+  fabric.keep(one);
+  fabric.keep(measured_on(1, 1e8));
+  const Fabric again(fabric.text(), identity);
+  EXPECT_EQ(again.decisions().at(0).busy, 0.25);
+  EXPECT_EQ(again.measured()->busy, 1);
+  EXPECT_EQ(again.text(), fabric.text());
+  std::string text = fabric.text();
+  text.replace(text.find("0.25"), 4, "1.25");
+  EXPECT_NE(error_of(text).find("busy: expected a number up to 1"), std::string::npos) << error_of(text);
+  Fabric idle(identity);
+  idle.keep(measured_on(0.004, 1e8));
+  EXPECT_EQ(idle.text().find("busy"), std::string::npos);
+}
+
 TEST(Fabric, ForgetsTheOldestDecision) {
   Fabric fabric(identity);
   for (int nodes = 1; nodes <= 3000; ++nodes) {

@@ -169,7 +169,7 @@ TEST(HelperRules, DormantOnlyAfterSomeTicks) {
 /// A process whose operations end by the helper's polls only.
 class Process {
  public:
-  Process() : helper_(counts_, [this](bool must_help) { return poll(must_help); }) {}
+  Process() : helper_(counts_, [this](bool must_help) { return poll(must_help); }) { helper_.start(); }
 
   void start() {
     {
@@ -264,6 +264,7 @@ TEST(Helper, StopsAndStartsAgain) {
     return Found::not_needed;
   });
   for (int turn = 0; turn < 20; ++turn) {
+    helper.start();
     counts.set_outstanding(1);
     helper.notice(turn % 2 == 0);
     while (counts.any_outstanding()) std::this_thread::yield();

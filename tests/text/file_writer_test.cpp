@@ -42,6 +42,49 @@ TEST_F(FileWriter, ReplacesAFileAsAWhole) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2);
 }
 
+TEST_F(FileWriter, WritesBesideUnderANameThatNobodyCanForesee) {
+  const fs::path file = folder_ / "a.json";
+  const fs::path victim = folder_ / "victim";
+  std::ofstream(victim) << "precious";
+  const fs::path foreseen = file.string() + "." + std::to_string(getpid()) + ".tmp";
+  fs::create_symlink(victim, foreseen);
+  EXPECT_EQ(find_obstacle(file), "");
+  // Two that write at once, as two processes with the same number on two nodes do.
+  const auto write = [&](std::ostream& stream) {
+    EXPECT_EQ(replace_file(file, "inner"), "");
+    EXPECT_EQ(text_of(file), "inner");
+    stream << "outer";
+  };
+  EXPECT_EQ(replace_file(file, write), "");
+  EXPECT_EQ(text_of(file), "outer");
+  EXPECT_EQ(text_of(victim), "precious");
+  EXPECT_TRUE(fs::is_symlink(foreseen));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 3);
+}
+
+TEST_F(FileWriter, FollowsNoLinkOfAnotherUser) {
+  const fs::path victim = folder_ / "victim";
+  const fs::path link = folder_ / "link";
+  std::ofstream(victim) << "old";
+  fs::create_symlink(victim, link);
+  constexpr uid_t another = 54321;
+  const bool is_another = lchown(link.c_str(), another, static_cast<gid_t>(-1)) == 0;  // as root
+  const std::string error = is_another ? link.string() + " is a link of another user" : "";
+  EXPECT_EQ(find_obstacle(link), error);
+  EXPECT_EQ(replace_file(link, "new"), error);
+  EXPECT_EQ(text_of(victim), is_another ? "old" : "new");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2);
+}
+
+TEST_F(FileWriter, WritesALongTextInPieces) {
+  const fs::path file = folder_ / "long";
+  const std::string text(std::size_t{300} << 10, 'x');
+  const auto write = [&](std::ostream& stream) { stream << text << 'y' << std::flush << text; };
+  EXPECT_EQ(replace_file(file, write), "");
+  EXPECT_EQ(text_of(file), text + 'y' + text);
+}
+
 TEST_F(FileWriter, SaysWhyNot) {
   const std::string nowhere = folder_ / "nowhere" / "a.json";
   EXPECT_EQ(find_obstacle(nowhere), "No such file or directory");

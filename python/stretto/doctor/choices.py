@@ -86,9 +86,10 @@ def _describe(known: FabricFile) -> str:
     if fabric.network:
         about.append(fabric.network if len(fabric.network) <= 100 else f"{fabric.network[:97]}...")
     about.append(known.speed_text)
-    if known.slow_links_text:
-        about.append(known.slow_links_text)
+    about += [text for text in (known.busy_text, known.slow_links_text) if text]
     count = len(fabric.decisions)
     decided = f"{count} decision{'' if count == 1 else 's'}" if count else "no decision"
     when = f" of {dates[0]}" + (f" to {dates[1]}" if dates[0] != dates[1] else "") if dates else ""
-    return "; ".join([*about, decided + when])
+    busy = sum(one.is_busy for one in fabric.decisions)
+    doubtful = f", {busy} of them on a busy machine" if busy else ""
+    return "; ".join([*about, decided + when + doubtful])

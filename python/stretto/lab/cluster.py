@@ -10,7 +10,6 @@ recorded before the first one is made, so if `up` is interrupted, the next `up` 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from stretto.lab.links import UNLIMITED, Links
 from stretto.support.errors import StrettoError
+from stretto.support.files import locked
 from stretto.support.interruption import signals_as_exceptions, signals_held
 
 STATE = Path("/run/stretto/lab")
@@ -148,9 +148,8 @@ def _run(argv: Sequence[str], lock: int, lines: Sequence[str] | None = None) -> 
 def _locked() -> Iterator[int]:
     """Hold the lock by which only one process at a time makes or removes labs."""
     STATE.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (STATE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield lock.fileno()
+    with locked(STATE / "lock") as lock:
+        yield lock
 
 
 def namespace_processes(names: Sequence[str]) -> Iterator[int]:

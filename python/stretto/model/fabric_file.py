@@ -85,6 +85,18 @@ class FabricFile:
         return f"{self.measured_text}: latency {format_seconds(link.latency)}, bandwidth {bandwidth}"
 
     @property
+    def busy_text(self) -> str:
+        """That the network was measured on a busy machine, and what follows; empty if it was not."""
+        measured = self.fabric.measured
+        if measured is None or not measured.is_busy:
+            return ""
+        share = f"{100 * measured.busy:.0f} %"
+        return (
+            f"measured on a busy machine: a rank waited for its core {share} of the time, so the network is "
+            "faster than that; a job that has cores of its own measures again"
+        )
+
+    @property
     def slow_links_text(self) -> str:
         """Which nodes have links of at most half the rate of the fastest; empty if there are none."""
         rates = self.fabric.measured.rates if self.fabric.measured else []

@@ -192,7 +192,8 @@ class _Asked:
             return Claim("learnt", None, f"no duel was decided for {where}{more}")
         when = f" of {decision.when}" if decision.when else ""
         gain = f", {decision.gain:.2f} times as fast as the MPI default" if decision.gain else ""
-        reason = f"a duel{when}, {self._class_text}{gain}"
+        busy = " on a busy machine" if decision.is_busy else ""
+        reason = f"a duel{when}{busy}, {self._class_text}{gain}"
         return Claim("learnt", decision.spec, reason, gain=decision.gain, when=decision.when or None)
 
     def modelled(self) -> Iterator[Claim]:
@@ -205,8 +206,10 @@ class _Asked:
             yield Claim("modelled", None, f"no job has measured this network{where}; larger calls do")
         else:
             fastest = _core.find_fastest(self._call.collective, self._begin, self._topology, measured.machine)
+            busy = ", measured on a busy machine" if measured.is_busy else ""
             for spec, seconds in fastest:
-                reason = f"the network's model: {format_seconds(seconds)} for {format_bytes(self._begin)}"
+                predicted = f"{format_seconds(seconds)} for {format_bytes(self._begin)}"
+                reason = f"the network's model{busy}: {predicted}"
                 yield Claim("modelled", spec, reason, seconds=seconds, when=measured.when or None)
 
     def rule(self) -> Claim:

@@ -179,7 +179,12 @@ def _fabric_json(explanation: Explanation) -> dict[str, Any]:
         "mpi": known.mpi,
         "hosts": known.hosts,
         "measured": measured
-        and {"nodes": measured.nodes, "ppn": measured.ppn, "when": measured.when or None},
+        and {
+            "nodes": measured.nodes,
+            "ppn": measured.ppn,
+            "when": measured.when or None,
+            "busy": measured.busy if measured.is_busy else None,
+        },
     }
     return {"fabric": fabric, "choices": [asdict(one) for one in explanation.claims]}
 

@@ -51,7 +51,7 @@ def print_explanation(explanation: Explanation, top: int) -> None:
     if any(one.is_compared for one in explanation.claims):
         lines.append("a job's first calls compare it with the MPI default, and the fastest stays")
     if explanation.fabric:
-        lines.append(_network(explanation.fabric))
+        lines += [_network(explanation.fabric), *filter(None, [explanation.fabric.busy_text])]
     else:
         if explanation.modelled:
             specs = ", ".join(explanation.modelled)

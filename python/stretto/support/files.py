@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import io
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 _PROBE = b"\0" * 4096
 """Bytes to try, since a full disk still creates empty files."""
+_MOST_LINKS = 32
+"""About the limit of the kernel."""
 
 
 def cache_folder() -> Path:
@@ -53,25 +58,42 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def open_atomically(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to. It replaces the path when the block ends without an error.
 
-    A device or a pipe (/dev/stdout) is written to directly, and a link stays a link.
+    A device or a pipe (/dev/stdout) is written to directly, and a link stays a link. A link that belongs to
+    another user is not followed: it would say which file of ours is lost.
     """
     try:
         if _is_stream(path):
-            with path.open("ab") as file:
+            with open(path, "ab", opener=_open_stream) as file:
                 yield file
             return
-        target = path.resolve()
-        beside = _beside(target)
+        target = _target(path)
+        made = beside(target)
         try:
-            with beside.open("wb") as file:
+            with made.open("xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(target)
+            made.replace(target)
         finally:
-            beside.unlink(missing_ok=True)
+            made.unlink(missing_ok=True)
     except OSError as error:
         raise StrettoError(f"{path} could not be written: {error.strerror}") from None
+
+
+def beside(file: Path) -> Path:
+    """A name beside the file that nobody can foresee: for what replaces it when it is complete."""
+    return file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[int]:
+    """Hold the lock that this file stands for, and have its descriptor. The file is made if it is missing."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def save_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
@@ -117,28 +139,41 @@ def _check(file: Path) -> None:
         if not os.access(file, os.W_OK):
             raise StrettoError(f"{file} cannot be written: Permission denied")
         return
-    folder = file.resolve().parent
-    if not folder.is_dir():
-        raise StrettoError(f"{file}: there is no folder {folder}")
     if file.is_dir():
         raise StrettoError(f"{file} is a folder; name a file in it")
     try:
-        _try(file.resolve())
+        target = _target(file)
+        if not target.parent.is_dir():
+            raise StrettoError(f"{file}: there is no folder {target.parent}")
+        _try(target)
     except OSError as error:
         raise StrettoError(f"{file} cannot be written: {error.strerror}") from None
 
 
 def _try(file: Path) -> None:
-    beside = _beside(file)
+    made = beside(file)
     try:
-        with beside.open("wb") as probe:
+        with made.open("xb") as probe:
             probe.write(_PROBE)
     finally:
-        beside.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)
 
 
-def _beside(file: Path) -> Path:
-    return file.with_name(f".{file.name}.{os.getpid()}")
+def _target(path: Path) -> Path:
+    """Where the path leads behind all links, also if that does not exist yet."""
+    path = path.absolute()
+    for _ in range(_MOST_LINKS):
+        if not path.is_symlink():
+            break
+        if path.lstat().st_uid not in (os.geteuid(), 0):
+            raise PermissionError(errno.EPERM, f"{path} is a link of another user")
+        path = path.parent / path.readlink()
+    return path
+
+
+def _open_stream(path: str, flags: int) -> int:
+    # Never creates anything: the path may lead elsewhere by now.
+    return os.open(path, (flags & ~os.O_CREAT) | os.O_NOCTTY)
 
 
 def _is_stream(path: Path) -> bool:

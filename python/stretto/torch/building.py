@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shlex
@@ -15,7 +14,7 @@ from pathlib import Path
 import torch
 from stretto.support import paths
 from stretto.support.errors import StrettoError
-from stretto.support.files import cache_folder
+from stretto.support.files import beside, cache_folder, locked
 from stretto.support.heartbeat import lines_now_and_then
 
 _SOURCES = Path(__file__).parent / "source"
@@ -34,8 +33,7 @@ def built_extension() -> Path:
         return module
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / f"{module.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(folder / f"{module.name}.lock"):
             if not module.is_file():
                 _build(command, module)
     except OSError as error:
@@ -50,7 +48,7 @@ def _build(command: list[str], module: Path) -> None:
     print(
         f"stretto: building the extension for PyTorch {torch.__version__}, once", file=sys.stderr, flush=True
     )
-    beside = module.with_name(f".{module.name}.{os.getpid()}")
+    made = beside(module)
     # There is one source file, since torch's headers take most of the time.
     parts = "".join(f'#include "{source.name}"\n' for source in sorted(_SOURCES.glob("*.cpp")))
     # The compiler must not get what is preloaded into ranks.
@@ -58,7 +56,7 @@ def _build(command: list[str], module: Path) -> None:
     try:
         with lines_now_and_then(lambda: "building the extension for PyTorch"):
             ended = subprocess.run(
-                [*command, f"-DSTRETTO_TORCH_MODULE={_module_name(module)}", "-o", str(beside)],
+                [*command, f"-DSTRETTO_TORCH_MODULE={_module_name(module)}", "-o", str(made)],
                 input=parts,
                 capture_output=True,
                 text=True,
@@ -72,14 +70,14 @@ def _build(command: list[str], module: Path) -> None:
                 f"{lines[0].strip() if lines else f'exit status {ended.returncode}'}; "
                 "`python -m stretto.torch` builds it again, and CXX names another compiler"
             )
-        beside.replace(module)
+        made.replace(module)
     except FileNotFoundError:
         raise StrettoError(
             f"the extension for PyTorch needs the C++ compiler {command[0]}, which is not in PATH; install "
             "it (Debian, Ubuntu: g++ and python3-dev), or name another by CXX"
         ) from None
     finally:
-        beside.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)
 
 
 def _module_name(module: Path) -> str:

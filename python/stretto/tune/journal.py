@@ -59,9 +59,14 @@ class Journal:
     def __init__(self, path: Path, fingerprint: Fingerprint, keeps: bool) -> None:
         self.path = path
         try:
+            # The name can be foreseen, and what lies there may be another user's link.
+            if not keeps:
+                path.unlink(missing_ok=True)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (0 if keeps else os.O_EXCL)
+            descriptor = os.open(path, flags, 0o666)
             if keeps:
-                _cut_to_whole_lines(path)
-            self._file: TextIO = path.open("a" if keeps else "w", encoding="utf-8")
+                _cut_to_whole_lines(descriptor)
+            self._file: TextIO = os.fdopen(descriptor, "a", encoding="utf-8")
         except OSError as error:
             raise StrettoError(f"{path} cannot be written: {error.strerror}") from None
         if not keeps:
@@ -119,9 +124,10 @@ def read_journal(path: Path) -> Recorded | None:
     return recorded
 
 
-def _cut_to_whole_lines(path: Path) -> None:
-    text = path.read_bytes()
-    os.truncate(path, text.rfind(b"\n") + 1)
+def _cut_to_whole_lines(descriptor: int) -> None:
+    text = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    os.truncate(descriptor, text.rfind(b"\n") + 1)
+    os.lseek(descriptor, 0, os.SEEK_END)
 
 
 def _read_events(events: list[dict[str, Any]], recorded: Recorded) -> None:

@@ -25,6 +25,8 @@
 #include "learn/fabric_file.hpp"
 #include "select/library_name.hpp"
 #include "text/json_reader.hpp"
+#include "threads/backoff.hpp"
+#include "threads/core_time.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
@@ -120,6 +122,7 @@ struct Memory {
   std::string path;
   Fabric fabric{FabricIdentity{}};
   Fabric own{FabricIdentity{}};  // found by this job
+  bool has_looked_again = false;
   /// What `fabric` has for communicators of one shape: many may be made. Written anew when either changes.
   struct Part {
     int nodes;
@@ -153,7 +156,13 @@ bool has_shape_of(const CallKind& kind, const Topology& topology) {
   return kind.nodes == topology.nodes && kind.min_ppn == topology.min_ppn && kind.max_ppn == topology.max_ppn;
 }
 
-/// The text of what is known for communicators of this shape; empty if nothing is.
+/// The part of its time so far in which this thread waited for its core.
+double busy_so_far() {
+  return CoreTime::of_this_thread().waited_since({});
+}
+
+/// The text of what is known for communicators of this shape; empty if nothing is. What was found on a busy
+/// machine is not known to a job that can find out better.
 std::string text_for(const Topology& topology) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
@@ -163,15 +172,30 @@ std::string text_for(const Topology& topology) {
     return now.part->text;
   }
   Fabric part{FabricIdentity{}};
+  const bool measures =
+      session.settings.online == Online::guard || session.settings.online == Online::explore;
+  const bool may_find_better =
+      measures && !Backoff::is_crowded() && !now.has_looked_again && busy_so_far() < busy_from;
+  bool is_whole = true;
+  const auto keep = [&](const auto& finding) {
+    if (may_find_better && finding.is_busy()) {
+      now.has_looked_again = true;
+      is_whole = false;
+    } else {
+      part.keep(finding);
+    }
+  };
   for (const Decision& decision : now.fabric.decisions()) {
-    if (has_shape_of(decision.kind, topology)) part.keep(decision);
+    if (has_shape_of(decision.kind, topology)) keep(decision);
   }
-  if (now.fabric.measured()) part.keep(*now.fabric.measured());
+  if (now.fabric.measured()) keep(*now.fabric.measured());
+  std::string text = part.is_empty() ? "" : part.text();
+  if (!is_whole) return text;
   now.part = Memory::Part{.nodes = topology.nodes,
                           .min_ppn = topology.min_ppn,
                           .max_ppn = topology.max_ppn,
-                          .text = part.is_empty() ? "" : part.text()};
-  return now.part->text;
+                          .text = text};
+  return text;
 }
 
 /// Reads what text_for() wrote. To read it takes longer than many a call, and communicators of one shape get the same
@@ -239,11 +263,12 @@ CallKind kind_of(const CallTraits& traits, const Topology& topology, Face face) 
           .from = std::bit_floor(traits.bytes)};
 }
 
-void note_decision(const Decision& decision) {
+void note_decision(Decision decision) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
   read_once(now);
   now.part.reset();
+  decision.busy = busy_so_far();
   now.fabric.keep(decision);
   now.own.keep(decision);
 }
@@ -252,10 +277,6 @@ void note_measured(const MeasuredNetwork& measured) {
   Memory& now = memory();
   const std::lock_guard lock(now.mutex);
   read_once(now);
-  // A communicator of one node says less than what is known.
-  const std::optional<MeasuredNetwork>& known = now.fabric.measured();
-  if (known && !measured.covers(known->nodes, known->ppn) && known->covers(measured.nodes, measured.ppn))
-    return;
   now.part.reset();
   now.fabric.keep(measured);
   now.own.keep(measured);

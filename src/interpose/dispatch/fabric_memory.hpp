@@ -31,7 +31,7 @@ CallKind kind_of(const CallTraits& traits, const Topology& topology, Face face);
 
 /// Keeps a decision for communicators that are made later, and for the next job. To be called on rank 0 of a
 /// communicator.
-void note_decision(const Decision& decision);
+void note_decision(Decision decision);
 /// The same for what was measured.
 void note_measured(const MeasuredNetwork& measured);
 

@@ -22,6 +22,7 @@
 #include "kernels/reduce.hpp"
 #include "learn/probe.hpp"
 #include "text/size.hpp"
+#include "threads/core_time.hpp"
 #include "topology/boot_id.hpp"
 #include "topology/cpu_domains.hpp"
 
@@ -32,9 +33,12 @@ namespace {
 struct Figures {
   ProbeFigures steps{};
   ProbeReduction reduction;
+  double busy = 0;    // the part of the time in which a rank waited for its core
   double failed = 0;  // 1 if a rank could not measure
+
+  static constexpr std::size_t count = probe_step_count + 4;
 };
-static_assert(sizeof(Figures) == sizeof(double) * (probe_step_count + 3));
+static_assert(sizeof(Figures) == sizeof(double) * Figures::count);
 
 std::size_t longest_call() {
   std::size_t most = 2 * probe_steps.at(long_stream()).call_bytes();
@@ -161,7 +165,7 @@ double reduction_seconds(const Buffers& buffers, std::size_t bytes) {
 }
 
 bool agree(Figures& figures, MPI_Comm comm) {
-  auto values = std::bit_cast<std::array<double, probe_step_count + 3>>(figures);
+  auto values = std::bit_cast<std::array<double, Figures::count>>(figures);
   if (mpi.Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
                     comm) != MPI_SUCCESS) {
     return false;
@@ -209,6 +213,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   const AwaitedCall awaited(state, traits, spec);
   const Buffers buffers;
   Figures figures;
+  const CoreTime began = CoreTime::of_this_thread();
   double received = 0;  // this rank's seconds of the long stream, both times
   const auto agree_now = [&] {
     const BlockedScope elsewhere;
@@ -226,6 +231,7 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
           i == long_stream() ? measurement.measure_second(step, received) : measurement.measure(step);
     }
     if (!measurement.is_right()) figures.failed = 1;
+    figures.busy = std::max(figures.busy, CoreTime::of_this_thread().waited_since(began));
     return agree_now();
   };
   figures.reduction = {.short_seconds = reduction_seconds(buffers, 32 * kibibyte),
@@ -242,7 +248,8 @@ std::optional<MeasuredNetwork> probe_network(Communicator& state, const CallTrai
   return MeasuredNetwork{.machine = fit_probe(figures.steps, figures.reduction, topology, shared, rates),
                          .nodes = topology.nodes,
                          .ppn = topology.max_ppn,
-                         .when = today()};
+                         .when = today(),
+                         .busy = figures.busy};
 }
 
 }  // namespace stretto

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/observe/roll_call.hpp"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -49,13 +49,17 @@ void RollCall::open() {
   gethostname(static_cast<char*>(own.host), sizeof own.host - 1);
   std::random_device random;
   own.job = (std::uint64_t{random()} << 32) | random();
-  wake_up_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (std::array<int, 2> ends{}; pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0) {
+    waits_ = KeptFile(ends[0]);
+    awakes_ = KeptFile(ends[1]);
+  }
+  socket_ = KeptFile(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int file = socket_.number();
   sockaddr_in address{};
   address.sin_family = AF_INET;
   socklen_t length = sizeof address;
-  if (socket_ >= 0 && bind(socket_, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-      getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
+  if (file >= 0 && bind(file, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
+      getsockname(file, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
     own.port = address.sin_port;
   }
   int ranks = 1;
@@ -66,10 +70,7 @@ void RollCall::open() {
 }
 
 void RollCall::close() {
-  for (int* file : {&socket_, &wake_up_}) {
-    if (*file >= 0) ::close(*file);
-    *file = -1;
-  }
+  for (KeptFile* file : {&socket_, &waits_, &awakes_}) *file = KeptFile();
   inquiries_.clear();
 }
 
@@ -81,8 +82,8 @@ void RollCall::ask(const CallId& call, const std::vector<int>& ranks) {
 }
 
 void RollCall::wake() const {
-  const std::uint64_t one = 1;
-  static_cast<void>(!write(wake_up_, &one, sizeof one));
+  const char letter = 0;
+  static_cast<void>(!write(awakes_.number(), &letter, sizeof letter));
 }
 
 bool RollCall::all_have_answered(const CallId& call) const {
@@ -107,14 +108,14 @@ std::string RollCall::conclude(const CallId& call) {
 }
 
 void RollCall::wait(double seconds) const {
-  std::array<pollfd, 2> files{pollfd{socket_, POLLIN, 0}, pollfd{wake_up_, POLLIN, 0}};
+  std::array<pollfd, 2> files{pollfd{socket_.number(), POLLIN, 0}, pollfd{waits_.number(), POLLIN, 0}};
   poll(files.data(), files.size(), static_cast<int>(seconds * 1e3) + 1);
 }
 
 std::optional<RollCall::Question> RollCall::receive() {
   Datagram datagram{};
   for (;;) {
-    const ssize_t length = recv(socket_, &datagram, sizeof datagram, 0);
+    const ssize_t length = recv(socket_.number(), &datagram, sizeof datagram, 0);
     if (length < 0) return std::nullopt;
     const bool is_ours = length == sizeof datagram && datagram.job == job_ && datagram.rank >= 0 &&
                          static_cast<std::size_t>(datagram.rank) < addresses_.size();
@@ -142,8 +143,8 @@ void RollCall::send(int rank, std::uint32_t kind, const CallId& call, std::uint6
   const Datagram datagram{
       job_, kind, session.world_rank, call.communicator.group, call.communicator.ordinal, call.number, calls};
   // A datagram that is lost is sent again.
-  sendto(socket_, &datagram, sizeof datagram, MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
-         sizeof address);
+  sendto(socket_.number(), &datagram, sizeof datagram, MSG_NOSIGNAL,
+         reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
 std::uint32_t RollCall::address_of(int rank) const {

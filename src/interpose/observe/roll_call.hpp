@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "interpose/communicators/communicator_id.hpp"
+#include "transport/kept_file.hpp"
 
 namespace stretto {
 
@@ -75,8 +76,9 @@ class RollCall {
   void send(int rank, std::uint32_t kind, const CallId& call, std::uint64_t calls) const;
   [[nodiscard]] std::uint32_t address_of(int rank) const;
 
-  int socket_ = -1;
-  int wake_up_ = -1;
+  KeptFile socket_;
+  KeptFile waits_;  // both ends of a pipe
+  KeptFile awakes_;
   /// A random number that identifies this job.
   std::uint64_t job_ = 0;
   std::vector<Address> addresses_;

@@ -3,21 +3,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <random>
 #include <set>
-#include <system_error>
 #include <vector>
 
 #include "engine/channel.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/session.hpp"
 #include "schedule/pipelining.hpp"
+#include "text/file_writer.hpp"
 #include "threads/immortal.hpp"
 
 namespace stretto {
@@ -179,7 +178,7 @@ std::string microseconds(std::int64_t nanoseconds) {
 /// Writes events, one per line, in the object form of Chrome's trace-event format.
 class Writer {
  public:
-  Writer(std::ofstream& stream, const ClockReading& last) : stream_(stream), last_(last) {}
+  Writer(std::ostream& stream, const ClockReading& last) : stream_(stream), last_(last) {}
 
   void write() {
     const int pid = session.world_rank + 1;
@@ -268,7 +267,7 @@ class Writer {
         0, here + first_reading.ahead + static_cast<std::int64_t>(drift * part) - origin);
   }
 
-  std::ofstream& stream_;
+  std::ostream& stream_;
   ClockReading last_;
 };
 
@@ -290,20 +289,16 @@ std::string end_trace() {
     wait_until([&] { return !call.state->is_opening(); });
   }
   const ClockReading last = compare_clocks();
-  errno = 0;
-  std::ofstream stream(file_name());
-  Writer(stream, last).write();
-  stream.close();
-  const std::string reason = errno != 0 ? ": " + std::generic_category().message(errno) : "";
-  if (!stream) std::remove(file_name().c_str());  // a part of a trace, or nothing of it
+  const std::string error =
+      replace_file(file_name(), [&](std::ostream& stream) { Writer(stream, last).write(); });
   calls().clear();
   copies().clear();
   // Often several ranks fail for the same reason. One of them reports it.
-  int speaker = stream ? session.topology.ranks() : session.world_rank;
+  int speaker = error.empty() ? session.topology.ranks() : session.world_rank;
   mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
   if (speaker != session.world_rank) return {};
-  return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() + " cannot be written" +
-         reason;
+  return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() +
+         " cannot be written: " + error;
 }
 
 TracedCall::TracedCall(const std::shared_ptr<Communicator>& state, const CallTraits& traits, const Spec& spec,

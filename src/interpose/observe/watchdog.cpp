@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "interpose/communicators/communicator.hpp"
@@ -140,7 +141,13 @@ void begin_watchdog() {
   if (!is_on()) return;
   stopping = false;
   roll_call().open();
-  thread.start("stretto-watch", run);
+  try {
+    thread.start("stretto-watch", run);
+  } catch (const std::system_error& error) {
+    roll_call().close();
+    complain(this_rank() + ": STRETTO_WATCHDOG: its thread cannot start (" + error.what() +
+             "); no call of this rank is watched");
+  }
 }
 
 void end_watchdog() {

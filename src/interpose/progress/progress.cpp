@@ -117,14 +117,23 @@ Helper& helper() {
 void notice(std::size_t bytes) {
   if (!session.non_blocking) return;
   control_of_program.store(FloatControl::current(), std::memory_order_relaxed);
-  try {
-    helper().notice(session.settings.progress_thread && bytes >= least_urgent_bytes);
-  } catch (const std::system_error& error) {
-    complain_once_on_rank_0(std::string("the helper thread cannot start: ") + error.what());
-  }
+  helper().notice(session.settings.progress_thread && bytes >= least_urgent_bytes);
 }
 
 }  // namespace
+
+bool start_helper() {
+  try {
+    helper().start();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+void stop_helper() {
+  helper().stop();
+}
 
 void add_outstanding(std::shared_ptr<Outstanding> operation) {
   const std::size_t bytes = operation->bytes();
@@ -161,7 +170,7 @@ bool make_progress_for(Outstanding& awaited) {
 
 void drain_outstanding() {
   wait_until([] { return !has_outstanding(); });
-  helper().stop();
+  stop_helper();
 }
 
 void guard_program_functions() {

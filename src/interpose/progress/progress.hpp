@@ -13,6 +13,13 @@
 
 namespace stretto {
 
+/// Starts the helper thread, which sleeps until an operation is outstanding. Returns whether it could: the
+/// system may refuse a thread.
+bool start_helper();
+
+/// Ends the helper thread, if there is one.
+void stop_helper();
+
 /// Adds an operation that is to be advanced until it has ended.
 void add_outstanding(std::shared_ptr<Outstanding> operation);
 

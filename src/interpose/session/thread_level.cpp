@@ -207,6 +207,8 @@ const char* reason_of(Background background) {
              "MPI_THREAD_MULTIPLE; set STRETTO_PROGRESS_THREAD=1 if it makes no windows between nodes";
     case Background::not_given:
       return "it does not give MPI_THREAD_MULTIPLE on all ranks";
+    case Background::no_thread:
+      return "the system refused a thread on a rank; raise the limit of processes there (ulimit -u)";
   }
   return "";
 }

@@ -16,6 +16,7 @@ enum class Background : std::uint8_t {
                       // threads
   makes_windows,      // the library may refuse windows at MPI_THREAD_MULTIPLE
   not_given,          // the library does not give MPI_THREAD_MULTIPLE
+  no_thread,          // the system does not give the helper thread
 };
 
 /// Returns what the symbols of the process and its environment suggest when it initializes MPI at the

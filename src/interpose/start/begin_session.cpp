@@ -83,13 +83,21 @@ double start_limit() {
       .start_limit_seconds;
 }
 
+/// What all ranks must have is tried before they tell each other what they have.
 RankFacts find_own_facts(Background background) {
+  if (background == Background::own && !start_helper()) background = Background::no_thread;
   RankFacts own;
   find_own_place(own);
   own.most_tag = ChannelPool::find_most_tag();
   own.background = static_cast<std::int32_t>(background);
   open_shared_memory(own);
   return own;
+}
+
+/// Frees what find_own_facts() has opened and started, where there will be no session.
+void give_up() {
+  session.memory.close();
+  stop_helper();
 }
 
 /// Frees what is Stretto's after the last call of the program, and writes the files of the end.
@@ -158,7 +166,7 @@ void begin_session(Background background, Participation participation) {
   const double limit = participation == Participation::certain ? 0 : start_limit();
   if (!exchange_facts(
           find_own_facts(background), [] { return read_shared_settings(session.library); }, limit, facts)) {
-    return;
+    return give_up();
   }
   session.settings = take_shared_settings(facts.text, session.library);
   const bool writes = session.world_rank == 0 && !session.settings.disabled;
@@ -168,12 +176,12 @@ void begin_session(Background background, Participation participation) {
                             (session.settings.strict ? "the job ends (STRETTO_STRICT)" : complaint.instead));
   }
   if (session.settings.strict && !session.settings.complaints.empty()) end_job(session.world_rank == 0);
-  if (session.settings.disabled) return;
+  if (session.settings.disabled) return give_up();
   remark_on_launcher(static_cast<int>(facts.of_rank.size()));
   const int most_tag = std::ranges::min(facts.of_rank, {}, &RankFacts::most_tag).most_tag;
   if (const std::string error = channel_pool().open(most_tag); !error.empty()) {
     complain_once_on_rank_0(error + "; every call goes to it");
-    return;
+    return give_up();
   }
 
   load_predefined_handles();
@@ -181,6 +189,7 @@ void begin_session(Background background, Participation participation) {
   session.background =
       static_cast<Background>(std::ranges::max(facts.of_rank, {}, &RankFacts::background).background);
   session.non_blocking = session.background == Background::own;
+  if (!session.non_blocking) stop_helper();
   session.topology = find_topology(session.settings, facts.of_rank);
   remark_on_shape(session.topology);
   Backoff::set_crowded(outnumber_cores(facts.of_rank, session.world_rank));

@@ -14,6 +14,9 @@
 // If a rank is missing, its children are cut off. They need to write the line only if nobody above can. A
 // rank that misses a child therefore sends the verdict to all ranks below that child. Of the children of a
 // missing rank, the lowest one tells the others that it writes the line.
+//
+// A rank of another build counts as missing, but it lives, and knows the same of this one: both sides send
+// each other nothing but hellos.
 #include "interpose/start/start_exchange.hpp"
 
 #include <algorithm>
@@ -26,22 +29,24 @@
 
 #include "interpose/session/clock.hpp"
 #include "interpose/session/session.hpp"
+#include "interpose/start/build_mark.hpp"
 #include "interpose/start/early_messages.hpp"
+#include "text/hash.hpp"
 #include "threads/backoff.hpp"
 
 namespace stretto {
 namespace {
 
-/// To be changed whenever the messages change: ranks with another version of Stretto count as missing.
-constexpr std::uint64_t our_mark = 0x5374726574746f02;
-
+/// All that ranks of different builds take from each other, so it never changes.
 struct Hello {
-  std::uint64_t mark = our_mark;
+  std::uint64_t mark = hash_of(build_mark);
 };
+static_assert(sizeof(Hello) == 8);
 
 /// The number of missing ranks, and the first of them.
 struct Missing {
   std::int32_t count = 0;
+  std::int32_t of_other_builds = 0;  // as many of them answered
   std::array<std::int32_t, 8> ranks{};
 
   void add(int rank) {
@@ -52,6 +57,7 @@ struct Missing {
     const int known = std::min(others.count, static_cast<int>(others.ranks.size()));
     for (int i = 0; i < known; ++i) add(others.ranks[static_cast<std::size_t>(i)]);
     count += others.count - known;
+    of_other_builds += others.of_other_builds;
   }
   [[nodiscard]] std::string text() const {
     const auto known = static_cast<std::size_t>(std::min(count, static_cast<int>(ranks.size())));
@@ -106,9 +112,9 @@ class Exchange {
     for (const int neighbour : neighbours) messages_.send(neighbour, &hello, sizeof(hello));
     hear(neighbours);
     const bool has_parent = place_.rank == 0 || is_present(parent);
-    if (!has_parent) missing_.add(parent);
+    if (!has_parent) miss(parent);
     const std::vector<RankFacts> known = take_reports(own);
-    if (place_.rank != 0) report(known);
+    if (place_.rank != 0 && !is_of_another_build(parent)) report(known);
 
     Verdict verdict;
     if (place_.rank == 0 && missing_.count == 0) {
@@ -117,9 +123,11 @@ class Exchange {
     } else if (place_.rank != 0 && has_parent) {
       take(parent, &verdict, sizeof(verdict));
     }
-    for (const int child : place_.children) messages_.send(child, &verdict, sizeof(verdict));
+    for (const int child : place_.children) {
+      if (!is_of_another_build(child)) messages_.send(child, &verdict, sizeof(verdict));
+    }
     if (verdict.all_there == 0) {
-      end_without_all(has_parent);
+      end_without_all(has_parent || is_of_another_build(parent));
       return false;
     }
     pass_on(known, verdict, facts);
@@ -132,7 +140,7 @@ class Exchange {
   /// Awaits all hellos at once: a message may need both sides to test it, and the limit is the same for
   /// all.
   void hear(const std::vector<int>& neighbours) {
-    std::vector<Hello> hellos(neighbours.size(), Hello{0});
+    std::vector<Hello> hellos(neighbours.size());
     std::vector<int> awaited(neighbours.size());
     std::iota(awaited.begin(), awaited.end(), 0);
     Backoff backoff;
@@ -140,7 +148,7 @@ class Exchange {
       std::erase_if(awaited, [&](int index) {
         const auto i = static_cast<std::size_t>(index);
         const bool is_here = messages_.try_receive(neighbours[i], &hellos[i], sizeof(Hello));
-        if (is_here && hellos[i].mark == our_mark) present_.push_back(neighbours[i]);
+        if (is_here) (hellos[i].mark == Hello().mark ? present_ : of_other_builds_).push_back(neighbours[i]);
         return is_here;
       });
       backoff.wait();
@@ -149,6 +157,15 @@ class Exchange {
 
   [[nodiscard]] bool is_present(int neighbour) const {
     return std::find(present_.begin(), present_.end(), neighbour) != present_.end();
+  }
+
+  [[nodiscard]] bool is_of_another_build(int neighbour) const {
+    return std::find(of_other_builds_.begin(), of_other_builds_.end(), neighbour) != of_other_builds_.end();
+  }
+
+  void miss(int neighbour) {
+    missing_.add(neighbour);
+    missing_.of_other_builds += is_of_another_build(neighbour) ? 1 : 0;
   }
 
   void take(int from, void* message, std::size_t bytes) {
@@ -161,8 +178,8 @@ class Exchange {
     std::vector<RankFacts> known{own};
     for (const int child : place_.children) {
       if (!is_present(child)) {
-        missing_.add(child);
-        cut_off_.push_back(child);
+        miss(child);
+        if (!is_of_another_build(child)) cut_off_.push_back(child);
         continue;
       }
       const auto below = static_cast<std::size_t>(Place(child, place_.ranks).end - child);
@@ -200,7 +217,8 @@ class Exchange {
     facts.text.assign(reinterpret_cast<const char*>(message.data()) + facts_bytes, verdict.text_bytes);
   }
 
-  void end_without_all(bool has_parent) {
+  /// `parent_lives`: so it, or one above it, has noticed what this rank has.
+  void end_without_all(bool parent_lives) {
     const Verdict no;
     for (const int child : cut_off_) {
       for (int rank = child + 1; rank < Place(child, place_.ranks).end; ++rank) {
@@ -211,7 +229,7 @@ class Exchange {
     // Ranks that may write the line in place of this one: those above its parent, and the lower
     // children of the parent.
     std::vector<int> others;
-    if (!has_parent) {
+    if (!parent_lives) {
       const int parent = parent_of(place_.rank);
       for (int above = parent; above != 0; above = parent_of(above)) others.push_back(parent_of(above));
       for (const int sibling : Place(parent, place_.ranks).children) {
@@ -221,7 +239,7 @@ class Exchange {
     }
     // They may have begun later, and what was sent may need to be tested here too.
     const double until = began_ + limit_ + std::min(limit_, 5.0);
-    bool must_speak = !has_parent;
+    bool must_speak = !parent_lives;
     Backoff backoff;
     while ((!messages_.all_sent() || must_speak) && seconds_now() < until) {
       Verdict said;
@@ -241,10 +259,11 @@ class Exchange {
     if (is_set("STRETTO_DISABLE")) return;
     std::array<char, 32> seconds{};
     std::snprintf(seconds.data(), seconds.size(), "%g", limit_);
-    complain(
-        missing_.text() + " of MPI_COMM_WORLD did not answer within " + seconds.data() +
-        " s (STRETTO_START_LIMIT): Stretto is not preloaded there, or is another version; every call goes "
-        "to the MPI library");
+    complain(missing_.text() + " of MPI_COMM_WORLD " +
+             (missing_.of_other_builds > 0 ? std::string("and others run with Stretto of different builds")
+                                           : std::string("did not answer within ") + seconds.data() +
+                                                 " s (STRETTO_START_LIMIT): Stretto is not preloaded there") +
+             "; every call goes to the MPI library");
     if (is_set("STRETTO_STRICT")) end_job(true);
   }
 
@@ -254,6 +273,7 @@ class Exchange {
   double began_;
   Missing missing_;
   std::vector<int> present_;
+  std::vector<int> of_other_builds_;
   std::vector<int> cut_off_;
 };
 

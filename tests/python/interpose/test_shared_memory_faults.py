@@ -261,10 +261,6 @@ def test_a_rank_is_killed_before_a_barrier(mpi: Runner) -> None:
     check_lost(mpi, line, "barrier", f"dissemination:radix={RANKS}")
 
 
-def test_a_rank_is_killed_where_the_kernel_gives_no_descriptor(mpi: Runner) -> None:
-    check_lost(mpi, [*forbid(mpi, "pidfd_open", "EPERM"), *program(mpi, RANKS, "lose", "before")])
-
-
 def test_a_rank_that_ends_first_is_no_loss(mpi: Runner) -> None:
     """What it has written is read after its end."""
     options = ["--enable-recovery"] if mpi.abi == "openmpi" else ["-disable-auto-cleanup"]

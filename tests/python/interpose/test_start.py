@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 # The variable of the rank, for each launcher.
 WITHOUT = 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in %s) unset LD_PRELOAD;; esac; exec "$0"'
+WITH_OTHER = 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in %s) export LD_PRELOAD=%s:%s;; esac; exec "$0"'
 
 
 def run_without(mpi: Runner, ranks: int, missing: list[int], **settings: str) -> Ran:
@@ -47,6 +50,23 @@ def test_a_rank_without_the_preload_when_strict(mpi: Runner) -> None:
     assert ran.code != 0
     assert "right" not in ran.output.splitlines()
     assert len(ran.lines) == 1, ran.output
+
+
+@pytest.mark.parametrize(("ranks", "others"), [(2, [1]), (4, [2]), (4, [1, 3]), (4, [0]), (5, [2, 3])])
+def test_ranks_of_another_build(mpi: Runner, ranks: int, others: list[int], tmp_path: Path) -> None:
+    ours = library(mpi.abi)
+    other = tmp_path / ours.name
+    mark = re.compile(rb"(stretto build )[0-9a-f]{16}")
+    other.write_bytes(mark.sub(rb"\1" + b"x" * 16, ours.read_bytes()))
+    assert other.read_bytes() != ours.read_bytes()
+    shell = WITH_OTHER % ("|".join(map(str, others)), other, os.environ["LD_PRELOAD"])
+    program = ["sh", "-c", shell, str(mpi.compiled("partly.c"))]
+    # The limit is not waited for.
+    ran = mpi.run(program, ranks=ranks, more={"STRETTO_START_LIMIT": "1h", "STRETTO_BCAST": "chain"})
+    assert ran.right, ran.output
+    assert ran.lines, ran.output
+    for line in ran.lines:
+        assert "of MPI_COMM_WORLD and others run with Stretto of different builds; every call goes" in line
 
 
 def late(mpi: Runner, tmp_path: Path, limit: str) -> tuple[Ran, bool]:

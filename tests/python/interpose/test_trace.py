@@ -271,6 +271,18 @@ def test_a_second_job_leaves_nothing_of_the_first(mpi: Runner, tmp_path: Path) -
     assert len(jobs) == 2
 
 
+def test_links_where_traces_are_written_are_not_followed(mpi: Runner, tmp_path: Path) -> None:
+    traces, victim = tmp_path / "traces", tmp_path / "victim"
+    traces.mkdir()
+    victim.write_text("precious")
+    for rank in range(RANKS):
+        (traces / f"rank-{rank}.json").symlink_to(victim)
+    assert mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, STRETTO_TRACE=str(traces)).right
+    assert victim.read_text() == "precious"
+    assert sorted(file.name for file in traces.iterdir()) == [f"rank-{rank}.json" for rank in range(RANKS)]
+    assert not any(file.is_symlink() for file in traces.iterdir())
+
+
 def test_a_folder_that_cannot_be_written_to(mpi: Runner) -> None:
     ran = mpi.run([str(mpi.compiled("traced.c"))], ranks=RANKS, STRETTO_TRACE="/nowhere/at/all")
     assert ran.right, ran.output

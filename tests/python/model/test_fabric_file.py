@@ -74,6 +74,16 @@ def test_the_link_between_nodes(tmp_path: Path) -> None:
     assert (one_node.link, one_node.measured_text) == (None, "measured 2026-11-24 inside one node")
 
 
+def test_what_a_busy_machine_measured(tmp_path: Path) -> None:
+    assert known(tmp_path).busy_text == ""
+    measured = example()["measured"]
+    assert known(tmp_path, measured=measured | {"busy": 0.09}).busy_text == ""
+    file = known(tmp_path, measured=measured | {"busy": 0.43})
+    assert file.busy_text.startswith(
+        "measured on a busy machine: a rank waited for its core 43 % of the time"
+    )
+
+
 def test_what_may_be_missing(tmp_path: Path) -> None:
     content = example()
     del content["measured"]

@@ -281,6 +281,17 @@ def test_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "a job's first calls compare it with the MPI default, and the fastest stays\n" in output
 
 
+def test_what_a_busy_machine_found_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    file = fabric_file(tmp_path, [DECISION | {"busy": 0.5}], MEASURED | {"busy": 0.5})
+    output = explain("--fabric", str(file))
+    assert "\nmeasured on a busy machine: a rank waited for its core 50 % of the time" in output
+    assert "a duel of 2026-11-23 on a busy machine" in output
+    assert "the network's model, measured on a busy machine: " in output
+    content = json.loads(explain("--fabric", str(file), "--json"))
+    assert content["fabric"]["measured"]["busy"] == 0.5
+
+
 def test_without_a_fabric_a_line_names_the_option() -> None:
     output = " ".join(explain("--machine", "altec").split())
     assert "jobs also use what they have found out about their network: add --fabric latest" in output

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from stretto.support.errors import StrettoError
 from stretto.support.files import (
     check_files,
+    locked,
     make_folder,
     open_atomically,
     save_figure,
@@ -51,6 +53,42 @@ def test_a_device_and_a_link_stay_what_they_are(tmp_path: Path) -> None:
     write_atomically(link, "text")
     assert link.is_symlink()
     assert (tmp_path / "a.json").read_text() == "text"
+
+
+def test_what_lies_where_a_name_could_be_foreseen_is_left_alone(tmp_path: Path) -> None:
+    file, victim = tmp_path / "a.json", tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / f".a.json.{os.getpid()}").symlink_to(victim)
+    check_files([file])
+    # Two that write at once, as two processes with the same number on two nodes do.
+    with open_atomically(file) as outer:
+        write_atomically(file, "inner")
+        outer.write(b"outer")
+    assert file.read_text() == "outer"
+    assert victim.read_text() == "precious"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_no_link_of_another_user_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    victim, link = tmp_path / "victim", tmp_path / "link"
+    victim.write_text("precious")
+    link.symlink_to(victim)
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    if link.lstat().st_uid == 0:
+        os.chown(link, 54322, -1, follow_symlinks=False)
+    with pytest.raises(StrettoError, match="link is a link of another user"):
+        check_files([link])
+    with pytest.raises(StrettoError, match="link is a link of another user"):
+        write_atomically(link, "new")
+    assert victim.read_text() == "precious"
+
+
+def test_a_lock_follows_no_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    (tmp_path / "lock").symlink_to(victim)
+    with pytest.raises(OSError, match="Too many levels"), locked(tmp_path / "lock"):
+        pass
+    assert not victim.exists()
 
 
 def test_a_block_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -100,7 +138,7 @@ def test_a_full_disk_is_found_out_beforehand(tmp_path: Path, monkeypatch: pytest
     real = Path.open
 
     def full(path: Path, *arguments: Any, **more: Any) -> Any:
-        return real(Path("/dev/full") if path.parent == tmp_path else path, *arguments, **more)
+        return real(Path("/dev/full"), "wb") if path.parent == tmp_path else real(path, *arguments, **more)
 
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(StrettoError, match=r"a\.json cannot be written: No space left on device"):

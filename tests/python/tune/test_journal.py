@@ -72,6 +72,20 @@ def test_what_is_no_journal(tmp_path: Path, text: str) -> None:
     assert read_journal(path) is None
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_link_in_place_of_a_journal_is_not_followed(keeps: bool, tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "journal"
+    victim.write_text("precious")
+    path.symlink_to(victim)
+    if keeps:
+        with pytest.raises(StrettoError, match="cannot be written"):
+            Journal(path, PRINT, keeps=True)
+    else:
+        Journal(path, PRINT, keeps=False).close(remove=False)
+        assert not path.is_symlink()
+    assert victim.read_text() == "precious"
+
+
 def test_a_journal_that_is_done_with_is_removed(tmp_path: Path) -> None:
     write(tmp_path / "journal").close(remove=True)
     assert not (tmp_path / "journal").exists()
