@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures what Stretto adds to communicators that live for few calls: a duplicate of MPI_COMM_WORLD, some
-// collectives on it, and its end, as solvers and libraries for files make them all day. Rounds by the functions that
-// the program calls alternate with rounds by the library's own, which Stretto does not see. Prints medians over
-// rounds, on the slowest rank, their difference, and the spread of the difference. Run it under the preload:
+// collectives on it, and its end, as solvers and libraries for files make them all day. Rounds by the
+// functions that the program calls alternate with rounds by the library's own, which Stretto does not see.
+// Prints medians over rounds, on the slowest rank, their difference, and the spread of the difference. Run it
+// under the preload:
 //   mpirun -n 2 -x LD_PRELOAD=.../libstretto-openmpi.so new-communicators-openmpi [ROUNDS]
 #include <dlfcn.h>
 #include <mpi.h>
@@ -84,10 +85,12 @@ void measure(Kind kind, int calls, std::size_t elements, int rounds) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank != 0) return;
-  std::printf("%-9s %3d x %7zu B: %8.1f us, the library alone %8.1f us, ratio %.2f; added %6.1f us (quartiles %.1f to %.1f)\n",
-              names.at(static_cast<std::size_t>(kind)), calls, elements * sizeof(double), quantile(with, 0.5),
-              quantile(without, 0.5), quantile(with, 0.5) / quantile(without, 0.5), quantile(added, 0.5),
-              quantile(added, 0.25), quantile(added, 0.75));
+  std::printf(
+      "%-9s %3d x %7zu B: %8.1f us, the library alone %8.1f us, ratio %.2f; added %6.1f us (quartiles %.1f "
+      "to %.1f)\n",
+      names.at(static_cast<std::size_t>(kind)), calls, elements * sizeof(double), quantile(with, 0.5),
+      quantile(without, 0.5), quantile(with, 0.5) / quantile(without, 0.5), quantile(added, 0.5),
+      quantile(added, 0.25), quantile(added, 0.75));
 }
 
 }  // namespace

@@ -131,12 +131,12 @@ std::string load_mpi() {
   }
   library = found->handle.release();
 
-#define STRETTO_FIND(name)                                        \
-  if (void* const function = mpi_symbol("PMPI_" #name)) {         \
-    mpi.name = reinterpret_cast<decltype(mpi.name)>(function);    \
-  } else {                                                        \
-    library = nullptr;                                            \
-    return "the MPI library of this process lacks PMPI_" #name;   \
+#define STRETTO_FIND(name)                                      \
+  if (void* const function = mpi_symbol("PMPI_" #name)) {       \
+    mpi.name = reinterpret_cast<decltype(mpi.name)>(function);  \
+  } else {                                                      \
+    library = nullptr;                                          \
+    return "the MPI library of this process lacks PMPI_" #name; \
   }
   STRETTO_MPI_FUNCTIONS(STRETTO_FIND)
 #undef STRETTO_FIND

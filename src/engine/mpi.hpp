@@ -77,8 +77,8 @@ namespace stretto {
   X(Precv_init) X(Pready) X(Psend_init) X(Type_get_contents_c) X(Type_get_envelope_c)
 #endif
 
-/// Stands for a function of MPI until load_mpi() has found it. An object for another binary interface than that
-/// of the process never finds it, and must not call MPI.
+/// Stands for a function of MPI until load_mpi() has found it. An object for another binary interface than
+/// that of the process never finds it, and must not call MPI.
 template <typename Function>
 struct NotLoaded;
 template <typename Result, typename... Arguments>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator is freed while a collective and messages on it are in flight, and its requests are completed by each
-// function in turn. MPICH then deletes the communicator where the last of them ends: in the middle of its progress.
+// A communicator is freed while a collective and messages on it are in flight, and its requests are completed
+// by each function in turn. MPICH then deletes the communicator where the last of them ends: in the middle of
+// its progress.
 #include <array>
 #include <string>
 
@@ -44,7 +45,8 @@ void complete(int by, Requests& requests) {
   std::array<int, 3> indices{};
   switch (by) {
     case 0:
-      for (std::size_t i = 0; i < requests.size(); ++i) MPI_Waitany(3, requests.data(), &index, MPI_STATUS_IGNORE);
+      for (std::size_t i = 0; i < requests.size(); ++i)
+        MPI_Waitany(3, requests.data(), &index, MPI_STATUS_IGNORE);
       break;
     case 1:
       for (int left = 3; left > 0; left -= done)

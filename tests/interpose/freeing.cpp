@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators whose delete and copy callbacks call collectives on them, as libraries do that flush what they
-// hold; and the program's other functions that MPI calls: error handlers, and operations that ask MPI about types.
-// Handles of communicators are used again, so what was kept for one that is gone would serve another one.
+// Communicators whose delete and copy callbacks call collectives on them, as libraries do that flush what
+// they hold; and the program's other functions that MPI calls: error handlers, and operations that ask MPI
+// about types. Handles of communicators are used again, so what was kept for one that is gone would serve
+// another one.
 #include <array>
 #include <numeric>
 #include <vector>
@@ -32,8 +33,8 @@ void use(MPI_Comm comm) {
     CHECK(all.back() == ranks - 1);
     MPI_Reduce(own.data(), all.data(), count, MPI_INT, MPI_MAX, 0, comm);
     CHECK(rank_in(comm) != 0 || all.front() == ranks - 1);
-    MPI_Alltoall(MPI_IN_PLACE, 1, MPI_INT, own.size() < static_cast<std::size_t>(ranks) ? all.data() : own.data(), 1,
-                 MPI_INT, comm);
+    MPI_Alltoall(MPI_IN_PLACE, 1, MPI_INT,
+                 own.size() < static_cast<std::size_t>(ranks) ? all.data() : own.data(), 1, MPI_INT, comm);
   }
   MPI_Barrier(comm);
 }

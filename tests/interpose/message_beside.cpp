@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program starts a long message and then asks by short collectives whether it has come on all ranks, and calls
-// nothing else: in them, the MPI library must get its turn, or the message never moves.
+// A program starts a long message and then asks by short collectives whether it has come on all ranks, and
+// calls nothing else: in them, the MPI library must get its turn, or the message never moves.
 #include <vector>
 
 #include "check.hpp"
 
 namespace {
 
-/// A message of 512 pieces, each of which needs a turn of the library, which has one in 64 calls at the latest. (Without
-/// its turn, it took 3.4 million calls.)
+/// A message of 512 pieces, each of which needs a turn of the library, which has one in 64 calls at the
+/// latest. (Without its turn, it took 3.4 million calls.)
 constexpr long most_calls = 60'000;
 
 /// Returns how many calls were made until the message had come.

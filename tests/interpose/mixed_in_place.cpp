@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_IN_PLACE on some ranks only, which MPI allows where it does not ask for it "at all processes": of
-// MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Scan and MPI_Exscan, blocking and not. Again and again, since what
-// is learned from the first calls decides about the next.
+// MPI_Reduce_scatter, MPI_Reduce_scatter_block, MPI_Scan and MPI_Exscan, blocking and not. Again and again,
+// since what is learned from the first calls decides about the next.
 #include <numeric>
 #include <vector>
 
@@ -48,7 +48,8 @@ void reduce_scatter(std::size_t block, int turn, bool is_blocking) {
       });
   const auto n = static_cast<double>(ranks);
   for (std::size_t i = 0; i < output.size(); ++i) {
-    const double wanted = n * static_cast<double>(rank * block + i + static_cast<std::size_t>(turn)) + n * (n - 1) / 2;
+    const double wanted =
+        n * static_cast<double>(rank * block + i + static_cast<std::size_t>(turn)) + n * (n - 1) / 2;
     CHECK(static_cast<double*>(into)[i] == wanted);
   }
 }
@@ -69,7 +70,8 @@ void reduce_scatter_block(std::size_t block, int turn, bool is_blocking) {
       });
   const auto n = static_cast<double>(ranks);
   for (std::size_t i = 0; i < block; ++i)
-    CHECK(into[i] == n * static_cast<double>(rank * block + i + static_cast<std::size_t>(turn)) + n * (n - 1) / 2);
+    CHECK(into[i] ==
+          n * static_cast<double>(rank * block + i + static_cast<std::size_t>(turn)) + n * (n - 1) / 2);
 }
 
 void prefix(std::size_t length, int turn, bool is_blocking, bool is_exclusive) {

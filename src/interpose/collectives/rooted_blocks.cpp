@@ -124,10 +124,8 @@ std::optional<int> move_blocks(Form& form, Collective collective, const void* ow
   if (is_private && !form.forced && session.native_floor(collective, form.face) != 0) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
-  if (state == nullptr || state->native_only() || root < 0 || root >= state->ranks())
-    return std::nullopt;
-  Part part{
-      .collective = collective, .root = root, .rank = state->rank(), .ranks = state->ranks()};
+  if (state == nullptr || state->native_only() || root < 0 || root >= state->ranks()) return std::nullopt;
+  Part part{.collective = collective, .root = root, .rank = state->rank(), .ranks = state->ranks()};
   const bool in_place = own == MPI_IN_PLACE;
   const auto own_block = static_cast<std::size_t>(part.rank);
   if (in_place && !part.is_root()) return std::nullopt;

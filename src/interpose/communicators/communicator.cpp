@@ -89,8 +89,9 @@ bool may_be_communicator(MPI_Comm comm) {
 namespace {
 
 /// The least time that a call of a library may take, and the time that it takes to prepare a communicator for
-/// Stretto, with all that is learned at its first calls (benchmarks/interpose/new_communicators.cpp). Inside a node:
-/// memory of 10 GB/s. Between nodes: links of 10 Gbit/s; with slower ones, calls and preparation both take longer.
+/// Stretto, with all that is learned at its first calls (benchmarks/interpose/new_communicators.cpp). Inside
+/// a node: memory of 10 GB/s. Between nodes: links of 10 Gbit/s; with slower ones, calls and preparation both
+/// take longer.
 struct CallTime {
   double call;         // s
   double byte;         // s

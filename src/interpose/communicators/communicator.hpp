@@ -42,11 +42,11 @@ class Communicator : public std::enable_shared_from_this<Communicator> {
   /// of another world, or no tags left. The same on all ranks.
   [[nodiscard]] bool native_only() const { return native_only_; }
   /// Whether it has not been used for long enough. The library handles its calls, because programs make
-  /// communicators for a few calls, in which nothing can be gained: what Stretto needs for one, and to learn of it,
-  /// takes longer. The same on all ranks.
+  /// communicators for a few calls, in which nothing can be gained: what Stretto needs for one, and to learn
+  /// of it, takes longer. The same on all ranks.
   [[nodiscard]] bool is_young() const { return is_young_; }
-  /// Counts a call of a young communicator that all of its ranks count. What is counted stands for the least time that
-  /// the call may have taken, and preparing the communicator must take a small share of the sum.
+  /// Counts a call of a young communicator that all of its ranks count. What is counted stands for the least
+  /// time that the call may have taken, and preparing the communicator must take a small share of the sum.
   void count_young_call(std::size_t bytes);
   /// It has calls in which Stretto takes part. To be called on all ranks in the same call.
   void come_of_age();
@@ -197,8 +197,8 @@ void make_communicator_keyval();
 /// Lives while the library frees a communicator in this thread, and runs the program's delete callbacks. What
 /// they call on the communicator is the library's: its state here is about to go, or has gone.
 ///
-/// If the library cannot free it during the agreement on tags, it first waits until its ranks have agreed. (The
-/// other ranks have called the collective and get here too.)
+/// If the library cannot free it during the agreement on tags, it first waits until its ranks have agreed.
+/// (The other ranks have called the collective and get here too.)
 class FreeingCommunicator {
  public:
   explicit FreeingCommunicator(MPI_Comm comm);
@@ -206,19 +206,21 @@ class FreeingCommunicator {
   FreeingCommunicator& operator=(const FreeingCommunicator&) = delete;
   ~FreeingCommunicator();
 
-  /// Whether this thread is freeing it. (Another thread may have got a new communicator with the same handle.)
+  /// Whether this thread is freeing it. (Another thread may have got a new communicator with the same
+  /// handle.)
   static bool is_freeing(MPI_Comm comm);
 
  private:
-  static constinit thread_local const FreeingCommunicator* innermost __attribute__((tls_model("initial-exec")));
+  static constinit thread_local const FreeingCommunicator* innermost
+      __attribute__((tls_model("initial-exec")));
   MPI_Comm comm_;
   const FreeingCommunicator* outer_;
 };
 
 /// Releases what was kept for communicators that are gone. A library may delete attributes wherever it makes
 /// progress, holding locks of its own (MPICH does so when the last request of a freed communicator ends), so
-/// nothing that calls MPI is done there. To be called by threads of the program while they are in MPI. Takes a
-/// few nanoseconds if there is nothing.
+/// nothing that calls MPI is done there. To be called by threads of the program while they are in MPI. Takes
+/// a few nanoseconds if there is nothing.
 void release_gone_communicators();
 
 void free_all_communicators();

@@ -16,8 +16,8 @@
 namespace stretto {
 namespace {
 
-/// What else decides how a call is carried out: a field of its traits, and what is said of a rank where it is true,
-/// and where it is not.
+/// What else decides how a call is carried out: a field of its traits, and what is said of a rank where it is
+/// true, and where it is not.
 struct Decisive {
   bool (*is_true)(const CallTraits& traits);
   const char* yes;
@@ -27,16 +27,16 @@ constexpr std::array<Decisive, 7> decisive{{
     {[](const CallTraits& traits) { return traits.commutative; }, "has an operation that commutes",
      "has an operation that does not commute"},
     {[](const CallTraits& traits) { return bool{traits.in_place}; }, "is in place", "is not in place"},
-    {[](const CallTraits& traits) { return traits.understood; }, "has a datatype and an operation of known form",
-     "has a datatype or an operation of unknown form"},
+    {[](const CallTraits& traits) { return traits.understood; },
+     "has a datatype and an operation of known form", "has a datatype or an operation of unknown form"},
     {[](const CallTraits& traits) { return traits.calls_program; }, "reduces by a function of the program",
      "does not reduce by a function of the program"},
     {[](const CallTraits& traits) { return traits.has_unequal_blocks; }, "has blocks of several lengths",
      "has blocks of one length"},
     {[](const CallTraits& traits) { return traits.has_dominant_node; }, "has one node with most of the data",
      "has no node with most of the data"},
-    {[](const CallTraits& traits) { return traits.blocks_in_segments; }, "has a call of the library that may wait",
-     "has no call of the library that may wait"},
+    {[](const CallTraits& traits) { return traits.blocks_in_segments; },
+     "has a call of the library that may wait", "has no call of the library that may wait"},
 }};
 
 /// What must be equal, in the order of the checks.

@@ -191,15 +191,13 @@ std::string text_for(const Topology& topology) {
   if (now.fabric.measured()) keep(*now.fabric.measured());
   std::string text = part.is_empty() ? "" : part.text();
   if (!is_whole) return text;
-  now.part = Memory::Part{.nodes = topology.nodes,
-                          .min_ppn = topology.min_ppn,
-                          .max_ppn = topology.max_ppn,
-                          .text = text};
+  now.part = Memory::Part{
+      .nodes = topology.nodes, .min_ppn = topology.min_ppn, .max_ppn = topology.max_ppn, .text = text};
   return text;
 }
 
-/// Reads what text_for() wrote. To read it takes longer than many a call, and communicators of one shape get the same
-/// text, so the latest one is kept.
+/// Reads what text_for() wrote. To read it takes longer than many a call, and communicators of one shape get
+/// the same text, so the latest one is kept.
 Fabric fabric_of(const std::string& text) {
   if (text.empty()) return Fabric(FabricIdentity{});
   struct Read {

@@ -29,31 +29,34 @@ int finish(int started, MPI_Request& request, MPI_Status* status) {
 
 }  // namespace
 
-#define STRETTO_SEND(name, start)                                                                     \
-  STRETTO_TAKE_OVER(                                                                                  \
-      name, (const void* buffer, int count, RawHandle datatype, int dest, int tag, RawHandle comm), (buffer, count, datatype, dest, tag, comm), { \
-        if (!has_outstanding()) {                                               \
-          return next(buffer, count, datatype, dest, tag, comm);                                      \
-        }                                                                                             \
-        MPI_Request request = mpi.request_null;                                                       \
-        return finish(mpi.start(buffer, count, from_raw<MPI_Datatype>(datatype), dest, tag,           \
-                                from_raw<MPI_Comm>(comm), &request),                                  \
-                      request, MPI_STATUS_IGNORE);                                                    \
-      })
+#define STRETTO_SEND(name, start)                                                                           \
+  STRETTO_TAKE_OVER(name,                                                                                   \
+                    (const void* buffer, int count, RawHandle datatype, int dest, int tag, RawHandle comm), \
+                    (buffer, count, datatype, dest, tag, comm), {                                           \
+                      if (!has_outstanding()) {                                                             \
+                        return next(buffer, count, datatype, dest, tag, comm);                              \
+                      }                                                                                     \
+                      MPI_Request request = mpi.request_null;                                               \
+                      return finish(mpi.start(buffer, count, from_raw<MPI_Datatype>(datatype), dest, tag,   \
+                                              from_raw<MPI_Comm>(comm), &request),                          \
+                                    request, MPI_STATUS_IGNORE);                                            \
+                    })
 STRETTO_SEND(Send, Isend)
 STRETTO_SEND(Ssend, Issend)
 STRETTO_SEND(Rsend, Irsend)
 
-STRETTO_TAKE_OVER(
-    Recv, (void* buffer, int count, RawHandle datatype, int source, int tag, RawHandle comm, void* status), (buffer, count, datatype, source, tag, comm, status), {
-      if (!has_outstanding()) {
-        return next(buffer, count, datatype, source, tag, comm, status);
-      }
-      MPI_Request request = mpi.request_null;
-      return finish(mpi.Irecv(buffer, count, from_raw<MPI_Datatype>(datatype), source, tag,
-                              from_raw<MPI_Comm>(comm), &request),
-                    request, static_cast<MPI_Status*>(status));
-    })
+STRETTO_TAKE_OVER(Recv,
+                  (void* buffer, int count, RawHandle datatype, int source, int tag, RawHandle comm,
+                   void* status),
+                  (buffer, count, datatype, source, tag, comm, status), {
+                    if (!has_outstanding()) {
+                      return next(buffer, count, datatype, source, tag, comm, status);
+                    }
+                    MPI_Request request = mpi.request_null;
+                    return finish(mpi.Irecv(buffer, count, from_raw<MPI_Datatype>(datatype), source, tag,
+                                            from_raw<MPI_Comm>(comm), &request),
+                                  request, static_cast<MPI_Status*>(status));
+                  })
 
 STRETTO_TAKE_OVER(Probe, (int source, int tag, RawHandle comm, void* status), (source, tag, comm, status), {
   if (!has_outstanding()) return next(source, tag, comm, status);
@@ -66,31 +69,35 @@ STRETTO_TAKE_OVER(Probe, (int source, int tag, RawHandle comm, void* status), (s
   return result;
 })
 
-STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, void* status), (source, tag, comm, message, status), {
-  if (!has_outstanding()) return next(source, tag, comm, message, status);
-  int result = MPI_SUCCESS;
-  wait_until([&] {
-    int arrived = 0;
-    result = mpi.Improbe(source, tag, from_raw<MPI_Comm>(comm), &arrived, static_cast<MPI_Message*>(message),
-                         static_cast<MPI_Status*>(status));
-    return result != MPI_SUCCESS || arrived != 0;
-  });
-  return result;
-})
+STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, void* status),
+                  (source, tag, comm, message, status), {
+                    if (!has_outstanding()) return next(source, tag, comm, message, status);
+                    int result = MPI_SUCCESS;
+                    wait_until([&] {
+                      int arrived = 0;
+                      result =
+                          mpi.Improbe(source, tag, from_raw<MPI_Comm>(comm), &arrived,
+                                      static_cast<MPI_Message*>(message), static_cast<MPI_Status*>(status));
+                      return result != MPI_SUCCESS || arrived != 0;
+                    });
+                    return result;
+                  })
 
-STRETTO_TAKE_OVER(Mrecv, (void* buffer, int count, RawHandle datatype, void* message, void* status), (buffer, count, datatype, message, status), {
-  if (!has_outstanding()) return next(buffer, count, datatype, message, status);
-  MPI_Request request = mpi.request_null;
-  return finish(mpi.Imrecv(buffer, count, from_raw<MPI_Datatype>(datatype),
-                           static_cast<MPI_Message*>(message), &request),
-                request, static_cast<MPI_Status*>(status));
-})
+STRETTO_TAKE_OVER(Mrecv, (void* buffer, int count, RawHandle datatype, void* message, void* status),
+                  (buffer, count, datatype, message, status), {
+                    if (!has_outstanding()) return next(buffer, count, datatype, message, status);
+                    MPI_Request request = mpi.request_null;
+                    return finish(mpi.Imrecv(buffer, count, from_raw<MPI_Datatype>(datatype),
+                                             static_cast<MPI_Message*>(message), &request),
+                                  request, static_cast<MPI_Status*>(status));
+                  })
 
 STRETTO_TAKE_OVER(Sendrecv,
                   (const void* sendbuf, int sendcount, RawHandle sendtype, int dest, int sendtag,
                    void* recvbuf, int recvcount, RawHandle recvtype, int source, int recvtag, RawHandle comm,
                    void* status),
-                  (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status),
+                  (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                   comm, status),
                   {
                     if (!has_outstanding()) {
                       return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
@@ -113,23 +120,23 @@ STRETTO_TAKE_OVER(Sendrecv,
 // are words as they are in registers and on the stack, whatever they mean. `suffix`: _c, or none.
 using Word = RawHandle;
 
-#define STRETTO_WAITS(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {         \
-    const BlockedScope elsewhere;                                    \
-    return next arguments;                                           \
+#define STRETTO_WAITS(suffix, function, parameters, arguments, last)    \
+  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, { \
+    const BlockedScope elsewhere;                                       \
+    return next arguments;                                              \
   })
 
-#define STRETTO_POLLS(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {         \
-    if (has_outstanding()) make_progress();                          \
-    return next arguments;                                           \
+#define STRETTO_POLLS(suffix, function, parameters, arguments, last)    \
+  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, { \
+    if (has_outstanding()) make_progress();                             \
+    return next arguments;                                              \
   })
 
 #define STRETTO_MAKES_PERSISTENT(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {                    \
+  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {         \
     const BlockedScope elsewhere;                                               \
     const int result = next arguments;                                          \
-    if (result == MPI_SUCCESS) {                              \
+    if (result == MPI_SUCCESS) {                                                \
       note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last));  \
     }                                                                           \
     return result;                                                              \

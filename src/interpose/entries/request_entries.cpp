@@ -67,7 +67,7 @@ STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* statu
   STRETTO_DEFINE(P##MPIX_Request_is_complete, nullptr, nullptr, (RawHandle request), {              \
     static const Next<int(RawHandle, int*, void*)> get_status(#P "MPI_Request_get_status", nullptr, \
                                                               nullptr);                             \
-    if (next.concerns_stretto() && !is_idle()) {                                                        \
+    if (next.concerns_stretto() && !is_idle()) {                                                    \
       make_progress();                                                                              \
       const Pending* pending = find_pending(from_raw<MPI_Request>(request));                        \
       if (pending != nullptr) return pending->is_done() ? 1 : 0;                                    \

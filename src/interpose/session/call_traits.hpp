@@ -10,9 +10,9 @@
 
 namespace stretto {
 
-/// Whether all ranks call in place. It cannot be made of what one rank does alone: MPI asks for MPI_IN_PLACE "at all
-/// processes" of some collectives only. Of the others nothing is known (MPI 4.1, sections 6.9 to 6.11: a rank that
-/// gets nothing from MPI_Reduce_scatter need not have a receive buffer).
+/// Whether all ranks call in place. It cannot be made of what one rank does alone: MPI asks for MPI_IN_PLACE
+/// "at all processes" of some collectives only. Of the others nothing is known (MPI 4.1, sections 6.9
+/// to 6.11: a rank that gets nothing from MPI_Reduce_scatter need not have a receive buffer).
 class InPlaceEverywhere {
  public:
   constexpr InPlaceEverywhere() = default;
@@ -35,8 +35,8 @@ class InPlaceEverywhere {
   bool is_known_ = false;
 };
 
-/// What decides how a call is carried out. The same on all ranks: STRETTO_CHECK compares every field. What only
-/// this rank knows is in the call's Form or its Message.
+/// What decides how a call is carried out. The same on all ranks: STRETTO_CHECK compares every field. What
+/// only this rank knows is in the call's Form or its Message.
 struct CallTraits {
   Collective collective = Collective::allreduce;
   std::size_t bytes = 0;

@@ -166,12 +166,12 @@ class Next<int(Arguments...)> {
   __attribute__((section("stretto_late"), used)) static ::stretto::LateFunction late_record_##symbol{ \
       reinterpret_cast<void*>(&entry_##symbol), reinterpret_cast<void*>(&late_##symbol)};
 
-/// The same for a function of MPI and its PMPI form. The body only gets calls that are Stretto's concern: this is
-/// the one place that decides so. `arguments` are those of the function, in parentheses.
-#define STRETTO_SERVE(kind, symbol, parameters, arguments, ...)          \
-  STRETTO_DEFINE##kind(symbol, nullptr, nullptr, parameters, {           \
-    if (!next.concerns_stretto()) return next arguments;                 \
-    __VA_ARGS__                                                          \
+/// The same for a function of MPI and its PMPI form. The body only gets calls that are Stretto's concern:
+/// this is the one place that decides so. `arguments` are those of the function, in parentheses.
+#define STRETTO_SERVE(kind, symbol, parameters, arguments, ...) \
+  STRETTO_DEFINE##kind(symbol, nullptr, nullptr, parameters, {  \
+    if (!next.concerns_stretto()) return next arguments;        \
+    __VA_ARGS__                                                 \
   })
 #define STRETTO_TAKE_OVER_FUNCTION(kind, function, parameters, arguments, ...) \
   STRETTO_SERVE(kind, function, parameters, arguments, __VA_ARGS__)            \
