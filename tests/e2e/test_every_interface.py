@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program of every interface, started as users start it: plain `stretto run` and `stretto exec`.
 
-Either preloads all objects where it cannot know better, so those for other interfaces are in the process, too.
+Either preloads all objects where it cannot know better, so those for other interfaces are in the
+process, too.
 """
 
 from __future__ import annotations
