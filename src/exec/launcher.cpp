@@ -75,7 +75,7 @@ fs::path find_alias() {
   std::error_code failed;
   for (fs::path above : {fs::current_path(failed), fs::path(own_path()).parent_path()}) {
     for (; !above.empty(); above = above.parent_path()) {
-      const fs::path folder = above / ".mpi" / "mpich4" / "lib";
+      fs::path folder = above / ".mpi" / "mpich4" / "lib";
       if (is_alias(folder)) return folder;
       if (above == above.root_path()) break;
     }

@@ -112,7 +112,7 @@ std::string preload_value(const std::vector<std::string>& strettos, const char* 
 
 std::string sanitizer_options(const char* existing) {
   constexpr std::string_view any_order = "verify_asan_link_order=0";
-  const std::string options = existing == nullptr ? "" : existing;
+  std::string options = existing == nullptr ? "" : existing;
   if ((":" + options + ":").find(":" + std::string(any_order) + ":") != std::string::npos) return options;
   return options + (options.empty() ? "" : ":") + std::string(any_order);
 }
