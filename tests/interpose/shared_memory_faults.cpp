@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,6 +27,17 @@ int mapped_regions() {
   int found = 0;
   for (std::string line; std::getline(maps, line);) {
     if (line.find("/memfd:stretto") != std::string::npos) ++found;
+  }
+  return found;
+}
+
+/// What Stretto needs in MPI_Init to share memory is closed: a program may put its own files there.
+int open_files() {
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string name = std::filesystem::read_symlink(entry.path(), gone);
+    if (name.find("memfd:stretto") != std::string::npos || name.find("[pidfd]") != std::string::npos) ++found;
   }
   return found;
 }
@@ -181,6 +194,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, part == "threads" || part == "fork" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                   &level);
   CHECK(mapped_regions() == std::atoi(argv[1]), std::to_string(mapped_regions()));
+  CHECK(open_files() == 0, std::to_string(open_files()));
   make_calls(MPI_COMM_WORLD);
   if (part == "fork") fork_in_the_middle();
   if (part == "exec") start_a_program();

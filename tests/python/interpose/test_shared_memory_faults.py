@@ -73,6 +73,10 @@ def test_what_programs_do(mpi: Runner, part: str) -> None:
     check_shared(mpi, program(mpi, RANKS, part))
 
 
+def test_a_job_without_stretto_has_nothing_open(mpi: Runner) -> None:
+    check_shared(mpi, program(mpi, 0, "calls"), {"STRETTO_DISABLE": "1"})
+
+
 def test_four_times_more_ranks_than_cores(mpi: Runner) -> None:
     ranks = 4 * len(os.sched_getaffinity(0))
     ran = run(mpi, program(mpi, ranks, "calls"), ranks=ranks)

@@ -312,7 +312,7 @@ def test_what_programs_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "path": str(file),
         "mpi": "Open MPI 4.1.4",
         "hosts": "node#",
-        "measured": {"nodes": 2, "ppn": 1, "when": "2026-11-24"},
+        "measured": {"nodes": 2, "ppn": 1, "when": "2026-11-24", "busy": None},
     }
     sources = [one["source"] for one in content["choices"]]
     assert list(dict.fromkeys(sources)) == SOURCES
