@@ -20,7 +20,7 @@ namespace {
 /// Makes a call by a spec given as text: make_call(form).
 template <typename MakeCall>
 int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, const MakeCall& make_call) {
-  return without_exceptions([&] {
+  return without_exceptions([&]() -> int {
     if (text != nullptr && std::strcmp(text, "auto") != 0) {
       try {
         form.forced = parse_spec(collective, text);

@@ -130,7 +130,7 @@ void end_session() {
 /// is deleted last.
 void end_with_mpi() {
   const auto end = [](MPI_Comm, int, void*, void*) -> int {
-    return without_exceptions([] {
+    return without_exceptions([]() -> int {
       end_session();
       return MPI_SUCCESS;
     });
