@@ -220,7 +220,10 @@ def check_root(arguments: Sequence[str], environment: Mapping[str, str]) -> None
     """Raise StrettoError if the launcher is Open MPI's and refuses to run for root, in a page of text."""
     if os.geteuid() != 0 or {"--allow-run-as-root", "-h", "--help", "-V", "--version"} & set(arguments):
         return
-    start = find_start(arguments, environment)
+    try:
+        start = find_start(arguments, environment)
+    except StrettoError:
+        return  # it is not there, which whoever starts it says
     launcher = start.launcher
     if launcher is None or launcher.flavor.abi != "openmpi":
         return
