@@ -259,11 +259,11 @@ class Exchange {
     if (is_set("STRETTO_DISABLE")) return;
     std::array<char, 32> seconds{};
     std::snprintf(seconds.data(), seconds.size(), "%g", limit_);
-    complain(missing_.text() + " of MPI_COMM_WORLD " +
-             (missing_.of_other_builds > 0 ? std::string("and others run with Stretto of different builds")
-                                           : std::string("did not answer within ") + seconds.data() +
-                                                 " s (STRETTO_START_LIMIT): Stretto is not preloaded there") +
-             "; every call goes to the MPI library");
+    const std::string what = missing_.of_other_builds > 0
+                                 ? " of MPI_COMM_WORLD and others run with Stretto of different builds"
+                                 : std::string(" of MPI_COMM_WORLD did not answer within ") + seconds.data() +
+                                       " s (STRETTO_START_LIMIT): Stretto is not preloaded there";
+    complain(missing_.text() + what + "; every call goes to the MPI library");
     if (is_set("STRETTO_STRICT")) end_job(true);
   }
 
