@@ -59,7 +59,8 @@ void pass_views(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
         argument = without_mark<key>(argument.toTensor());
       } else if (argument.isTensorList()) {
         c10::List<at::Tensor> copies;
-        for (const at::Tensor& tensor : argument.toTensorVector()) copies.push_back(without_mark<key>(tensor));
+        for (const at::Tensor& tensor : argument.toTensorVector())
+          copies.push_back(without_mark<key>(tensor));
         argument = std::move(copies);
       }
     }
