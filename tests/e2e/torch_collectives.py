@@ -289,8 +289,8 @@ class Checks:
         dist.all_to_all_single(whole, marked(self.size * count, seed=1), group=self.group)
         same(whole.resolve_neg(), torch.cat([part[own] for part in parts]), "all_to_all_single of negatives")
         result = marked(count)
-        pieces = list(parts[0].split(count)) if self.rank == 0 else None
-        dist.scatter(result, pieces, self.ranks[0], self.group)
+        pieces = [parts[0].narrow(0, rank * count, count) for rank in range(self.size)]
+        dist.scatter(result, pieces if self.rank == 0 else None, self.ranks[0], self.group)
         same(result.resolve_neg(), parts[0][own], "scatter to negatives")
 
     def messages(self) -> None:

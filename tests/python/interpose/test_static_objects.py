@@ -71,8 +71,8 @@ def test_mpi_5_in(part: str, tmp_path: Path) -> None:
     install = installed.find_install("mpich5")
     of_library, of_program = PARTS[part]
     compiler = install.launcher.path.with_name("mpicxx")
-    command = [compiler, "-std=c++20", "-DMPICH_SKIP_MPICXX", SOURCE]
-    objects = []
+    command = [str(compiler), "-std=c++20", "-DMPICH_SKIP_MPICXX", str(SOURCE)]
+    objects: list[Path] = []
     if of_library:
         objects.append(tmp_path / "early.so")
         subprocess.run([*command, "-DLIBRARY", *of_library, "-shared", "-fPIC", "-o", objects[0]], check=True)
