@@ -407,7 +407,8 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
 constinit thread_local const FreeingCommunicator* FreeingCommunicator::innermost = nullptr;
 
 FreeingCommunicator::FreeingCommunicator(MPI_Comm comm) : comm_(comm), outer_(innermost) {
-  if (const std::shared_ptr<Communicator> state = known_communicator(comm)) {
+  const std::shared_ptr<Communicator> state = session.active ? known_communicator(comm) : nullptr;
+  if (state != nullptr) {
     // Open MPI 4.1.4 crashes if a communicator is freed while one of the library's non-blocking collectives,
     // such as the agreement on tags, is in flight on it. MPICH keeps what it needs.
     const bool must_outlive_agreement = session.library.starts_with("Open MPI");
