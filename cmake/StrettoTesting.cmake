@@ -72,6 +72,10 @@ function(stretto_mpi_run)
   endif()
   # A tuning table at its default place, and what other jobs have found, would change what the library chooses.
   set(settings STRETTO_TABLE=none STRETTO_FABRIC=none ${arg_ENV})
+  # Tests make communicators for a few calls, which must be Stretto's.
+  if(NOT arg_ENV MATCHES "_STRETTO_YOUTH=")
+    list(APPEND settings _STRETTO_YOUTH=0)
+  endif()
   set(preloads "")
   if(arg_PRELOAD)
     if(NOT TARGET stretto-${arg_ABI})

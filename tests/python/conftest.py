@@ -74,7 +74,9 @@ class Runner:
         # Of this process's, too: what makes MPICH's ranks yield (tests/conftest.py).
         preloads = f"{preload or library(self.abi)}:{os.environ['LD_PRELOAD']}"
         # What one job finds out must not change what the next one does, unless a test says so.
-        values = {"LD_PRELOAD": preloads, "STRETTO_FABRIC": "none", **settings, **(more or {})}
+        # And the first calls on any communicator are Stretto's.
+        values = {"LD_PRELOAD": preloads, "STRETTO_FABRIC": "none", "_STRETTO_YOUTH": "0", **settings}
+        values |= more or {}
         argv = [*under, f"mpirun.{self.abi}"]
         if self.abi == "openmpi":
             argv += ["--allow-run-as-root", "--oversubscribe", "--mca", "btl", btl]
