@@ -29,6 +29,20 @@ int initialize(const InitThread& init_thread, int* argc, char*** argv, int requi
   return result;
 }
 
+/// Whether the call goes on from here to the library, which is one of this interface: those of another one
+/// have other numbers of levels, and longer texts.
+template <typename NextInit>
+bool raises_here(const NextInit& next) {
+  return !next.goes_to_tool() && load_mpi().empty();
+}
+
+/// To be called once MPI is initialized. (Only then is it certain which library the program calls.)
+void begin(int required) {
+  const Background background = load_mpi().empty() ? settle_background(plan_background(required), given_level)
+                                                   : Background::not_expected;
+  begin_session(background, Participation::uncertain);
+}
+
 /// Returns the level of MPI_Init, which a variable may set.
 int level_of_init() {
   for (const char* name : {"OMPI_MPI_THREAD_LEVEL", "MPIR_CVAR_DEFAULT_THREAD_LEVEL"}) {
@@ -45,37 +59,27 @@ int level_of_init() {
 // A tool behind Stretto gets the call as the program made it, and passes it on to PMPI. The level is
 // raised there.
 
-#define STRETTO_TAKE_OVER_INIT(P)                                                                         \
-  STRETTO_DEFINE(P##MPI_Init_thread, nullptr, nullptr,                                                    \
-                 (int* argc, char*** argv, int required, int* provided), {                                \
-                   if (next.was_handled()) return initialize(next, argc, argv, required, provided);       \
-                   /* The levels of another interface may have other numbers. */                          \
-                   const bool is_ours = load_mpi().empty();                                               \
-                   const int result = next.goes_to_tool() || !is_ours                                     \
-                                          ? next(argc, argv, required, provided)                          \
-                                          : initialize(next, argc, argv, required, provided);             \
-                   if (result == MPI_SUCCESS) {                                                           \
-                     begin_session(settle_background(plan_background(required), given_level),             \
-                                   Participation::uncertain);                                             \
-                   }                                                                                      \
-                   return result;                                                                         \
-                 })                                                                                       \
-  STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                              \
-    static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr); \
-    const Background planned = plan_background(level_of_init());                                          \
-    const bool raises = planned == Background::own && !next.goes_to_tool() && load_mpi().empty();         \
-    const int result =                                                                                    \
-        raises ? initialize(init_thread, argc, argv, level_of_init(), nullptr) : next(argc, argv);        \
-    if (result == MPI_SUCCESS && !next.was_handled()) {                                                   \
-      begin_session(settle_background(planned, given_level), Participation::uncertain);                   \
-    }                                                                                                     \
-    return result;                                                                                        \
-  })                                                                                                      \
-  STRETTO_DEFINE(P##MPI_Query_thread, nullptr, nullptr, (int* provided), {                                \
-    const int result = next(provided);                                                                    \
-    if (!load_mpi().empty()) return result;                                                               \
-    if (provided != nullptr) *provided = std::min(*provided, asked_level.load());                         \
-    return result;                                                                                        \
+#define STRETTO_TAKE_OVER_INIT(P)                                                                          \
+  STRETTO_DEFINE(P##MPI_Init_thread, nullptr, nullptr,                                                     \
+                 (int* argc, char*** argv, int required, int* provided), {                                 \
+                   const int result = raises_here(next) ? initialize(next, argc, argv, required, provided) \
+                                                        : next(argc, argv, required, provided);            \
+                   if (result == MPI_SUCCESS && !next.was_handled()) begin(required);                      \
+                   return result;                                                                          \
+                 })                                                                                        \
+  STRETTO_DEFINE(P##MPI_Init, nullptr, nullptr, (int* argc, char*** argv), {                               \
+    static const Next<int(int*, char***, int, int*)> init_thread(#P "MPI_Init_thread", nullptr, nullptr);  \
+    const int level = level_of_init();                                                                     \
+    const bool raises = raises_here(next) && plan_background(level) == Background::own;                    \
+    const int result = raises ? initialize(init_thread, argc, argv, level, nullptr) : next(argc, argv);    \
+    if (result == MPI_SUCCESS && !next.was_handled()) begin(level);                                        \
+    return result;                                                                                         \
+  })                                                                                                       \
+  STRETTO_DEFINE(P##MPI_Query_thread, nullptr, nullptr, (int* provided), {                                 \
+    const int result = next(provided);                                                                     \
+    if (!load_mpi().empty()) return result;                                                                \
+    if (provided != nullptr) *provided = std::min(*provided, asked_level.load());                          \
+    return result;                                                                                         \
   })
 STRETTO_TAKE_OVER_INIT()
 STRETTO_TAKE_OVER_INIT(P)

@@ -28,6 +28,7 @@ class InPlaceEverywhere {
     }
   }
   constexpr operator bool() const { return is_known_; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm on what the compiler makes of it
   friend constexpr auto operator<=>(const InPlaceEverywhere&, const InPlaceEverywhere&) = default;
 
  private:
