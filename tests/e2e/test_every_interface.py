@@ -27,6 +27,7 @@ class Library:
 
     compiler: str
     launcher: str
+    before: tuple[str, ...] = ()
 
 
 FETCHED = ROOT / ".mpi"
@@ -36,8 +37,16 @@ LIBRARIES = {
     "openmpi5": Library(f"{FETCHED}/openmpi5/bin/mpicc", f"{FETCHED}/openmpi5/bin/mpirun"),
     "mpich5": Library(f"{FETCHED}/mpich5/bin/mpicc", f"{FETCHED}/mpich5/bin/mpirun"),
     "abi": Library(f"{FETCHED}/mpich5/bin/mpicc_abi", f"{FETCHED}/mpich5/bin/mpirun"),
-    # Its own compilers are not here. Programs for MPICH run on it.
-    "intelmpi": Library(f"{FETCHED}/mpich5/bin/mpicc", f"{FETCHED}/intelmpi/bin/mpiexec.hydra"),
+    # Its own compilers are not here. Programs for MPICH run on it, which find it as after its setvars.sh.
+    "intelmpi": Library(
+        "mpicc.mpich",
+        f"{FETCHED}/intelmpi/bin/mpiexec.hydra",
+        (
+            "env",
+            f"I_MPI_ROOT={FETCHED}/intelmpi",
+            f"LD_LIBRARY_PATH={FETCHED}/intelmpi/lib:{FETCHED}/intelmpi/lib/release",
+        ),
+    ),
 }
 
 
@@ -49,7 +58,7 @@ def started(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     source = SOURCES / "every_buffer.c"
     subprocess.run([mpi.compiler, str(source), "-o", str(program)], check=True, capture_output=True)
     options = ["--allow-run-as-root", "--oversubscribe"] if "openmpi" in request.param else []
-    return [mpi.launcher, *options, "-np", "2", str(program)]
+    return [*mpi.before, mpi.launcher, *options, "-np", "2", str(program)]
 
 
 def start(words: list[str], home: Path) -> str:
