@@ -28,6 +28,7 @@ namespace {
 /// An attribute of one of the program's communicators.
 struct Attachment {
   std::shared_ptr<Communicator> state;
+  Attachment* next_gone = nullptr;
 };
 
 /// Returns a hash of the ranks.
@@ -52,25 +53,21 @@ CommunicatorId make_id(const std::vector<int>& ranks_in_world) {
   return {group, known[group]++};
 }
 
-std::mutex registry_mutex;  // also of gone()
+std::mutex registry_mutex;  // also held to change the list of those that are gone
 std::set<Attachment*>& registry() {
   static auto& all = make_immortal<std::set<Attachment*>>();
   return all;
 }
-/// Of communicators that the library has deleted.
-std::vector<Attachment*>& gone() {
-  static auto& all = make_immortal<std::vector<Attachment*>>();
-  return all;
-}
-std::atomic<bool> any_gone{false};
+/// The first one of a communicator that the library has deleted.
+std::atomic<Attachment*> first_gone{nullptr};
 
 int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
   auto* attachment = static_cast<Attachment*>(value);
   const std::lock_guard lock(registry_mutex);
   if (registry().erase(attachment) == 0) return MPI_SUCCESS;
   freed_communicators.fetch_add(1, std::memory_order_release);
-  gone().push_back(attachment);
-  any_gone.store(true, std::memory_order_relaxed);
+  attachment->next_gone = first_gone;
+  first_gone = attachment;
   return MPI_SUCCESS;
 }
 
@@ -98,6 +95,10 @@ struct CallTime {
   double call;         // s
   double byte;         // s
   double preparation;  // s
+
+  [[nodiscard]] constexpr double seconds(std::size_t bytes) const {
+    return call + static_cast<double>(bytes) * byte;
+  }
 };
 constexpr CallTime inside_node{.call = 0.3e-6, .byte = 0.1e-9, .preparation = 500e-6};
 constexpr CallTime between_nodes{.call = 10e-6, .byte = 0.8e-9, .preparation = 500e-6};
@@ -141,11 +142,11 @@ Communicator::Communicator(MPI_Comm users) : users_(users) {
 }
 
 void Communicator::count_young_call(std::size_t bytes) {
-  const bool may_be_one_node = !has_looked_around_ || topology_.nodes == 1;
-  const CallTime& least = may_be_one_node ? inside_node : between_nodes;
-  young_seconds_ += least.call + static_cast<double>(bytes) * least.byte;
-  if (!has_looked_around_ && young_seconds_ > most_share_inverse * seconds_to_look_around) look_around();
-  if (has_looked_around_ && young_seconds_ > most_share_inverse * least.preparation) come_of_age();
+  const double inside = young_seconds_ + inside_node.seconds(bytes);
+  if (inside > most_share_inverse * seconds_to_look_around) look_around();
+  const CallTime& least = has_looked_around_ && topology_.nodes > 1 ? between_nodes : inside_node;
+  young_seconds_ += least.seconds(bytes);
+  if (young_seconds_ > most_share_inverse * least.preparation) come_of_age();
 }
 
 void Communicator::come_of_age() {
@@ -442,14 +443,13 @@ bool FreeingCommunicator::is_freeing(MPI_Comm comm) {
 }
 
 void release_gone_communicators() {
-  if (!any_gone.load(std::memory_order_relaxed)) return;
-  std::vector<Attachment*> all;
+  if (first_gone.load(std::memory_order_relaxed) == nullptr) return;
+  Attachment* gone = nullptr;
   {
     const std::lock_guard lock(registry_mutex);
-    all.swap(gone());
-    any_gone.store(false, std::memory_order_relaxed);
+    gone = first_gone.exchange(nullptr);
   }
-  for (Attachment* attachment : all) delete attachment;
+  while (gone != nullptr) delete std::exchange(gone, gone->next_gone);
 }
 
 int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
