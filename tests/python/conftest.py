@@ -49,6 +49,11 @@ class Runner:
             subprocess.run(argv, check=True, capture_output=True)
         return out
 
+    def told_that_cores_are(self, what: str) -> dict[str, Any]:
+        """For `run`: what ranks are told of how long they waited for their cores, `idle` or `busy`."""
+        tool = self.compiled("core_time_tool.c", "-shared", "-fPIC", "-ldl")
+        return {"preload": f"{library(self.abi)}:{tool}", "CORE_TIME": what}
+
     def variables(self, values: dict[str, str]) -> list[str]:
         if self.abi == "openmpi":
             return [word for name, value in values.items() for word in ("-x", f"{name}={value}")]

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stretto.support.paths import library
-
 if TYPE_CHECKING:
     from tests.python.conftest import Runner
 
@@ -21,16 +19,10 @@ def measured_by_job(mpi: Runner, file: Path, what: str | None, *command: str) ->
 
     `command` runs each rank.
     """
-    tool = mpi.compiled("core_time_tool.c", "-shared", "-fPIC", "-ldl")
     ran = mpi.run(
         [*command, str(mpi.compiled("online.cpp", "-pthread")), "100"],
-        preload=f"{library(mpi.abi)}:{tool}" if what else None,
-        more={
-            "STRETTO_TOPOLOGY": "nodes=2,ppn=1",
-            "STRETTO_TABLE": "none",
-            "STRETTO_FABRIC": str(file),
-            **({"CORE_TIME": what} if what else {}),
-        },
+        more={"STRETTO_TOPOLOGY": "nodes=2,ppn=1", "STRETTO_TABLE": "none", "STRETTO_FABRIC": str(file)},
+        **(mpi.told_that_cores_are(what) if what else {}),
     )
     assert ran.right, ran.output
     assert ran.lines == [], ran.output

@@ -20,10 +20,10 @@ CALLS = 100
 
 
 def job(mpi: Runner, tmp_path: Path, **settings: str) -> Ran:
-    """Many sums of 64 KiB on three nodes of one rank: the rule's choice is a ring."""
+    """Many sums of 64 KiB on three nodes of one rank, whose cores are theirs: the rule's choice is a ring."""
     program = [str(mpi.compiled("online.cpp", "-pthread")), str(CALLS)]
     more = {"STRETTO_TOPOLOGY": "nodes=3,ppn=1", "STRETTO_STATS": str(tmp_path / "stats.json"), **settings}
-    return mpi.run(program, ranks=3, more=more)
+    return mpi.run(program, ranks=3, more=more, **mpi.told_that_cores_are("idle"))
 
 
 def calls_by(tmp_path: Path, beginning: str) -> int:

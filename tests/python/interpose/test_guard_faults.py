@@ -36,10 +36,10 @@ def job(
     settings: Mapping[str, str] | None = None,
     wait_in: Path | None = None,
 ) -> Ran:
-    """A part of guarded.cpp, on nodes of one rank."""
+    """A part of guarded.cpp, on nodes of one rank whose cores are theirs: others measure again."""
     program = [str(mpi.compiled("guarded.cpp", "-pthread")), part, *([str(wait_in)] if wait_in else [])]
     more = {"STRETTO_TOPOLOGY": f"nodes={nodes},ppn=1", "STRETTO_FABRIC": str(file), **(settings or {})}
-    ran = mpi.run(program, ranks=nodes, second=second, more=more)
+    ran = mpi.run(program, ranks=nodes, second=second, more=more, **mpi.told_that_cores_are("idle"))
     assert ran.right, ran.output
     return ran
 
