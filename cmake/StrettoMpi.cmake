@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds one MPI of each binary interface, and makes what is built once for each of them.
+# Finds one MPI of each binary interface. What calls MPI is compiled once; a face for each interface is all that knows
+# its mpi.h.
 #
 # STRETTO_ABIS                     the interfaces that were found, of openmpi, mpich and abi (the MPI-5 standard ABI)
 # stretto_mpi_headers_ABI          target: mpi.h only
 # stretto_mpi_ABI                  target: mpi.h and libmpi
 # STRETTO_MPIRUN_ABI               the launcher that belongs to it
-# stretto_add_abi(ABI)             the targets stretto-engine-ABI, stretto-ABI and stretto-bench-ABI
+# stretto_engine                   target: the engine, for every interface
+# stretto_add_abi(ABI)             the targets stretto-face-ABI, stretto-ABI and stretto-bench-ABI
 
 set(STRETTO_INTERFACES "openmpi;mpich;abi" CACHE STRING "Binary interfaces to build for, as far as an MPI is found")
 option(STRETTO_LIBC_COPIES "Take memcpy of the C library, where the compiler brings another one (zig)" OFF)
@@ -131,29 +133,42 @@ if(STRETTO_LIBC_COPIES)
   set_source_files_properties("${libc_copies}" PROPERTIES COMPILE_OPTIONS "-O3;-fno-builtin")
 endif()
 
-function(stretto_add_abi abi)
-  # Everything that calls MPI finds its functions at run time, so only mpi.h is needed here.
-  file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS src/engine/*.cpp)
-  stretto_static_library(stretto-engine-${abi} ${engine_sources})
-  target_link_libraries(stretto-engine-${abi} PUBLIC stretto_core stretto_kernels stretto_mpi_headers_${abi})
+file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS src/mpi/*.cpp src/engine/*.cpp)
+stretto_static_library(stretto_engine ${engine_sources})
+target_link_libraries(stretto_engine PUBLIC stretto_core stretto_kernels)
 
-  file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
-  if(library_sources)
-    add_library(stretto-${abi} SHARED ${library_sources} ${libc_copies})
-    target_link_libraries(stretto-${abi} PRIVATE stretto-engine-${abi} stretto_build_mark stretto_json
-                                                  ${CMAKE_DL_LIBS})
-    target_include_directories(stretto-${abi} PRIVATE "${PROJECT_BINARY_DIR}/generated/${abi}")
-    target_link_options(stretto-${abi} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
-    set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
-    if(EXISTS "${exports}")
-      target_link_options(stretto-${abi} PRIVATE "-Wl,--version-script=${exports}")
-      set_property(TARGET stretto-${abi} PROPERTY LINK_DEPENDS "${exports}")
-    endif()
+# Objects, since programs find by name what is in them. Some functions are in some interfaces only.
+file(GLOB_RECURSE interpose_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
+set(mpi_4_sources ${interpose_sources})
+list(FILTER mpi_4_sources INCLUDE REGEX "/entries/mpi_4/")
+list(FILTER interpose_sources EXCLUDE REGEX "/entries/mpi_4/")
+foreach(part IN ITEMS interpose mpi_4)
+  add_library(stretto_${part} OBJECT ${${part}_sources})
+  target_link_libraries(stretto_${part} PRIVATE stretto_engine stretto_build_mark stretto_json)
+endforeach()
+
+function(stretto_add_abi abi)
+  # Functions are found at run time, so only mpi.h is needed here.
+  add_library(stretto-face-${abi} OBJECT src/faces/${abi}/face.cpp)
+  target_link_libraries(stretto-face-${abi} PRIVATE stretto_engine stretto_mpi_headers_${abi})
+
+  file(GLOB entries CONFIGURE_DEPENDS src/faces/${abi}/entries.cpp)
+  list(APPEND entries src/faces/waiting_entries.cpp $<TARGET_OBJECTS:stretto-face-${abi}>
+                      $<TARGET_OBJECTS:stretto_interpose>)
+  if(NOT abi STREQUAL "openmpi")
+    list(APPEND entries $<TARGET_OBJECTS:stretto_mpi_4>)
   endif()
+  add_library(stretto-${abi} SHARED ${entries} ${libc_copies})
+  target_link_libraries(stretto-${abi} PRIVATE stretto_engine stretto_build_mark stretto_json ${CMAKE_DL_LIBS})
+  target_include_directories(stretto-${abi} PRIVATE "${PROJECT_BINARY_DIR}/generated/${abi}")
+  target_link_options(stretto-${abi} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
+  set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
+  target_link_options(stretto-${abi} PRIVATE "-Wl,--version-script=${exports}")
+  set_property(TARGET stretto-${abi} PROPERTY LINK_DEPENDS "${exports}")
 
   file(GLOB_RECURSE bench_sources CONFIGURE_DEPENDS src/bench/*.cpp)
   # No test under a sanitizer runs it.
-  if(bench_sources AND library_sources AND NOT STRETTO_SANITIZE)
+  if(NOT STRETTO_SANITIZE)
     # Two parts, so that no MPI library is linked: the program finds one, then loads the rest.
     list(FILTER bench_sources EXCLUDE REGEX "/src/bench/program/")
     add_executable(stretto-bench-${abi} src/bench/program/main.cpp)

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 
@@ -14,10 +14,10 @@ class BytesType {
   explicit BytesType(std::size_t bytes) {
     constexpr std::size_t piece = std::size_t{1} << 30;
     MPI_Datatype pieces{};
-    mpi.Type_contiguous(static_cast<int>(piece), MPI_BYTE, &pieces);
+    mpi.Type_contiguous(static_cast<int>(piece), mpi.byte, &pieces);
     const std::array counts{static_cast<int>(bytes / piece), static_cast<int>(bytes % piece)};
     const std::array places{MPI_Aint{0}, static_cast<MPI_Aint>(bytes / piece * piece)};
-    const std::array types{pieces, MPI_Datatype{MPI_BYTE}};
+    const std::array types{pieces, MPI_Datatype{mpi.byte}};
     mpi.Type_create_struct(2, counts.data(), places.data(), types.data(), &handle_);
     mpi.Type_commit(&handle_);
     mpi.Type_free(&pieces);

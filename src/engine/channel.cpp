@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/self_message.hpp"
+#include "mpi/status.hpp"
 #include "threads/backoff.hpp"
 #include "threads/immortal.hpp"
 
@@ -23,7 +24,7 @@ int ChannelPool::find_most_tag() {
   int most_tag = 32767;
   int* attribute = nullptr;
   int found = 0;
-  if (mpi.Comm_get_attr(mpi.comm_world, MPI_TAG_UB, static_cast<void*>(&attribute), &found) == MPI_SUCCESS &&
+  if (mpi.Comm_get_attr(mpi.comm_world, mpi.tag_ub, static_cast<void*>(&attribute), &found) == MPI_SUCCESS &&
       found != 0) {
     most_tag = *attribute;
   }
@@ -64,12 +65,12 @@ void ChannelPool::close() {
   int expected = 0;
   const std::vector<int> one_each(sent_to_.size(), 1);
   MPI_Request request = mpi.request_null;
-  mpi.Ireduce_scatter(sent_to_.data(), &expected, one_each.data(), MPI_INT, MPI_SUM, comm_, &request);
+  mpi.Ireduce_scatter(sent_to_.data(), &expected, one_each.data(), mpi.int_, mpi.sum, comm_, &request);
   int known = 0;
   Backoff backoff;
   // Probed first, because MPICH 5.0.2 over UCX matches no receive from any source.
   while (known == 0 || taken_in_ < expected || !sent_.empty()) {
-    if (known == 0) mpi.Test(&request, &known, MPI_STATUS_IGNORE);
+    if (known == 0) mpi.Test(&request, &known, mpi.status_ignore);
     take_in_releases();
     remove_sent();
     backoff.wait();
@@ -80,7 +81,7 @@ void ChannelPool::close() {
   int have_all_come = 0;
   mpi.Ibarrier(comm_, &request);
   while (have_all_come == 0) {
-    mpi.Test(&request, &have_all_come, MPI_STATUS_IGNORE);
+    mpi.Test(&request, &have_all_come, mpi.status_ignore);
     backoff.wait();
   }
   mpi.Comm_free(&comm_);
@@ -151,14 +152,14 @@ void ChannelPool::release(int channel) {
   }
   remove_sent();
   Sent& sent = sent_.emplace_back(Sent{channel, mpi.request_null});
-  mpi.Isend(&sent.channel, 1, MPI_INT, owner, release_tag, comm_, &sent.request);
+  mpi.Isend(&sent.channel, 1, mpi.int_, owner, release_tag, comm_, &sent.request);
   ++sent_to_[static_cast<std::size_t>(owner)];
 }
 
 void ChannelPool::remove_sent() {
   sent_.remove_if([](Sent& sent) {
     int done = 0;
-    mpi.Test(&sent.request, &done, MPI_STATUS_IGNORE);
+    mpi.Test(&sent.request, &done, mpi.status_ignore);
     return done != 0;
   });
 }
@@ -166,11 +167,11 @@ void ChannelPool::remove_sent() {
 void ChannelPool::take_in_releases() {
   for (;;) {
     int arrived = 0;
-    MPI_Status status{};
-    mpi.Iprobe(MPI_ANY_SOURCE, release_tag, comm_, &arrived, &status);
+    OwnStatus status;
+    mpi.Iprobe(mpi.any_source, release_tag, comm_, &arrived, status);
     if (arrived == 0) return;
     int channel = none;
-    mpi.Recv(&channel, 1, MPI_INT, status.MPI_SOURCE, release_tag, comm_, MPI_STATUS_IGNORE);
+    mpi.Recv(&channel, 1, mpi.int_, source_of(status), release_tag, comm_, mpi.status_ignore);
     ++taken_in_;
     count_release(channel);
   }
@@ -200,7 +201,7 @@ Channel::Channel(MPI_Comm users, int ranks, Use use)
     own_.push_back((offered_.lanes >> lane & 1) != 0 ? 0 : 1);
   }
   greatest_.resize(own_.size());
-  error_ = mpi.Iallreduce(own_.data(), greatest_.data(), static_cast<int>(own_.size()), MPI_INT64_T, MPI_MAX,
+  error_ = mpi.Iallreduce(own_.data(), greatest_.data(), static_cast<int>(own_.size()), mpi.int64_t, mpi.max,
                           users, &request_);
   if (error_ == MPI_SUCCESS) return;
   channel_pool().settle(offered_, {}, ranks_);
@@ -221,7 +222,7 @@ Channel::State Channel::progress() {
   const std::unique_lock guard(lock_, std::try_to_lock);
   if (!guard.owns_lock() || state_ != State::opening) return state_;
   int done = 0;
-  const int error = mpi.Test(&request_, &done, MPI_STATUS_IGNORE);
+  const int error = mpi.Test(&request_, &done, mpi.status_ignore);
   if (error == MPI_SUCCESS && done == 0) return state_;
   error_ = error;
   ChannelPool::Offer agreed;

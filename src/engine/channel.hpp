@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "engine/passage.hpp"
 #include "threads/spin_lock.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "schedule/partition.hpp"
 
 namespace stretto {

@@ -257,7 +257,7 @@ bool DirectExecution::look_for_piece(const Step& step, Progress& progress) {
     const std::size_t missing = step.count - folded_;
     const bool fits =
         count > 0 && count * size == piece.bytes && count <= missing && piece.is_last == (count == missing);
-    if (piece.has_failed || !fits) check(MPI_ERR_OTHER);
+    if (piece.has_failed || !fits) check(mpi.err_other);
     progress.is_last = piece.is_last;
     if (has_failed()) {
       drop_piece(step, progress);

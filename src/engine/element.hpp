@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "kernels/reduce.hpp"
 
 namespace stretto {

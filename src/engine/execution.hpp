@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/call.hpp"
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "engine/passage.hpp"
 
 namespace stretto {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 namespace {

@@ -23,11 +23,11 @@ void drive_library(MPI_Comm comm) {
   if (!is_posted) {
     int rank = 0;
     mpi.Comm_rank(comm, &rank);
-    is_posted = mpi.Irecv(nullptr, 0, MPI_BYTE, rank, never_sent, comm, &unmatched) == MPI_SUCCESS;
+    is_posted = mpi.Irecv(nullptr, 0, mpi.byte, rank, never_sent, comm, &unmatched) == MPI_SUCCESS;
     if (!is_posted) return;
   }
   int done = 0;
-  mpi.Test(&unmatched, &done, MPI_STATUS_IGNORE);
+  mpi.Test(&unmatched, &done, mpi.status_ignore);
 }
 
 void stop_driving_library() {
@@ -35,7 +35,7 @@ void stop_driving_library() {
   if (!is_posted) return;
   is_posted = false;
   mpi.Cancel(&unmatched);
-  mpi.Waitall(1, &unmatched, MPI_STATUSES_IGNORE);
+  mpi.Waitall(1, &unmatched, mpi.statuses_ignore);
 }
 
 }  // namespace stretto

@@ -68,11 +68,11 @@ class MemoryTransfer {
       // What goes on after an error is only taken, so that its writer can end.
       const std::size_t count = (piece.bytes + element.distance() - 1) / element.distance();
       const bool fits = count <= count_ - moved_ && element.span(count) == piece.bytes;
-      if (piece.has_failed || !fits) error = MPI_ERR_OTHER;
+      if (piece.has_failed || !fits) error = mpi.err_other;
       if (error == MPI_SUCCESS) {
         error = work(moved_, count, element.place(const_cast<std::byte*>(piece.data), count));
         moved_ += count;
-        if (piece.is_last && moved_ != count_) error = MPI_ERR_OTHER;
+        if (piece.is_last && moved_ != count_) error = mpi.err_other;
       }
       memory_->take(lane_, place_);
       if (piece.is_last) memory_ = nullptr;
@@ -94,11 +94,11 @@ class MemoryTransfer {
   template <typename Work>
   int join(const Element& element, const NodeMemory::Arrival& part, const Work& work) {
     if (!parted_) parted_ = std::make_unique<Parted>(element.span(1));
-    if (moved_ == count_ || part.bytes > parted_->rest()) return MPI_ERR_OTHER;
+    if (moved_ == count_ || part.bytes > parted_->rest()) return mpi.err_other;
     std::copy_n(part.data, part.bytes, parted_->next());
     parted_->moved += part.bytes;
     const bool is_whole = parted_->rest() == 0;
-    if (part.is_last && !(is_whole && moved_ + 1 == count_)) return MPI_ERR_OTHER;
+    if (part.is_last && !(is_whole && moved_ + 1 == count_)) return mpi.err_other;
     if (!is_whole) return MPI_SUCCESS;
     parted_->moved = 0;
     return work(moved_++, std::size_t{1}, element.place(parted_->bytes.data(), 1));

@@ -64,7 +64,7 @@ int MessageRequests::post_once(const Posting& posting, const Element& element, M
   std::optional<BytesType> long_type;
   if (posting.count > INT_MAX) long_type.emplace(posting.count);
   const int count = long_type ? 1 : static_cast<int>(posting.count);
-  MPI_Datatype datatype = count == 0 ? MPI_Datatype{MPI_BYTE} : element.datatype;
+  MPI_Datatype datatype = count == 0 ? MPI_Datatype{mpi.byte} : element.datatype;
   if (long_type) datatype = long_type->handle();
   return posting.sends
              ? mpi.Isend(posting.buffer, count, datatype, posting.peer, posting.tag, comm_, request)
@@ -89,17 +89,17 @@ int MessageRequests::find_completed(std::size_t slots, int& error) {
   int done = 0;
   const int code =
       mpi.Testsome(static_cast<int>(slots), requests_.data(), &done, completed_.data(), statuses_.data());
-  tells_errors_ = code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS;
+  tells_errors_ = code != MPI_SUCCESS && class_of(code) == mpi.err_in_status;
   if (code != MPI_SUCCESS && !tells_errors_) {
     error = code;
     return 0;
   }
-  return done == MPI_UNDEFINED ? 0 : done;
+  return done == mpi.undefined ? 0 : done;
 }
 
 /// Returns the error of a message that has completed.
-int MessageRequests::take(std::size_t slot, const MPI_Status& status) {
-  const int error = tells_errors_ ? status.MPI_ERROR : MPI_SUCCESS;
+int MessageRequests::take(std::size_t slot, const MPI_Status* status) {
+  const int error = tells_errors_ ? error_of(status) : MPI_SUCCESS;
   MPI_Request* const kept = kept_of_[slot];
   // Open MPI frees a request that failed.
   if (error != MPI_SUCCESS && kept != nullptr && requests_[slot] == mpi.request_null)

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/element.hpp"
-#include "engine/mpi.hpp"
+#include "mpi/status.hpp"
 
 namespace stretto {
 
@@ -62,7 +62,7 @@ class MessageRequests {
   [[nodiscard]] int post_kept(const Posting& posting, const Element& element, MPI_Request* kept,
                               MPI_Request* request) const;
   int find_completed(std::size_t slots, int& error);
-  int take(std::size_t slot, const MPI_Status& status);
+  int take(std::size_t slot, const MPI_Status* status);
 
   MPI_Comm comm_;
   std::size_t count_ = 0;
@@ -70,7 +70,7 @@ class MessageRequests {
   std::vector<MPI_Request> requests_;  // of each slot
   std::vector<MPI_Request*> kept_of_;  // of each slot; nullptr: its request is not a kept one
   std::vector<int> completed_;
-  std::vector<MPI_Status> statuses_;  // parallel to completed_
+  OwnStatuses statuses_;  // parallel to completed_
   std::vector<MPI_Request> kept_;
 };
 

@@ -9,16 +9,16 @@ namespace stretto {
 namespace {
 
 /// Open MPI's MPI_Iallreduce uses a slow algorithm in place, so an in-place segment is reduced from a copy.
-#ifdef STRETTO_ABI_OPENMPI
-constexpr bool copy_in_place_input = true;
+bool copies_in_place_input() {
+  return mpi.is(Interface::openmpi);
+}
+
 /// Open MPI's MPI_Ireduce (4.1.4) writes outside its memory if elements do not begin at their address. It
 /// is used only if there is a kernel, since those elements have no such offset. Whether there is a kernel
 /// depends on the operation and is the same on all ranks; where elements begin may differ.
-constexpr bool reduces_shifted_elements_wrongly = true;
-#else
-constexpr bool copy_in_place_input = false;
-constexpr bool reduces_shifted_elements_wrongly = false;
-#endif
+bool reduces_shifted_elements_wrongly() {
+  return mpi.is(Interface::openmpi);
+}
 
 template <typename Pointer>
 Pointer moved(Pointer base, std::size_t elements, const Element& element) {
@@ -28,7 +28,7 @@ Pointer moved(Pointer base, std::size_t elements, const Element& element) {
 }  // namespace
 
 bool NativeExecution::may_block(Collective collective, const Element& element) {
-  return collective == Collective::reduce && reduces_shifted_elements_wrongly && element.kernel == nullptr;
+  return collective == Collective::reduce && reduces_shifted_elements_wrongly() && element.kernel == nullptr;
 }
 
 NativeExecution::~NativeExecution() {
@@ -58,7 +58,7 @@ void NativeExecution::start_failed(const Call& /*call*/, const Passage& /*passag
 bool NativeExecution::progress() {
   int done = 0;
   const int error =
-      mpi.Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
+      mpi.Testall(static_cast<int>(requests_.size()), requests_.data(), &done, mpi.statuses_ignore);
   if (error == MPI_SUCCESS && done == 0) return false;
   check(start_error_ != MPI_SUCCESS ? start_error_ : error);
   gave_up_ = this->error() != MPI_SUCCESS;
@@ -83,7 +83,7 @@ int NativeExecution::start_segments(const Call& call) {
 int NativeExecution::start_cut_segments(const Call& call, const Partition& segments) {
   const Element& element = call.element;
   const bool has_input = collective_ != Collective::bcast;
-  const bool copy = has_input && call.in_place && copy_in_place_input && !call.library_reads_device;
+  const bool copy = has_input && call.in_place && copies_in_place_input() && !call.library_reads_device;
   if (copy) packed_ = PooledBuffer(element.span(call.count));
   std::byte* copied = element.place(packed_.data(), call.count);
 
@@ -99,7 +99,7 @@ int NativeExecution::start_cut_segments(const Call& call, const Partition& segme
       if (const int error = element.copy(into, input, part.count); error != MPI_SUCCESS) return error;
       input = into;
     } else if (call.in_place) {
-      input = MPI_IN_PLACE;
+      input = mpi.in_place;
     }
     int error = MPI_SUCCESS;
     if (collective_ == Collective::allreduce) {
@@ -121,7 +121,7 @@ int NativeExecution::start_cut_segments(const Call& call, const Partition& segme
 int NativeExecution::start_alltoall(const Call& call) {
   const auto ranks = call.borders.size() - 1;
   const std::size_t block = call.count / ranks;
-  if (block > INT_MAX) return MPI_ERR_COUNT;
+  if (block > INT_MAX) return mpi.err_count;
   const auto count = static_cast<int>(block);
   const MPI_Datatype datatype = call.element.datatype;
   return mpi.Ialltoall(call.input, count, datatype, call.output, count, datatype, comm_, requests_.data());
@@ -137,7 +137,7 @@ int NativeExecution::start_reduce_scatter(const Call& call) {
   if (segments == 1 && (!call.in_place || call.library_reads_device)) {
     for (std::size_t rank = 0; rank < ranks; ++rank)
       counts_[rank] = static_cast<int>(call.borders[rank + 1] - call.borders[rank]);
-    return mpi.Ireduce_scatter(call.in_place ? MPI_IN_PLACE : call.input, call.output, counts_.data(),
+    return mpi.Ireduce_scatter(call.in_place ? mpi.in_place : call.input, call.output, counts_.data(),
                                element.datatype, element.op, comm_, requests_.data());
   }
   packed_ = PooledBuffer(element.span(call.count));
@@ -184,11 +184,11 @@ int NativeExecution::start_allgather(const Call& call) {
     const Range part = parts.run(segment);
     MPI_Datatype bytes{};
     MPI_Datatype spread{};
-    mpi.Type_contiguous(static_cast<int>(part.count), MPI_BYTE, &bytes);
+    mpi.Type_contiguous(static_cast<int>(part.count), mpi.byte, &bytes);
     mpi.Type_create_resized(bytes, 0, static_cast<MPI_Aint>(block), &spread);
     mpi.Type_commit(&spread);
-    const void* input = call.in_place ? MPI_IN_PLACE : static_cast<const std::byte*>(call.input) + part.first;
-    const int error = mpi.Iallgather(input, static_cast<int>(part.count), MPI_BYTE,
+    const void* input = call.in_place ? mpi.in_place : static_cast<const std::byte*>(call.input) + part.first;
+    const int error = mpi.Iallgather(input, static_cast<int>(part.count), mpi.byte,
                                      static_cast<std::byte*>(call.output) + part.first, 1, spread, comm_,
                                      &requests_[segment]);
     // To be freed when the calls have completed: some libraries free types that they still need.

@@ -41,7 +41,7 @@ PackedBlocks::PackedBlocks(std::span<const UsersBlock> blocks, MPI_Comm comm, Wh
     const UsersBlock& block = blocks[i];
     // The type of an empty block may be null.
     const bool is_empty = borders_[i + 1] == borders_[i];
-    pieces_.emplace_back(block.users, is_empty ? 0 : block.count, is_empty ? MPI_BYTE : block.datatype, comm,
+    pieces_.emplace_back(block.users, is_empty ? 0 : block.count, is_empty ? mpi.byte : block.datatype, comm,
                          data_ + borders_[i]);
   }
 }

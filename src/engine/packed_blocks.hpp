@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/buffer_pool.hpp"
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "engine/packing.hpp"
 
 namespace stretto {

@@ -39,12 +39,12 @@ struct Envelope {
   MPI_Count addresses = 0;
   MPI_Count large_counts = 0;
   MPI_Count datatypes = 0;
-  int combiner = MPI_COMBINER_NAMED;
+  int combiner = mpi.combiner_named;
 
   /// Predefined types must not be freed.
   [[nodiscard]] bool is_predefined() const {
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+    return combiner == mpi.combiner_named || combiner == mpi.combiner_f90_real ||
+           combiner == mpi.combiner_f90_complex || combiner == mpi.combiner_f90_integer;
   }
 };
 
@@ -52,13 +52,11 @@ struct Envelope {
 /// an error that goes to the program's handler. So the query with large counts is used where it exists.
 std::optional<Envelope> envelope_of(MPI_Datatype datatype) {
   Envelope it;
-#ifdef STRETTO_HAS_MPI_4
   if (mpi.Type_get_envelope_c != nullptr) {
     const int error = mpi.Type_get_envelope_c(datatype, &it.integers, &it.addresses, &it.large_counts,
                                               &it.datatypes, &it.combiner);
     return error == MPI_SUCCESS ? std::optional(it) : std::nullopt;
   }
-#endif
   int integers = 0;
   int addresses = 0;
   int datatypes = 0;
@@ -76,7 +74,7 @@ class InnerType {
  public:
   explicit InnerType(MPI_Datatype datatype) {
     const std::optional<Envelope> how = envelope_of(datatype);
-    if (!how || (how->combiner != MPI_COMBINER_CONTIGUOUS && how->combiner != MPI_COMBINER_DUP)) return;
+    if (!how || (how->combiner != mpi.combiner_contiguous && how->combiner != mpi.combiner_dup)) return;
     if (contents_of(datatype, *how) != MPI_SUCCESS) handle_ = mpi.datatype_null;
   }
   InnerType(const InnerType&) = delete;
@@ -95,13 +93,11 @@ class InnerType {
   int contents_of(MPI_Datatype datatype, const Envelope& how) {
     int count = 0;
     MPI_Aint no_address = 0;
-#ifdef STRETTO_HAS_MPI_4
     if (mpi.Type_get_contents_c != nullptr) {
       MPI_Count large_count = 0;
       return mpi.Type_get_contents_c(datatype, how.integers, how.addresses, how.large_counts, how.datatypes,
                                      &count, &no_address, &large_count, &handle_);
     }
-#endif
     return mpi.Type_get_contents(datatype, static_cast<int>(how.integers), static_cast<int>(how.addresses),
                                  static_cast<int>(how.datatypes), &count, &no_address, &handle_);
   }

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "engine/buffer_pool.hpp"
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

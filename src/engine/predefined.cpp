@@ -50,8 +50,7 @@ class HandleTable {
  private:
   static std::size_t hash(MPI_Datatype handle) {
     // Open MPI's handles are addresses of large objects, MPICH's are small numbers with flags above.
-    const auto value =
-        static_cast<std::uint64_t>((std::uintptr_t)handle);  // NOLINT: int in one ABI, pointer in another
+    const std::uint64_t value = to_raw(handle);
     return (value * 0x9E3779B97F4A7C15ULL) >> 56;
   }
   std::array<Predefined, 256> slots_{};
@@ -119,90 +118,54 @@ bool defined(Op op, Class kind) {
   return false;
 }
 
-#ifdef STRETTO_ABI_MPICH
-/// MPICH's handles contain what they are handles of. So most handles that were freed or never made are
-/// recognized without a call to the library, which would raise an error of another call than the user's.
-constexpr unsigned mpich_op = 0x6;
-constexpr unsigned mpich_datatype = 0x3;
-bool is_user_handle(int handle, unsigned object) {
-  const auto bits = static_cast<unsigned>(handle);
-  constexpr unsigned direct = 2;
-  constexpr unsigned indirect = 3;
-  const unsigned kind = bits >> 30;
-  return (kind == direct || kind == indirect) && ((bits >> 26) & 0xf) == object;
-}
-bool may_be_user_op(MPI_Op op) {
-  return is_user_handle(op, mpich_op);
-}
-bool may_be_user_datatype(MPI_Datatype datatype) {
-  return is_user_handle(datatype, mpich_datatype);
-}
-#elif defined(STRETTO_ABI_OPENMPI)
-bool may_be_user_op(MPI_Op op) {
-  return op != nullptr && op != mpi.op_null;
-}
-bool may_be_user_datatype(MPI_Datatype datatype) {
-  return datatype != nullptr && datatype != mpi.datatype_null;
-}
-#else
-/// The standard ABI keeps the numbers of ten bits for what it defines itself.
-constexpr std::uintptr_t highest_predefined = 0x3ff;
-bool may_be_user_op(MPI_Op op) {
-  return reinterpret_cast<std::uintptr_t>(op) > highest_predefined;
-}
-bool may_be_user_datatype(MPI_Datatype datatype) {
-  return reinterpret_cast<std::uintptr_t>(datatype) > highest_predefined;
-}
-#endif
-
 }  // namespace
 
 void load_predefined_handles() {
   for (MPI_Datatype handle :
-       {MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T,
-        MPI_INT64_T, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8}) {
+       {mpi.signed_char, mpi.short_, mpi.int_, mpi.long_, mpi.long_long, mpi.int8_t, mpi.int16_t, mpi.int32_t,
+        mpi.int64_t, mpi.integer, mpi.integer1, mpi.integer2, mpi.integer4, mpi.integer8}) {
     add_integer(handle, true);
   }
   for (MPI_Datatype handle :
-       {MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
-        MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T}) {
+       {mpi.unsigned_char, mpi.unsigned_short, mpi.unsigned_, mpi.unsigned_long, mpi.unsigned_long_long,
+        mpi.uint8_t, mpi.uint16_t, mpi.uint32_t, mpi.uint64_t}) {
     add_integer(handle, false);
   }
-  for (MPI_Datatype handle : {MPI_AINT, MPI_OFFSET, MPI_COUNT})
+  for (MPI_Datatype handle : {mpi.aint, mpi.offset, mpi.count})
     add_integer(handle, true, Class::multi_language);
-  for (MPI_Datatype handle : {MPI_FLOAT, MPI_REAL, MPI_REAL4}) add(handle, Class::floating, Type::f32);
-  for (MPI_Datatype handle : {MPI_DOUBLE, MPI_DOUBLE_PRECISION, MPI_REAL8})
+  for (MPI_Datatype handle : {mpi.float_, mpi.real, mpi.real4}) add(handle, Class::floating, Type::f32);
+  for (MPI_Datatype handle : {mpi.double_, mpi.double_precision, mpi.real8})
     add(handle, Class::floating, Type::f64);
-  add(MPI_LONG_DOUBLE, Class::floating, Type::f80);
-  for (MPI_Datatype handle : {MPI_C_FLOAT_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_COMPLEX, MPI_COMPLEX8}) {
+  add(mpi.long_double, Class::floating, Type::f80);
+  for (MPI_Datatype handle : {mpi.c_float_complex, mpi.cxx_float_complex, mpi.complex, mpi.complex8}) {
     add(handle, Class::complex, Type::c32);
   }
   for (MPI_Datatype handle :
-       {MPI_C_DOUBLE_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX16}) {
+       {mpi.c_double_complex, mpi.cxx_double_complex, mpi.double_complex, mpi.complex16}) {
     add(handle, Class::complex, Type::c64);
   }
-  for (MPI_Datatype handle : {MPI_C_LONG_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX}) {
+  for (MPI_Datatype handle : {mpi.c_long_double_complex, mpi.cxx_long_double_complex}) {
     add(handle, Class::complex, Type::c80);
   }
-  for (MPI_Datatype handle : {MPI_C_BOOL, MPI_CXX_BOOL}) add(handle, Class::logical, Type::boolean);
-  add(MPI_BYTE, Class::byte, Type::u8);
-  for (MPI_Datatype handle : {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_2INT, MPI_SHORT_INT,
-                              MPI_LONG_DOUBLE_INT, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER}) {
+  for (MPI_Datatype handle : {mpi.c_bool, mpi.cxx_bool}) add(handle, Class::logical, Type::boolean);
+  add(mpi.byte, Class::byte, Type::u8);
+  for (MPI_Datatype handle : {mpi.float_int, mpi.double_int, mpi.long_int, mpi.two_int, mpi.short_int,
+                              mpi.long_double_int, mpi.two_real, mpi.two_double_precision, mpi.two_integer}) {
     add(handle, Class::pair);
   }
   // The values of Fortran's LOGICAL depend on the compiler, so the library reduces it. The others are no
   // numbers.
-  for (MPI_Datatype handle : {MPI_LOGICAL, MPI_CHAR, MPI_WCHAR, MPI_CHARACTER, MPI_PACKED})
+  for (MPI_Datatype handle : {mpi.logical, mpi.char_, mpi.wchar, mpi.character, mpi.packed})
     add(handle, Class::other);
 
   operations() = {
-      {MPI_SUM, OpKind::kernel, Op::sum},      {MPI_PROD, OpKind::kernel, Op::prod},
-      {MPI_MIN, OpKind::kernel, Op::min},      {MPI_MAX, OpKind::kernel, Op::max},
-      {MPI_LAND, OpKind::kernel, Op::land},    {MPI_LOR, OpKind::kernel, Op::lor},
-      {MPI_LXOR, OpKind::kernel, Op::lxor},    {MPI_BAND, OpKind::kernel, Op::band},
-      {MPI_BOR, OpKind::kernel, Op::bor},      {MPI_BXOR, OpKind::kernel, Op::bxor},
-      {MPI_MINLOC, OpKind::location, Op::min}, {MPI_MAXLOC, OpKind::location, Op::max},
-      {MPI_REPLACE, OpKind::other, Op::sum},   {MPI_NO_OP, OpKind::other, Op::sum},
+      {mpi.sum, OpKind::kernel, Op::sum},      {mpi.prod, OpKind::kernel, Op::prod},
+      {mpi.min, OpKind::kernel, Op::min},      {mpi.max, OpKind::kernel, Op::max},
+      {mpi.land, OpKind::kernel, Op::land},    {mpi.lor, OpKind::kernel, Op::lor},
+      {mpi.lxor, OpKind::kernel, Op::lxor},    {mpi.band, OpKind::kernel, Op::band},
+      {mpi.bor, OpKind::kernel, Op::bor},      {mpi.bxor, OpKind::kernel, Op::bxor},
+      {mpi.minloc, OpKind::location, Op::min}, {mpi.maxloc, OpKind::location, Op::max},
+      {mpi.replace, OpKind::other, Op::sum},   {mpi.no_op, OpKind::other, Op::sum},
   };
 }
 
@@ -212,7 +175,7 @@ std::size_t predefined_size(MPI_Datatype datatype) {
 }
 
 Element byte_element() {
-  return {.datatype = MPI_BYTE, .op = mpi.op_null, .size = 1, .extent = 1, .true_extent = 1};
+  return {.datatype = mpi.byte, .op = mpi.op_null, .size = 1, .extent = 1, .true_extent = 1};
 }
 
 int number_of_operation(MPI_Op op) {
@@ -252,7 +215,7 @@ std::optional<Element> find_element(MPI_Datatype datatype, MPI_Op op) {
       return element;
     }
   } else {
-    if (!may_be_user_op(op) || (type == nullptr && !may_be_user_datatype(datatype))) return std::nullopt;
+    if (!mpi.may_be_user_op(op) || (type == nullptr && !mpi.may_be_user_datatype(datatype))) return std::nullopt;
     int commutative = 0;
     if (mpi.Op_commutative(op, &commutative) != MPI_SUCCESS) return std::nullopt;
     element.commutative = commutative != 0;

@@ -92,7 +92,7 @@ void RelayedExecution::begin_data() {
       if (!is_as_expected()) put_apart(data);
       return walk_.start(data, passage_);
     } catch (const std::bad_alloc&) {
-      check(MPI_ERR_NO_MEM);  // others still wait for messages of this rank
+      check(mpi.err_no_mem);  // others still wait for messages of this rank
     }
   }
   walk_.start_failed(data, passage_, error());
@@ -103,7 +103,7 @@ void RelayedExecution::read_lengths() {
   std::size_t border = 0;
   for (std::size_t block = 0; block < blocks_; ++block) {
     if (std::exchange(arrived_[block], arrived_[block] == unknown ? 0 : arrived_[block]) == unknown)
-      check(MPI_ERR_OTHER);
+      check(mpi.err_other);
     borders_[block] = border;
     border += arrived_[block];
   }
@@ -142,7 +142,7 @@ void RelayedExecution::copy_to_output() {
     const std::size_t begin = call_.output_borders[block];
     const std::size_t room = length_of(call_.output_borders, block);
     if (begin < held.first || begin + room > held.first + held.count) continue;
-    if (arrived_[block] > room) check(MPI_ERR_TRUNCATE);
+    if (arrived_[block] > room) check(mpi.err_truncate);
     const std::byte* const from = moved(element.place(apart_.data(), borders_.back()), borders_[block]);
     check(element.copy(moved(call_.output, begin - held.first), from, std::min(arrived_[block], room)));
   }

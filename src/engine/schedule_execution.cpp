@@ -74,7 +74,7 @@ bool ScheduleExecution::uses_shared_memory() const {
 /// error would first show in MPI_Reduce_local, which calls the handler of MPI_COMM_WORLD.
 void ScheduleExecution::check_datatype() {
   const Element& element = call_.element;
-  if (element.kernel != nullptr || element.datatype == MPI_BYTE || call_.count == 0) return;
+  if (element.kernel != nullptr || element.datatype == mpi.byte || call_.count == 0) return;
   MPI_Request unused = mpi.request_null;
   check(mpi.Recv_init(call_.output != nullptr ? call_.output : const_cast<void*>(call_.input), 1,
                       element.datatype, 0, passage_.first_tag, comm_, &unused));
@@ -228,7 +228,7 @@ std::size_t ScheduleExecution::landing_elements(const BlockCut& longest) const {
 /// Whether a flight may begin its next round.
 bool ScheduleExecution::has_what_it_reads(Flight& flight) {
   flight.awaits_copy = !is_silent() && !staged_.has_arrived(flight.segment, flight.round);
-  if (staged_.has_failed()) check(MPI_ERR_OTHER);
+  if (staged_.has_failed()) check(mpi.err_other);
   return !flight.awaits_copy;
 }
 
@@ -387,7 +387,7 @@ void ScheduleExecution::look_for_lost_peer() {
   }
   lost_peer_ = find_ended_peer();
   if (lost_peer_ < 0) return;
-  check(MPI_ERR_OTHER);
+  check(mpi.err_other);
   give_up();
 }
 
@@ -408,7 +408,7 @@ bool ScheduleExecution::test_messages() {
   int failure = MPI_SUCCESS;
   const int done = messages_.test(
       in_flight_ * width_,
-      [&](std::size_t slot, int error, const MPI_Status& status) {
+      [&](std::size_t slot, int error, const MPI_Status* status) {
         const Transfer& transfer = transfers_[slot];
         check(error);
         if (error == MPI_SUCCESS && transfer.action->receives()) check_length(transfer, status);
@@ -498,13 +498,13 @@ std::vector<SegmentState> ScheduleExecution::segment_states() const {
 }
 
 /// The library reports messages that are too long.
-void ScheduleExecution::check_length(const Transfer& transfer, const MPI_Status& status) {
+void ScheduleExecution::check_length(const Transfer& transfer, const MPI_Status* status) {
   if (has_failed() || mpi.Get_count == nullptr || transfer.count > INT_MAX) return;
   int arrived = 0;
-  mpi.Get_count(&status, call_.element.datatype, &arrived);
+  mpi.Get_count(status, call_.element.datatype, &arrived);
   // Programs exist whose receive counts of a collective with private lengths are larger than what is sent.
   const bool may_be_shorter = call_.walk == Walk::only && !call_.output_borders.empty() && arrived > 0;
-  if (arrived != static_cast<int>(transfer.count) && !may_be_shorter) check(MPI_ERR_OTHER);
+  if (arrived != static_cast<int>(transfer.count) && !may_be_shorter) check(mpi.err_other);
 }
 
 void ScheduleExecution::finish(Flight& flight, const Transfer& transfer) {
@@ -541,7 +541,7 @@ void ScheduleExecution::compute(const Flight& flight, const Action& action) {
 void ScheduleExecution::copy_run(const Flight& flight, const Slice& into, const Slice& from) {
   const std::size_t count = elements_in(flight, from);
   // An erroneous call may send itself more than it receives.
-  if (elements_in(flight, into) < count) return check(MPI_ERR_TRUNCATE);
+  if (elements_in(flight, into) < count) return check(mpi.err_truncate);
   check(call_.element.copy(address(flight, into), address(flight, from), count));
 }
 

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 
@@ -22,7 +22,7 @@ inline int copy_by_message(const void* from, int from_count, MPI_Datatype from_t
                            int into_count, MPI_Datatype into_type) {
   const std::lock_guard guard(self_messages.one_at_a_time);
   return mpi.Sendrecv(from, from_count, from_type, 0, 0, into, into_count, into_type, 0, 0,
-                      self_messages.comm, MPI_STATUS_IGNORE);
+                      self_messages.comm, mpi.status_ignore);
 }
 
 }  // namespace stretto

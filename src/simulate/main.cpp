@@ -21,7 +21,7 @@
 
 #include "bench/cases/cases.hpp"
 #include "bench/cases/options.hpp"
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "simulate/link_queues.hpp"
 #include "simulate/measure.hpp"
 

@@ -2,7 +2,7 @@
 // The engine's interface to MPI, filled with SMPI's functions. A simulation has one MPI, which is linked:
 // nothing is looked up as in engine/mpi.cpp. Only the functions that the execution of a schedule calls are
 // here.
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "engine/element.hpp"
 #include "engine/self_message.hpp"
 

@@ -13,15 +13,6 @@ namespace stretto {
 enum class Interface : std::uint8_t { openmpi, mpich, abi };
 constexpr std::array interfaces{Interface::openmpi, Interface::mpich, Interface::abi};
 
-/// That of the mpi.h that a source is compiled with.
-#if defined(STRETTO_ABI_OPENMPI)
-constexpr Interface own_interface = Interface::openmpi;
-#elif defined(STRETTO_ABI_MPICH)
-constexpr Interface own_interface = Interface::mpich;
-#elif defined(STRETTO_ABI_ABI)
-constexpr Interface own_interface = Interface::abi;
-#endif
-
 /// Returns the name as in libstretto-NAME.so.
 constexpr std::string_view name_of(Interface interface) {
   constexpr std::array<std::string_view, interfaces.size()> names{"openmpi", "mpich", "abi"};

@@ -36,7 +36,7 @@ DirectPlan plan_of(const Shape& shape) {
   for (int rank = 0; rank < ranks; ++rank) {
     neighbours.place_of.push_back(rank == shape.rank ? Neighbours::none : rank);
   }
-  Call call = Call::whole(nullptr, nullptr, count, find_element(MPI_FLOAT, MPI_SUM).value());
+  Call call = Call::whole(nullptr, nullptr, count, find_element(mpi.float_, mpi.sum).value());
   call.in_place = shape.in_place;
   std::vector<std::size_t> borders;
   for (int rank = 0; rank <= ranks; ++rank) borders.push_back(static_cast<std::size_t>(rank) * count / ranks);

@@ -102,7 +102,7 @@ Affine compose(Affine f, Affine g) {
           static_cast<std::uint32_t>((std::uint64_t{f.a} * g.b + f.b) % prime)};
 }
 
-void compose_all(void* in, void* inout, int* length, MPI_Datatype* /*datatype*/) {
+void compose_all(void* in, void* inout, int* length, void* /*datatype*/) {
   for (int i = 0; i < *length; ++i) {
     Affine& right = static_cast<Affine*>(inout)[i];
     right = compose(static_cast<const Affine*>(in)[i], right);
@@ -278,7 +278,7 @@ class MovingCase {
     }
     Call call{.input = source.data() + sentinels,
               .output = output.data() + sentinels,
-              .element = find_element(MPI_UINT64_T, MPI_SUM).value(),  // of the size of Affine
+              .element = find_element(mpi.uint64_t, mpi.sum).value(),  // of the size of Affine
               .count = has_private_lengths(collective_) ? 0 : input_borders_.back(),
               .input_holds = input_holds,
               .output_holds = output_holds,
@@ -352,11 +352,11 @@ void compare_bits(Execution& execution, MPI_Comm comm, int rank) {
   std::vector<float> output(count);
   for (std::size_t i = 0; i < count; ++i)
     input[i] = 0.1F * static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 3) % 101);
-  const Element element = find_element(MPI_FLOAT, MPI_SUM).value();
+  const Element element = find_element(mpi.float_, mpi.sum).value();
   STRETTO_CHECK(run_to_end(execution, Call::whole(input.data(), output.data(), count, element)) ==
                 MPI_SUCCESS);
   std::vector<float> of_rank_0 = output;
-  MPI_Bcast(of_rank_0.data(), static_cast<int>(count), MPI_FLOAT, 0, comm);
+  mpi.Bcast(of_rank_0.data(), static_cast<int>(count), mpi.float_, 0, comm);
   STRETTO_CHECK(std::memcmp(of_rank_0.data(), output.data(), count * sizeof(float)) == 0);
 }
 
@@ -365,7 +365,7 @@ class RecipeTest {
   RecipeTest(const Recipe& recipe, MPI_Comm comm, const Topology& topology, int root, MPI_Datatype pair,
              MPI_Op composition)
       : recipe_(recipe), comm_(comm), topology_(topology), pair_(pair), composition_(composition) {
-    MPI_Comm_rank(comm, &rank_);
+    mpi.Comm_rank(comm, &rank_);
     root_ = has_root(collective()) ? root : 0;
     commuting_ = is_reduction(collective()) && !keeps_order(recipe, topology, root_);
   }
@@ -410,7 +410,7 @@ class RecipeTest {
   static void run_barrier(Execution& execution) {
     const std::byte byte{};
     const Call call{.input = &byte,
-                    .element = find_element(MPI_BYTE, MPI_BOR).value(),
+                    .element = find_element(mpi.byte, mpi.bor).value(),
                     .count = 1,
                     .input_holds = {0, 1},
                     .output_holds = {}};
@@ -459,9 +459,9 @@ void run_everything(MPI_Comm comm, MPI_Datatype pair, MPI_Op composition) {
 /// A barrier for more ranks than cores: MPICH's own spins and starves ranks that still work.
 void wait_asleep() {
   MPI_Request request;
-  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  mpi.Ibarrier(mpi.comm_world, &request);
   for (int done = 0; done == 0;) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    mpi.Test(&request, &done, mpi.status_ignore);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
@@ -477,20 +477,20 @@ int main(int argc, char** argv) {
   if (argc > 2 && !has_devices) directly = std::string(argv[2]) == "all" ? Directly::all : Directly::some;
   MPI_Datatype pair;
   MPI_Op composition;
-  MPI_Type_contiguous(2, MPI_UINT32_T, &pair);
-  MPI_Type_commit(&pair);
-  MPI_Op_create(&compose_all, 0, &composition);
+  mpi.Type_contiguous(2, mpi.uint32_t, &pair);
+  mpi.Type_commit(&pair);
+  mpi.Op_create(&compose_all, 0, &composition);
   std::vector<MPI_Comm> comms;
-  for (int ranks = 1; ranks <= size_of(MPI_COMM_WORLD); ++ranks) {
+  for (int ranks = 1; ranks <= size_of(mpi.comm_world); ++ranks) {
     MPI_Comm comm;
-    MPI_Comm_split(MPI_COMM_WORLD, world_rank < ranks ? 0 : MPI_UNDEFINED, world_rank, &comm);
-    if (comm != MPI_COMM_NULL) comms.push_back(comm);
+    comm = make_communicator(ranks);
+    if (comm != mpi.comm_null) comms.push_back(comm);
   }
   for (MPI_Comm comm : comms) run_everything(comm, pair, composition);
   wait_asleep();
-  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
-  MPI_Op_free(&composition);
-  MPI_Type_free(&pair);
+  for (MPI_Comm& comm : comms) mpi.Comm_free(&comm);
+  mpi.Op_free(&composition);
+  mpi.Type_free(&pair);
   MPI_Finalize();
   return EXIT_SUCCESS;
 }

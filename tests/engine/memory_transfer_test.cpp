@@ -74,7 +74,7 @@ void check_part_that_is_the_last() {
   int error = MPI_SUCCESS;
   receives.receive(
       element_of(56), [](std::size_t, std::size_t, const std::byte*) { return MPI_SUCCESS; }, error);
-  STRETTO_CHECK(error == MPI_ERR_OTHER);
+  STRETTO_CHECK(error == mpi.err_other);
   STRETTO_CHECK(receives.ended());
 }
 

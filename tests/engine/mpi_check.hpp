@@ -6,15 +6,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "engine/element.hpp"
 #include "engine/execution.hpp"
-#include "engine/mpi.hpp"
 #include "engine/neighbours.hpp"
 #include "engine/self_message.hpp"
+#include "mpi/mpi.hpp"
 #include "threads/backoff.hpp"
+
+// A test is compiled once, and linked with the face and the library of each interface. These are alike in all.
+extern "C" int MPI_Init(int* argc, char*** argv);
+extern "C" int MPI_Finalize();
 
 namespace stretto::test {
 
@@ -33,8 +38,8 @@ inline int world_rank = -1;
 inline void begin(int* argc, char*** argv) {
   MPI_Init(argc, argv);
   const std::string error = load_mpi();
-  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
   if (!error.empty()) fail(__FILE__, __LINE__, error.c_str());
+  mpi.Comm_rank(mpi.comm_world, &world_rank);
   load_predefined_handles();
   self_messages.comm = mpi.comm_self;
 }
@@ -52,13 +57,13 @@ inline void share_memory() {
   const auto barrier = [] {
     int in = 0;
     int out = 0;
-    mpi.Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, mpi.comm_world);
+    mpi.Allreduce(&in, &out, 1, mpi.int_, mpi.sum, mpi.comm_world);
   };
   memory.open();
   NodeMemory::Owner own{getpid(), memory.file(), static_cast<std::uint64_t>(world_rank) + 77};
   STRETTO_CHECK(memory.make(RegionShape::make(ranks, std::size_t{512} << 10), world_rank, own.token).empty());
   std::vector<NodeMemory::Owner> owners(static_cast<std::size_t>(ranks));
-  mpi.Allgather(&own, sizeof own, MPI_BYTE, owners.data(), sizeof own, MPI_BYTE, mpi.comm_world);
+  mpi.Allgather(&own, sizeof own, mpi.byte, owners.data(), sizeof own, mpi.byte, mpi.comm_world);
   STRETTO_CHECK(memory.map(owners).empty());
   barrier();
   memory.close_files();
@@ -88,6 +93,22 @@ inline int size_of(MPI_Comm comm) {
   int ranks = 0;
   mpi.Comm_size(comm, &ranks);
   return ranks;
+}
+
+/// Returns a communicator of the first ranks of the world; MPI_COMM_NULL on the others. Collective over the
+/// world.
+inline MPI_Comm make_communicator(int ranks) {
+  std::vector<int> first(static_cast<std::size_t>(ranks));
+  std::iota(first.begin(), first.end(), 0);
+  MPI_Group world{};
+  MPI_Group group{};
+  mpi.Comm_group(mpi.comm_world, &world);
+  mpi.Group_incl(world, ranks, first.data(), &group);
+  MPI_Comm comm = mpi.comm_null;
+  mpi.Comm_create(mpi.comm_world, group, &comm);
+  mpi.Group_free(&group);
+  mpi.Group_free(&world);
+  return comm;
 }
 
 }  // namespace stretto::test

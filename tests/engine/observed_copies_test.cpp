@@ -78,17 +78,17 @@ void observe(Execution& execution, Copies& copies) {
     const OnDevice input_there(input.data(), bytes);
     const OnDevice output_there(output.data(), bytes);
     const Call call = Call::whole(input_there.at(input.data()), output_there.at(output.data()), count,
-                                  find_element(MPI_FLOAT, MPI_SUM).value());
+                                  find_element(mpi.float_, mpi.sum).value());
     STRETTO_CHECK(run_staged(execution, call, &copies) == MPI_SUCCESS);
   }
-  const auto sum = static_cast<float>(size_of(MPI_COMM_WORLD));
+  const auto sum = static_cast<float>(size_of(mpi.comm_world));
   STRETTO_CHECK(std::ranges::all_of(output, [&](float one) { return one == sum; }));
 }
 
 void observe_ring(const Pipelining& pipelining, Copies& copies) {
   const Recipe recipe = usual_recipe(*find_algorithm(Collective::allreduce, "ring"));
-  ScheduleExecution execution(MPI_COMM_WORLD, nullptr,
-                              build(recipe, Topology::flat(size_of(MPI_COMM_WORLD)), 0, world_rank),
+  ScheduleExecution execution(mpi.comm_world, nullptr,
+                              build(recipe, Topology::flat(size_of(mpi.comm_world)), 0, world_rank),
                               pipelining);
   observe(execution, copies);
 }
@@ -107,14 +107,14 @@ void by_parts_of_one_segment() {
   observe_ring({}, copies);
   const auto& fetched = copies.in(CopyDirection::to_host);
   // A ring of two ranks reads all in its first round.
-  const bool reads_at_once = size_of(MPI_COMM_WORLD) == 2;
+  const bool reads_at_once = size_of(mpi.comm_world) == 2;
   check_complete(fetched, 1, !reads_at_once);
   STRETTO_CHECK(std::ranges::is_sorted(fetched, {}, [](const auto& copy) { return copy.of.part; }));
   check_complete(copies.in(CopyDirection::to_device), 1, true);
 }
 
 void as_a_whole() {
-  NativeExecution execution(Collective::allreduce, MPI_COMM_WORLD, {.segments = 2});
+  NativeExecution execution(Collective::allreduce, mpi.comm_world, {.segments = 2});
   Copies copies;
   observe(execution, copies);
   for (const CopyDirection direction : {CopyDirection::to_host, CopyDirection::to_device}) {

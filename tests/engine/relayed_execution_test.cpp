@@ -167,8 +167,8 @@ void run_recipe(MPI_Comm comm, const Recipe& recipe, const Topology& topology, i
   if (world_rank == failing_rank) {
     Call call = exchange.call();
     call.input = call.output = nullptr;  // not to be touched
-    execution.start_failed(call, passage, MPI_ERR_OTHER);
-    STRETTO_CHECK(execution.error() == MPI_ERR_OTHER);
+    execution.start_failed(call, passage, mpi.err_other);
+    STRETTO_CHECK(execution.error() == mpi.err_other);
   } else {
     execution.start(exchange.call(), passage);
   }
@@ -183,7 +183,7 @@ decltype(mpi.Irecv) real_irecv = nullptr;
 int fail_once(void* /*buffer*/, int /*count*/, MPI_Datatype /*type*/, int /*source*/, int /*tag*/,
               MPI_Comm /*comm*/, MPI_Request* /*request*/) {
   mpi.Irecv = real_irecv;
-  return MPI_ERR_OTHER;
+  return mpi.err_other;
 }
 
 /// A rank loses lengths. No other rank takes for right what it got without them.
@@ -191,7 +191,7 @@ void lose_lengths(const Recipe& recipe, const Topology& topology) {
   // What is sent because the sender knows a length that the receiver has lost stays in a communicator of its
   // own.
   MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  comm = make_communicator(size_of(mpi.comm_world));
   RelayedExecution execution(comm, nullptr, build(recipe, topology, 0, world_rank));
   Exchange exchange(recipe.algorithm->collective, topology.ranks(), 0, 5, Expectation::right);
   real_irecv = mpi.Irecv;
@@ -208,13 +208,13 @@ void lose_lengths(const Recipe& recipe, const Topology& topology) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   if (argc > 1) share_memory();  // relayed_execution_test memory
-  const int ranks = size_of(MPI_COMM_WORLD);
+  const int ranks = size_of(mpi.comm_world);
   std::vector<int> labels;
   for (int rank = 0; rank < ranks; ++rank) labels.push_back(rank * rank / 3 % 2);
   MPI_Comm comm;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // MPICH reports errors of MPI_Testsome there
+  comm = make_communicator(size_of(mpi.comm_world));
+  mpi.Comm_set_errhandler(comm, mpi.errors_return);
+  mpi.Comm_set_errhandler(mpi.comm_world, mpi.errors_return);  // MPICH reports errors of MPI_Testsome there
   int root = 0;
   for (const Topology& topology : {Topology::flat(ranks), Topology::from_labels(labels)}) {
     for (const Collective collective : collectives) {
@@ -229,7 +229,7 @@ int main(int argc, char** argv) {
       }
     }
   }
-  MPI_Comm_free(&comm);
+  mpi.Comm_free(&comm);
   MPI_Finalize();
   return EXIT_SUCCESS;
 }

@@ -60,15 +60,15 @@ void progress_until(Execution& execution, const Done& done) {
 }
 
 void run(const Pipelining& pipelining, bool fails) {
-  const int ranks = size_of(MPI_COMM_WORLD);
+  const int ranks = size_of(mpi.comm_world);
   const Recipe recipe = usual_recipe(*find_algorithm(Collective::allreduce, "ring"));
-  ScheduleExecution execution(MPI_COMM_WORLD, nullptr, build(recipe, Topology::flat(ranks), 0, world_rank),
+  ScheduleExecution execution(mpi.comm_world, nullptr, build(recipe, Topology::flat(ranks), 0, world_rank),
                               pipelining);
   const std::vector<float> users(count, 1);
   std::vector<float> input(count, -1);
   std::vector<float> output(count, -1);
   PlayedCopies copies(users, input);
-  Call call = Call::whole(input.data(), output.data(), count, find_element(MPI_FLOAT, MPI_SUM).value());
+  Call call = Call::whole(input.data(), output.data(), count, find_element(mpi.float_, mpi.sum).value());
   call.staging = &copies;
   execution.start(call, passage);
   STRETTO_CHECK(!execution.ended() && copies.elements_put_back() == 0);

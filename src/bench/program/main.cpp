@@ -20,7 +20,7 @@ namespace {
 /// Returns the names by which programs of the interface load their library. Debian has one of its own for
 /// MPICH's.
 std::vector<std::string> names_of_library() {
-  switch (own_interface) {
+  switch (interface_of_program) {
     case Interface::openmpi:
       return {"libmpi.so.40"};
     case Interface::mpich:
@@ -53,7 +53,7 @@ bool is_loaded() {
   return dl_iterate_phdr(
              [](dl_phdr_info* object, std::size_t /*size*/, void* /*none*/) {
                const std::string_view path = object->dlpi_name;
-               return interface_of_file(path.substr(path.rfind('/') + 1)) == own_interface ? 1 : 0;
+               return interface_of_file(path.substr(path.rfind('/') + 1)) == interface_of_program ? 1 : 0;
              },
              nullptr) != 0;
 }

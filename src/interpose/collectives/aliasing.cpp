@@ -8,19 +8,15 @@
 namespace stretto {
 namespace {
 
-#ifdef STRETTO_ABI_OPENMPI
-/// Open MPI 4 and 5 look at the buffers of these only, and never at blocks.
-constexpr bool is_reported(Collective collective, std::size_t count) {
-  return (collective == Collective::allreduce && count > 1) || collective == Collective::reduce;
+/// MPICH and Intel MPI compare addresses in every collective. Open MPI 4 and 5 look at the buffers of these
+/// only, and never at blocks.
+bool is_reported(Collective collective, std::size_t count) {
+  return !mpi.is(Interface::openmpi) || (collective == Collective::allreduce && count > 1) ||
+         collective == Collective::reduce;
 }
-constexpr bool reports_blocks = false;
-#else
-/// MPICH and Intel MPI compare addresses in every collective.
-constexpr bool is_reported(Collective /*collective*/, std::size_t /*count*/) {
-  return true;
+bool reports_blocks() {
+  return !mpi.is(Interface::openmpi);
 }
-constexpr bool reports_blocks = true;
-#endif
 
 bool share_bytes(const UsersBlock& one, const UsersBlock& other) {
   const std::size_t one_bytes = one.count * predefined_size(one.datatype);
@@ -47,24 +43,21 @@ Aliasing aliasing_of_blocks(const UsersBlock& own, const UsersBlock& same,
                             std::span<const UsersBlock> others) {
   const bool is_same = own.users == same.users && own.users != nullptr && own.count > 0 &&
                        own.count == same.count && own.datatype == same.datatype;
-  if (is_same) return reports_blocks ? Aliasing::reported : Aliasing::borne;
+  if (is_same) return reports_blocks() ? Aliasing::reported : Aliasing::borne;
   const auto is_shared = [&](const UsersBlock& other) { return share_bytes(own, other); };
   return std::ranges::any_of(others, is_shared) ? Aliasing::borne : Aliasing::none;
 }
 
 Aliasing aliasing_of_exchange(const void* sendbuf, const void* recvbuf, bool has_same_blocks) {
   if (sendbuf != recvbuf || recvbuf == nullptr) return Aliasing::none;
-  return reports_blocks && has_same_blocks ? Aliasing::reported : Aliasing::borne;
+  return reports_blocks() && has_same_blocks ? Aliasing::reported : Aliasing::borne;
 }
 
 void refuse_if_reported(Message& message, [[maybe_unused]] Collective collective, Aliasing aliasing) {
   if (aliasing != Aliasing::reported) return;
-#ifdef STRETTO_ABI_OPENMPI
-  if (collective == Collective::reduce) return message.refuse(MPI_ERR_ARG);
-  message.refuse(MPI_ERR_BUFFER, mpi.comm_world);
-#else
-  message.refuse(MPI_ERR_BUFFER);
-#endif
+  if (!mpi.is(Interface::openmpi)) return message.refuse(mpi.err_buffer);
+  if (collective == Collective::reduce) return message.refuse(mpi.err_arg);
+  message.refuse(mpi.err_buffer, mpi.comm_world);
 }
 
 }  // namespace stretto

@@ -105,7 +105,7 @@ std::optional<int> exchange_blocks(Form& form, const Blocks& sent, const Blocks&
 /// Displacements of MPI_Alltoallw are bytes, and each block has a type.
 template <typename Count>
 Blocks typed_blocks(const void* buffer, int ranks, const Count* counts, const Count* displacements,
-                    const MPI_Datatype* datatypes) {
+                    RawDatatypes datatypes) {
   std::vector<UsersBlock> blocks;
   auto* const begin = static_cast<std::byte*>(const_cast<void*>(buffer));
   for (int rank = 0; rank < ranks; ++rank) {
@@ -135,8 +135,8 @@ bool is_left_to_library(const Form& form, Communicator& state) {
 std::optional<int> try_alltoall(Form& form, const void* sendbuf, std::int64_t sendcount,
                                 MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
                                 MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE) return std::nullopt;
+  const bool in_place = sendbuf == mpi.in_place;
+  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == mpi.in_place) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->ranks() == 0) return std::nullopt;
@@ -164,8 +164,8 @@ std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* s
                                  const Count* recvcounts, const Count* rdispls, MPI_Datatype recvtype,
                                  MPI_Comm comm) {
   if (is_left_to_library(form)) return std::nullopt;
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  if (recvbuf == MPI_IN_PLACE || recvcounts == nullptr || rdispls == nullptr ||
+  const bool in_place = sendbuf == mpi.in_place;
+  if (recvbuf == mpi.in_place || recvcounts == nullptr || rdispls == nullptr ||
       (!in_place && (sendcounts == nullptr || sdispls == nullptr))) {
     return std::nullopt;
   }
@@ -184,12 +184,12 @@ std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* s
 
 template <typename Count>
 std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* sendcounts,
-                                 const Count* sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
-                                 const Count* recvcounts, const Count* rdispls, const MPI_Datatype* recvtypes,
+                                 const Count* sdispls, RawDatatypes sendtypes, void* recvbuf,
+                                 const Count* recvcounts, const Count* rdispls, RawDatatypes recvtypes,
                                  MPI_Comm comm) {
   if (is_left_to_library(form)) return std::nullopt;
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  if (recvbuf == MPI_IN_PLACE || recvcounts == nullptr || rdispls == nullptr || recvtypes == nullptr ||
+  const bool in_place = sendbuf == mpi.in_place;
+  if (recvbuf == mpi.in_place || recvcounts == nullptr || rdispls == nullptr || recvtypes == nullptr ||
       (!in_place && (sendcounts == nullptr || sdispls == nullptr || sendtypes == nullptr))) {
     return std::nullopt;
   }
@@ -220,10 +220,10 @@ template std::optional<int> try_alltoallv(Form&, const void*, const int*, const 
 template std::optional<int> try_alltoallv(Form&, const void*, const std::int64_t*, const std::int64_t*,
                                           MPI_Datatype, void*, const std::int64_t*, const std::int64_t*,
                                           MPI_Datatype, MPI_Comm);
-template std::optional<int> try_alltoallw(Form&, const void*, const int*, const int*, const MPI_Datatype*,
-                                          void*, const int*, const int*, const MPI_Datatype*, MPI_Comm);
+template std::optional<int> try_alltoallw(Form&, const void*, const int*, const int*, RawDatatypes,
+                                          void*, const int*, const int*, RawDatatypes, MPI_Comm);
 template std::optional<int> try_alltoallw(Form&, const void*, const std::int64_t*, const std::int64_t*,
-                                          const MPI_Datatype*, void*, const std::int64_t*,
-                                          const std::int64_t*, const MPI_Datatype*, MPI_Comm);
+                                          RawDatatypes, void*, const std::int64_t*,
+                                          const std::int64_t*, RawDatatypes, MPI_Comm);
 
 }  // namespace stretto

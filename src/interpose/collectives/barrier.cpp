@@ -31,7 +31,7 @@ std::optional<int> try_barrier(Form& form, MPI_Comm comm) {
   const bool is_wanted = form.forced || session.forced_for(Collective::barrier, 0);
   if (session.observes_all_calls() && !is_wanted) return std::nullopt;
   if (form.face == Face::blocking && !is_wanted && session.may_repeat) {
-    static const CallKey key{.collective = Collective::barrier, .count = 1, .datatype = MPI_BYTE};
+    static const CallKey key{.collective = Collective::barrier, .count = 1, .datatype = mpi.byte};
     form.key = key;
     const std::byte here{};
     const Repetition again = try_repeat(form, key, &here, nullptr, comm);

@@ -39,7 +39,7 @@ inline bool is_predefined_type(RawDatatype datatype) {
   return predefined_size(datatype) != 0;
 }
 /// Those of MPI_Alltoallw.
-inline bool is_predefined_type(const MPI_Datatype* /*datatypes*/) {
+inline bool is_predefined_type(const RawDatatypes& /*datatypes*/) {
   return false;
 }
 template <typename Other>
@@ -77,7 +77,7 @@ int call_library(const Next& next, const Form& form, Arguments... arguments) {
   mark_communication_thread(false);
   const int result = next(arguments...);
   if (form.face == Face::persistent && result == MPI_SUCCESS) {
-    note_persistent_of_library(*form.request);
+    note_persistent_of_library(form.request);
   }
   return result;
 }
@@ -105,7 +105,7 @@ bool may_concern_device(const Arguments& arguments) {
   using First = std::tuple_element_t<0, Arguments>;
   if constexpr (std::is_same_v<First, const void*> || std::is_same_v<First, void*>) {
     const auto is_host = [&](const void* buffer) {
-      if (buffer == MPI_IN_PLACE || is_surely_host_memory(buffer)) return true;
+      if (buffer == mpi.in_place || is_surely_host_memory(buffer)) return true;
       return buffer == nullptr &&
              std::apply([](auto... one) { return (is_predefined_type(one) && ...); }, arguments);
     };
@@ -150,13 +150,13 @@ int make_call(const Next& next, Form&& form, const Attempt& attempt, const Buffe
         next, std::move(form), [&](Form& its) { return try_##name(its, STRETTO_LIST arguments); },          \
         [&] { return buffers_of_##name<Count>(STRETTO_LIST arguments); }, STRETTO_LIST arguments, rest...); \
   }
-STRETTO_RAW_COLLECTIVES(STRETTO_FUNCTION, Count)
+STRETTO_COLLECTIVES(STRETTO_FUNCTION, Count)
 #undef STRETTO_FUNCTION
 
 #define STRETTO_NEXT_TYPE(Name, Iname, name, iname, collective, parameters, arguments) \
   template <typename... Rest>                                                          \
   using Name##Next = Next<int(STRETTO_LIST parameters, Rest...)>;
-STRETTO_RAW_COLLECTIVES(STRETTO_NEXT_TYPE, int)
+STRETTO_COLLECTIVES(STRETTO_NEXT_TYPE, int)
 #undef STRETTO_NEXT_TYPE
 
 }  // namespace stretto

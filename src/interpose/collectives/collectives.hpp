@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "interpose/dispatch/form.hpp"
+#include "interpose/session/raw_handle.hpp"
 
 namespace stretto {
 
@@ -51,8 +52,8 @@ std::optional<int> try_alltoallv(Form& form, const void* sendbuf, const Count* s
 
 template <typename Count>
 std::optional<int> try_alltoallw(Form& form, const void* sendbuf, const Count* sendcounts,
-                                 const Count* sdispls, const MPI_Datatype* sendtypes, void* recvbuf,
-                                 const Count* recvcounts, const Count* rdispls, const MPI_Datatype* recvtypes,
+                                 const Count* sdispls, RawDatatypes sendtypes, void* recvbuf,
+                                 const Count* recvcounts, const Count* rdispls, RawDatatypes recvtypes,
                                  MPI_Comm comm);
 
 std::optional<int> try_gather(Form& form, const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,

@@ -64,7 +64,7 @@ class Span {
   }
   /// Blocks of all ranks: `places` in bytes, each of its own type.
   template <typename Count>
-  Span& add_all(const Count* counts, const Count* places, const MPI_Datatype* datatypes, int ranks) {
+  Span& add_all(const Count* counts, const Count* places, RawDatatypes datatypes, int ranks) {
     if (counts == nullptr || places == nullptr || datatypes == nullptr) return *this;
     Layout layout(mpi.datatype_null);
     for (int i = 0; i < ranks; ++i) {
@@ -76,7 +76,7 @@ class Span {
   }
 
   operator TouchedBytes() const {  // NOLINT(google-explicit-constructor)
-    if (begin_ >= end_ || buffer_ == MPI_IN_PLACE) return {};
+    if (begin_ >= end_ || buffer_ == mpi.in_place) return {};
     return {.buffer = buffer_,
             .first = static_cast<std::ptrdiff_t>(begin_),
             .bytes = static_cast<std::size_t>(end_ - begin_),
@@ -110,29 +110,29 @@ int size_of(MPI_Comm comm) {
 /// In place, the arguments of the input mean nothing: input() is not called.
 template <typename Input>
 LibraryBuffers both(const void* sendbuf, const Input& input, const TouchedBytes& output) {
-  if (sendbuf == MPI_IN_PLACE) return {.input = {}, .output = output, .reads_output = true};
+  if (sendbuf == mpi.in_place) return {.input = {}, .output = output, .reads_output = true};
   return {.input = input(), .output = output};
 }
 
 }  // namespace
 
 template <typename Count>
-LibraryBuffers buffers_of_allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype datatype,
-                                    MPI_Op /*op*/, MPI_Comm /*comm*/) {
+LibraryBuffers buffers_of_allreduce(const void* sendbuf, void* recvbuf, Count count, RawDatatype datatype,
+                                    RawOp /*op*/, RawComm /*comm*/) {
   return both(
       sendbuf, [&] { return elements(sendbuf, count, datatype); }, elements(recvbuf, count, datatype));
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_bcast(void* buffer, Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+LibraryBuffers buffers_of_bcast(void* buffer, Count count, RawDatatype datatype, int root, RawComm comm) {
   const TouchedBytes all = elements(buffer, count, datatype);
   return rank_in(comm) == root ? LibraryBuffers{.input = all, .output = {}}
                                : LibraryBuffers{.input = {}, .output = all};
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_reduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype datatype,
-                                 MPI_Op op, int root, MPI_Comm comm) {
+LibraryBuffers buffers_of_reduce(const void* sendbuf, void* recvbuf, Count count, RawDatatype datatype,
+                                 RawOp op, int root, RawComm comm) {
   LibraryBuffers its = buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm);
   if (rank_in(comm) != root) its.output = {};
   return its;
@@ -140,13 +140,13 @@ LibraryBuffers buffers_of_reduce(const void* sendbuf, void* recvbuf, Count count
 
 template <typename Count>
 LibraryBuffers buffers_of_reduce_scatter(const void* sendbuf, void* recvbuf, const Count* recvcounts,
-                                         MPI_Datatype datatype, MPI_Op /*op*/, MPI_Comm comm) {
+                                         RawDatatype datatype, RawOp /*op*/, RawComm comm) {
   if (recvcounts == nullptr) return {};
   const int ranks = size_of(comm);
   const auto all = [&](const void* buffer) {
     return Span(buffer).add_all(recvcounts, static_cast<const Count*>(nullptr), datatype, ranks);
   };
-  const bool in_place = sendbuf == MPI_IN_PLACE;
+  const bool in_place = sendbuf == mpi.in_place;
   return both(
       sendbuf, [&] { return all(sendbuf); },
       in_place ? all(recvbuf) : elements(recvbuf, recvcounts[rank_in(comm)], datatype));
@@ -154,33 +154,33 @@ LibraryBuffers buffers_of_reduce_scatter(const void* sendbuf, void* recvbuf, con
 
 template <typename Count>
 LibraryBuffers buffers_of_reduce_scatter_block(const void* sendbuf, void* recvbuf, Count recvcount,
-                                               MPI_Datatype datatype, MPI_Op /*op*/, MPI_Comm comm) {
+                                               RawDatatype datatype, RawOp /*op*/, RawComm comm) {
   const std::int64_t all = std::int64_t{recvcount} * size_of(comm);
   return both(
       sendbuf, [&] { return elements(sendbuf, all, datatype); },
-      elements(recvbuf, sendbuf == MPI_IN_PLACE ? all : std::int64_t{recvcount}, datatype));
+      elements(recvbuf, sendbuf == mpi.in_place ? all : std::int64_t{recvcount}, datatype));
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
-                                    void* recvbuf, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+LibraryBuffers buffers_of_allgather(const void* sendbuf, Count sendcount, RawDatatype sendtype,
+                                    void* recvbuf, Count recvcount, RawDatatype recvtype, RawComm comm) {
   return both(
       sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
       elements(recvbuf, std::int64_t{recvcount} * size_of(comm), recvtype));
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
+LibraryBuffers buffers_of_allgatherv(const void* sendbuf, Count sendcount, RawDatatype sendtype,
                                      void* recvbuf, const Count* recvcounts, const Count* displs,
-                                     MPI_Datatype recvtype, MPI_Comm comm) {
+                                     RawDatatype recvtype, RawComm comm) {
   return both(
       sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
       Span(recvbuf).add_all(recvcounts, displs, recvtype, size_of(comm)));
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                   Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+LibraryBuffers buffers_of_alltoall(const void* sendbuf, Count sendcount, RawDatatype sendtype, void* recvbuf,
+                                   Count recvcount, RawDatatype recvtype, RawComm comm) {
   const std::int64_t ranks = size_of(comm);
   return both(
       sendbuf, [&] { return elements(sendbuf, sendcount * ranks, sendtype); },
@@ -189,8 +189,8 @@ LibraryBuffers buffers_of_alltoall(const void* sendbuf, Count sendcount, MPI_Dat
 
 template <typename Count>
 LibraryBuffers buffers_of_alltoallv(const void* sendbuf, const Count* sendcounts, const Count* sdispls,
-                                    MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
-                                    const Count* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
+                                    RawDatatype sendtype, void* recvbuf, const Count* recvcounts,
+                                    const Count* rdispls, RawDatatype recvtype, RawComm comm) {
   const int ranks = size_of(comm);
   return both(
       sendbuf, [&] { return Span(sendbuf).add_all(sendcounts, sdispls, sendtype, ranks); },
@@ -199,8 +199,8 @@ LibraryBuffers buffers_of_alltoallv(const void* sendbuf, const Count* sendcounts
 
 template <typename Count>
 LibraryBuffers buffers_of_alltoallw(const void* sendbuf, const Count* sendcounts, const Count* sdispls,
-                                    const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts,
-                                    const Count* rdispls, const MPI_Datatype* recvtypes, MPI_Comm comm) {
+                                    RawDatatypes sendtypes, void* recvbuf, const Count* recvcounts,
+                                    const Count* rdispls, RawDatatypes recvtypes, RawComm comm) {
   const int ranks = size_of(comm);
   return both(
       sendbuf, [&] { return Span(sendbuf).add_all(sendcounts, sdispls, sendtypes, ranks); },
@@ -208,8 +208,8 @@ LibraryBuffers buffers_of_alltoallw(const void* sendbuf, const Count* sendcounts
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                 Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+LibraryBuffers buffers_of_gather(const void* sendbuf, Count sendcount, RawDatatype sendtype, void* recvbuf,
+                                 Count recvcount, RawDatatype recvtype, int root, RawComm comm) {
   const bool is_root = rank_in(comm) == root;
   return both(
       sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
@@ -217,9 +217,9 @@ LibraryBuffers buffers_of_gather(const void* sendbuf, Count sendcount, MPI_Datat
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_gatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                  const Count* recvcounts, const Count* displs, MPI_Datatype recvtype,
-                                  int root, MPI_Comm comm) {
+LibraryBuffers buffers_of_gatherv(const void* sendbuf, Count sendcount, RawDatatype sendtype, void* recvbuf,
+                                  const Count* recvcounts, const Count* displs, RawDatatype recvtype,
+                                  int root, RawComm comm) {
   const bool is_root = rank_in(comm) == root;
   return both(
       sendbuf, [&] { return elements(sendbuf, sendcount, sendtype); },
@@ -227,10 +227,10 @@ LibraryBuffers buffers_of_gatherv(const void* sendbuf, Count sendcount, MPI_Data
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
-                                  Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+LibraryBuffers buffers_of_scatter(const void* sendbuf, Count sendcount, RawDatatype sendtype, void* recvbuf,
+                                  Count recvcount, RawDatatype recvtype, int root, RawComm comm) {
   const bool is_root = rank_in(comm) == root;
-  const bool in_place = recvbuf == MPI_IN_PLACE;
+  const bool in_place = recvbuf == mpi.in_place;
   return {
       .input = is_root ? elements(sendbuf, std::int64_t{sendcount} * size_of(comm), sendtype) : Span(sendbuf),
       .output = in_place ? Span(recvbuf) : elements(recvbuf, recvcount, recvtype)};
@@ -238,40 +238,40 @@ LibraryBuffers buffers_of_scatter(const void* sendbuf, Count sendcount, MPI_Data
 
 template <typename Count>
 LibraryBuffers buffers_of_scatterv(const void* sendbuf, const Count* sendcounts, const Count* displs,
-                                   MPI_Datatype sendtype, void* recvbuf, Count recvcount,
-                                   MPI_Datatype recvtype, int root, MPI_Comm comm) {
+                                   RawDatatype sendtype, void* recvbuf, Count recvcount,
+                                   RawDatatype recvtype, int root, RawComm comm) {
   const bool is_root = rank_in(comm) == root;
-  const bool in_place = recvbuf == MPI_IN_PLACE;
+  const bool in_place = recvbuf == mpi.in_place;
   return {
       .input = is_root ? Span(sendbuf).add_all(sendcounts, displs, sendtype, size_of(comm)) : Span(sendbuf),
       .output = in_place ? Span(recvbuf) : elements(recvbuf, recvcount, recvtype)};
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_scan(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype datatype,
-                               MPI_Op op, MPI_Comm comm) {
+LibraryBuffers buffers_of_scan(const void* sendbuf, void* recvbuf, Count count, RawDatatype datatype,
+                               RawOp op, RawComm comm) {
   return buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm);
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_exscan(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype datatype,
-                                 MPI_Op op, MPI_Comm comm) {
+LibraryBuffers buffers_of_exscan(const void* sendbuf, void* recvbuf, Count count, RawDatatype datatype,
+                                 RawOp op, RawComm comm) {
   LibraryBuffers its = buffers_of_allreduce(sendbuf, recvbuf, count, datatype, op, comm);
   // On rank 0 it has no meaning, and the library writes nothing.
-  if (sendbuf != MPI_IN_PLACE && rank_in(comm) == 0) its.output = {};
+  if (sendbuf != mpi.in_place && rank_in(comm) == 0) its.output = {};
   return its;
 }
 
 template <typename Count>
-LibraryBuffers buffers_of_barrier(MPI_Comm /*comm*/) {
+LibraryBuffers buffers_of_barrier(RawComm /*comm*/) {
   return {};
 }
 
 #define STRETTO_FOR_INT(Name, Iname, name, iname, collective, parameters, arguments) \
   template LibraryBuffers buffers_of_##name<int> parameters;
-STRETTO_COLLECTIVES(STRETTO_FOR_INT, int, MPI_Datatype, MPI_Op, MPI_Comm)
+STRETTO_COLLECTIVES(STRETTO_FOR_INT, int)
 #define STRETTO_FOR_LARGE(Name, Iname, name, iname, collective, parameters, arguments) \
   template LibraryBuffers buffers_of_##name<RawCount> parameters;
-STRETTO_COLLECTIVES(STRETTO_FOR_LARGE, RawCount, MPI_Datatype, MPI_Op, MPI_Comm)
+STRETTO_COLLECTIVES(STRETTO_FOR_LARGE, RawCount)
 
 }  // namespace stretto

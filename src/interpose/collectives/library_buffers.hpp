@@ -13,7 +13,7 @@ namespace stretto {
 #define STRETTO_BUFFERS_OF(Name, Iname, name, iname, collective, parameters, arguments) \
   template <typename Count>                                                             \
   LibraryBuffers buffers_of_##name parameters;
-STRETTO_COLLECTIVES(STRETTO_BUFFERS_OF, Count, MPI_Datatype, MPI_Op, MPI_Comm)
+STRETTO_COLLECTIVES(STRETTO_BUFFERS_OF, Count)
 #undef STRETTO_BUFFERS_OF
 
 }  // namespace stretto

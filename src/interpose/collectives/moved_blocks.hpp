@@ -60,7 +60,7 @@ struct SentElements {
   std::int64_t count;
   MPI_Datatype datatype;
 
-  [[nodiscard]] bool in_place() const { return buffer == MPI_IN_PLACE; }
+  [[nodiscard]] bool in_place() const { return buffer == mpi.in_place; }
   [[nodiscard]] ProgramHandles handles(MPI_Datatype received) const {
     return {
         .datatype = received, .other_datatype = in_place() ? mpi.datatype_null : datatype, .op = mpi.op_null};

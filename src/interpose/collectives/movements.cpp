@@ -125,8 +125,8 @@ std::optional<int> try_bcast(Form& form, void* buffer, std::int64_t count, MPI_D
 std::optional<int> try_allgather(Form& form, const void* sendbuf, std::int64_t sendcount,
                                  MPI_Datatype sendtype, void* recvbuf, std::int64_t recvcount,
                                  MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE) return std::nullopt;
+  const bool in_place = sendbuf == mpi.in_place;
+  if (recvcount < 0 || (!in_place && sendcount < 0) || recvbuf == mpi.in_place) return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->ranks() == 0) return std::nullopt;
@@ -151,8 +151,8 @@ template <typename Count>
 std::optional<int> try_allgatherv(Form& form, const void* sendbuf, std::int64_t sendcount,
                                   MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts,
                                   const Count* displs, MPI_Datatype recvtype, MPI_Comm comm) {
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  if (recvcounts == nullptr || displs == nullptr || (!in_place && sendcount < 0) || recvbuf == MPI_IN_PLACE)
+  const bool in_place = sendbuf == mpi.in_place;
+  if (recvcounts == nullptr || displs == nullptr || (!in_place && sendcount < 0) || recvbuf == mpi.in_place)
     return std::nullopt;
   std::shared_ptr<Communicator> state;
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;

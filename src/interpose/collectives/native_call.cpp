@@ -34,7 +34,7 @@ int await_device_stream(const void* input, const void* output, MPI_Comm comm) {
   if (error == 0) return MPI_SUCCESS;
   complain(this_rank() + ": the CUDA driver could not wait for a stream (error " + std::to_string(error) +
            "), before a call that the MPI library carries out");
-  return report(comm, MPI_ERR_OTHER);
+  return report(comm, mpi.err_other);
 }
 
 }  // namespace stretto

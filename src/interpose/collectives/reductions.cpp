@@ -21,7 +21,7 @@ namespace {
 bool is_for_library(const void* sendbuf, const void* recvbuf, std::int64_t count, bool predefined_type) {
   if (count < 0) return true;
   if (count == 0) return false;
-  if (recvbuf == MPI_IN_PLACE) return true;
+  if (recvbuf == mpi.in_place) return true;
   return predefined_type && (sendbuf == nullptr || recvbuf == nullptr);
 }
 
@@ -48,7 +48,7 @@ ProgramHandles handles_of(const std::optional<Element>& element) {
 }
 
 const void* input_of(const void* sendbuf, void* recvbuf) {
-  return sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+  return sendbuf == mpi.in_place ? recvbuf : sendbuf;
 }
 
 /// The program's buffers, or a copy of the input if they share memory.
@@ -96,8 +96,8 @@ std::optional<int> reduce_blocks(Form& form, const void* sendbuf, void* recvbuf,
   if (predefined != 0 && is_small(form, Collective::reduce_scatter, elements * predefined, comm))
     return std::nullopt;
   const auto count = static_cast<std::int64_t>(mine.count);
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  if (recvbuf == MPI_IN_PLACE || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
+  const bool in_place = sendbuf == mpi.in_place;
+  if (recvbuf == mpi.in_place || (elements > 0 && sendbuf == nullptr && predefined != 0) ||
       (!in_place && is_for_library(sendbuf, recvbuf, count, predefined != 0))) {
     return std::nullopt;
   }
@@ -133,11 +133,11 @@ std::optional<int> reduce_prefix(Form& form, Collective collective, const void* 
     return std::nullopt;
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
-  return dispatch(form, traits_of(collective, elements, element, predefined, sendbuf == MPI_IN_PLACE),
+  return dispatch(form, traits_of(collective, elements, element, predefined, sendbuf == mpi.in_place),
                   handles_of(element), comm, state, [&] {
                     Call call = Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements,
                                             with_known_kernel(element.value()));
-                    call.in_place = sendbuf == MPI_IN_PLACE;
+                    call.in_place = sendbuf == mpi.in_place;
                     if (!has_output) call.output_holds = {};
                     return Reduction(collective, call);
                   });
@@ -151,7 +151,7 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   if (is_for_library(sendbuf, recvbuf, count, predefined != 0)) return std::nullopt;
   const auto elements = static_cast<std::size_t>(count);
   if (may_repeat(form, predefined) && lie_apart(sendbuf, recvbuf, elements * predefined)) {
-    const bool in_place = sendbuf == MPI_IN_PLACE;
+    const bool in_place = sendbuf == mpi.in_place;
     form.key = {.collective = Collective::allreduce,
                 .in_place = in_place,
                 .count = count,
@@ -168,11 +168,11 @@ std::optional<int> try_allreduce(Form& form, const void* sendbuf, void* recvbuf,
   if (state == nullptr) return std::nullopt;
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
   return dispatch(
-      form, traits_of(Collective::allreduce, elements, element, predefined, sendbuf == MPI_IN_PLACE),
+      form, traits_of(Collective::allreduce, elements, element, predefined, sendbuf == mpi.in_place),
       handles_of(element), comm, state, [&] {
         Call call =
             Call::whole(input_of(sendbuf, recvbuf), recvbuf, elements, with_known_kernel(element.value()));
-        call.in_place = sendbuf == MPI_IN_PLACE;
+        call.in_place = sendbuf == mpi.in_place;
         return Reduction(Collective::allreduce, call);
       });
 }
@@ -189,7 +189,7 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
   const bool is_root = state->rank() == root;
   // Only the root's receive buffer is significant.
   if (is_root ? is_for_library(sendbuf, recvbuf, count, predefined != 0)
-              : count > 0 && (sendbuf == MPI_IN_PLACE || (sendbuf == nullptr && predefined != 0))) {
+              : count > 0 && (sendbuf == mpi.in_place || (sendbuf == nullptr && predefined != 0))) {
     return std::nullopt;
   }
   const std::optional<Element> element = state->native_only() ? std::nullopt : find_element(datatype, op);
@@ -197,7 +197,7 @@ std::optional<int> try_reduce(Form& form, const void* sendbuf, void* recvbuf, st
                   handles_of(element), comm, state, [&] {
                     Call call = Call::whole(input_of(sendbuf, recvbuf), is_root ? recvbuf : nullptr, elements,
                                             with_known_kernel(element.value()));
-                    call.in_place = is_root && sendbuf == MPI_IN_PLACE;
+                    call.in_place = is_root && sendbuf == mpi.in_place;
                     if (!is_root) call.output_holds = {};
                     call.root = root;
                     return Reduction(Collective::reduce, call);

@@ -126,7 +126,7 @@ std::optional<int> move_blocks(Form& form, Collective collective, const void* ow
   if (const int error = find_communicator(comm, state); error != MPI_SUCCESS) return error;
   if (state == nullptr || state->native_only() || root < 0 || root >= state->ranks()) return std::nullopt;
   Part part{.collective = collective, .root = root, .rank = state->rank(), .ranks = state->ranks()};
-  const bool in_place = own == MPI_IN_PLACE;
+  const bool in_place = own == mpi.in_place;
   const auto own_block = static_cast<std::size_t>(part.rank);
   if (in_place && !part.is_root()) return std::nullopt;
   if (!in_place) {
@@ -134,7 +134,7 @@ std::optional<int> move_blocks(Form& form, Collective collective, const void* ow
     part.own = {const_cast<void*>(own), static_cast<std::size_t>(own_count), own_type};
   }
   if (part.is_root()) {
-    if (at_root.buffer == MPI_IN_PLACE) return std::nullopt;
+    if (at_root.buffer == mpi.in_place) return std::nullopt;
     part.all = at_root.blocks(part.ranks);
     if (!part.all) return std::nullopt;
   }

@@ -61,7 +61,7 @@ std::set<Attachment*>& registry() {
 /// The first one of a communicator that the library has deleted.
 std::atomic<Attachment*> first_gone{nullptr};
 
-int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
+int detach(RawHandle /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
   auto* attachment = static_cast<Attachment*>(value);
   const std::lock_guard lock(registry_mutex);
   if (registry().erase(attachment) == 0) return MPI_SUCCESS;
@@ -70,18 +70,6 @@ int detach(MPI_Comm /*comm*/, int /*keyval*/, void* value, void* /*extra*/) {
   first_gone = attachment;
   return MPI_SUCCESS;
 }
-
-#ifdef STRETTO_ABI_MPICH
-/// Checks MPICH's handle layout. The library reports handles that are no communicators.
-bool may_be_communicator(MPI_Comm comm) {
-  const auto bits = static_cast<unsigned>(comm);
-  return comm != MPI_COMM_NULL && (bits >> 30) != 0 && ((bits >> 26) & 0xf) == 0x1;
-}
-#else
-bool may_be_communicator(MPI_Comm comm) {
-  return comm != nullptr && comm != mpi.comm_null;
-}
-#endif
 
 }  // namespace
 
@@ -167,7 +155,7 @@ void Communicator::look_around() {
       mpi.Group_translate_ranks(group, ranks, here.data(), session.world_group, in_world.data());
   mpi.Group_free(&group);
   // Spawned and connected ranks have a world of their own. Each side sees the other as undefined.
-  if (error != MPI_SUCCESS || std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) {
+  if (error != MPI_SUCCESS || std::find(in_world.begin(), in_world.end(), mpi.undefined) != in_world.end()) {
     native_only_ = true;
     ranks_ = 0;
     return;
@@ -292,28 +280,20 @@ Pipelining Communicator::pipelining_of(const Spec& spec) {
 }
 
 bool Communicator::library_tolerates_faults() {
-#ifdef STRETTO_ABI_OPENMPI
   static const bool tolerates = [] {
     const auto* enabled = static_cast<const bool*>(mpi_symbol("ompi_ftmpi_enabled"));
     return enabled != nullptr && *enabled;
   }();
   return tolerates;
-#else
-  return false;
-#endif
 }
 
 bool Communicator::is_revoked() const {
-#ifdef STRETTO_ABI_OPENMPI
   using IsRevoked = int(MPI_Comm, int*);
   static auto* const ask = library_tolerates_faults()
                                ? reinterpret_cast<IsRevoked*>(mpi_symbol("PMPIX_Comm_is_revoked"))
                                : nullptr;
   int revoked = 0;
   return ask != nullptr && !is_freed_ && ask(users_, &revoked) == MPI_SUCCESS && revoked != 0;
-#else
-  return false;
-#endif
 }
 
 void Communicator::give_back(const CallTraits& traits, const Spec& spec,
@@ -356,12 +336,8 @@ bool Communicator::ends_job_on_error() const {
 }
 
 bool Communicator::wants_returned_errors() const {
-#ifndef STRETTO_ABI_OPENMPI
   const std::lock_guard guard(handle_lock_);
   return is_freed_ ? returned_errors_ : stretto::wants_returned_errors(error_handler());
-#else
-  return false;
-#endif
 }
 
 namespace {
@@ -370,7 +346,7 @@ namespace {
 std::shared_ptr<Communicator> known_communicator(MPI_Comm comm) {
   void* value = nullptr;
   int found = 0;
-  if (!may_be_communicator(comm) ||
+  if (!mpi.may_be_communicator(comm) ||
       mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS ||
       found == 0) {
     return nullptr;
@@ -382,7 +358,7 @@ std::shared_ptr<Communicator> known_communicator(MPI_Comm comm) {
 
 int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state) {
   state = nullptr;
-  if (!may_be_communicator(comm) || FreeingCommunicator::is_freeing(comm)) return MPI_SUCCESS;
+  if (!mpi.may_be_communicator(comm) || FreeingCommunicator::is_freeing(comm)) return MPI_SUCCESS;
   void* value = nullptr;
   int found = 0;
   int error = mpi.Comm_get_attr(comm, session.keyval, static_cast<void*>(&value), &found);
@@ -452,7 +428,7 @@ void release_gone_communicators() {
   while (gone != nullptr) delete std::exchange(gone, gone->next_gone);
 }
 
-int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag) {
+int copy_nothing(RawHandle, int, void*, void*, void*, int* flag) {
   *flag = 0;
   return MPI_SUCCESS;
 }

@@ -190,7 +190,7 @@ int find_communicator(MPI_Comm comm, std::shared_ptr<Communicator>& state);
 
 /// For attributes of Stretto: a duplicate of a communicator starts without them. (MPI_COMM_NULL_COPY_FN
 /// is a symbol of the MPI library in Open MPI.)
-int copy_nothing(MPI_Comm, int, void*, void*, void*, int* flag);
+int copy_nothing(RawHandle, int, void*, void*, void*, int* flag);
 
 void make_communicator_keyval();
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {

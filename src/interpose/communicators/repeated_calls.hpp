@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/direct_execution.hpp"
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "interpose/session/call_counter.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "learn/short_race.hpp"

@@ -7,7 +7,6 @@
 
 namespace stretto {
 
-#ifndef STRETTO_ABI_OPENMPI
 namespace {
 
 SpinLock lock;
@@ -17,6 +16,7 @@ MPI_Errhandler of_program{};  // of MPI_COMM_WORLD, while any object lives
 }  // namespace
 
 bool wants_returned_errors(MPI_Errhandler handler) {
+  if (mpi.is(Interface::openmpi)) return false;
   if (handler == mpi.errors_are_fatal) return false;  // the job ends in either case
   const std::lock_guard guard(lock);
   if (living > 0) return true;
@@ -42,6 +42,5 @@ ReturnedErrors::~ReturnedErrors() {
   mpi.Comm_set_errhandler(mpi.comm_world, of_program);
   mpi.Errhandler_free(&of_program);
 }
-#endif
 
 }  // namespace stretto

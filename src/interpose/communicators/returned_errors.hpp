@@ -4,15 +4,10 @@
 // communicator. That handler may return errors while the one of MPI_COMM_WORLD ends the job.
 #pragma once
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 
-#ifdef STRETTO_ABI_OPENMPI
-struct ReturnedErrors {
-  explicit ReturnedErrors(bool /*wanted*/) {}
-};
-#else
 /// Whether a call that reports errors to `handler` must test its messages under ReturnedErrors.
 bool wants_returned_errors(MPI_Errhandler handler);
 
@@ -27,6 +22,5 @@ class ReturnedErrors {
  private:
   bool wanted_;
 };
-#endif
 
 }  // namespace stretto

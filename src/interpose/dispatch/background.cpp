@@ -105,7 +105,7 @@ void agree_on_races(Communicator& state, const CallTraits& traits, const Spec& s
   }
   const AwaitedCall awaited(state, traits, spec);
   const BlockedScope elsewhere;
-  if (mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
+  if (mpi.Allreduce(mpi.in_place, figures.data(), static_cast<int>(figures.size()), mpi.double_, mpi.max,
                     comm) != MPI_SUCCESS) {
     return;
   }

@@ -43,7 +43,7 @@ std::optional<int> dispatch(Form& form, const CallTraits& traits, const ProgramH
     return std::nullopt;
   }
   std::optional<Spec> spec = choose_for_form(*state, traits, form);
-  if (!spec) return report(comm, MPI_ERR_OTHER);
+  if (!spec) return report(comm, mpi.err_other);
   std::shared_ptr<Operation> after;
   if (session.settings.check && !state->native_only()) {
     const PrivateLengths lengths = lengths_of(traits, state->rank(), make_message);

@@ -44,7 +44,7 @@ std::string without_numbers(std::string_view name) {
 }
 
 std::string host_name() {
-  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+  std::array<char, longest_text + 1> name{};
   int length = 0;
   mpi.Get_processor_name(name.data(), &length);
   return without_numbers(name.data());
@@ -218,10 +218,10 @@ Fabric fabric_of(const std::string& text) {
 
 bool send_from_rank_0(std::string& text, MPI_Comm comm) {
   auto length = static_cast<std::int64_t>(text.size());
-  if (mpi.Bcast(&length, sizeof(length), MPI_BYTE, 0, comm) != MPI_SUCCESS) return false;
+  if (mpi.Bcast(&length, sizeof(length), mpi.byte, 0, comm) != MPI_SUCCESS) return false;
   if (length == 0) return true;
   text.resize(static_cast<std::size_t>(length));
-  return mpi.Bcast(text.data(), static_cast<int>(length), MPI_BYTE, 0, comm) == MPI_SUCCESS;
+  return mpi.Bcast(text.data(), static_cast<int>(length), mpi.byte, 0, comm) == MPI_SUCCESS;
 }
 
 const Fabric& known_fabric(Communicator& state, const CallTraits& traits, const Spec& spec, MPI_Comm comm) {

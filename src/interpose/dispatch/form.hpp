@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/mpi.hpp"
+#include "mpi/places.hpp"
 #include "interpose/communicators/known_communicators.hpp"
 #include "interpose/communicators/repeated_calls.hpp"
 #include "interpose/session/call_traits.hpp"
@@ -31,7 +31,7 @@ struct LibraryCall {
 struct Form {
   Face face = Face::blocking;
   /// Where the program wants the request of a non-blocking or persistent call.
-  MPI_Request* request = nullptr;
+  Place<MPI_Request> request = {};
   /// Empty: the usual choice.
   std::optional<Spec> forced = std::nullopt;
   /// What this rank sends and receives, where other ranks do not know that: never a reason for a choice.

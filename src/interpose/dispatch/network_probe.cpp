@@ -166,7 +166,7 @@ double reduction_seconds(const Buffers& buffers, std::size_t bytes) {
 
 bool agree(Figures& figures, MPI_Comm comm) {
   auto values = std::bit_cast<std::array<double, Figures::count>>(figures);
-  if (mpi.Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
+  if (mpi.Allreduce(mpi.in_place, values.data(), static_cast<int>(values.size()), mpi.double_, mpi.max,
                     comm) != MPI_SUCCESS) {
     return false;
   }
@@ -192,7 +192,7 @@ SharedCores compare_hosts(const Topology& topology, MPI_Comm comm) {
   static_assert(std::is_trivially_copyable_v<Host>);
   const Host own = own_host();
   std::vector<Host> all(static_cast<std::size_t>(topology.ranks()));
-  if (mpi.Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, comm) != MPI_SUCCESS) {
+  if (mpi.Allgather(&own, sizeof own, mpi.byte, all.data(), sizeof own, mpi.byte, comm) != MPI_SUCCESS) {
     return {};
   }
   return find_shared_cores(all, topology);
@@ -201,7 +201,7 @@ SharedCores compare_hosts(const Topology& topology, MPI_Comm comm) {
 /// Returns the rate of each node's link if they differ, from what each rank has measured itself.
 std::vector<double> compare_rates(double own, const Topology& topology, MPI_Comm comm) {
   std::vector<double> all(static_cast<std::size_t>(topology.ranks()));
-  if (mpi.Allgather(&own, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, comm) != MPI_SUCCESS) return {};
+  if (mpi.Allgather(&own, 1, mpi.double_, all.data(), 1, mpi.double_, comm) != MPI_SUCCESS) return {};
   return find_rates(all, topology);
 }
 

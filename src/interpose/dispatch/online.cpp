@@ -62,7 +62,7 @@ bool agree_on_greatest(Figures& figures, const Communicator& state, const CallTr
                        const Spec& spec, MPI_Comm comm) {
   const AwaitedCall awaited(state, traits, spec);
   const BlockedScope elsewhere;
-  return mpi.Allreduce(MPI_IN_PLACE, figures.data(), static_cast<int>(figures.size()), MPI_DOUBLE, MPI_MAX,
+  return mpi.Allreduce(mpi.in_place, figures.data(), static_cast<int>(figures.size()), mpi.double_, mpi.max,
                        comm) == MPI_SUCCESS;
 }
 

@@ -3,8 +3,6 @@
 // there is a non-blocking form, it takes the call, and this thread makes progress itself. Otherwise the
 // helper thread does. (A native collective keeps its form: MPI does not match MPI_Ibarrier with
 // MPI_Barrier, and other ranks may have nothing outstanding.) functions.txt lists them.
-#include <array>
-
 #include "interpose/collectives/collective_forms.hpp"
 #include "interpose/operations/requests.hpp"
 #include "interpose/progress/progress.hpp"
@@ -39,7 +37,7 @@ int finish(int started, MPI_Request& request, MPI_Status* status) {
                       MPI_Request request = mpi.request_null;                                               \
                       return finish(mpi.start(buffer, count, from_raw<MPI_Datatype>(datatype), dest, tag,   \
                                               from_raw<MPI_Comm>(comm), &request),                          \
-                                    request, MPI_STATUS_IGNORE);                                            \
+                                    request, mpi.status_ignore);                                            \
                     })
 STRETTO_SEND(Send, Isend)
 STRETTO_SEND(Ssend, Issend)
@@ -75,9 +73,10 @@ STRETTO_TAKE_OVER(Mprobe, (int source, int tag, RawHandle comm, void* message, v
                     int result = MPI_SUCCESS;
                     wait_until([&] {
                       int arrived = 0;
-                      result =
-                          mpi.Improbe(source, tag, from_raw<MPI_Comm>(comm), &arrived,
-                                      static_cast<MPI_Message*>(message), static_cast<MPI_Status*>(status));
+                      result = Place<MPI_Message>::of_program(message).through_word([&](MPI_Message* word) {
+                        return mpi.Improbe(source, tag, from_raw<MPI_Comm>(comm), &arrived, word,
+                                           static_cast<MPI_Status*>(status));
+                      });
                       return result != MPI_SUCCESS || arrived != 0;
                     });
                     return result;
@@ -87,9 +86,10 @@ STRETTO_TAKE_OVER(Mrecv, (void* buffer, int count, RawHandle datatype, void* mes
                   (buffer, count, datatype, message, status), {
                     if (!has_outstanding()) return next(buffer, count, datatype, message, status);
                     MPI_Request request = mpi.request_null;
-                    return finish(mpi.Imrecv(buffer, count, from_raw<MPI_Datatype>(datatype),
-                                             static_cast<MPI_Message*>(message), &request),
-                                  request, static_cast<MPI_Status*>(status));
+                    const int started = Place<MPI_Message>::of_program(message).through_word([&](auto* word) {
+                      return mpi.Imrecv(buffer, count, from_raw<MPI_Datatype>(datatype), word, &request);
+                    });
+                    return finish(started, request, static_cast<MPI_Status*>(status));
                   })
 
 STRETTO_TAKE_OVER(Sendrecv,
@@ -111,37 +111,9 @@ STRETTO_TAKE_OVER(Sendrecv,
                     const int started = mpi.Isend(sendbuf, sendcount, from_raw<MPI_Datatype>(sendtype), dest,
                                                   sendtag, from_raw<MPI_Comm>(comm), &sends);
                     if (started != MPI_SUCCESS) mpi.Cancel(&receives);
-                    error = finish(started, sends, MPI_STATUS_IGNORE);
+                    error = finish(started, sends, mpi.status_ignore);
                     const int received = finish(MPI_SUCCESS, receives, static_cast<MPI_Status*>(status));
                     return error != MPI_SUCCESS ? error : received;
                   })
-
-// The functions of functions.txt that need an entry, if the mpi.h of this build has them. The arguments
-// are words as they are in registers and on the stack, whatever they mean. `suffix`: _c, or none.
-using Word = RawHandle;
-
-#define STRETTO_WAITS(suffix, function, parameters, arguments, last)    \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, { \
-    const BlockedScope elsewhere;                                       \
-    return next arguments;                                              \
-  })
-
-#define STRETTO_POLLS(suffix, function, parameters, arguments, last)    \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, { \
-    if (has_outstanding()) make_progress();                             \
-    return next arguments;                                              \
-  })
-
-#define STRETTO_MAKES_PERSISTENT(suffix, function, parameters, arguments, last) \
-  STRETTO_TAKE_OVER_FUNCTION(suffix, function, parameters, arguments, {         \
-    const BlockedScope elsewhere;                                               \
-    const int result = next arguments;                                          \
-    if (result == MPI_SUCCESS) {                                                \
-      note_persistent_of_library(*reinterpret_cast<const MPI_Request*>(last));  \
-    }                                                                           \
-    return result;                                                              \
-  })
-
-#include "generated_entries.inc"
 
 }  // namespace stretto

@@ -6,6 +6,7 @@
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/entry.hpp"
 #include "interpose/session/session.hpp"
+#include "mpi/places.hpp"
 
 namespace stretto {
 
@@ -13,27 +14,27 @@ namespace stretto {
 // the library has it. Fortran's layers call this entry with a function of Fortran.
 STRETTO_TAKE_OVER(Op_create, (void* function, int commute, void* op), (function, commute, op), {
   const int result = next(function, commute, op);
-  if (result == MPI_SUCCESS) note_operation(*static_cast<MPI_Op*>(op), function);
+  if (result == MPI_SUCCESS) note_operation(Place<MPI_Op>::of_program(op), function);
   return result;
 })
 
 STRETTO_TAKE_OVER(Type_free, (void* datatype), (datatype), {
-  auto* handle = static_cast<MPI_Datatype*>(datatype);
-  if (handle != nullptr) forget_datatype(*handle);
+  const auto handle = Place<MPI_Datatype>::of_program(datatype);
+  if (handle) forget_datatype(handle);
   free_left_handles();
-  if (handle != nullptr && postpone_datatype_free(*handle)) {
-    *handle = mpi.datatype_null;
+  if (handle && postpone_datatype_free(handle)) {
+    handle.store(mpi.datatype_null);
     return MPI_SUCCESS;
   }
   return next(datatype);
 })
 
 STRETTO_TAKE_OVER(Op_free, (void* op), (op), {
-  auto* handle = static_cast<MPI_Op*>(op);
-  if (handle != nullptr) forget_operation(*handle);
+  const auto handle = Place<MPI_Op>::of_program(op);
+  if (handle) forget_operation(handle);
   free_left_handles();
-  if (handle != nullptr && postpone_op_free(*handle)) {
-    *handle = mpi.op_null;
+  if (handle && postpone_op_free(handle)) {
+    handle.store(mpi.op_null);
     return MPI_SUCCESS;
   }
   return next(op);
@@ -41,14 +42,14 @@ STRETTO_TAKE_OVER(Op_free, (void* op), (op), {
 
 STRETTO_TAKE_OVER(Comm_free, (void* comm), (comm), {
   if (comm == nullptr) return next(comm);
-  const FreeingCommunicator freeing(*static_cast<MPI_Comm*>(comm));
+  const FreeingCommunicator freeing(Place<MPI_Comm>::of_program(comm).load());
   return next(comm);
 })
 
 STRETTO_TAKE_OVER(Comm_disconnect, (void* comm), (comm), {
   const BlockedScope elsewhere;
   if (comm == nullptr) return next(comm);
-  const FreeingCommunicator freeing(*static_cast<MPI_Comm*>(comm));
+  const FreeingCommunicator freeing(Place<MPI_Comm>::of_program(comm).load());
   return next(comm);
 })
 

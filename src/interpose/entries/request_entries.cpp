@@ -18,20 +18,20 @@ bool is_for_library(const void* request) {
 
 STRETTO_TAKE_OVER(Wait, (void* request, void* status), (request, status), {
   if (is_for_library(request)) return next(request, status);
-  auto* handle = static_cast<MPI_Request*>(request);
+  const auto handle = Place<MPI_Request>::of_program(request);
   auto* its_status = static_cast<MPI_Status*>(status);
-  if (Pending* pending = find_pending(*handle)) {
+  if (Pending* pending = find_pending(handle)) {
     wait_until([&] { return pending->is_done(); }, [&] { return make_progress_for(*pending->call); });
     return complete(handle, *pending, its_status);
   }
-  if (!has_outstanding() || must_library_wait_for(*handle)) {
+  if (!has_outstanding() || must_library_wait_for(handle)) {
     const BlockedScope elsewhere;
     return next(request, status);
   }
   int result = MPI_SUCCESS;
   wait_until([&] {
     int done = 0;
-    result = mpi.Test(handle, &done, its_status);
+    result = handle.through_word([&](MPI_Request* word) { return mpi.Test(word, &done, its_status); });
     return result != MPI_SUCCESS || done != 0;
   });
   return result;
@@ -39,8 +39,8 @@ STRETTO_TAKE_OVER(Wait, (void* request, void* status), (request, status), {
 
 STRETTO_TAKE_OVER(Test, (void* request, int* flag, void* status), (request, flag, status), {
   if (is_for_library(request)) return next(request, flag, status);
-  auto* handle = static_cast<MPI_Request*>(request);
-  Pending* pending = find_pending(*handle);
+  const auto handle = Place<MPI_Request>::of_program(request);
+  Pending* pending = find_pending(handle);
   if (pending == nullptr) {
     make_progress();
     return next(request, flag, status);
@@ -60,47 +60,27 @@ STRETTO_TAKE_OVER(Request_get_status, (RawHandle request, int* flag, void* statu
   return MPI_SUCCESS;
 })
 
-#ifdef STRETTO_ABI_MPICH
-// MPICH's own function, which Intel MPI and older MPICH lack. Its result is no error code. There
-// MPI_Request_get_status answers, which differs only in making progress.
-#define STRETTO_TAKE_OVER_IS_COMPLETE(P)                                                            \
-  STRETTO_DEFINE(P##MPIX_Request_is_complete, nullptr, nullptr, (RawHandle request), {              \
-    static const Next<int(RawHandle, int*, void*)> get_status(#P "MPI_Request_get_status", nullptr, \
-                                                              nullptr);                             \
-    if (next.concerns_stretto() && !is_idle()) {                                                    \
-      make_progress();                                                                              \
-      const Pending* pending = find_pending(from_raw<MPI_Request>(request));                        \
-      if (pending != nullptr) return pending->is_done() ? 1 : 0;                                    \
-    }                                                                                               \
-    if (!next.is_missing()) return next(request);                                                   \
-    int flag = 0;                                                                                   \
-    return get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS ? flag : 0;                 \
-  })
-STRETTO_TAKE_OVER_IS_COMPLETE()
-STRETTO_TAKE_OVER_IS_COMPLETE(P)
-#endif
-
 STRETTO_TAKE_OVER(Request_free, (void* request), (request), {
   if (request == nullptr) return next(request);
-  auto* handle = static_cast<MPI_Request*>(request);
-  forget_persistent_of_library(*handle);
-  Pending* pending = find_pending(*handle);
+  const auto handle = Place<MPI_Request>::of_program(request);
+  forget_persistent_of_library(handle);
+  Pending* pending = find_pending(handle);
   if (pending == nullptr) return next(request);
   forget_request(*pending);
-  *handle = mpi.request_null;
+  handle.store(mpi.request_null);
   return MPI_SUCCESS;
 })
 
 STRETTO_TAKE_OVER(Start, (void* request), (request), {
   if (!has_requests() || request == nullptr) return next(request);
-  Pending* pending = find_pending(*static_cast<MPI_Request*>(request));
+  Pending* pending = find_pending(Place<MPI_Request>::of_program(request));
   return pending == nullptr ? next(request) : start(*pending);
 })
 
 STRETTO_TAKE_OVER(Startall, (int count, void* requests), (count, requests), {
   const bool is_error = count > 0 && requests == nullptr;
   if (!has_requests() || is_error) return next(count, requests);
-  RequestList list(count, static_cast<MPI_Request*>(requests));
+  RequestList list(count, Place<MPI_Request>::of_program(requests));
   if (list.ours.empty()) return next(count, requests);
   int result = MPI_SUCCESS;
   for (const auto& ours : list.ours) {

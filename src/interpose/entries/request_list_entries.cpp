@@ -3,30 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "interpose/entries/request_lists.hpp"
 #include "interpose/operations/completion.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/entry.hpp"
 
 namespace stretto {
 namespace {
-
-/// The program's array of statuses, which may be missing.
-class Statuses {
- public:
-  explicit Statuses(void* statuses) : statuses_(static_cast<MPI_Status*>(statuses)) {}
-  void set(std::size_t index, const MPI_Status& status) {
-    if (wanted()) statuses_[index] = status;
-  }
-  void set_none(std::size_t index, int error) {
-    if (!wanted()) return;
-    set_empty(&statuses_[index]);
-    statuses_[index].MPI_ERROR = error;
-  }
-
- private:
-  [[nodiscard]] bool wanted() const { return statuses_ != MPI_STATUSES_IGNORE; }
-  MPI_Status* statuses_;
-};
 
 /// All requests of a list. Testing completes nothing unless all can be completed. Waiting completes the
 /// library's requests as they come. (MPI_Testall of MPICH 4.0.2 asks a generalized request for its status
@@ -35,7 +18,7 @@ class WholeList {
  public:
   WholeList(int count, void* requests, void* statuses)
       : count_(static_cast<std::size_t>(std::max(count, 0))),
-        requests_(static_cast<MPI_Request*>(requests)),
+        requests_(Place<MPI_Request>::of_program(requests)),
         list_(count, requests_),
         of_theirs_(list_.theirs.size()),
         is_done_(list_.theirs.size(), false),
@@ -84,40 +67,40 @@ class WholeList {
     if (list_.theirs.empty()) return true;
     int done = 0;
     std::vector<int> which(list_.theirs.size());
-    std::vector<MPI_Status> status(list_.theirs.size());
+    OwnStatuses status(list_.theirs.size());
     error_ = mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &done, which.data(), status.data());
     list_.write_back();
-    for (std::size_t i = 0; done != MPI_UNDEFINED && i < static_cast<std::size_t>(done); ++i) {
-      if (error_ == MPI_SUCCESS) status[i].MPI_ERROR = MPI_SUCCESS;
-      of_theirs_[static_cast<std::size_t>(which[i])] = status[i];
+    for (std::size_t i = 0; done != mpi.undefined && i < static_cast<std::size_t>(done); ++i) {
+      if (error_ == MPI_SUCCESS) set_error(status[i], MPI_SUCCESS);
+      copy_status(of_theirs_[static_cast<std::size_t>(which[i])], status[i]);
       is_done_[static_cast<std::size_t>(which[i])] = true;
     }
-    return error_ != MPI_SUCCESS || done == MPI_UNDEFINED;
+    return error_ != MPI_SUCCESS || done == mpi.undefined;
   }
 
   int complete_all() {
     for (std::size_t i = 0; i < count_; ++i) statuses_.set_none(i, MPI_SUCCESS);
-    for (std::size_t i = 0; i < of_theirs_.size(); ++i) {
-      if (error_ == MPI_SUCCESS) of_theirs_[i].MPI_ERROR = MPI_SUCCESS;
+    for (std::size_t i = 0; i < is_done_.size(); ++i) {
+      if (error_ == MPI_SUCCESS) set_error(of_theirs_[i], MPI_SUCCESS);
       if (is_done_[i]) {
         statuses_.set(list_.indices_of_theirs[i], of_theirs_[i]);
       } else if (error_ != MPI_SUCCESS) {
-        statuses_.set_none(list_.indices_of_theirs[i], MPI_ERR_PENDING);
+        statuses_.set_none(list_.indices_of_theirs[i], mpi.err_pending);
       }
     }
     for (const auto& [index, pending] : list_.ours) {
-      const int code = complete(&requests_[index], *pending, MPI_STATUS_IGNORE);
+      const int code = complete(requests_[index], *pending, mpi.status_ignore);
       if (code == MPI_SUCCESS) continue;
       statuses_.set_none(index, code);
-      error_ = MPI_ERR_IN_STATUS;
+      error_ = mpi.err_in_status;
     }
     return error_;
   }
 
   std::size_t count_;
-  MPI_Request* requests_;
+  Place<MPI_Request> requests_;
   RequestList list_;
-  std::vector<MPI_Status> of_theirs_;
+  OwnStatuses of_theirs_;
   std::vector<bool> is_done_;  // parallel to of_theirs_
   Statuses statuses_;
   int error_ = MPI_SUCCESS;
@@ -127,7 +110,7 @@ class WholeList {
 class OneOfList {
  public:
   OneOfList(int count, void* requests, int* index, void* status)
-      : requests_(static_cast<MPI_Request*>(requests)),
+      : requests_(Place<MPI_Request>::of_program(requests)),
         list_(count, requests_),
         index_(index),
         status_(static_cast<MPI_Status*>(status)) {}
@@ -136,13 +119,13 @@ class OneOfList {
     for (const auto& [index, pending] : list_.ours) {
       if (!pending->is_active || !pending->is_done()) continue;
       *index_ = static_cast<int>(index);
-      return complete(&requests_[index], *pending, status_);
+      return complete(requests_[index], *pending, status_);
     }
     if (!list_.theirs.empty()) {
       int done = 0;
-      int which = MPI_UNDEFINED;
+      int which = mpi.undefined;
       const int error = mpi.Testany(list_.size_of_theirs(), list_.theirs.data(), &which, &done, status_);
-      if ((error != MPI_SUCCESS || done != 0) && which != MPI_UNDEFINED) {
+      if ((error != MPI_SUCCESS || done != 0) && which != mpi.undefined) {
         *index_ = static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which)]);
         list_.write_back();
         return error;
@@ -151,7 +134,7 @@ class OneOfList {
       if (done == 0) return std::nullopt;
     }
     if (list_.any_of_ours_is_active()) return std::nullopt;
-    *index_ = MPI_UNDEFINED;
+    *index_ = mpi.undefined;
     set_empty(status_);
     return MPI_SUCCESS;
   }
@@ -159,7 +142,7 @@ class OneOfList {
   [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
 
  private:
-  MPI_Request* requests_;
+  Place<MPI_Request> requests_;
   RequestList list_;
   int* index_;
   MPI_Status* status_;
@@ -169,7 +152,7 @@ class OneOfList {
 class SomeOfList {
  public:
   SomeOfList(int count, void* requests, int* done, int* indices, void* statuses)
-      : requests_(static_cast<MPI_Request*>(requests)),
+      : requests_(Place<MPI_Request>::of_program(requests)),
         list_(count, requests_),
         done_(done),
         indices_(indices),
@@ -177,39 +160,39 @@ class SomeOfList {
 
   /// Returns an empty result if none is done, but some are active.
   std::optional<int> poll() {
-    int of_theirs = MPI_UNDEFINED;
+    int of_theirs = mpi.undefined;
     int error = MPI_SUCCESS;
     std::vector<int> which(list_.theirs.size());
-    std::vector<MPI_Status> status(list_.theirs.size());
+    OwnStatuses status(list_.theirs.size());
     if (!list_.theirs.empty()) {
       error =
           mpi.Testsome(list_.size_of_theirs(), list_.theirs.data(), &of_theirs, which.data(), status.data());
       list_.write_back();
     }
-    const bool theirs_are_active = of_theirs != MPI_UNDEFINED;
+    const bool theirs_are_active = of_theirs != mpi.undefined;
     std::size_t done = 0;
     for (std::size_t i = 0; theirs_are_active && i < static_cast<std::size_t>(of_theirs); ++i) {
-      if (error == MPI_SUCCESS) status[i].MPI_ERROR = MPI_SUCCESS;
+      if (error == MPI_SUCCESS) set_error(status[i], MPI_SUCCESS);
       statuses_.set(done, status[i]);
       indices_[done++] = static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which[i])]);
     }
     const bool ours_are_active = list_.any_of_ours_is_active();
     for (const auto& [index, pending] : list_.ours) {
       if (!pending->is_active || !pending->is_done()) continue;
-      const int code = complete(&requests_[index], *pending, MPI_STATUS_IGNORE);
+      const int code = complete(requests_[index], *pending, mpi.status_ignore);
       statuses_.set_none(done, code);
       indices_[done++] = static_cast<int>(index);
-      if (code != MPI_SUCCESS) error = MPI_ERR_IN_STATUS;
+      if (code != MPI_SUCCESS) error = mpi.err_in_status;
     }
-    *done_ = theirs_are_active || ours_are_active ? static_cast<int>(done) : MPI_UNDEFINED;
-    if (done == 0 && error == MPI_SUCCESS && *done_ != MPI_UNDEFINED) return std::nullopt;
+    *done_ = theirs_are_active || ours_are_active ? static_cast<int>(done) : mpi.undefined;
+    if (done == 0 && error == MPI_SUCCESS && *done_ != mpi.undefined) return std::nullopt;
     return error;
   }
 
   [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
 
  private:
-  MPI_Request* requests_;
+  Place<MPI_Request> requests_;
   RequestList list_;
   int* done_;
   int* indices_;
@@ -225,94 +208,6 @@ int wait_for(List& list) {
   });
   return *result;
 }
-
-/// Whether nothing of Stretto is involved, or the list is an error, which the library reports.
-bool is_for_library(int count, const void* requests) {
-  return is_idle() || count < 0 || (count > 0 && requests == nullptr);
-}
-
-#ifdef STRETTO_HAS_MPI_4
-/// A list whose status is queried without completing or changing anything. `next` is the library's
-/// function for it. It gets the library's requests, since only the library knows whether those are
-/// active.
-class StatusList {
- public:
-  StatusList(int count, const void* requests)
-      : count_(static_cast<std::size_t>(count)),
-        list_(count, static_cast<MPI_Request*>(const_cast<void*>(requests))),
-        of_theirs_(list_.theirs.size()) {}
-
-  [[nodiscard]] bool has_ours() const { return !list_.ours.empty(); }
-
-  template <typename Next>
-  int all(const Next& next, int* flag, Statuses statuses) {
-    *flag = list_.ours_are_done() ? 1 : 0;
-    if (*flag == 0) return MPI_SUCCESS;
-    int error = MPI_SUCCESS;
-    if (!list_.theirs.empty()) error = next(size(), handles(), flag, of_theirs_.data());
-    if (error == MPI_SUCCESS && *flag == 0) return error;
-    for (std::size_t i = 0; i < count_; ++i) statuses.set_none(i, MPI_SUCCESS);
-    for (std::size_t i = 0; i < of_theirs_.size(); ++i)
-      set_status(statuses, list_.indices_of_theirs[i], i, error);
-    return error;
-  }
-
-  template <typename Next>
-  int any(const Next& next, int* index, int* flag, MPI_Status* status) {
-    *flag = 1;
-    for (const auto& [of_ours, pending] : list_.ours) {
-      if (!pending->is_active || !pending->is_done()) continue;
-      *index = static_cast<int>(of_ours);
-      set_empty(status);
-      return MPI_SUCCESS;
-    }
-    int error = MPI_SUCCESS;
-    int which = MPI_UNDEFINED;
-    if (!list_.theirs.empty()) error = next(size(), handles(), &which, flag, status);
-    *index = which == MPI_UNDEFINED ? which : index_of_theirs(which);
-    if (error != MPI_SUCCESS || *flag == 0 || which != MPI_UNDEFINED) return error;
-    *flag = list_.any_of_ours_is_active() ? 0 : 1;
-    set_empty(status);
-    return MPI_SUCCESS;
-  }
-
-  template <typename Next>
-  int some(const Next& next, int* done, int* indices, Statuses statuses) {
-    int of_theirs = MPI_UNDEFINED;
-    int error = MPI_SUCCESS;
-    std::vector<int> which(list_.theirs.size());
-    if (!list_.theirs.empty()) error = next(size(), handles(), &of_theirs, which.data(), of_theirs_.data());
-    const bool any_is_active = of_theirs != MPI_UNDEFINED || list_.any_of_ours_is_active();
-    std::size_t found = 0;
-    for (std::size_t i = 0; of_theirs != MPI_UNDEFINED && i < static_cast<std::size_t>(of_theirs); ++i) {
-      set_status(statuses, found, i, error);
-      indices[found++] = index_of_theirs(which[i]);
-    }
-    for (const auto& [of_ours, pending] : list_.ours) {
-      if (!pending->is_active || !pending->is_done()) continue;
-      statuses.set_none(found, MPI_SUCCESS);
-      indices[found++] = static_cast<int>(of_ours);
-    }
-    *done = any_is_active ? static_cast<int>(found) : MPI_UNDEFINED;
-    return error;
-  }
-
- private:
-  [[nodiscard]] int size() const { return list_.size_of_theirs(); }
-  [[nodiscard]] const void* handles() const { return list_.theirs.data(); }
-  [[nodiscard]] int index_of_theirs(int which) const {
-    return static_cast<int>(list_.indices_of_theirs[static_cast<std::size_t>(which)]);
-  }
-  void set_status(Statuses& statuses, std::size_t place, std::size_t of_theirs, int error) {
-    if (error == MPI_SUCCESS) of_theirs_[of_theirs].MPI_ERROR = MPI_SUCCESS;
-    statuses.set(place, of_theirs_[of_theirs]);
-  }
-
-  std::size_t count_;
-  RequestList list_;
-  std::vector<MPI_Status> of_theirs_;
-};
-#endif
 
 }  // namespace
 
@@ -350,7 +245,7 @@ STRETTO_TAKE_OVER(Testany, (int count, void* requests, int* index, int* flag, vo
                     if (!list.has_ours()) return next(count, requests, index, flag, status);
                     const std::optional<int> result = list.poll();
                     *flag = result ? 1 : 0;
-                    if (!result) *index = MPI_UNDEFINED;
+                    if (!result) *index = mpi.undefined;
                     return result.value_or(MPI_SUCCESS);
                   })
 
@@ -373,42 +268,5 @@ STRETTO_TAKE_OVER(Testsome, (int count, void* requests, int* done, int* indices,
                     if (!list.has_ours()) return next(count, requests, done, indices, statuses);
                     return list.poll().value_or(MPI_SUCCESS);
                   })
-
-#ifdef STRETTO_HAS_MPI_4
-// New in MPI 4.1. (Open MPI 4 and 5 have none of them.)
-
-STRETTO_TAKE_OVER(Request_get_status_all, (int count, const void* requests, int* flag, void* statuses),
-                  (count, requests, flag, statuses), {
-                    if (is_for_library(count, requests)) return next(count, requests, flag, statuses);
-                    make_progress();
-                    StatusList list(count, requests);
-                    return list.has_ours() ? list.all(next, flag, Statuses(statuses))
-                                           : next(count, requests, flag, statuses);
-                  })
-
-STRETTO_TAKE_OVER(Request_get_status_any,
-                  (int count, const void* requests, int* index, int* flag, void* status),
-                  (count, requests, index, flag, status), {
-                    if (is_for_library(count, requests)) {
-                      return next(count, requests, index, flag, status);
-                    }
-                    make_progress();
-                    StatusList list(count, requests);
-                    return list.has_ours() ? list.any(next, index, flag, static_cast<MPI_Status*>(status))
-                                           : next(count, requests, index, flag, status);
-                  })
-
-STRETTO_TAKE_OVER(Request_get_status_some,
-                  (int count, const void* requests, int* done, int* indices, void* statuses),
-                  (count, requests, done, indices, statuses), {
-                    if (is_for_library(count, requests)) {
-                      return next(count, requests, done, indices, statuses);
-                    }
-                    make_progress();
-                    StatusList list(count, requests);
-                    return list.has_ours() ? list.some(next, done, indices, Statuses(statuses))
-                                           : next(count, requests, done, indices, statuses);
-                  })
-#endif
 
 }  // namespace stretto

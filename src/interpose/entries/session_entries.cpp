@@ -2,6 +2,7 @@
 // Where a session begins, and which thread level the program sees.
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstdlib>
 #include <string_view>
 
@@ -13,15 +14,15 @@ namespace stretto {
 namespace {
 
 /// The thread level that the program is told, and the one that the library gives.
-std::atomic<int> asked_level{MPI_THREAD_MULTIPLE};
-std::atomic<int> given_level{MPI_THREAD_SINGLE};
+std::atomic<int> asked_level{INT_MAX};  // nothing was asked: the one that the library gives
+std::atomic<int> given_level{0};        // MPI_THREAD_SINGLE in every interface
 
 /// Initializes MPI for at least `required`.
 template <typename InitThread>
 int initialize(const InitThread& init_thread, int* argc, char*** argv, int required, int* provided) {
-  int given = MPI_THREAD_SINGLE;
+  int given = mpi.thread_single;
   const bool raises = plan_background(required) == Background::own;
-  const int wanted = raises ? MPI_THREAD_MULTIPLE : required;
+  const int wanted = raises ? mpi.thread_multiple : required;
   const int result = init_thread(argc, argv, wanted, &given);
   given_level = given;
   asked_level = wanted == required ? given : std::min(given, required);
@@ -49,9 +50,9 @@ int level_of_init() {
     const char* value = std::getenv(name);
     if (value == nullptr) continue;
     const std::string_view level = value;
-    if (level == "3" || level == "multiple" || level == "MPI_THREAD_MULTIPLE") return MPI_THREAD_MULTIPLE;
+    if (level == "3" || level == "multiple" || level == "MPI_THREAD_MULTIPLE") return mpi.thread_multiple;
   }
-  return MPI_THREAD_SINGLE;
+  return mpi.thread_single;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

@@ -40,14 +40,11 @@ struct KnownFunction {
 };
 // Horovod's sum (horovod/common/half.cc) as built for each framework: mpi_lib.*.so for TensorFlow and
 // MXNet, mpi_lib_v2.*.so for PyTorch. horovod::common::float16_sum(void*, void*, int*, MPI_Datatype*)
-#ifdef STRETTO_ABI_OPENMPI
-constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiPP15ompi_datatype_t";
-#elif defined(STRETTO_ABI_MPICH)
-constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiS2_";
-#else
-constexpr std::string_view horovods_sum = "_ZN7horovod6common11float16_sumEPvS1_PiPP16MPI_ABI_Datatype";
-#endif
-constexpr std::array<KnownFunction, 1> functions{{{horovods_sum, "mpi_lib", Type::f16, Op::sum}}};
+constexpr std::array<KnownFunction, 3> functions{{
+    {"_ZN7horovod6common11float16_sumEPvS1_PiPP15ompi_datatype_t", "mpi_lib", Type::f16, Op::sum},
+    {"_ZN7horovod6common11float16_sumEPvS1_PiS2_", "mpi_lib", Type::f16, Op::sum},
+    {"_ZN7horovod6common11float16_sumEPvS1_PiPP16MPI_ABI_Datatype", "mpi_lib", Type::f16, Op::sum},
+}};
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);

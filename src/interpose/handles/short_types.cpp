@@ -21,7 +21,7 @@ std::array<std::array<MPI_Op, short_ops.size()>, short_types.size()> own_ops{};
 // An MPI_User_function.
 template <kernels::Type type, kernels::Op op>
 // NOLINTNEXTLINE(readability-non-const-parameter)
-void reduce_short(void* in, void* inout, int* length, MPI_Datatype* /*its_datatype*/) {
+void reduce_short(void* in, void* inout, int* length, void* /*its_datatype*/) {
   kernels::find(type, op)(inout, in, inout, static_cast<std::size_t>(*length));
 }
 
@@ -44,7 +44,7 @@ void make_short_ops() {
 }  // namespace
 
 void make_short_types() {
-  mpi.Type_contiguous(2, MPI_BYTE, &datatype);
+  mpi.Type_contiguous(2, mpi.byte, &datatype);
   mpi.Type_commit(&datatype);
   make_short_ops<0>();
   make_short_ops<1>();

@@ -3,7 +3,7 @@
 // knows their kernels. If the MPI library handles a call, it calls them like operations of a program.
 #pragma once
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "kernels/reduce.hpp"
 
 namespace stretto {

@@ -9,9 +9,9 @@
 #include "interpose/dispatch/online.hpp"
 #include "interpose/handles/known_operation.hpp"
 #include "interpose/observe/statistics.hpp"
-#include "stretto/stretto.h"
 
-#define STRETTO_VISIBLE __attribute__((visibility("default")))
+// The functions of include/stretto/stretto.h, which includes the mpi.h of the program: handles are raw here.
+#define STRETTO_VISIBLE extern "C" __attribute__((visibility("default")))
 
 using namespace stretto;
 
@@ -26,12 +26,16 @@ int by_spec(Collective collective, const char* text, MPI_Comm comm, Form form, c
         form.forced = parse_spec(collective, text);
       } catch (const SpecError& error) {
         complain_once_on_rank_0(error.what());
-        if (session.active) mpi.Comm_call_errhandler(comm, MPI_ERR_ARG);
-        return MPI_ERR_ARG;
+        if (session.active) mpi.Comm_call_errhandler(comm, mpi.err_arg);
+        return mpi.err_arg;
       }
     }
     return make_call(std::move(form));
   });
+}
+
+Place<MPI_Request> place_of(void* request) {
+  return Place<MPI_Request>::of_program(request);
 }
 
 /// Writes as much of a text as fits, with a terminating zero.
@@ -51,24 +55,24 @@ void write_text(const std::string& text, char* into, std::size_t length) {
     return by_spec(Collective::collective, spec, comm, {},                                                \
                    [&](Form form) { return name(next, std::move(form), STRETTO_LIST arguments); });       \
   }                                                                                                       \
-  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, MPI_Request* request) {  \
+  STRETTO_VISIBLE int stretto_##iname(STRETTO_LIST parameters, const char* spec, void* request) {         \
     static const Name##Next<void*> next("MPI_" #Iname, nullptr, nullptr);                                 \
-    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = request},  \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::non_blocking, .request = place_of(request)},  \
                    [&](Form form) {                                                                       \
                      return name(next, std::move(form), STRETTO_LIST arguments,                           \
-                                 static_cast<void*>(request));                                            \
+                                 request);                                            \
                    });                                                                                    \
   }                                                                                                       \
-  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, MPI_Info info, const char* spec,     \
-                                            MPI_Request* request) {                                       \
+  STRETTO_VISIBLE int stretto_##name##_init(STRETTO_LIST parameters, RawHandle info, const char* spec,    \
+                                            void* request) {                                       \
     static const Name##Next<RawHandle, void*> next("MPI_" #Name "_init", "MPIX_" #Name "_init", nullptr); \
-    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = request},    \
+    return by_spec(Collective::collective, spec, comm, {.face = Face::persistent, .request = place_of(request)},    \
                    [&](Form form) {                                                                       \
-                     return name(next, std::move(form), STRETTO_LIST arguments, to_raw(info),             \
-                                 static_cast<void*>(request));                                            \
+                     return name(next, std::move(form), STRETTO_LIST arguments, info,             \
+                                 request);                                            \
                    });                                                                                    \
   }
-STRETTO_COLLECTIVES(STRETTO_INTERFACE, int, MPI_Datatype, MPI_Op, MPI_Comm)
+STRETTO_COLLECTIVES(STRETTO_INTERFACE, int)
 
 STRETTO_VISIBLE const char* stretto_version(void) {
   return STRETTO_VERSION;
@@ -77,7 +81,7 @@ STRETTO_VISIBLE const char* stretto_version(void) {
 STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec, char* text, int length) {
   return without_exceptions([&]() -> int {
     const auto known = find_collective(collective == nullptr ? "" : collective);
-    if (!known || spec == nullptr || length < 0) return MPI_ERR_ARG;
+    if (!known || spec == nullptr || length < 0) return mpi.err_arg;
     if (std::strcmp(spec, "auto") == 0) {
       write_text(spec, text, static_cast<std::size_t>(length));
       return MPI_SUCCESS;
@@ -87,16 +91,16 @@ STRETTO_VISIBLE int stretto_parse_spec(const char* collective, const char* spec,
       return MPI_SUCCESS;
     } catch (const SpecError& error) {
       write_text(error.what(), text, static_cast<std::size_t>(length));
-      return MPI_ERR_ARG;
+      return mpi.err_arg;
     }
   });
 }
 
-STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t bytes, char* spec,
+STRETTO_VISIBLE int stretto_choice(const char* collective, RawComm comm, size_t bytes, char* spec,
                                    int length) {
   return without_exceptions([&]() -> int {
     const auto known = find_call(collective == nullptr ? "" : collective);
-    if (!known || spec == nullptr || length < 1) return MPI_ERR_ARG;
+    if (!known || spec == nullptr || length < 1) return mpi.err_arg;
     std::string chosen = to_string(Spec{});
     std::shared_ptr<Communicator> state;
     if (session.active && find_communicator(comm, state) == MPI_SUCCESS && state != nullptr &&
@@ -119,8 +123,8 @@ STRETTO_VISIBLE int stretto_choice(const char* collective, MPI_Comm comm, size_t
 STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size_t least_bytes) {
   return without_exceptions([&]() -> int {
     const auto known = find_collective(collective == nullptr ? "" : collective);
-    if (!known || spec == nullptr) return MPI_ERR_ARG;
-    if (!session.active) return MPI_ERR_OTHER;
+    if (!known || spec == nullptr) return mpi.err_arg;
+    if (!session.active) return mpi.err_other;
     try {
       std::optional<Spec> forced;
       if (std::strcmp(spec, "auto") != 0) forced = parse_spec(*known, spec);
@@ -128,21 +132,21 @@ STRETTO_VISIBLE int stretto_force(const char* collective, const char* spec, size
       return MPI_SUCCESS;
     } catch (const SpecError& error) {
       complain_once_on_rank_0(error.what());
-      return MPI_ERR_ARG;
+      return mpi.err_arg;
     }
   });
 }
 
-STRETTO_VISIBLE int stretto_know_operation(MPI_Op op, MPI_Datatype datatype, const char* type,
+STRETTO_VISIBLE int stretto_know_operation(RawOp op, RawDatatype datatype, const char* type,
                                            const char* operation) {
   return without_exceptions([&]() -> int {
-    if (type == nullptr || operation == nullptr) return MPI_ERR_ARG;
+    if (type == nullptr || operation == nullptr) return mpi.err_arg;
     const kernels::Function kernel = find_short_kernel(type, operation);
-    if (kernel == nullptr) return MPI_ERR_ARG;
-    if (!session.active) return MPI_ERR_OTHER;
+    if (kernel == nullptr) return mpi.err_arg;
+    if (!session.active) return mpi.err_other;
     const std::optional<Element> element = find_element(datatype, op);
     if (!element || !is_program_operation(op) || element->size != 2 || !element->contiguous()) {
-      return MPI_ERR_ARG;
+      return mpi.err_arg;
     }
     know_operation(op, datatype, kernel);
     return MPI_SUCCESS;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "stretto/group.h"
 
 #define STRETTO_VISIBLE __attribute__((visibility("default")))
@@ -33,7 +33,7 @@ class GroupCommunicator {
 }  // namespace stretto
 
 struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
-  MPI_Comm comm{};
+  stretto::MPI_Comm comm{};
   int rank = 0;
   int size = 0;
   std::shared_ptr<const stretto::GroupCommunicator> held;
@@ -41,11 +41,11 @@ struct stretto_group {  // NOLINT(readability-identifier-naming): C's name
 
 struct stretto_work {  // NOLINT(readability-identifier-naming): C's name
   /// Requests that have ended are null.
-  std::vector<MPI_Request> requests;
+  std::vector<stretto::MPI_Request> requests;
   /// Arrays that MPI reads until the end of the call.
   std::vector<int> numbers;
   /// A datatype that was made for this call.
-  MPI_Datatype datatype{};
+  stretto::MPI_Datatype datatype{};
   std::string error;
   int source = STRETTO_ANY_SOURCE;
   /// Of its group.

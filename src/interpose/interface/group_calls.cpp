@@ -28,16 +28,16 @@ Work work_of(const stretto_group* group) {
 /// Bytes or elements of one part of a call that is cut. A power of two, so that elements stay aligned.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
 
-/// start(MPI_Request*) returns an MPI error code.
+/// start(request) returns an MPI error code. `request` is where the library writes it.
 template <typename Start>
 bool add(const Work& work, const Start& start) {
-  MPI_Request request = mpi.request_null;
-  const int error = start(&request);
+  ProgramHandle<MPI_Request> request(mpi.request_null);
+  const int error = start(request.address());
   if (error != MPI_SUCCESS) {
     set_error(text_of_error(error));
     return false;
   }
-  work->requests.push_back(request);
+  work->requests.push_back(request.load());
   return true;
 }
 
@@ -59,15 +59,15 @@ stretto_work* cut(const stretto_group* group, std::size_t count, const Start& st
     do {
       const std::size_t some = std::min(count - first, most_at_once);
       is_started =
-          add(work, [&](MPI_Request* request) { return start(first, static_cast<int>(some), request); });
+          add(work, [&](void* request) { return start(first, static_cast<int>(some), request); });
       first += some;
     } while (is_started && first < count);
     return finish(std::move(work), is_started);
   });
 }
 
-Form non_blocking(MPI_Request* request) {
-  return {.face = Face::non_blocking, .request = request};
+Form non_blocking(void* request) {
+  return {.face = Face::non_blocking, .request = Place<MPI_Request>::of_program(request)};
 }
 
 const std::byte* at(const void* data, std::size_t bytes) {
@@ -82,13 +82,13 @@ std::byte* at(void* data, std::size_t bytes) {
 class Units {
  public:
   /// `largest`: the most that MPI must count. `common`: a divisor of all counts.
-  Units(std::size_t largest, std::size_t common, stretto_work& work) : datatype_(MPI_BYTE) {
+  Units(std::size_t largest, std::size_t common, stretto_work& work) : datatype_(mpi.byte) {
     constexpr std::size_t longest_unit = std::size_t{1} << 20;
     if (largest <= INT_MAX) return;
     while (unit_ < longest_unit && common % (2 * unit_) == 0) unit_ *= 2;
     fits_ = largest / unit_ <= INT_MAX;
     if (!fits_ || unit_ == 1) return;
-    mpi.Type_contiguous(static_cast<int>(unit_), MPI_BYTE, &work.datatype);
+    mpi.Type_contiguous(static_cast<int>(unit_), mpi.byte, &work.datatype);
     mpi.Type_commit(&work.datatype);
     datatype_ = work.datatype;
   }
@@ -117,7 +117,7 @@ stretto_work* by_blocks(const stretto_group* group, std::size_t bytes, const Sta
     Work work = work_of(group);
     const Units units(bytes, bytes, *work);
     const bool is_started =
-        units.fits() && add(work, [&](MPI_Request* request) { return start(units, request); });
+        units.fits() && add(work, [&](void* request) { return start(units, request); });
     return finish(std::move(work), is_started);
   });
 }
@@ -147,16 +147,20 @@ stretto_work* by_parts(const stretto_group* group, std::initializer_list<const S
       for (Size i = 0; i < size; begin += bytes[i++]) work->numbers.push_back(units.count(begin));
     }
     const int* const numbers = work->numbers.data();
-    const bool is_started = add(work, [&](MPI_Request* request) { return start(units, numbers, request); });
+    const bool is_started = add(work, [&](void* request) { return start(units, numbers, request); });
     return finish(std::move(work), is_started);
   });
 }
 
-/// Starts a message between two ranks by start(buffer), with host memory in place of device memory that the
-/// library does not take. Returns an MPI error code.
+/// Starts a message between two ranks by start(buffer, MPI_Request*), with host memory in place of device
+/// memory that the library does not take. Returns an MPI error code.
 template <typename Start>
 int start_message(const stretto_group* group, const LibraryBuffers& buffers, void* buffer,
-                  MPI_Request* request, const Start& start) {
+                  void* request_of_work, const Start& start_with) {
+  const auto request = Place<MPI_Request>::of_program(request_of_work);
+  const auto start = [&](void* its_buffer) {
+    return request.through_word([&](MPI_Request* word) { return start_with(its_buffer, word); });
+  };
   if (may_need_staging()) {
     const auto staged = stage_for_library(
         buffers, Face::non_blocking, request, group->comm, [&](const void* input, void* output) {
@@ -185,10 +189,10 @@ STRETTO_VISIBLE stretto_work* stretto_group_allreduce(stretto_group* group, cons
   static const AllreduceNext<void*> next("MPI_Iallreduce", nullptr, nullptr);
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
-  return cut(group, count, [&](Size first, int some, MPI_Request* request) {
-    const void* from = in == out ? MPI_IN_PLACE : at(in, first * by.bytes);
+  return cut(group, count, [&](Size first, int some, void* request) {
+    const void* from = in == out ? mpi.in_place : at(in, first * by.bytes);
     return allreduce(next, non_blocking(request), from, at(out, first * by.bytes), some, by.datatype, by.op,
-                     group->comm, static_cast<void*>(request));
+                     group->comm, request);
   });
 }
 
@@ -198,11 +202,11 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce(stretto_group* group, const v
   Reduction by;
   if (!find_reduction(type, op, by)) return nullptr;
   const bool is_root = group->rank == root;
-  return cut(group, count, [&](Size first, int some, MPI_Request* request) {
-    const void* from = is_root && in == out ? MPI_IN_PLACE : at(in, first * by.bytes);
+  return cut(group, count, [&](Size first, int some, void* request) {
+    const void* from = is_root && in == out ? mpi.in_place : at(in, first * by.bytes);
     void* into = is_root ? at(out, first * by.bytes) : nullptr;
     return reduce(next, non_blocking(request), from, into, some, by.datatype, by.op, root, group->comm,
-                  static_cast<void*>(request));
+                  request);
   });
 }
 
@@ -222,31 +226,31 @@ STRETTO_VISIBLE stretto_work* stretto_group_reduce_scatter(stretto_group* group,
   Work work = work_of(group);
   work->numbers.assign(counts, counts + size);
   const bool is_even = std::all_of(counts, counts + size, [&](Size count) { return count == counts[0]; });
-  const bool is_started = add(work, [&](MPI_Request* request) {
+  const bool is_started = add(work, [&](void* request) {
     return is_even ? reduce_scatter_block(next_block, non_blocking(request), in, out, work->numbers[0],
-                                          by.datatype, by.op, group->comm, static_cast<void*>(request))
+                                          by.datatype, by.op, group->comm, request)
                    : reduce_scatter(next, non_blocking(request), in, out,
                                     static_cast<const int*>(work->numbers.data()), by.datatype, by.op,
-                                    group->comm, static_cast<void*>(request));
+                                    group->comm, request);
   });
   return finish(std::move(work), is_started);
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_bcast(stretto_group* group, void* data, size_t bytes, int root) {
   static const BcastNext<void*> next("MPI_Ibcast", nullptr, nullptr);
-  return cut(group, bytes, [&](Size first, int some, MPI_Request* request) {
-    return bcast(next, non_blocking(request), static_cast<void*>(at(data, first)), some, MPI_BYTE, root,
-                 group->comm, static_cast<void*>(request));
+  return cut(group, bytes, [&](Size first, int some, void* request) {
+    return bcast(next, non_blocking(request), static_cast<void*>(at(data, first)), some,
+                 MPI_Datatype{mpi.byte}, root, group->comm, request);
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_allgather(stretto_group* group, const void* in, void* out,
                                                       size_t bytes) {
   static const AllgatherNext<void*> next("MPI_Iallgather", nullptr, nullptr);
-  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const int count = units.count(bytes);
     return allgather(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
-                     group->comm, static_cast<void*>(request));
+                     group->comm, request);
   });
 }
 
@@ -254,39 +258,39 @@ STRETTO_VISIBLE stretto_work* stretto_group_allgatherv(stretto_group* group, con
                                                        const size_t* bytes) {
   static const AllgathervNext<void*> next("MPI_Iallgatherv", nullptr, nullptr);
   const auto own = static_cast<Size>(group->rank);
-  return by_parts(group, {bytes}, [&](const Units& units, const int* numbers, MPI_Request* request) {
+  return by_parts(group, {bytes}, [&](const Units& units, const int* numbers, void* request) {
     return allgatherv(next, non_blocking(request), in, numbers[own], units.datatype(), out, numbers,
-                      numbers + group->size, units.datatype(), group->comm, static_cast<void*>(request));
+                      numbers + group->size, units.datatype(), group->comm, request);
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_gather(stretto_group* group, const void* in, void* out,
                                                    size_t bytes, int root) {
   static const GatherNext<void*> next("MPI_Igather", nullptr, nullptr);
-  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const int count = units.count(bytes);
     return gather(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
-                  root, group->comm, static_cast<void*>(request));
+                  root, group->comm, request);
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_scatter(stretto_group* group, const void* in, void* out,
                                                     size_t bytes, int root) {
   static const ScatterNext<void*> next("MPI_Iscatter", nullptr, nullptr);
-  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const int count = units.count(bytes);
     return scatter(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
-                   root, group->comm, static_cast<void*>(request));
+                   root, group->comm, request);
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_alltoall(stretto_group* group, const void* in, void* out,
                                                      size_t bytes) {
   static const AlltoallNext<void*> next("MPI_Ialltoall", nullptr, nullptr);
-  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const int count = units.count(bytes);
     return alltoall(next, non_blocking(request), in, count, units.datatype(), out, count, units.datatype(),
-                    group->comm, static_cast<void*>(request));
+                    group->comm, request);
   });
 }
 
@@ -295,11 +299,11 @@ STRETTO_VISIBLE stretto_work* stretto_group_alltoallv(stretto_group* group, cons
                                                       const size_t* out_bytes) {
   static const AlltoallvNext<void*> next("MPI_Ialltoallv", nullptr, nullptr);
   return by_parts(group, {in_bytes, out_bytes},
-                  [&](const Units& units, const int* numbers, MPI_Request* request) {
+                  [&](const Units& units, const int* numbers, void* request) {
                     const int* const received = numbers + Size{2} * static_cast<Size>(group->size);
                     return alltoallv(next, non_blocking(request), in, numbers, numbers + group->size,
                                      units.datatype(), out, received, received + group->size,
-                                     units.datatype(), group->comm, static_cast<void*>(request));
+                                     units.datatype(), group->comm, request);
                   });
 }
 
@@ -307,8 +311,8 @@ STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
   return without_exceptions(static_cast<stretto_work*>(nullptr), [&]() -> stretto_work* {
     static const BarrierNext<void*> next("MPI_Ibarrier", nullptr, nullptr);
     Work work = work_of(group);
-    const bool is_started = add(work, [&](MPI_Request* request) {
-      return barrier(next, non_blocking(request), group->comm, static_cast<void*>(request));
+    const bool is_started = add(work, [&](void* request) {
+      return barrier(next, non_blocking(request), group->comm, request);
     });
     return finish(std::move(work), is_started);
   });
@@ -316,22 +320,22 @@ STRETTO_VISIBLE stretto_work* stretto_group_barrier(stretto_group* group) {
 
 STRETTO_VISIBLE stretto_work* stretto_group_send(stretto_group* group, const void* in, size_t bytes, int to,
                                                  int tag) {
-  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const LibraryBuffers buffers{.input = {.buffer = in, .bytes = bytes, .data = {}}, .output = {}};
-    return start_message(group, buffers, const_cast<void*>(in), request, [&](void* buffer) {
-      return mpi.Isend(buffer, units.count(bytes), units.datatype(), to, tag, group->comm, request);
+    return start_message(group, buffers, const_cast<void*>(in), request, [&](void* buffer, MPI_Request* its) {
+      return mpi.Isend(buffer, units.count(bytes), units.datatype(), to, tag, group->comm, its);
     });
   });
 }
 
 STRETTO_VISIBLE stretto_work* stretto_group_recv(stretto_group* group, void* out, size_t bytes, int from,
                                                  int tag) {
-  return by_blocks(group, bytes, [&](const Units& units, MPI_Request* request) {
+  return by_blocks(group, bytes, [&](const Units& units, void* request) {
     const LibraryBuffers buffers{
         .input = {}, .output = {.buffer = out, .bytes = bytes, .data = {}}, .is_message = true};
-    return start_message(group, buffers, out, request, [&](void* buffer) {
+    return start_message(group, buffers, out, request, [&](void* buffer, MPI_Request* its) {
       return mpi.Irecv(buffer, units.count(bytes), units.datatype(),
-                       from == STRETTO_ANY_SOURCE ? MPI_ANY_SOURCE : from, tag, group->comm, request);
+                       from == STRETTO_ANY_SOURCE ? mpi.any_source : from, tag, group->comm, its);
     });
   });
 }

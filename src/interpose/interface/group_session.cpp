@@ -87,10 +87,10 @@ int initialize() {
   if (const std::string error = load_mpi(); !error.empty()) return set_error(error);
   int is_initialized = 0;
   mpi.Initialized(&is_initialized);
-  int given = MPI_THREAD_SINGLE;
+  int given = mpi.thread_single;
   if (is_initialized == 0) {
     using InitThread = int(int*, char***, int, int*);
-    if (find_entry<InitThread>("MPI_Init_thread")(nullptr, nullptr, MPI_THREAD_MULTIPLE, &given) !=
+    if (find_entry<InitThread>("MPI_Init_thread")(nullptr, nullptr, mpi.thread_multiple, &given) !=
         MPI_SUCCESS) {
       return set_error("MPI_Init_thread failed");
     }
@@ -98,7 +98,7 @@ int initialize() {
   } else {
     mpi.Query_thread(&given);
   }
-  if (given != MPI_THREAD_MULTIPLE) {
+  if (given != mpi.thread_multiple) {
     return set_error(
         "MPI was initialized without MPI_THREAD_MULTIPLE, which non-blocking works need; ask for it with "
         "MPI_Init_thread, or let Stretto initialize MPI");
@@ -129,7 +129,7 @@ int set_error(std::string_view line) noexcept {
 }
 
 std::string text_of_error(int error) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  std::array<char, longest_text> text{};
   int length = 0;
   mpi.Error_string(error, text.data(), &length);
   std::string line(text.data());
@@ -169,7 +169,7 @@ STRETTO_VISIBLE int stretto_find_place(stretto_place* place) {
     int error = mpi.Comm_rank(mpi.comm_world, &place->rank);
     if (error == MPI_SUCCESS) error = mpi.Comm_size(mpi.comm_world, &place->ranks);
     if (error == MPI_SUCCESS) {
-      error = mpi.Comm_split_type(mpi.comm_world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+      error = mpi.Comm_split_type(mpi.comm_world, mpi.comm_type_shared, 0, mpi.info_null, &node);
     }
     if (error == MPI_SUCCESS) error = mpi.Comm_rank(node, &place->local_rank);
     if (error == MPI_SUCCESS) error = mpi.Comm_size(node, &place->local_ranks);

@@ -22,13 +22,13 @@ MPI_Op find_logical(stretto_op op) {
     case STRETTO_SUM:
     case STRETTO_MAX:
     case STRETTO_BOR:
-      return MPI_LOR;
+      return mpi.lor;
     case STRETTO_PRODUCT:
     case STRETTO_MIN:
     case STRETTO_BAND:
-      return MPI_LAND;
+      return mpi.land;
     case STRETTO_BXOR:
-      return MPI_LXOR;
+      return mpi.lxor;
   }
   return mpi.op_null;
 }
@@ -36,19 +36,19 @@ MPI_Op find_logical(stretto_op op) {
 MPI_Op find_arithmetic(stretto_op op) {
   switch (op) {
     case STRETTO_SUM:
-      return MPI_SUM;
+      return mpi.sum;
     case STRETTO_PRODUCT:
-      return MPI_PROD;
+      return mpi.prod;
     case STRETTO_MIN:
-      return MPI_MIN;
+      return mpi.min;
     case STRETTO_MAX:
-      return MPI_MAX;
+      return mpi.max;
     case STRETTO_BAND:
-      return MPI_BAND;
+      return mpi.band;
     case STRETTO_BOR:
-      return MPI_BOR;
+      return mpi.bor;
     case STRETTO_BXOR:
-      return MPI_BXOR;
+      return mpi.bxor;
   }
   return mpi.op_null;
 }
@@ -74,7 +74,7 @@ bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction) {
     return true;
   }
   if (type == STRETTO_BOOL) {
-    reduction = {MPI_C_BOOL, find_logical(op), 1};
+    reduction = {mpi.c_bool, find_logical(op), 1};
     return true;
   }
   const auto make = [&](MPI_Datatype datatype, std::size_t bytes) {
@@ -83,19 +83,19 @@ bool find_reduction(stretto_type type, stretto_op op, Reduction& reduction) {
   };
   switch (type) {
     case STRETTO_INT8:
-      return make(MPI_INT8_T, 1);
+      return make(mpi.int8_t, 1);
     case STRETTO_UINT8:
-      return make(MPI_UINT8_T, 1);
+      return make(mpi.uint8_t, 1);
     case STRETTO_INT16:
-      return make(MPI_INT16_T, 2);
+      return make(mpi.int16_t, 2);
     case STRETTO_INT32:
-      return make(MPI_INT32_T, 4);
+      return make(mpi.int32_t, 4);
     case STRETTO_INT64:
-      return make(MPI_INT64_T, 8);
+      return make(mpi.int64_t, 8);
     case STRETTO_FLOAT32:
-      return make(MPI_FLOAT, 4);
+      return make(mpi.float_, 4);
     default:
-      return make(MPI_DOUBLE, 8);
+      return make(mpi.double_, 8);
   }
 }
 

@@ -16,19 +16,19 @@ namespace {
 
 /// Sets the request to null if it has ended. Returns an MPI error code.
 int test(MPI_Request& request, int& source) {
-  MPI_Status status{};
+  OwnStatus status;
   if (Pending* pending = find_pending(request)) {
     if (!pending->is_done()) return MPI_SUCCESS;
-    const int error = complete(&request, *pending, &status);
-    source = status.MPI_SOURCE;
+    const int error = complete(&request, *pending, status);
+    source = source_of(status);
     return error;
   }
   int done = 0;
-  const int error = mpi.Test(&request, &done, &status);
+  const int error = mpi.Test(&request, &done, status);
   if (error != MPI_SUCCESS) {
     request = mpi.request_null;
   } else if (done != 0) {
-    source = status.MPI_SOURCE;
+    source = source_of(status);
   }
   return error;
 }

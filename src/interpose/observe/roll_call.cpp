@@ -65,7 +65,7 @@ void RollCall::open() {
   int ranks = 1;
   mpi.Comm_size(mpi.comm_world, &ranks);
   addresses_.resize(static_cast<std::size_t>(ranks));
-  mpi.Allgather(&own, sizeof own, MPI_CHAR, addresses_.data(), sizeof own, MPI_CHAR, mpi.comm_world);
+  mpi.Allgather(&own, sizeof own, mpi.char_, addresses_.data(), sizeof own, mpi.char_, mpi.comm_world);
   job_ = addresses_[0].job;
 }
 

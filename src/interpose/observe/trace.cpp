@@ -116,13 +116,13 @@ ClockReading compare_clocks() {
   for (int rank = 1; rank < ranks; ++rank) {
     for (int i = 0; i < round_trips; ++i) {
       if (session.world_rank == 0) {
-        mpi.Recv(&of_rank_0, 1, MPI_INT64_T, rank, tag, comm, MPI_STATUS_IGNORE);
+        mpi.Recv(&of_rank_0, 1, mpi.int64_t, rank, tag, comm, mpi.status_ignore);
         of_rank_0 = nanoseconds_now();
-        mpi.Send(&of_rank_0, 1, MPI_INT64_T, rank, tag, comm);
+        mpi.Send(&of_rank_0, 1, mpi.int64_t, rank, tag, comm);
       } else if (session.world_rank == rank) {
         const std::int64_t asked = nanoseconds_now();
-        mpi.Send(&of_rank_0, 1, MPI_INT64_T, 0, tag, comm);
-        mpi.Recv(&of_rank_0, 1, MPI_INT64_T, 0, tag, comm, MPI_STATUS_IGNORE);
+        mpi.Send(&of_rank_0, 1, mpi.int64_t, 0, tag, comm);
+        mpi.Recv(&of_rank_0, 1, mpi.int64_t, 0, tag, comm, mpi.status_ignore);
         const std::int64_t answered = nanoseconds_now();
         const std::int64_t half = (answered - asked) / 2;
         if (i == 0 || half < best.error) best = {asked + half, of_rank_0 - (asked + half), half};
@@ -277,10 +277,10 @@ void begin_trace() {
   if (session.settings.trace_folder.empty()) return;
   std::remove(file_name().c_str());  // left by an earlier job
   if (session.world_rank == 0) job = std::random_device{}();
-  mpi.Bcast(&job, 1, MPI_UINT64_T, 0, channel_pool().comm());
+  mpi.Bcast(&job, 1, mpi.uint64_t, 0, channel_pool().comm());
   first_reading = compare_clocks();
   origin = nanoseconds_now();
-  mpi.Bcast(&origin, 1, MPI_INT64_T, 0, channel_pool().comm());
+  mpi.Bcast(&origin, 1, mpi.int64_t, 0, channel_pool().comm());
 }
 
 std::string end_trace() {
@@ -295,7 +295,7 @@ std::string end_trace() {
   copies().clear();
   // Often several ranks fail for the same reason. One of them reports it.
   int speaker = error.empty() ? session.topology.ranks() : session.world_rank;
-  mpi.Allreduce(MPI_IN_PLACE, &speaker, 1, MPI_INT, MPI_MIN, channel_pool().comm());
+  mpi.Allreduce(mpi.in_place, &speaker, 1, mpi.int_, mpi.min, channel_pool().comm());
   if (speaker != session.world_rank) return {};
   return "STRETTO_TRACE=" + session.settings.trace_folder + ": " + file_name() +
          " cannot be written: " + error;

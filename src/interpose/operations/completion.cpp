@@ -9,11 +9,11 @@
 namespace stretto {
 namespace {
 
-MPI_Status find_empty_status() {
-  MPI_Status status{};
+OwnStatus find_empty_status() {
+  OwnStatus status;
   MPI_Request none = mpi.request_null;
   int done = 0;
-  mpi.Test(&none, &done, &status);
+  mpi.Test(&none, &done, status);
   return status;
 }
 
@@ -24,14 +24,14 @@ bool is_idle() {
 }
 
 void set_empty(MPI_Status* status) {
-  static const MPI_Status empty = find_empty_status();
-  if (status == MPI_STATUS_IGNORE) return;
-  const int error = status->MPI_ERROR;
-  *status = empty;
-  status->MPI_ERROR = error;
+  static const OwnStatus empty = find_empty_status();
+  if (status == mpi.status_ignore) return;
+  const int error = error_of(status);
+  copy_status(status, empty);
+  set_error(status, error);
 }
 
-int complete(MPI_Request* request, Pending& pending, MPI_Status* status) {
+int complete(Place<MPI_Request> request, Pending& pending, MPI_Status* status) {
   set_empty(status);
   if (!pending.is_active) return MPI_SUCCESS;
   pending.call->set_status(status);
@@ -40,7 +40,7 @@ int complete(MPI_Request* request, Pending& pending, MPI_Status* status) {
     pending.is_active = false;
   } else {
     forget_request(pending);
-    *request = mpi.request_null;
+    request.store(mpi.request_null);
     free_left_handles();
   }
   return error;
@@ -48,8 +48,8 @@ int complete(MPI_Request* request, Pending& pending, MPI_Status* status) {
 
 int start(Pending& pending) {
   if (!pending.is_persistent || pending.is_active) {
-    mpi.Comm_call_errhandler(mpi.comm_world, MPI_ERR_REQUEST);
-    return MPI_ERR_REQUEST;
+    mpi.Comm_call_errhandler(mpi.comm_world, mpi.err_request);
+    return mpi.err_request;
   }
   pending.is_active = true;
   pending.call->start();
@@ -57,13 +57,14 @@ int start(Pending& pending) {
   return MPI_SUCCESS;
 }
 
-RequestList::RequestList(int count, MPI_Request* requests) : requests_(requests) {
+RequestList::RequestList(int count, Place<MPI_Request> requests) : requests_(requests) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(std::max(count, 0)); ++i) {
-    if (requests[i] == mpi.request_null) continue;
-    if (Pending* pending = find_pending(requests[i])) {
+    const MPI_Request request = requests[i];
+    if (request == mpi.request_null) continue;
+    if (Pending* pending = find_pending(request)) {
       ours.push_back({i, pending});
     } else {
-      theirs.push_back(requests[i]);
+      theirs.push_back(request);
       indices_of_theirs.push_back(i);
     }
   }
@@ -78,7 +79,7 @@ bool RequestList::any_of_ours_is_active() const {
 }
 
 void RequestList::write_back() {
-  for (std::size_t i = 0; i < theirs.size(); ++i) requests_[indices_of_theirs[i]] = theirs[i];
+  for (std::size_t i = 0; i < theirs.size(); ++i) requests_[indices_of_theirs[i]].store(theirs[i]);
 }
 
 }  // namespace stretto

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "interpose/operations/requests.hpp"
+#include "mpi/places.hpp"
+#include "mpi/status.hpp"
 
 namespace stretto {
 
@@ -16,7 +18,7 @@ void set_empty(MPI_Status* status);
 
 /// Completes a request for the program: it becomes null, or inactive if it is persistent. Returns the
 /// error code of the operation, already reported.
-int complete(MPI_Request* request, Pending& pending, MPI_Status* status);
+int complete(Place<MPI_Request> request, Pending& pending, MPI_Status* status);
 
 /// Starts a persistent collective.
 int start(Pending& pending);
@@ -26,7 +28,7 @@ int start(Pending& pending);
 /// among a hundred.
 class RequestList {
  public:
-  RequestList(int count, MPI_Request* requests);
+  RequestList(int count, Place<MPI_Request> requests);
 
   struct Ours {
     std::size_t index;
@@ -45,7 +47,7 @@ class RequestList {
   void write_back();
 
  private:
-  MPI_Request* requests_;
+  Place<MPI_Request> requests_;
 };
 
 }  // namespace stretto

@@ -89,7 +89,7 @@ bool Operation::may_begin() {
       break;
   }
   // The ranks could not agree. (If they may have agreed that there is no channel, prepare() has waited.)
-  end(channel_->error() != MPI_SUCCESS ? channel_->error() : MPI_ERR_INTERN);
+  end(channel_->error() != MPI_SUCCESS ? channel_->error() : mpi.err_intern);
   return false;
 }
 
@@ -109,11 +109,11 @@ void Operation::begin() {
       execution_->start(call, passage);
     }
   } catch (const std::bad_alloc&) {
-    error = MPI_ERR_NO_MEM;
+    error = mpi.err_no_mem;
   } catch (const std::exception& failure) {
     complain_of(failure.what());
     has_complained_ = true;
-    error = MPI_ERR_OTHER;
+    error = mpi.err_other;
   }
   if (error != MPI_SUCCESS) {
     // Other ranks wait for messages of this one.
@@ -191,7 +191,7 @@ bool Operation::progress() {
     }
     return any;
   } catch (const std::bad_alloc&) {
-    end(MPI_ERR_NO_MEM);
+    end(mpi.err_no_mem);
     return true;
   }
 }
@@ -216,13 +216,13 @@ void Operation::complete() {
   int error = execution_->lost_peer() < 0 ? execution_->error() : Communicator::error_if_rank_failed;
   if (has_begun_ && staging_.is_staged() && staging_.has_failed() && !has_complained_) {
     complain_of(staging_.describe_error());
-    error = MPI_ERR_OTHER;
+    error = mpi.err_other;
   }
   try {
     if (error == MPI_SUCCESS) error = message_.finish();
   } catch (const std::exception& failure) {
     complain_of(failure.what());
-    error = MPI_ERR_OTHER;
+    error = mpi.err_other;
   }
   end(error);
 }

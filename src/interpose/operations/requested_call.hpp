@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "interpose/progress/outstanding.hpp"
 
 namespace stretto {

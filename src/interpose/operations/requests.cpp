@@ -26,11 +26,6 @@ std::vector<Pending*>& unused() {
 }
 std::atomic<std::size_t> count{0};  // changed under the lock
 
-#ifdef STRETTO_ABI_MPICH
-constexpr bool library_must_wait = true;
-#else
-constexpr bool library_must_wait = false;
-#endif
 std::set<MPI_Request>& persistent_of_library() {
   static auto& all = make_immortal<std::set<MPI_Request>>();
   return all;
@@ -43,7 +38,7 @@ MPI_Request make_request(std::shared_ptr<RequestedCall> call, bool is_persistent
   const std::lock_guard guard(lock);
   if (unused().empty()) {
     MPI_Request request = mpi.request_null;
-    mpi.Send_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, mpi.comm_self, &request);
+    mpi.Send_init(nullptr, 0, mpi.byte, mpi.proc_null, 0, mpi.comm_self, &request);
     unused().push_back(&pending()[request]);
     unused().back()->request = request;
   }
@@ -78,7 +73,7 @@ void forget_request(Pending& pending) {
 }
 
 void note_persistent_of_library(MPI_Request request) {
-  if (!library_must_wait) return;
+  if (!mpi.is(Interface::mpich)) return;
   const std::lock_guard guard(lock);
   persistent_of_library().insert(request);
   count_of_library = persistent_of_library().size();

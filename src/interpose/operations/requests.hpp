@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "interpose/operations/requested_call.hpp"
 
 namespace stretto {

@@ -10,6 +10,7 @@
 
 #include "interpose/handles/held_handles.hpp"
 #include "interpose/operations/operation.hpp"
+#include "mpi/places.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {
@@ -29,10 +30,10 @@ std::optional<int> report_exceptions(MPI_Comm comm, const Work& work) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return report(comm, MPI_ERR_NO_MEM);
+    return report(comm, mpi.err_no_mem);
   } catch (const std::exception& error) {
     complain(this_rank() + ": " + error.what());
-    return report(comm, MPI_ERR_OTHER);
+    return report(comm, mpi.err_other);
   }
 }
 
@@ -43,7 +44,7 @@ void wait_for(Outstanding& call);
 int run(Operation& operation);
 
 /// Hands a non-blocking or persistent operation over to the program: `request` becomes its request.
-void hand_over(std::shared_ptr<Operation> operation, Face face, MPI_Request* request);
+void hand_over(std::shared_ptr<Operation> operation, Face face, Place<MPI_Request> request);
 
 /// Handles that the program may free while the call is in flight.
 struct ProgramHandles {

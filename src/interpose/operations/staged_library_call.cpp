@@ -218,12 +218,12 @@ class StagedLibraryCall final : public RequestedCall {
     try {
       fetch();
       // As where the call is made, others wait for this rank.
-      if (complain_of_failure()) own_error_ = MPI_ERR_OTHER;
+      if (complain_of_failure()) own_error_ = mpi.err_other;
     } catch (const std::bad_alloc&) {
-      own_error_ = MPI_ERR_NO_MEM;
+      own_error_ = mpi.err_no_mem;
     } catch (const std::exception& failure) {
       complain(this_rank() + ": " + failure.what());
-      own_error_ = MPI_ERR_OTHER;
+      own_error_ = mpi.err_other;
     }
     error_ = own_error_ != MPI_SUCCESS ? own_error_ : mpi.Start(&request_);
     // A copy may be under way nevertheless.
@@ -238,11 +238,11 @@ class StagedLibraryCall final : public RequestedCall {
       // There a test of the program waits: the library's own would never end.
       if (library_must_wait_) {
         if (!is_awaited_.load(std::memory_order_relaxed)) return false;
-        error_ = mpi.Waitall(1, &request_, &status_);
-        if (error_ == MPI_ERR_IN_STATUS) error_ = status_.MPI_ERROR;
+        error_ = mpi.Waitall(1, &request_, status_);
+        if (error_ == mpi.err_in_status) error_ = error_of(status_);
         done = 1;
       } else {
-        error_ = mpi.Test(&request_, &done, &status_);
+        error_ = mpi.Test(&request_, &done, status_);
       }
       if (error_ != MPI_SUCCESS) {
         abandon();
@@ -255,7 +255,7 @@ class StagedLibraryCall final : public RequestedCall {
       return true;
     }
     if (!input_.has_ended() || !output_.has_ended()) return false;
-    if (error_ == MPI_SUCCESS && complain_of_failure()) error_ = own_error_ = MPI_ERR_OTHER;
+    if (error_ == MPI_SUCCESS && complain_of_failure()) error_ = own_error_ = mpi.err_other;
     note_end();
     return true;
   }
@@ -266,10 +266,10 @@ class StagedLibraryCall final : public RequestedCall {
     return error_;
   }
   void set_status(MPI_Status* status) const override {
-    if (status == MPI_STATUS_IGNORE) return;
-    const int error = status->MPI_ERROR;
-    *status = status_;
-    status->MPI_ERROR = error;
+    if (status == mpi.status_ignore) return;
+    const int error = error_of(status);
+    copy_status(status, status_);
+    set_error(status, error);
   }
   bool try_describe_state(std::string& text) override {
     const std::unique_lock guard(lock_, std::try_to_lock);
@@ -286,7 +286,7 @@ class StagedLibraryCall final : public RequestedCall {
 
   void shorten_to_message() {
     MPI_Count bytes = 0;
-    if (mpi.Get_elements_x(&status_, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= 0)
+    if (mpi.Get_elements_x(status_, mpi.byte, &bytes) == MPI_SUCCESS && bytes >= 0)
       output_.shorten(static_cast<std::size_t>(bytes));
   }
 
@@ -297,7 +297,7 @@ class StagedLibraryCall final : public RequestedCall {
   std::shared_ptr<Communicator> state_;  // nullptr: not known
   SpinLock lock_;                        // of all below
   MPI_Request request_{};
-  MPI_Status status_{};
+  OwnStatus status_;
   bool is_persistent_ = false;
   bool library_must_wait_ = false;
   std::atomic<bool> is_awaited_{false};  // by the program, since it was started
@@ -308,7 +308,7 @@ class StagedLibraryCall final : public RequestedCall {
 
 }  // namespace
 
-std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, MPI_Request* request,
+std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, Place<MPI_Request> request,
                                      MPI_Comm comm,
                                      const std::function<int(const void* input, void* output)>& call) {
   if (!is_on_device(buffers.input) && !is_on_device(buffers.output)) return {};
@@ -321,24 +321,24 @@ std::optional<int> stage_for_library(const LibraryBuffers& buffers, Face face, M
       staged->fetch();
     }
     // Without what it should send, this rank does not make the call: others would get a wrong result.
-    if (staged->complain_of_failure()) return report(comm, MPI_ERR_OTHER);
+    if (staged->complain_of_failure()) return report(comm, mpi.err_other);
     const int error = call(staged->input().library_gets(), staged->output().library_gets());
     if (error != MPI_SUCCESS) {
       staged->abandon();
       return error;
     }
     if (is_persistent) {
-      staged->keep(*request);
-      *request = make_request(staged, true);
+      staged->keep(request);
+      request.store(make_request(staged, true));
       return MPI_SUCCESS;
     }
-    staged->follow(face == Face::blocking ? mpi.request_null : *request);
+    staged->follow(face == Face::blocking ? MPI_Request{mpi.request_null} : request.load());
     if (face == Face::blocking) {
       wait_for(*staged);
       return staged->report_error();
     }
     add_outstanding(staged);
-    *request = make_request(staged, false);
+    request.store(make_request(staged, false));
     return MPI_SUCCESS;
   });
 }

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "interpose/session/session.hpp"
 
 // Several Strettos may stand one behind the other, each for another binary interface. The one that serves the
@@ -116,19 +116,19 @@ bool is_of_library(void* function, const char* symbol) {
 }
 
 int report_no_memory() {
-  if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, MPI_ERR_NO_MEM);
-  return MPI_ERR_NO_MEM;
+  if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, mpi.err_no_mem);
+  return mpi.err_no_mem;
 }
 
 int refuse_missing(const char* symbol) {
   complain_once_on_rank_0("the MPI library of this process has no " + std::string(symbol));
-  if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, MPI_ERR_UNSUPPORTED_OPERATION);
-  return MPI_ERR_UNSUPPORTED_OPERATION;
+  if (session.active) mpi.Comm_call_errhandler(mpi.comm_world, mpi.err_unsupported_operation);
+  return mpi.err_unsupported_operation;
 }
 
 int refuse_count(RawComm comm) {
-  if (session.active) mpi.Comm_call_errhandler(comm, MPI_ERR_COUNT);
-  return MPI_ERR_COUNT;
+  if (session.active) mpi.Comm_call_errhandler(comm, mpi.err_count);
+  return mpi.err_count;
 }
 
 }  // namespace stretto

@@ -1,38 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
-#include "engine/mpi.hpp"
+#include "mpi/places.hpp"
 
 namespace stretto {
 
-/// A handle as it is in a register: an int in MPICH's interface, a pointer in the others. If Stretto was
-/// preloaded for the wrong interface, it passes handles on unread and does not harm the program.
-using RawHandle = std::uintptr_t;
-
 /// MPI_Count in all interfaces.
 using RawCount = std::int64_t;
-
-/// Converts a register to a handle as MPI's header declares it, and back.
-template <typename Handle>
-Handle from_raw(RawHandle raw) {
-  if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<Handle>(raw);
-  } else {
-    return static_cast<Handle>(raw);
-  }
-}
-
-template <typename Handle>
-RawHandle to_raw(Handle handle) {
-  if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<RawHandle>(handle);
-  } else {
-    return static_cast<RawHandle>(static_cast<unsigned>(handle));
-  }
-}
 
 enum class HandleKind : std::uint8_t { comm, datatype, op };
 
@@ -48,5 +25,16 @@ struct RawOf {
 using RawComm = RawOf<MPI_Comm, HandleKind::comm>;
 using RawDatatype = RawOf<MPI_Datatype, HandleKind::datatype>;
 using RawOp = RawOf<MPI_Op, HandleKind::op>;
+
+/// The program's array of datatypes.
+struct RawDatatypes {
+  MPI_Datatype operator[](std::ptrdiff_t index) const {
+    return Place<MPI_Datatype>::of_program(raw)[static_cast<std::size_t>(index)];
+  }
+  friend bool operator==(const RawDatatypes&, const RawDatatypes&) = default;
+  friend bool operator==(const RawDatatypes& one, std::nullptr_t) { return one.raw == nullptr; }
+
+  const void* raw;
+};
 
 }  // namespace stretto

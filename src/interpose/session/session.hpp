@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "engine/neighbours.hpp"
 #include "interpose/session/call_traits.hpp"
 #include "interpose/session/thread_level.hpp"
@@ -88,9 +88,7 @@ struct Session {
   /// the library could not wait for its comparison. Persistent collectives of MPICH 4.0.2 never
   /// complete in MPI_Test, and give wrong results when started again (MPI_Allgather_init).
   [[nodiscard]] bool must_avoid_library(Face face) const {
-#ifdef STRETTO_ABI_MPICH
-    if (face == Face::persistent) return non_blocking;
-#endif
+    if (face == Face::persistent && mpi.is(Interface::mpich)) return non_blocking;
     return settings.check && non_blocking && face != Face::blocking;
   }
 

@@ -162,7 +162,7 @@ bool may_refuse_windows() {
   using GetLibraryVersion = int(char*, int*);
   auto* const get_version = reinterpret_cast<GetLibraryVersion*>(find_next("PMPI_Get_library_version"));
   if (get_version == nullptr) return false;
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  std::array<char, longest_text> text{};
   int length = 0;
   get_version(text.data(), &length);
   constexpr std::string_view open_mpi = "Open MPI v";
@@ -173,7 +173,7 @@ bool may_refuse_windows() {
 
 Background plan_background(int required) {
   if (is_set("STRETTO_DISABLE")) return Background::not_expected;
-  if (is_set("STRETTO_PROGRESS_THREAD") || required == MPI_THREAD_MULTIPLE) return Background::own;
+  if (is_set("STRETTO_PROGRESS_THREAD") || required == mpi.thread_multiple) return Background::own;
   // MPI_Init asks more than once, and a process may have hundreds of objects.
   static const Background seen = [] {
     if (!some_object_refers_to(is_in_background)) return Background::not_expected;
@@ -185,7 +185,7 @@ Background plan_background(int required) {
 }
 
 Background settle_background(Background planned, int given) {
-  if (given == MPI_THREAD_MULTIPLE) {
+  if (given == mpi.thread_multiple) {
     return planned == Background::calls_the_program ? planned : Background::own;
   }
   return planned == Background::own ? Background::not_given : planned;

@@ -36,7 +36,7 @@ namespace stretto {
 namespace {
 
 std::string library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  std::array<char, longest_text> text{};
   int length = 0;
   mpi.Get_library_version(text.data(), &length);
   // In Open MPI the length includes a terminating zero, so it is not used.
@@ -129,7 +129,7 @@ void end_session() {
 /// program may use all of MPI. Stretto's attribute is set in MPI_Init, before any of the program's, so it
 /// is deleted last.
 void end_with_mpi() {
-  const auto end = [](MPI_Comm, int, void*, void*) -> int {
+  const auto end = [](RawHandle, int, void*, void*) -> int {
     return without_exceptions([]() -> int {
       end_session();
       return MPI_SUCCESS;

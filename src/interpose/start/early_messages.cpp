@@ -14,32 +14,28 @@ constexpr int negative_tag = -9;
 /// The highest tag that every library has.
 constexpr int usual_tag = 32767;
 
-#ifdef STRETTO_ABI_OPENMPI
-/// Returns whether this build of the library always refuses such a tag.
+/// Returns whether this build of Open MPI always refuses such a tag.
 bool refuses(int tag) {
   MPI_Errhandler before{};
   mpi.Comm_get_errhandler(mpi.comm_world, &before);
   mpi.Comm_set_errhandler(mpi.comm_world, mpi.errors_return);
   MPI_Request request = mpi.request_null;
-  const int error = mpi.Isend(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, tag, mpi.comm_world, &request);
-  if (error == MPI_SUCCESS) mpi.Waitall(1, &request, MPI_STATUSES_IGNORE);
+  const int error = mpi.Isend(nullptr, 0, mpi.byte, mpi.proc_null, tag, mpi.comm_world, &request);
+  if (error == MPI_SUCCESS) mpi.Waitall(1, &request, mpi.statuses_ignore);
   mpi.Comm_set_errhandler(mpi.comm_world, before);
   mpi.Errhandler_free(&before);
   return error != MPI_SUCCESS;
 }
-#endif
 
 }  // namespace
 
 EarlyMessages::EarlyMessages()
     : sent_(make_immortal<std::list<Message>>()), awaited_(make_immortal<std::map<int, Message>>()) {
-#ifdef STRETTO_ABI_OPENMPI
-  checks_arguments_ = static_cast<bool*>(mpi_variable("ompi_mpi_param_check"));
+  if (mpi.is(Interface::openmpi)) checks_arguments_ = static_cast<bool*>(mpi_variable("ompi_mpi_param_check"));
   if (checks_arguments_ != nullptr) {
     checked_before_ = *checks_arguments_;
     *checks_arguments_ = false;
   }
-#endif
   way_ = find_way();
 }
 
@@ -52,13 +48,10 @@ EarlyMessages::~EarlyMessages() {
 }
 
 EarlyMessages::Way EarlyMessages::find_way() {
-#ifdef STRETTO_ABI_OPENMPI
-  return refuses(negative_tag) ? Way::usual : Way::negative_tags;
-#else
+  if (mpi.is(Interface::openmpi)) return refuses(negative_tag) ? Way::usual : Way::negative_tags;
   const bool has_partitioned =
       mpi.Psend_init != nullptr && mpi.Precv_init != nullptr && mpi.Pready != nullptr;
   return has_partitioned ? Way::partitioned : Way::usual;
-#endif
 }
 
 int EarlyMessages::tag() const {
@@ -74,38 +67,34 @@ void EarlyMessages::send(int to, const void* data, std::size_t bytes) {
 
 void EarlyMessages::begin_to_send(Message& message, int to) const {
   const auto bytes = static_cast<int>(message.data.size());
-#ifdef STRETTO_HAS_MPI_4
   if (way_ == Way::partitioned) {
-    mpi.Psend_init(message.data.data(), 1, bytes, MPI_BYTE, to, tag(), mpi.comm_world, MPI_INFO_NULL,
+    mpi.Psend_init(message.data.data(), 1, bytes, mpi.byte, to, tag(), mpi.comm_world, mpi.info_null,
                    &message.request);
     mpi.Start(&message.request);
     mpi.Pready(0, message.request);
     return;
   }
-#endif
-  mpi.Isend(message.data.data(), bytes, MPI_BYTE, to, tag(), mpi.comm_world, &message.request);
+  mpi.Isend(message.data.data(), bytes, mpi.byte, to, tag(), mpi.comm_world, &message.request);
 }
 
 bool EarlyMessages::begin_to_receive(Message& message, int from) const {
   const auto bytes = static_cast<int>(message.data.size());
-#ifdef STRETTO_HAS_MPI_4
   if (way_ == Way::partitioned) {
-    mpi.Precv_init(message.data.data(), 1, bytes, MPI_BYTE, from, tag(), mpi.comm_world, MPI_INFO_NULL,
+    mpi.Precv_init(message.data.data(), 1, bytes, mpi.byte, from, tag(), mpi.comm_world, mpi.info_null,
                    &message.request);
     mpi.Start(&message.request);
     return true;
   }
-#endif
   int is_here = 0;
-  mpi.Iprobe(from, tag(), mpi.comm_world, &is_here, MPI_STATUS_IGNORE);
+  mpi.Iprobe(from, tag(), mpi.comm_world, &is_here, mpi.status_ignore);
   if (is_here == 0) return false;
-  mpi.Irecv(message.data.data(), bytes, MPI_BYTE, from, tag(), mpi.comm_world, &message.request);
+  mpi.Irecv(message.data.data(), bytes, mpi.byte, from, tag(), mpi.comm_world, &message.request);
   return true;
 }
 
 bool EarlyMessages::has_ended(Message& message) const {
   int done = 0;
-  mpi.Test(&message.request, &done, MPI_STATUS_IGNORE);
+  mpi.Test(&message.request, &done, mpi.status_ignore);
   if (done != 0 && way_ == Way::partitioned) mpi.Request_free(&message.request);
   return done != 0;
 }

@@ -16,7 +16,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto {
 

@@ -19,7 +19,7 @@ namespace {
 /// Machines may share a name (localhost). What runs on one machine under several names is several nodes
 /// (containers).
 std::string name_of_node() {
-  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
+  std::array<char, longest_text + 1> name{};
   int length = 0;
   mpi.Get_processor_name(name.data(), &length);
   return name.data() + (" " + boot_id());

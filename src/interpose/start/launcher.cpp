@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 #include "select/library_name.hpp"
 
 namespace stretto {

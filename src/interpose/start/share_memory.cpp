@@ -59,7 +59,7 @@ class Failures {
     std::vector<int> own(static_cast<std::size_t>(session.topology.nodes), ranks);
     if (failed) own[node()] = session.world_rank;
     first_.assign(own.size(), 0);  // if the library fails here, all have failed
-    mpi.Allreduce(own.data(), first_.data(), static_cast<int>(own.size()), MPI_INT, MPI_MIN,
+    mpi.Allreduce(own.data(), first_.data(), static_cast<int>(own.size()), mpi.int_, mpi.min,
                   channel_pool().comm());
   }
   /// Whether a rank of this node has failed, and whether this one is the first.

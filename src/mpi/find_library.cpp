@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/mpi.hpp"
+#include "mpi/mpi.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -12,8 +12,6 @@
 #include <vector>
 
 namespace stretto {
-
-constinit MpiLibrary mpi;
 
 namespace {
 
@@ -122,30 +120,19 @@ std::string load_mpi() {
   if (is_certain) return {};
   std::optional<Library> found = find_library();
   if (!found) return "no MPI library is loaded in this process";
-  if (found->interface != own_interface) {
+  if (found->interface != mpi.interface) {
     library = nullptr;
-    return "this is Stretto for the binary interface " + std::string(name_of(own_interface)) +
+    return "this is Stretto for the binary interface " + std::string(name_of(mpi.interface)) +
            ", but the process uses " + found->path +
            (found->interface ? "; preload the one for " + std::string(name_of(*found->interface))
                              : ", of an interface that Stretto does not know");
   }
   library = found->handle.release();
 
-#define STRETTO_FIND(name)                                      \
-  if (void* const function = mpi_symbol("PMPI_" #name)) {       \
-    mpi.name = reinterpret_cast<decltype(mpi.name)>(function);  \
-  } else {                                                      \
-    library = nullptr;                                          \
-    return "the MPI library of this process lacks PMPI_" #name; \
+  if (const char* const missing = bind_mpi(mpi_symbol)) {
+    library = nullptr;
+    return "the MPI library of this process lacks " + std::string(missing);
   }
-  STRETTO_MPI_FUNCTIONS(STRETTO_FIND)
-#undef STRETTO_FIND
-#ifdef STRETTO_HAS_MPI_4
-#define STRETTO_FIND(name) mpi.name = reinterpret_cast<decltype(mpi.name)>(mpi_symbol("PMPI_" #name));
-  STRETTO_MPI_4_FUNCTIONS(STRETTO_FIND)
-#undef STRETTO_FIND
-#endif
-  load_mpi_handles();
   return {};
 }
 

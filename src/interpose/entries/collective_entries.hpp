@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entries of a collective in all forms: MPI_X, MPI_IX and MPI_X_init.
+#pragma once
+
+#include "interpose/collectives/collective_forms.hpp"
+
+namespace stretto {
+
+inline Form non_blocking(void* request) {
+  return {.face = Face::non_blocking, .request = Place<MPI_Request>::of_program(request)};
+}
+
+inline Form persistent(void* request) {
+  return {.face = Face::persistent, .request = Place<MPI_Request>::of_program(request)};
+}
+
+}  // namespace stretto
+
+// One collective in its three forms. Before MPI 4, MPI_X_init was called MPIX_X_init.
+#define STRETTO_NARROWED(suffix, name) (sizeof(#suffix) > 1 ? name : nullptr)
+#define STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)                            \
+  STRETTO_DEFINE##suffix(P##MPI_##Name##suffix, nullptr, STRETTO_NARROWED(suffix, #P "MPI_" #Name),          \
+                         (STRETTO_LIST parameters), return function(next, Form{}, STRETTO_LIST arguments);)  \
+      STRETTO_DEFINE##suffix(P##MPI_##Iname##suffix, nullptr, STRETTO_NARROWED(suffix, #P "MPI_" #Iname),    \
+                             (STRETTO_LIST parameters, void* request),                                       \
+                             return function(next, non_blocking(request), STRETTO_LIST arguments, request);) \
+          STRETTO_DEFINE##suffix(                                                                            \
+              P##MPI_##Name##_init##suffix, #P "MPIX_" #Name "_init",                                        \
+              STRETTO_NARROWED(suffix, #P "MPI_" #Name "_init"),                                             \
+              (STRETTO_LIST parameters, RawHandle info, void* request),                                      \
+              return function(next, persistent(request), STRETTO_LIST arguments, info, request);)
+#define STRETTO_FORMS(Name, Iname, suffix, function, parameters, arguments) \
+  STRETTO_FORMS_OF(, Name, Iname, suffix, function, parameters, arguments)  \
+  STRETTO_FORMS_OF(P, Name, Iname, suffix, function, parameters, arguments)

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collectives with counts of MPI_Count. Open MPI 4 and 5 have none of them, and a program may check whether
+// they exist.
+#include "interpose/entries/collective_entries.hpp"
+
+namespace stretto {
+
+#define STRETTO_LARGE_FORMS(Name, Iname, name, iname, collective, parameters, arguments) \
+  STRETTO_FORMS(Name, Iname, _c, name, parameters, arguments)
+STRETTO_COUNTED_COLLECTIVES(STRETTO_LARGE_FORMS, RawCount)
+
+}  // namespace stretto

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What functions that take a list of requests have in common.
+#pragma once
+
+#include <cstddef>
+
+#include "interpose/operations/completion.hpp"
+#include "mpi/status.hpp"
+
+namespace stretto {
+
+/// The program's array of statuses, which may be missing.
+class Statuses {
+ public:
+  explicit Statuses(void* statuses) : statuses_(static_cast<MPI_Status*>(statuses)) {}
+  void set(std::size_t index, const MPI_Status* status) {
+    if (wanted()) copy_status(status_at(statuses_, index), status);
+  }
+  void set_none(std::size_t index, int error) {
+    if (!wanted()) return;
+    set_empty(status_at(statuses_, index));
+    set_error(status_at(statuses_, index), error);
+  }
+
+ private:
+  [[nodiscard]] bool wanted() const { return statuses_ != mpi.statuses_ignore; }
+  MPI_Status* statuses_;
+};
+
+/// Whether nothing of Stretto is involved, or the list is an error, which the library reports.
+inline bool is_for_library(int count, const void* requests) {
+  return is_idle() || count < 0 || (count > 0 && requests == nullptr);
+}
+
+}  // namespace stretto

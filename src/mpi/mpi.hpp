@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI as the core sees it: no mpi.h is included, and no symbol of an MPI library is linked.
+//
+// The preload is loaded into every process that a launcher starts, including shells and interpreters, and
+// before an interpreter opens its MPI library (mpi4py does so privately, where the linker does not look).
+// So functions and predefined handles cannot be references that the loader resolves. They are looked up
+// once, in the library that the process has. The program's calls, which go through other PMPI tools, are
+// passed on by interpose/session/entry.hpp; the core's own traffic is PMPI.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "mpi/constants.hpp"
+#include "mpi/functions.hpp"
+#include "mpi/handles.hpp"
+#include "text/mpi_interface.hpp"
+
+namespace stretto {
+
+/// Returns the address of a symbol of the MPI library that load_mpi() found; nullptr if it has none of that
+/// name.
+void* mpi_symbol(const char* name);
+
+/// Returns the same of any MPI library of the process, whatever its binary interface.
+void* any_mpi_symbol(const char* name);
+
+/// Returns the interface by which the program calls MPI, if a library of one is loaded.
+std::optional<Interface> find_interface();
+
+/// Returns the address of a variable of the MPI library. The program may hold it: the linker moves
+/// variables that a program refers to into the program (copy relocation), and the library's own copy is
+/// then unused.
+void* mpi_variable(const char* name);
+
+/// Stands for a function of MPI until load_mpi() has found it. An object for another binary interface than
+/// that of the process never finds it, and must not call MPI.
+template <typename Function>
+struct NotLoaded;
+template <typename... Parameters>
+struct NotLoaded<int (*)(Parameters...)> {
+  [[noreturn]] static int call(Parameters... /*arguments*/) {
+    std::fputs("stretto: a function of MPI is called before the MPI library is known\n", stderr);
+    std::abort();
+  }
+};
+
+/// A predefined handle, once load_mpi() has found it. Debug builds stop at an earlier use.
+template <typename Handle>
+class LoadedHandle {
+ public:
+  LoadedHandle& operator=(Handle handle) {
+    handle_ = handle;
+    is_loaded_ = true;
+    return *this;
+  }
+  operator Handle() const {
+    assert(is_loaded_);
+    return handle_;
+  }
+
+ private:
+  Handle handle_{};
+  bool is_loaded_ = false;
+};
+
+/// What differs between binary interfaces and their libraries, beyond values. A face knows it when it is
+/// compiled.
+struct InterfaceTraits {
+  Interface interface = Interface::openmpi;
+  /// Of a handle in memory. All handles of an interface are alike.
+  std::size_t handle_bytes = sizeof(void*);
+  std::size_t status_bytes = 0;
+  std::size_t source_in_status = 0;  // the place of MPI_SOURCE, in bytes
+  std::size_t error_in_status = 0;
+  const void* in_place = nullptr;
+  MPI_Status* status_ignore = nullptr;
+  MPI_Status* statuses_ignore = nullptr;
+  /// Whether a handle may be one, as far as its value tells: a library stops the program for some others.
+  bool (*may_be_communicator)(MPI_Comm) = nullptr;
+  /// The same of handles that the program has made.
+  bool (*may_be_user_op)(MPI_Op) = nullptr;
+  bool (*may_be_user_datatype)(MPI_Datatype) = nullptr;
+};
+
+/// The functions and constants of the MPI library in this process.
+struct MpiLibrary : InterfaceTraits {
+#define STRETTO_DECLARE(name, NAME) int name = 0;
+  STRETTO_MPI_NUMBERS(STRETTO_DECLARE)
+#undef STRETTO_DECLARE
+#define STRETTO_DECLARE(name, parameters) int(*name) parameters = &NotLoaded<int(*) parameters>::call;
+  STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
+  STRETTO_MPI_LIST_FUNCTIONS(STRETTO_DECLARE)
+#undef STRETTO_DECLARE
+#define STRETTO_DECLARE(name, parameters) int(*name) parameters = nullptr;
+  STRETTO_MPI_4_FUNCTIONS(STRETTO_DECLARE)
+#undef STRETTO_DECLARE
+#define STRETTO_DECLARE(Handle, name, NAME) LoadedHandle<MPI_##Handle> name;
+  STRETTO_MPI_HANDLES(STRETTO_DECLARE)
+#undef STRETTO_DECLARE
+#define STRETTO_DECLARE(name, NAME) LoadedHandle<MPI_Datatype> name;
+  STRETTO_MPI_DATATYPES(STRETTO_DECLARE)
+#undef STRETTO_DECLARE
+
+  [[nodiscard]] bool is(Interface one) const { return interface == one; }
+};
+
+/// A face defines it: an object has one face.
+extern MpiLibrary mpi;
+
+/// Texts that MPI writes are not longer, with the terminating zero, in any interface.
+constexpr std::size_t longest_text = 8192;
+using MpiText = std::array<char, longest_text>;
+
+/// Converts a register to a handle, and back.
+template <typename Handle>
+Handle from_raw(RawHandle raw) {
+  return reinterpret_cast<Handle>(mpi.handle_bytes == sizeof(std::uint32_t) ? static_cast<std::uint32_t>(raw)
+                                                                            : raw);
+}
+template <typename Handle>
+RawHandle to_raw(Handle handle) {
+  return reinterpret_cast<RawHandle>(handle);
+}
+
+/// Finds the MPI library of this process and fills in `mpi`. Returns one line with the reason if it cannot,
+/// or an empty one. To be called when the program first enters MPI, since an interpreter may load its MPI
+/// library late.
+std::string load_mpi();
+
+/// A face: finds the functions of `mpi` by find("PMPI_Isend") and the like, and then its handles. Returns the
+/// name of a function that the library lacks; nullptr if it lacks none.
+const char* bind_mpi(void* (*find)(const char* symbol));
+
+}  // namespace stretto
