@@ -2,7 +2,7 @@
 # Where the C interface is installed, and what other builds find it by: CMake's find_package(Stretto), pkg-config.
 #
 # STRETTO_INSTALL_LIBDIR, STRETTO_INSTALL_INCLUDEDIR   below the prefix, or below the Python package in a wheel
-# stretto_install_c_interface(ABI...)                  all of it; the targets stretto-ABI must exist
+# stretto_install_c_interface()                        all of it; the target stretto must exist
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -34,14 +34,10 @@ function(stretto_install_c_interface)
     endif()
   endforeach()
 
-  foreach(abi IN LISTS ARGN)
-    set_property(TARGET stretto-${abi} PROPERTY EXPORT_NAME ${abi})
-    install(TARGETS stretto-${abi} EXPORT Stretto LIBRARY DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto
-            INCLUDES DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}")
-    string(TOUPPER "${abi}" pc_ABI)
-    configure_file("${source_dir}/stretto.pc.in" "${made}/stretto-${abi}.pc" @ONLY)
-    install(FILES "${made}/stretto-${abi}.pc" DESTINATION "${pkgconfig_dir}" COMPONENT stretto)
-  endforeach()
+  install(TARGETS stretto EXPORT Stretto LIBRARY DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto
+          INCLUDES DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}")
+  configure_file("${source_dir}/stretto.pc.in" "${made}/stretto.pc" @ONLY)
+  install(FILES "${made}/stretto.pc" DESTINATION "${pkgconfig_dir}" COMPONENT stretto)
 
   install(FILES "${PROJECT_SOURCE_DIR}/include/stretto/stretto.h" "${PROJECT_SOURCE_DIR}/include/stretto/group.h"
           DESTINATION "${STRETTO_INSTALL_INCLUDEDIR}/stretto" COMPONENT stretto)

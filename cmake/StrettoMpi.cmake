@@ -6,8 +6,8 @@
 # stretto_mpi_headers_ABI          target: mpi.h only
 # stretto_mpi_ABI                  target: mpi.h and libmpi
 # STRETTO_MPIRUN_ABI               the launcher that belongs to it
-# stretto_engine                   target: the engine, for every interface
-# stretto_add_abi(ABI)             the targets stretto-face-ABI, stretto-ABI and stretto-bench-ABI
+# stretto_engine, stretto_faces    targets: the engine, and what it needs of each interface
+# stretto, stretto-bench           targets: the library and the measuring program, for every interface
 
 set(STRETTO_INTERFACES "openmpi;mpich;abi" CACHE STRING "Binary interfaces to build for, as far as an MPI is found")
 option(STRETTO_LIBC_COPIES "Take memcpy of the C library, where the compiler brings another one (zig)" OFF)
@@ -37,16 +37,28 @@ stretto_kind=abi
   set(${result} "${kind}" PARENT_SCOPE)
 endfunction()
 
-# Makes generated_entries.inc of the functions that the wrapper's mpi.h declares. It is made here, not by the build, since clang-tidy reads it without one.
-function(stretto_make_entries abi mpicc)
+# What the wrapper's mpi.h declares, for classify_functions.py.
+function(stretto_preprocess_mpi abi mpicc)
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/generated/${abi}")
+  file(WRITE "${folder}/mpi.c" "#include <mpi.h>\n")
+  execute_process(COMMAND "${mpicc}" -E -P "${folder}/mpi.c" OUTPUT_FILE "${folder}/mpi.txt" COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# Makes generated_entries.inc of the functions that any of the mpi.h declares. It is made here, not by the build, since
+# clang-tidy reads it without one.
+function(stretto_make_entries)
+  set(generated "${CMAKE_CURRENT_BINARY_DIR}/generated")
   set(script "${PROJECT_SOURCE_DIR}/cmake/classify_functions.py")
   set(table "${PROJECT_SOURCE_DIR}/src/interpose/entries/functions.txt")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}" "${table}")
-  file(WRITE "${folder}/mpi.c" "#include <mpi.h>\n")
-  execute_process(COMMAND "${mpicc}" -E -P "${folder}/mpi.c" OUTPUT_FILE "${folder}/mpi.txt" COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND "${Python_EXECUTABLE}" "${script}" "${folder}/mpi.txt" "${table}"
-                          "${folder}/generated_entries.inc" COMMAND_ERROR_IS_FATAL ANY)
+  list(TRANSFORM STRETTO_ABIS REPLACE "(.+)" "${generated}/\\1/mpi.txt" OUTPUT_VARIABLE headers)
+  execute_process(COMMAND "${Python_EXECUTABLE}" "${script}" "${table}" "${generated}/generated_entries.inc" ${headers}
+                  ERROR_VARIABLE remark ERROR_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${remark}")
+  elseif(remark)
+    message(WARNING "${remark}")
+  endif()
 endfunction()
 
 # Makes the imported targets from what the wrapper would pass to the compiler.
@@ -111,7 +123,7 @@ foreach(abi IN LISTS STRETTO_INTERFACES)
       stretto_mpi_kind("${mpicc}" kind)
       if(kind STREQUAL abi)
         stretto_import_mpi(${abi} "${mpicc}")
-        stretto_make_entries(${abi} "${mpicc}")
+        stretto_preprocess_mpi(${abi} "${mpicc}")
         list(APPEND STRETTO_ABIS ${abi})
       endif()
     endif()
@@ -126,6 +138,8 @@ if(NOT STRETTO_ABIS)
                       "wrapper by STRETTO_MPICC_OPENMPI or STRETTO_MPICC_MPICH")
 endif()
 
+stretto_make_entries()
+
 # A wheel's compiler has a slow memcpy of its own.
 set(libc_copies "")
 if(STRETTO_LIBC_COPIES)
@@ -137,58 +151,50 @@ file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS src/mpi/*.cpp src/engine/*.cp
 stretto_static_library(stretto_engine ${engine_sources})
 target_link_libraries(stretto_engine PUBLIC stretto_core stretto_kernels)
 
-# Objects, since programs find by name what is in them. Some functions are in some interfaces only.
-file(GLOB_RECURSE interpose_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
-set(mpi_4_sources ${interpose_sources})
-list(FILTER mpi_4_sources INCLUDE REGEX "/entries/mpi_4/")
-list(FILTER interpose_sources EXCLUDE REGEX "/entries/mpi_4/")
-foreach(part IN ITEMS interpose mpi_4)
-  add_library(stretto_${part} OBJECT ${${part}_sources})
-  target_link_libraries(stretto_${part} PRIVATE stretto_engine stretto_build_mark stretto_json)
+# The faces: each is compiled with the mpi.h of its interface. Functions are found at run time, so no library is needed.
+set(faces "")
+foreach(abi IN LISTS STRETTO_ABIS)
+  add_library(stretto_face_${abi} OBJECT src/faces/${abi}/face.cpp)
+  target_link_libraries(stretto_face_${abi} PRIVATE stretto_engine stretto_mpi_headers_${abi})
+  string(TOUPPER "STRETTO_HAS_${abi}" definition)
+  list(APPEND has_faces ${definition})
+  list(APPEND faces $<TARGET_OBJECTS:stretto_face_${abi}>)
 endforeach()
+stretto_static_library(stretto_faces src/faces/faces.cpp ${faces})
+target_compile_definitions(stretto_faces PRIVATE ${has_faces})
+target_link_libraries(stretto_faces PUBLIC stretto_engine)
 
-function(stretto_add_abi abi)
-  # Functions are found at run time, so only mpi.h is needed here.
-  add_library(stretto-face-${abi} OBJECT src/faces/${abi}/face.cpp)
-  target_link_libraries(stretto-face-${abi} PRIVATE stretto_engine stretto_mpi_headers_${abi})
+# The library that is put under programs.
+file(GLOB_RECURSE interpose_sources CONFIGURE_DEPENDS src/interpose/*.cpp)
+add_library(stretto SHARED ${interpose_sources} ${libc_copies})
+target_include_directories(stretto PRIVATE "${PROJECT_BINARY_DIR}/generated")
+target_link_libraries(stretto PRIVATE stretto_faces stretto_engine stretto_faces stretto_build_mark stretto_json
+                                      ${CMAKE_DL_LIBS})
+target_link_options(stretto PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
+set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
+target_link_options(stretto PRIVATE "-Wl,--version-script=${exports}")
+set_property(TARGET stretto PROPERTY LINK_DEPENDS "${exports}")
 
-  file(GLOB entries CONFIGURE_DEPENDS src/faces/${abi}/entries.cpp)
-  list(APPEND entries src/faces/waiting_entries.cpp $<TARGET_OBJECTS:stretto-face-${abi}>
-                      $<TARGET_OBJECTS:stretto_interpose>)
-  if(NOT abi STREQUAL "openmpi")
-    list(APPEND entries $<TARGET_OBJECTS:stretto_mpi_4>)
-  endif()
-  add_library(stretto-${abi} SHARED ${entries} ${libc_copies})
-  target_link_libraries(stretto-${abi} PRIVATE stretto_engine stretto_build_mark stretto_json ${CMAKE_DL_LIBS})
-  target_include_directories(stretto-${abi} PRIVATE "${PROJECT_BINARY_DIR}/generated/${abi}")
-  target_link_options(stretto-${abi} PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,lazy)
-  set(exports "${PROJECT_SOURCE_DIR}/src/interpose/exports.map")
-  target_link_options(stretto-${abi} PRIVATE "-Wl,--version-script=${exports}")
-  set_property(TARGET stretto-${abi} PROPERTY LINK_DEPENDS "${exports}")
-
+# The measuring program. No test under a sanitizer runs it. What says what is measured serves simulations, too.
+if(NOT STRETTO_SANITIZE)
+  file(GLOB case_sources CONFIGURE_DEPENDS src/bench/cases/*.cpp)
+  add_library(stretto_bench_cases OBJECT ${case_sources})
+  target_link_libraries(stretto_bench_cases PRIVATE stretto_engine)
+  # Two parts, so that no MPI library is linked: the program finds one, then loads the rest.
   file(GLOB_RECURSE bench_sources CONFIGURE_DEPENDS src/bench/*.cpp)
-  # No test under a sanitizer runs it.
-  if(NOT STRETTO_SANITIZE)
-    # Two parts, so that no MPI library is linked: the program finds one, then loads the rest.
-    list(FILTER bench_sources EXCLUDE REGEX "/src/bench/program/")
-    add_executable(stretto-bench-${abi} src/bench/program/main.cpp)
-    string(TOUPPER "${abi}" upper)
-    target_compile_definitions(stretto-bench-${abi} PRIVATE STRETTO_ABI_${upper})
-    target_link_libraries(stretto-bench-${abi} PRIVATE stretto_options ${CMAKE_DL_LIBS})
-    target_link_options(stretto-bench-${abi} PRIVATE -static-libstdc++ -static-libgcc)
-    # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.
-    target_link_libraries(stretto-bench-${abi} PRIVATE -Wl,--no-as-needed stretto-${abi})
-    set_target_properties(stretto-bench-${abi} PROPERTIES INSTALL_RPATH "$ORIGIN")
-    add_library(stretto-bench-${abi}-rest MODULE ${bench_sources} ${libc_copies})
-    target_link_libraries(stretto-bench-${abi}-rest PRIVATE stretto_core stretto_kernels stretto_mpi_headers_${abi}
-                                                            stretto-${abi} stretto_json)
-    target_link_options(stretto-bench-${abi}-rest PRIVATE -static-libstdc++ -static-libgcc)
-    set_target_properties(stretto-bench-${abi}-rest PROPERTIES PREFIX "" OUTPUT_NAME stretto-bench-${abi}
-                                                               INSTALL_RPATH "$ORIGIN")
-    add_dependencies(stretto-bench-${abi} stretto-bench-${abi}-rest)
+  list(FILTER bench_sources EXCLUDE REGEX "/src/bench/(program|cases)/")
+  add_executable(stretto-bench src/bench/program/main.cpp)
+  add_library(stretto-bench-rest MODULE ${bench_sources} $<TARGET_OBJECTS:stretto_bench_cases> ${libc_copies})
+  set_target_properties(stretto-bench-rest PROPERTIES PREFIX "" OUTPUT_NAME stretto-bench)
+  target_link_libraries(stretto-bench-rest PRIVATE stretto stretto_engine stretto_faces stretto_engine stretto_json)
+  # Stretto stands before libmpi, so that its MPI_Allreduce is the one that is found.
+  target_link_libraries(stretto-bench PRIVATE stretto_options ${CMAKE_DL_LIBS} -Wl,--no-as-needed stretto)
+  add_dependencies(stretto-bench stretto-bench-rest)
+  foreach(part IN ITEMS stretto-bench stretto-bench-rest)
+    target_link_options(${part} PRIVATE -static-libstdc++ -static-libgcc)
+    set_target_properties(${part} PROPERTIES INSTALL_RPATH "$ORIGIN")
     if(building_wheel)
-      install(TARGETS stretto-bench-${abi} stretto-bench-${abi}-rest DESTINATION "${STRETTO_INSTALL_LIBDIR}"
-              COMPONENT stretto)
+      install(TARGETS ${part} DESTINATION "${STRETTO_INSTALL_LIBDIR}" COMPONENT stretto)
     endif()
-  endif()
-endfunction()
+  endforeach()
+endif()

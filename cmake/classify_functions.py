@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the entries of MPI's functions that may wait, from a preprocessed mpi.h and the table of classes.
+"""Writes the entries of MPI's functions that may wait, from preprocessed mpi.h and the table of classes.
 
-    classify_functions.py HEADER TABLE OUTPUT
+    classify_functions.py TABLE OUTPUT HEADER...
 
-It fails where the header declares a function that the table does not know, or the table names one twice.
+A function that a header declares and the table does not know, of a newer MPI, gets no entry: a line on
+standard error names it. It fails where the table names one twice, or headers declare one differently.
 """
 
 import re
@@ -63,8 +64,8 @@ def find_class(name: str, classes: dict[str, str]) -> str | None:
     return next((classes[pattern] for pattern in patterns if fnmatchcase(name, pattern)), None)
 
 
-def make_entries(functions: dict[str, int], classes: dict[str, str]) -> str:
-    """Returns a line for each function that needs an entry."""
+def make_entries(functions: dict[str, int], classes: dict[str, str]) -> tuple[str, list[str]]:
+    """Returns a line for each function that needs an entry, and the functions that are not known."""
     lines = ["// Made by cmake/classify_functions.py of mpi.h and src/interpose/entries/functions.txt."]
     unknown = []
     for function, count in sorted(functions.items()):
@@ -79,20 +80,27 @@ def make_entries(functions: dict[str, int], classes: dict[str, str]) -> str:
             lines.append(
                 f"{MACROS[kind]}({suffix}, {function}, ({parameters}), ({', '.join(words)}), {last})"
             )
-    if unknown:
-        raise ValueError(
-            f"mpi.h declares {', '.join(unknown)}, of which the table says nothing; add each to its class"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n", unknown
 
 
 def main() -> None:
-    """Reads HEADER and TABLE and writes OUTPUT if it changes."""
-    header, table, output = map(Path, sys.argv[1:])
+    """Reads TABLE and each HEADER, and writes OUTPUT if it changes."""
+    table, output, *headers = map(Path, sys.argv[1:])
     try:
-        entries = make_entries(read_functions(header.read_text()), read_table(table.read_text()))
+        functions: dict[str, int] = {}
+        for header in headers:
+            for name, count in read_functions(header.read_text()).items():
+                if functions.setdefault(name, count) != count:
+                    raise ValueError(f"{header} declares {name} with other arguments than another mpi.h")
+        entries, unknown = make_entries(functions, read_table(table.read_text()))
     except ValueError as error:
         sys.exit(f"error: {table}: {error}")
+    if unknown:
+        print(
+            f"{table} says nothing of {', '.join(unknown)}, which an mpi.h declares: calls are passed on without "
+            "progress of what is outstanding; add each to its class",
+            file=sys.stderr,
+        )
     if not output.exists() or output.read_text() != entries:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(entries)

@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The interface of Stretto, for programs that link it (libstretto-openmpi, -mpich or -abi, before the MPI
- * library). Programs under the preload do not need it. */
+/* The interface of Stretto, for programs that link it (libstretto.so, before the MPI library). Programs under the preload do not need it. */
 #ifndef STRETTO_STRETTO_H
 #define STRETTO_STRETTO_H
 
 #include <mpi.h>
 #include <stddef.h>
-
-/* Defined by CMake and pkg-config for the library that is linked. */
-#if defined(STRETTO_LIBRARY_OPENMPI) && !defined(OPEN_MPI)
-#error "libstretto-openmpi is for programs that are compiled with the mpi.h of an Open MPI"
-#endif
-#if defined(STRETTO_LIBRARY_MPICH) && (defined(OPEN_MPI) || defined(MPI_H_ABI))
-#error "libstretto-mpich is for programs that are compiled with the mpi.h of an MPICH or Intel MPI"
-#endif
-#if defined(STRETTO_LIBRARY_ABI) && !defined(MPI_H_ABI)
-#error "libstretto-abi is for programs that are compiled with the mpi.h of the standard ABI (mpicc_abi)"
-#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,6 @@
 // With --serve yes one job makes many measurements: each line of standard input has the options of one,
 // like the command line, which has the defaults. Each is answered by events from `start` to `end`, or by an
 // `error`, after which the job goes on. It ends with standard input, or the line `end`.
-#include <mpi.h>
 
 #include <chrono>
 #include <exception>
@@ -21,20 +20,23 @@
 #include "bench/cases/cases.hpp"
 #include "bench/cases/options.hpp"
 #include "bench/cases/pattern.hpp"
-#include "bench/library/library.hpp"
+#include "bench/library/program.hpp"
 #include "bench/measure/budget.hpp"
 #include "bench/measure/measure.hpp"
 #include "bench/output/report.hpp"
 #include "bench/serve.hpp"
+#include "mpi/mpi.hpp"
+#include "threads/clock.hpp"
 
 namespace {
 
+using namespace stretto;
 using namespace stretto::bench;
 
 /// Returns the seconds since the start by the clock of rank 0, on all ranks.
 double common_seconds_since(double begin) {
-  double elapsed = PMPI_Wtime() - begin;
-  LIBRARY(PMPI_Bcast)(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  double elapsed = seconds_now() - begin;
+  mpi.Bcast(&elapsed, 1, mpi.double_, 0, mpi.comm_world);
   return elapsed;
 }
 
@@ -54,7 +56,7 @@ bool run(const Options& options, const Placement& placement, Job& job) {
   if (speaks) report_start(options, cases, placement);
   const auto total = static_cast<double>(cases.size());
   Budget budget(options, cases);
-  const double begin = PMPI_Wtime();
+  const double begin = seconds_now();
   bool correct = true;
   for (std::size_t index = 0; index < cases.size(); ++index) {
     const auto done = static_cast<double>(index);
@@ -112,12 +114,17 @@ extern "C" [[gnu::visibility("default")]] int stretto_bench_main(int argc, char*
   } catch (const std::invalid_argument&) {
     wrong = std::current_exception();
   }
+  if (const std::string error = load_mpi(); !error.empty()) {
+    std::cerr << "stretto-bench: " << error << std::endl;
+    return 2;
+  }
   // As Stretto does for a program whose symbols include non-blocking collectives. Here they are found at
   // run time.
-  const int wanted = options.only_blocking() ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
-  int provided = MPI_THREAD_SINGLE;
+  const int wanted = options.only_blocking() ? mpi.thread_single : mpi.thread_multiple;
+  int provided = mpi.thread_single;
   MPI_Init_thread(&argc, &argv, wanted, &provided);
-  PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  load_mpi();
+  mpi.Comm_set_errhandler(mpi.comm_world, mpi.errors_return);
   const Placement placement = find_placement();
   int status = 1;
   try {
@@ -141,7 +148,7 @@ extern "C" [[gnu::visibility("default")]] int stretto_bench_main(int argc, char*
     }
     // Gives the launcher time to forward the output.
     std::this_thread::sleep_for(std::chrono::seconds(1));
-    PMPI_Abort(MPI_COMM_WORLD, 2);
+    mpi.Abort(mpi.comm_world, 2);
   }
   MPI_Finalize();
   return status;

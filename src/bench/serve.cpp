@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/serve.hpp"
 
-#include <mpi.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +8,8 @@
 #include <string_view>
 #include <thread>
 
-#include "bench/library/library.hpp"
+#include "bench/library/program.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -19,10 +19,10 @@ constexpr std::chrono::microseconds shortest_sleep{100};
 constexpr std::chrono::microseconds longest_sleep{20'000};
 
 void wait_asleep(MPI_Request& request) {
-  auto* const test = LIBRARY(PMPI_Test);
+  auto* const test = mpi.Test;
   int done = 0;
   for (auto sleep = shortest_sleep;; sleep = std::min(2 * sleep, longest_sleep)) {
-    test(&request, &done, MPI_STATUS_IGNORE);
+    test(&request, &done, mpi.status_ignore);
     if (done != 0) return;
     std::this_thread::sleep_for(sleep);
   }
@@ -36,12 +36,12 @@ std::optional<std::string> next_request(int rank) {
   if (rank == 0 && std::getline(std::cin, line) && line != last_request) {
     length = static_cast<int>(line.size());
   }
-  MPI_Request request = MPI_REQUEST_NULL;
-  LIBRARY(PMPI_Ibcast)(&length, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+  MPI_Request request = mpi.request_null;
+  mpi.Ibcast(&length, 1, mpi.int_, 0, mpi.comm_world, &request);
   wait_asleep(request);
   if (length < 0) return std::nullopt;
   line.resize(static_cast<std::size_t>(length));
-  LIBRARY(PMPI_Bcast)(line.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  mpi.Bcast(line.data(), length, mpi.char_, 0, mpi.comm_world);
   return line;
 }
 

@@ -9,8 +9,8 @@
 
 #include <array>
 #include <cstring>
-#include <span>
 #include <string_view>
+#include <vector>
 
 namespace stretto {
 namespace {
@@ -74,34 +74,6 @@ std::vector<Elf64_Phdr> read_segments(const File& file, const Elf64_Ehdr& header
   return segments;
 }
 
-/// Where in the file an address of the program lies.
-std::optional<std::size_t> offset_of(std::span<const Elf64_Phdr> segments, Elf64_Addr address) {
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
-        address - segment.p_vaddr < segment.p_filesz) {
-      return segment.p_offset + (address - segment.p_vaddr);
-    }
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> read_needed(const File& file, std::span<const Elf64_Phdr> segments,
-                                     const Elf64_Phdr& dynamic) {
-  std::vector<Elf64_Xword> names;
-  std::optional<std::size_t> strings;
-  for (std::size_t at = dynamic.p_offset; at < dynamic.p_offset + dynamic.p_filesz; at += sizeof(Elf64_Dyn)) {
-    const auto entry = file.read<Elf64_Dyn>(at);
-    if (!entry || entry->d_tag == DT_NULL) break;
-    if (entry->d_tag == DT_NEEDED) names.push_back(entry->d_un.d_val);
-    if (entry->d_tag == DT_STRTAB) strings = offset_of(segments, entry->d_un.d_ptr);
-  }
-  std::vector<std::string> needed;
-  for (const Elf64_Xword name : names) {
-    if (strings) needed.emplace_back(file.text(*strings + name));
-  }
-  return needed;
-}
-
 }  // namespace
 
 std::optional<ElfFacts> read_elf(const std::string& path) {
@@ -113,10 +85,8 @@ std::optional<ElfFacts> read_elf(const std::string& path) {
   facts.is_of_this_machine = header && header->e_ident[EI_CLASS] == ELFCLASS64 &&
                              header->e_ident[EI_DATA] == ELFDATA2LSB && header->e_machine == this_machine;
   if (!facts.is_of_this_machine) return facts;
-  const std::vector<Elf64_Phdr> segments = read_segments(file, *header);
-  for (const Elf64_Phdr& segment : segments) {
+  for (const Elf64_Phdr& segment : read_segments(file, *header)) {
     if (segment.p_type == PT_INTERP) facts.loader = file.text(segment.p_offset);
-    if (segment.p_type == PT_DYNAMIC) facts.needed = read_needed(file, segments, segment);
   }
   return facts;
 }

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace stretto {
 
@@ -11,10 +10,9 @@ namespace stretto {
 struct ElfFacts {
   bool is_of_this_machine = false;  // 64 bits, and the same processor
   std::string loader;               // the program that loads it; empty: it is linked statically
-  std::vector<std::string> needed;  // the names of the shared libraries that it needs itself
 };
 
-/// Returns nothing if the file is no ELF file. One that is damaged is of no machine, or needs nothing.
+/// Returns nothing if the file is no ELF file. One that is damaged is of no machine.
 std::optional<ElfFacts> read_elf(const std::string& path);
 
 }  // namespace stretto

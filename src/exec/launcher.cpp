@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "exec/strettos.hpp"
+#include "exec/preload.hpp"
 
 namespace stretto {
 namespace {

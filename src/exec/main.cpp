@@ -19,7 +19,7 @@
 
 #include "algorithms/collective.hpp"
 #include "exec/launcher.hpp"
-#include "exec/strettos.hpp"
+#include "exec/preload.hpp"
 #include "exec/target.hpp"
 #include "select/spec.hpp"
 
@@ -121,16 +121,11 @@ void preload(const Target& target) {
   if (is_this_program(target.binary)) return;  // an inner `stretto exec`
   std::string obstacle = find_obstacle(target);
   if (obstacle.empty()) {
-    const std::string folder = find_library_folder();
-    const std::vector<std::string> strettos = choose_strettos(folder, target.elf);
-    if (folder.empty()) {
-      obstacle = "no libstretto is there; install Stretto again, or set STRETTO_LIB_DIR to its folder";
-    } else if (strettos.empty()) {
-      obstacle =
-          folder +
-          " has no libstretto for the MPI library that it needs; install Stretto where mpicc of that MPI is";
+    const std::string library = find_library();
+    if (library.empty()) {
+      obstacle = "libstretto.so is not there; install Stretto again, or set STRETTO_LIB_DIR to its folder";
     } else {
-      set("LD_PRELOAD", preload_value(strettos, std::getenv("LD_PRELOAD")));
+      set("LD_PRELOAD", preload_value(library, std::getenv("LD_PRELOAD")));
       set("ASAN_OPTIONS", sanitizer_options(std::getenv("ASAN_OPTIONS")));
     }
   }

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 // Open MPI's predefined handles are addresses of its variables. Its macros (MPI_INT, MPI_SUM, …) all expand
@@ -90,6 +91,7 @@ namespace named {
 STRETTO_MPI_FUNCTIONS(STRETTO_DECLARE)
 STRETTO_MPI_LIST_FUNCTIONS(STRETTO_DECLARE)
 STRETTO_MPI_4_FUNCTIONS(STRETTO_DECLARE)
+STRETTO_MPI_TOOL_FUNCTIONS(STRETTO_DECLARE)
 #undef STRETTO_DECLARE
 }  // namespace named
 
@@ -112,41 +114,44 @@ struct Adapted<Name, int (*)(Reals...), int (*)(Cores...)> {
 #define STRETTO_ADAPTED(name) \
   ::stretto::faces::Adapted<::stretto::faces::named::name, decltype(&::PMPI_##name), decltype(::stretto::mpi.name)>
 
-/// Sets all that the compiler knows of the interface.
-constexpr MpiLibrary make_library(Interface interface) {
-  MpiLibrary library;
-  library.interface = interface;
-  library.handle_bytes = sizeof(::MPI_Comm);
-  library.status_bytes = sizeof(::MPI_Status);
-  library.source_in_status = offsetof(::MPI_Status, MPI_SOURCE);
-  library.error_in_status = offsetof(::MPI_Status, MPI_ERROR);
-#define STRETTO_SET(name, NAME) library.name = MPI_##NAME;
-  STRETTO_MPI_NUMBERS(STRETTO_SET)
-#undef STRETTO_SET
-  return library;
-}
 static_assert(sizeof(::MPI_Status) <= OwnStatus::most_bytes);
 static_assert(sizeof(::MPI_Aint) == sizeof(MPI_Aint) && sizeof(::MPI_Count) == sizeof(MPI_Count));
 static_assert(MPI_MAX_LIBRARY_VERSION_STRING <= longest_text && MPI_MAX_ERROR_STRING <= longest_text &&
               MPI_MAX_PROCESSOR_NAME <= longest_text);
 
-// For bind_mpi(). A function that the library must have, and one that it may lack.
+// For InterfaceFace::bind. A function that the library must have, and one that it may lack.
 #define STRETTO_BIND(name, parameters)                         \
   mpi.name = STRETTO_ADAPTED(name)::bind(find("PMPI_" #name)); \
   if (mpi.name == nullptr) return "PMPI_" #name;
 #define STRETTO_BIND_OPTIONAL(name, parameters) mpi.name = STRETTO_ADAPTED(name)::bind(find("PMPI_" #name));
 
-/// Fills in the handles of `mpi`, and what C has no constant expression for.
-inline void set_handles() {
+/// Fills in what is no function.
+inline void set_constants(std::optional<Interface> interface) {
+  mpi.interface = interface;
+  mpi.handle_bytes = sizeof(::MPI_Comm);
+  mpi.status_bytes = sizeof(::MPI_Status);
+  mpi.source_in_status = offsetof(::MPI_Status, MPI_SOURCE);
+  mpi.error_in_status = offsetof(::MPI_Status, MPI_ERROR);
   mpi.in_place = MPI_IN_PLACE;
   mpi.status_ignore = reinterpret_cast<MPI_Status*>(MPI_STATUS_IGNORE);
   mpi.statuses_ignore = reinterpret_cast<MPI_Status*>(MPI_STATUSES_IGNORE);
+#define STRETTO_SET(name, NAME) mpi.name = MPI_##NAME;
+  STRETTO_MPI_NUMBERS(STRETTO_SET)
+#undef STRETTO_SET
 #define STRETTO_SET(Handle, name, NAME) mpi.name = to_word<MPI_##Handle>(MPI_##NAME);
   STRETTO_MPI_HANDLES(STRETTO_SET)
 #undef STRETTO_SET
 #define STRETTO_SET(name, NAME) mpi.name = to_word<MPI_Datatype>(MPI_##NAME);
   STRETTO_MPI_DATATYPES(STRETTO_SET)
 #undef STRETTO_SET
+#if defined(OMPI_COMM_TYPE_SOCKET) || defined(OPEN_MPI)
+  mpi.socket_kind = OMPI_COMM_TYPE_SOCKET;
+#elif defined(MPI_COMM_TYPE_HW_GUIDED) || defined(MPI_H_ABI)
+  mpi.socket_kind = MPI_COMM_TYPE_HW_GUIDED;
+  mpi.has_guided_kinds = true;
+#else
+  mpi.socket_kind = MPI_UNDEFINED;
+#endif
 }
 
 }  // namespace stretto::faces

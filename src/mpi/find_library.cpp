@@ -13,6 +13,8 @@
 
 namespace stretto {
 
+constinit MpiLibrary mpi;
+
 namespace {
 
 /// Returns the paths of all objects that the process has loaded, even privately.
@@ -70,25 +72,35 @@ struct Library {
   std::optional<Interface> interface;   // nothing: one that Stretto does not know
 };
 
+std::optional<Library> open_library(const std::string& path) {
+  std::unique_ptr<void, Close> handle(dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD));
+  if (handle == nullptr || dlsym(handle.get(), "PMPI_Init") == nullptr) return std::nullopt;
+  const std::optional<Interface> interface = interface_of(path, handle.get());
+  return Library{path, std::move(handle), interface};
+}
+
 /// Returns the library that the program calls, if any is loaded: the first one that is initialized, or else
 /// the first one. (A library of the standard ABI that translates has loaded another one behind it, for
 /// itself.)
 std::optional<Library> find_library() {
   std::optional<Library> found;
   for (const std::string& path : loaded_objects()) {
-    if (!may_be_mpi(path)) continue;
-    std::unique_ptr<void, Close> handle(dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD));
-    if (handle == nullptr || dlsym(handle.get(), "PMPI_Init") == nullptr) continue;
-    const bool is_in_use = is_initialized(handle.get());
-    if (!is_in_use && found) continue;
-    const std::optional<Interface> interface = interface_of(path, handle.get());
-    found = Library{path, std::move(handle), interface};
+    std::optional<Library> one = may_be_mpi(path) ? open_library(path) : std::nullopt;
+    if (!one) continue;
+    const bool is_in_use = is_initialized(one->handle.get());
+    if (is_in_use || !found) found = std::move(one);
     if (is_in_use) break;
   }
   return found;
 }
 
-void* library = nullptr;  // of dlopen; that of our interface, once it is found
+/// Returns the library that has a function.
+std::optional<Library> library_of(const void* function) {
+  Dl_info object{};
+  return dladdr(function, &object) == 0 ? std::nullopt : open_library(object.dli_fname);
+}
+
+void* library = nullptr;  // of dlopen, once it is found
 bool is_certain = false;  // that the program calls it
 
 }  // namespace
@@ -109,27 +121,22 @@ void* any_mpi_symbol(const char* name) {
   return found ? dlsym(found->handle.get(), name) : nullptr;
 }
 
-std::optional<Interface> find_interface() {
-  const std::optional<Library> found = find_library();
-  return found ? found->interface : std::nullopt;
-}
-
-std::string load_mpi() {
+std::string load_mpi(const void* function) {
   // A process may load several, and only one of them is initialized.
   is_certain = is_certain || is_initialized(library);
   if (is_certain) return {};
-  std::optional<Library> found = find_library();
+  std::optional<Library> found = function == nullptr ? find_library() : library_of(function);
   if (!found) return "no MPI library is loaded in this process";
-  if (found->interface != mpi.interface) {
+  const InterfaceFace* const face = found->interface ? face_of(*found->interface) : nullptr;
+  if (face == nullptr) {
     library = nullptr;
-    return "this is Stretto for the binary interface " + std::string(name_of(mpi.interface)) +
-           ", but the process uses " + found->path +
-           (found->interface ? "; preload the one for " + std::string(name_of(*found->interface))
-                             : ", of an interface that Stretto does not know");
+    return "the process uses " + found->path + ", of " +
+           (found->interface ? "the binary interface " + std::string(name_of(*found->interface)) +
+                                   ", for which this Stretto was not built"
+                             : "a binary interface that Stretto does not know");
   }
   library = found->handle.release();
-
-  if (const char* const missing = bind_mpi(mpi_symbol)) {
+  if (const char* const missing = face->bind(mpi_symbol)) {
     library = nullptr;
     return "the MPI library of this process lacks " + std::string(missing);
   }

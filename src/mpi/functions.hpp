@@ -98,4 +98,23 @@
   X(Type_get_contents_c, (MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int*, MPI_Aint*,         \
                           MPI_Count*, MPI_Datatype*))                                                        \
   X(Type_get_envelope_c, (MPI_Datatype, MPI_Count*, MPI_Count*, MPI_Count*, MPI_Count*, int*))
+/// Those that only measuring programs call. X(name, (parameters)). A library may lack some of them.
+#define STRETTO_MPI_TOOL_FUNCTIONS(X)                                                                        \
+  X(Barrier, (MPI_Comm))                                                                                     \
+  X(Comm_dup, (MPI_Comm, MPI_Comm*))                                                                         \
+  X(Comm_split, (MPI_Comm, int, int, MPI_Comm*))                                                             \
+  X(Gather, (const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm))                       \
+  X(Info_create, (MPI_Info*))                                                                                \
+  X(Info_free, (MPI_Info*))                                                                                  \
+  X(Info_set, (MPI_Info, const char*, const char*))                                                          \
+  X(Probe, (int, int, MPI_Comm, MPI_Status*))                                                                \
+  X(T_cvar_get_index, (const char*, int*))                                                                   \
+  X(T_cvar_get_info, (int, char*, int*, int*, MPI_Datatype*, MPI_T_enum*, char*, int*, int*, int*))          \
+  X(T_cvar_handle_alloc, (int, void*, MPI_T_cvar_handle*, int*))                                             \
+  X(T_cvar_read, (MPI_T_cvar_handle, void*))                                                                 \
+  X(T_cvar_write, (MPI_T_cvar_handle, const void*))                                                          \
+  X(T_enum_get_info, (MPI_T_enum, int*, char*, int*))                                                        \
+  X(T_enum_get_item, (MPI_T_enum, int, int*, char*, int*))                                                   \
+  X(T_init_thread, (int, int*))                                                                              \
+  X(Wait, (MPI_Request*, MPI_Status*))
 // clang-format on

@@ -19,6 +19,10 @@ using MPI_Message = struct OpaqueMessage*;
 using MPI_Op = struct OpaqueOp*;
 using MPI_Request = struct OpaqueRequest*;
 
+// Of MPI's tool interface. They are pointers in every interface.
+using MPI_T_cvar_handle = struct OpaqueCvarHandle*;
+using MPI_T_enum = struct OpaqueEnum*;
+
 /// A status is a block whose size and layout differ (mpi/status.hpp). Arrays of the library and of the program
 /// are handed on as they are.
 struct MPI_Status;

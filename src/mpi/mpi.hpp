@@ -29,16 +29,12 @@ void* mpi_symbol(const char* name);
 /// Returns the same of any MPI library of the process, whatever its binary interface.
 void* any_mpi_symbol(const char* name);
 
-/// Returns the interface by which the program calls MPI, if a library of one is loaded.
-std::optional<Interface> find_interface();
-
 /// Returns the address of a variable of the MPI library. The program may hold it: the linker moves
 /// variables that a program refers to into the program (copy relocation), and the library's own copy is
 /// then unused.
 void* mpi_variable(const char* name);
 
-/// Stands for a function of MPI until load_mpi() has found it. An object for another binary interface than
-/// that of the process never finds it, and must not call MPI.
+/// Stands for a function of MPI until load_mpi() has found it. In a process without MPI that never happens.
 template <typename Function>
 struct NotLoaded;
 template <typename... Parameters>
@@ -68,10 +64,9 @@ class LoadedHandle {
   bool is_loaded_ = false;
 };
 
-/// What differs between binary interfaces and their libraries, beyond values. A face knows it when it is
-/// compiled.
+/// What differs between binary interfaces, beyond values.
 struct InterfaceTraits {
-  Interface interface = Interface::openmpi;
+  std::optional<Interface> interface;  // nothing: that of a simulation, or none is known yet
   /// Of a handle in memory. All handles of an interface are alike.
   std::size_t handle_bytes = sizeof(void*);
   std::size_t status_bytes = 0;
@@ -80,6 +75,9 @@ struct InterfaceTraits {
   const void* in_place = nullptr;
   MPI_Status* status_ignore = nullptr;
   MPI_Status* statuses_ignore = nullptr;
+  /// The kind of MPI_Comm_split_type whose parts are sockets, or MPI_UNDEFINED; with an info, if it is a guided one.
+  int socket_kind = 0;
+  bool has_guided_kinds = false;
   /// Whether a handle may be one, as far as its value tells: a library stops the program for some others.
   bool (*may_be_communicator)(MPI_Comm) = nullptr;
   /// The same of handles that the program has made.
@@ -89,7 +87,7 @@ struct InterfaceTraits {
 
 /// The functions and constants of the MPI library in this process.
 struct MpiLibrary : InterfaceTraits {
-#define STRETTO_DECLARE(name, NAME) int name = 0;
+#define STRETTO_DECLARE(name, NAME) int name = 1;  // an error, until the library is known
   STRETTO_MPI_NUMBERS(STRETTO_DECLARE)
 #undef STRETTO_DECLARE
 #define STRETTO_DECLARE(name, parameters) int(*name) parameters = &NotLoaded<int(*) parameters>::call;
@@ -98,6 +96,7 @@ struct MpiLibrary : InterfaceTraits {
 #undef STRETTO_DECLARE
 #define STRETTO_DECLARE(name, parameters) int(*name) parameters = nullptr;
   STRETTO_MPI_4_FUNCTIONS(STRETTO_DECLARE)
+  STRETTO_MPI_TOOL_FUNCTIONS(STRETTO_DECLARE)
 #undef STRETTO_DECLARE
 #define STRETTO_DECLARE(Handle, name, NAME) LoadedHandle<MPI_##Handle> name;
   STRETTO_MPI_HANDLES(STRETTO_DECLARE)
@@ -109,7 +108,6 @@ struct MpiLibrary : InterfaceTraits {
   [[nodiscard]] bool is(Interface one) const { return interface == one; }
 };
 
-/// A face defines it: an object has one face.
 extern MpiLibrary mpi;
 
 /// Texts that MPI writes are not longer, with the terminating zero, in any interface.
@@ -129,11 +127,19 @@ RawHandle to_raw(Handle handle) {
 
 /// Finds the MPI library of this process and fills in `mpi`. Returns one line with the reason if it cannot,
 /// or an empty one. To be called when the program first enters MPI, since an interpreter may load its MPI
-/// library late.
-std::string load_mpi();
+/// library late. If that calls a function of the library before MPI is initialized, `function` is it: a process
+/// may have several libraries.
+std::string load_mpi(const void* function = nullptr);
 
-/// A face: finds the functions of `mpi` by find("PMPI_Isend") and the like, and then its handles. Returns the
-/// name of a function that the library lacks; nullptr if it lacks none.
-const char* bind_mpi(void* (*find)(const char* symbol));
+/// What stands between the core and one interface (src/faces).
+struct InterfaceFace {
+  Interface interface;
+  /// Fills in `mpi`, whose functions it finds by find("PMPI_Isend") and the like. Returns the name of a function
+  /// that the library lacks; nullptr if it lacks none.
+  const char* (*bind)(void* (*find)(const char* symbol));
+};
+
+/// Returns that of an interface; nullptr if Stretto was built without it.
+const InterfaceFace* face_of(Interface interface);
 
 }  // namespace stretto

@@ -9,7 +9,7 @@ namespace {
 Arithmetic current;
 
 // NOLINTNEXTLINE(readability-non-const-parameter): MPI_User_function
-void operation(void* in, void* inout, int* count, MPI_Datatype* /*datatype*/) {
+void operation(void* in, void* inout, int* count, void* /*datatype*/) {
   sum(inout, in, inout, static_cast<std::size_t>(*count));
 }
 
@@ -25,8 +25,8 @@ void sum(void* into, const void* left, const void* right, std::size_t count) {
 }
 
 MPI_Op make_sum_operation() {
-  MPI_Op made = MPI_OP_NULL;
-  PMPI_Op_create(&operation, 1, &made);
+  MPI_Op made = mpi.op_null;
+  mpi.Op_create(&operation, 1, &made);
   return made;
 }
 

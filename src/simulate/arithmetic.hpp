@@ -3,7 +3,7 @@
 // which of them overlap with transfers.
 #pragma once
 
-#include <mpi.h>
+#include "mpi/mpi.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/calls.hpp"
 
-#include <array>
+#include <dlfcn.h>
+
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "bench/cases/arguments.hpp"
 #include "engine/relayed_execution.hpp"
 #include "simulate/virtual_time.hpp"
 
@@ -58,7 +60,7 @@ stretto::Call barrier_call() {
   static const std::byte block{};
   stretto::Call call = stretto::Call::whole(
       &block, nullptr, 1,
-      {.datatype = MPI_BYTE, .op = MPI_BOR, .size = 1, .extent = 1, .true_extent = 1, .kernel = nullptr});
+      {.datatype = mpi.byte, .op = mpi.bor, .size = 1, .extent = 1, .true_extent = 1, .kernel = nullptr});
   call.output_holds = {};
   return call;
 }
@@ -134,36 +136,11 @@ Pipelining pipelining_of(const Spec& spec) {
   return spec.recipe.algorithm->stays_whole() ? Pipelining{} : spec.pipelining;
 }
 
-/// MPI_Alltoallv or MPI_Alltoallw.
-void run_native_alltoall(const Operands& operands, const void* from) {
-  const Role& role = operands.role;
-  const auto ranks = static_cast<std::size_t>(role.ranks);
-  const bool by_types = role.collective == bench::Collective::alltoallw;
-  const auto unit = static_cast<int>(by_types ? operands.element.size : 1);
-  MPI_Datatype const type = operands.element.datatype;
-  const std::vector<MPI_Datatype> types(ranks, type);
-  std::array<std::vector<int>, 2> counts;
-  std::array<std::vector<int>, 2> begins;
-  for (int rank = 0; rank < role.ranks; ++rank) {
-    counts[0].push_back(static_cast<int>(role.part_count(role.rank, rank)));
-    begins[0].push_back(unit * static_cast<int>(role.part_begin_in_input(role.rank, rank)));
-    counts[1].push_back(static_cast<int>(role.part_count(rank, role.rank)));
-    begins[1].push_back(unit * static_cast<int>(role.part_begin_in_output(rank, role.rank)));
-  }
-  if (by_types) {
-    PMPI_Alltoallw(from, counts[0].data(), begins[0].data(), types.data(), operands.output, counts[1].data(),
-                   begins[1].data(), types.data(), MPI_COMM_WORLD);
-  } else {
-    PMPI_Alltoallv(from, counts[0].data(), begins[0].data(), type, operands.output, counts[1].data(),
-                   begins[1].data(), type, MPI_COMM_WORLD);
-  }
-}
-
 std::unique_ptr<Execution> make_execution(Schedule schedule, const Spec& spec) {
   if (spec.recipe.algorithm->relays) {
-    return std::make_unique<RelayedExecution>(MPI_COMM_WORLD, nullptr, std::move(schedule), nullptr);
+    return std::make_unique<RelayedExecution>(mpi.comm_world, nullptr, std::move(schedule), nullptr);
   }
-  return std::make_unique<ScheduleExecution>(MPI_COMM_WORLD, nullptr, std::move(schedule),
+  return std::make_unique<ScheduleExecution>(mpi.comm_world, nullptr, std::move(schedule),
                                              pipelining_of(spec));
 }
 
@@ -192,72 +169,14 @@ void OwnCall::run() {
 }
 
 void run_native(const Operands& operands, MPI_Op operation) {
-  const Role& role = operands.role;
-  const bool in_place = role.calls_in_place();
-  const bool keeps_input = is_scatter(role.collective);
-  const void* const from = in_place && !keeps_input ? MPI_IN_PLACE : operands.input;
-  void* const output = in_place && keeps_input ? MPI_IN_PLACE : operands.output;
-  MPI_Datatype const type = operands.element.datatype;
-  const int count = static_cast<int>(role.count);
-  const int block = static_cast<int>(role.block_count(role.rank));
-  MPI_Comm const comm = MPI_COMM_WORLD;
-  std::vector<int> blocks;
-  std::vector<int> begins;
-  for (int rank = 0; rank < role.ranks; ++rank) {
-    blocks.push_back(static_cast<int>(role.block_count(rank)));
-    begins.push_back(static_cast<int>(role.block_begin(rank)));
-  }
-  switch (role.collective) {
-    case bench::Collective::allreduce:
-      PMPI_Allreduce(from, operands.output, count, type, operation, comm);
-      return;
-    case bench::Collective::bcast:
-      PMPI_Bcast(operands.output, count, type, role.root, comm);
-      return;
-    case bench::Collective::reduce:
-      PMPI_Reduce(from, operands.output, count, type, operation, role.root, comm);
-      return;
-    case bench::Collective::reduce_scatter:
-      PMPI_Reduce_scatter(from, operands.output, blocks.data(), type, operation, comm);
-      return;
-    case bench::Collective::reduce_scatter_block:
-      PMPI_Reduce_scatter_block(from, operands.output, block, type, operation, comm);
-      return;
-    case bench::Collective::allgather:
-      PMPI_Allgather(from, block, type, operands.output, block, type, comm);
-      return;
-    case bench::Collective::allgatherv:
-      PMPI_Allgatherv(from, block, type, output, blocks.data(), begins.data(), type, comm);
-      return;
-    case bench::Collective::alltoall:
-      PMPI_Alltoall(from, block, type, output, block, type, comm);
-      return;
-    case bench::Collective::alltoallv:
-    case bench::Collective::alltoallw:
-      run_native_alltoall(operands, from);
-      return;
-    case bench::Collective::gather:
-      PMPI_Gather(from, block, type, output, block, type, role.root, comm);
-      return;
-    case bench::Collective::gatherv:
-      PMPI_Gatherv(from, block, type, output, blocks.data(), begins.data(), type, role.root, comm);
-      return;
-    case bench::Collective::scatter:
-      PMPI_Scatter(from, block, type, output, block, type, role.root, comm);
-      return;
-    case bench::Collective::scatterv:
-      PMPI_Scatterv(from, blocks.data(), begins.data(), type, output, block, type, role.root, comm);
-      return;
-    case bench::Collective::scan:
-      PMPI_Scan(from, output, count, type, operation, comm);
-      return;
-    case bench::Collective::exscan:
-      PMPI_Exscan(from, output, count, type, operation, comm);
-      return;
-    case bench::Collective::barrier:
-      PMPI_Barrier(comm);
-      return;
-  }
+  const bench::Role& role = operands.role;
+  void* const function = dlsym(RTLD_DEFAULT, ("P" + bench::mpi_name(role.collective)).c_str());
+  if (function == nullptr) throw std::runtime_error("SMPI has no " + bench::mpi_name(role.collective));
+  const bench::Element element{"", operands.element.datatype, static_cast<std::size_t>(operands.element.size)};
+  bench::Arguments(role, element)
+      .give(operands.input, operands.output, operation, mpi.comm_world, [&](auto... given) {
+        return reinterpret_cast<int (*)(decltype(given)...)>(function)(given...);
+      });
 }
 
 }  // namespace stretto::simulate

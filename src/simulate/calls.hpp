@@ -3,7 +3,7 @@
 // library (smpi/coll-selector).
 #pragma once
 
-#include <mpi.h>
+#include "mpi/mpi.hpp"
 
 #include <memory>
 #include <string>

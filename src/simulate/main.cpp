@@ -9,7 +9,7 @@
 //   --ping-pong yes  times messages between the first and the last rank, in place of collectives
 //
 // smpirun must run it without privatization: all ranks share the globals, and the C++ code relies on that.
-#include <mpi.h>
+#include "mpi/mpi.hpp"
 
 #include <cstdlib>
 #include <iostream>
@@ -25,8 +25,12 @@
 #include "simulate/link_queues.hpp"
 #include "simulate/measure.hpp"
 
+extern "C" int MPI_Init(int* argc, char*** argv);
+extern "C" int MPI_Finalize();
+
 namespace {
 
+using namespace stretto;
 using namespace stretto::simulate;
 using namespace stretto::bench;
 using Json = nlohmann::ordered_json;
@@ -120,17 +124,17 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0;
   int ranks = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  load_mpi();
+  mpi.Comm_rank(mpi.comm_world, &rank);
+  mpi.Comm_size(mpi.comm_world, &ranks);
   int status = 0;
   try {
-    stretto::load_mpi();
     const Settings settings = parse_settings(argc, argv);
     if (rank == 0) {
       if (!settings.data || settings.ping_pong) move_no_data();
       queue_messages(set_protocols());
     }
-    PMPI_Barrier(MPI_COMM_WORLD);
+    mpi.Barrier(mpi.comm_world);
     if (settings.ping_pong) {
       run_ping_pong(settings.options, rank == 0);
     } else if (!run_collectives(settings, rank, ranks)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/measure.hpp"
 
-#include <mpi.h>
+#include "mpi/mpi.hpp"
 
 #include <algorithm>
 #include <map>
@@ -27,7 +27,7 @@ bool all_right = true;
 Topology find_topology(int rank, int ranks) {
   host_names.resize(static_cast<std::size_t>(ranks));
   host_names[static_cast<std::size_t>(rank)] = simgrid::s4u::this_actor::get_host()->get_name();
-  PMPI_Barrier(MPI_COMM_WORLD);
+  mpi.Barrier(mpi.comm_world);
   std::map<std::string, int> numbers;
   std::vector<int> labels;
   labels.reserve(host_names.size());
@@ -39,13 +39,13 @@ Topology find_topology(int rank, int ranks) {
 
 int rank_in_world() {
   int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  mpi.Comm_rank(mpi.comm_world, &rank);
   return rank;
 }
 
 int ranks_in_world() {
   int ranks = 0;
-  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  mpi.Comm_size(mpi.comm_world, &ranks);
   return ranks;
 }
 
@@ -57,9 +57,9 @@ double timed(const Work& work) {
   slowest = 0;  // no rank has ended: virtual time stands still until all have begun
   work();
   slowest = std::max(slowest, now() - begin);
-  PMPI_Barrier(MPI_COMM_WORLD);
+  mpi.Barrier(mpi.comm_world);
   const double seconds = slowest;
-  PMPI_Barrier(MPI_COMM_WORLD);
+  mpi.Barrier(mpi.comm_world);
   return seconds;
 }
 
@@ -150,12 +150,12 @@ Simulated Simulation::run(const bench::Case& one, const std::string& spec) {
   if (data_ == Data::real) {
     const bench::Holdings after = bench::holdings_after(role, generation_);
     all_right = true;
-    PMPI_Barrier(MPI_COMM_WORLD);
+    mpi.Barrier(mpi.comm_world);
     all_right = bench::hold(pattern_, after.input, input.data()) &&
                 bench::hold(pattern_, after.output, output.data()) && all_right;
-    PMPI_Barrier(MPI_COMM_WORLD);
+    mpi.Barrier(mpi.comm_world);
     result.correct = all_right;
-    PMPI_Barrier(MPI_COMM_WORLD);
+    mpi.Barrier(mpi.comm_world);
   }
   return result;
 }
@@ -165,9 +165,9 @@ double ping_pong(std::size_t bytes) {
   const int last = ranks_in_world() - 1;
   const Buffer buffer(Place::input, bytes, Data::none);
   const auto count = static_cast<int>(bytes);
-  const auto send = [&](int to) { PMPI_Send(buffer.data(), count, MPI_BYTE, to, 0, MPI_COMM_WORLD); };
+  const auto send = [&](int to) { mpi.Send(buffer.data(), count, mpi.byte, to, 0, mpi.comm_world); };
   const auto receive = [&](int from) {
-    PMPI_Recv(buffer.data(), count, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    mpi.Recv(buffer.data(), count, mpi.byte, from, 0, mpi.comm_world, mpi.status_ignore);
   };
   return timed([&] {
            if (rank == 0) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/memory.hpp"
 
-#include <smpi/smpi.h>
 #include <sys/mman.h>
 
 #include <array>
@@ -11,13 +10,6 @@ namespace stretto::simulate {
 namespace {
 
 constexpr std::size_t alignment = 64;
-
-/// The usual callback also frees the copies of detached messages.
-void move_if_short(smx_activity_t message, void* buffer, std::size_t bytes) {
-  // What is installed of SimGrid does not say that this is its base.
-  auto* comm = reinterpret_cast<simgrid::kernel::activity::CommImpl*>(message);
-  if (bytes <= longest_detached) smpi_comm_copy_buffer_callback(comm, buffer, bytes);
-}
 
 /// Memory that all ranks, which are one process, share: pages without a meaning need to exist only once.
 /// (SMPI's shared malloc maps the same few pages over and over, and each mapping of each rank has page
@@ -40,10 +32,6 @@ std::byte* shared_memory(Place place, std::size_t bytes) {
 }
 
 }  // namespace
-
-void move_no_data() {
-  smpi_comm_set_copy_data_callback(&move_if_short);
-}
 
 Buffer::Buffer(Place place, std::size_t bytes, Data data)
     : memory_(data == Data::none

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulate/virtual_time.hpp"
 
-#include <mpi.h>
+#include "mpi/mpi.hpp"
 
 #include <algorithm>
 #include <simgrid/s4u.hpp>
+
+extern "C" void smpi_execute_flops(double flops);  // of SMPI
 
 namespace stretto::simulate {
 namespace {
@@ -26,11 +28,11 @@ void compute(double seconds) {
 }
 
 void start_together() {
-  PMPI_Barrier(MPI_COMM_WORLD);
+  mpi.Barrier(mpi.comm_world);
   latest = std::max(latest, now());
   // When a rank leaves the second barrier, all have left the first one. The added time is longer than the
   // second barrier can take; in virtual time the wait costs nothing.
-  PMPI_Barrier(MPI_COMM_WORLD);
+  mpi.Barrier(mpi.comm_world);
   simgrid::s4u::this_actor::sleep_until(latest + longest_barrier);
 }
 

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import subprocess
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -27,6 +30,7 @@ CPP_ROOMS = (
         "verify",
         "model",
         "kernels",
+        "mpi",
         "engine",
         "select",
         "learn",
@@ -38,6 +42,7 @@ CPP_ROOMS = (
     *("interpose/session", "interpose/handles", "interpose/progress", "interpose/communicators"),
     *("interpose/observe", "interpose/operations", "interpose/dispatch", "interpose/collectives"),
     *("interpose/start", "interpose/entries", "interpose/interface"),
+    "faces",
 )
 
 PYTHON_ROOMS = (
@@ -78,6 +83,16 @@ def cpp_edges(sources: Path = SOURCES) -> Iterable[Edge]:
                 )
 
 
+def files_with_mpi_h() -> list[str]:
+    """Returns the sources that include the header of an MPI library."""
+    pattern = re.compile(r'^\s*#\s*include\s*[<"](?:.*/)?s?mpi\.h[>"]', re.MULTILINE)
+    return [
+        file.relative_to(SOURCES).as_posix()
+        for file in sorted(SOURCES.rglob("*.[ch]pp"))
+        if pattern.search(file.read_text(encoding="utf-8"))
+    ]
+
+
 def imported_modules(file: Path) -> Iterable[tuple[str, int]]:
     """Yields each module of the package that a file imports, `room.module`, with the line."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -110,6 +125,22 @@ def doors_of(room: str) -> list[str]:
             doors: list[str] = ast.literal_eval(node.value)
             return doors
     return []
+
+
+def test_only_faces_know_an_mpi_h() -> None:
+    files = files_with_mpi_h()
+    assert files
+    assert [file for file in files if not file.startswith("faces/")] == []
+
+
+def test_each_source_is_compiled_once(tmp_path: Path) -> None:
+    """Whatever the interfaces of MPI; a face is compiled for its own."""
+    argv = ["cmake", "-S", str(ROOT), "-B", str(tmp_path), "-G", "Ninja", "-D", "STRETTO_BUILD_TESTS=OFF"]
+    subprocess.run(argv, check=True, capture_output=True)
+    commands = json.loads((tmp_path / "compile_commands.json").read_text())
+    times = Counter(command["file"] for command in commands if command["file"].startswith(f"{SOURCES}/"))
+    assert len(times) > 100
+    assert [file for file, count in times.items() if count > 1] == []
 
 
 def test_no_import_points_upward() -> None:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/calibration/calibration.hpp"
 
-#include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "bench/calibration/common/load.hpp"
 #include "bench/calibration/common/waiting.hpp"
 #include "bench/calibration/phases/phases.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -26,11 +26,11 @@ class Progress {
   void begin(double seconds) {
     done_ += seconds_;
     seconds_ = seconds;
-    begin_ = PMPI_Wtime();
+    begin_ = seconds_now();
   }
   /// Reports at most twice a second: forwarding the line takes the launcher some time of a core.
   void report() {
-    const double now = PMPI_Wtime();
+    const double now = seconds_now();
     if (now - last_ < 0.5) return;
     last_ = now;
     report_progress(std::min(total_, done_ + std::min(seconds_, now - begin_)), total_);
@@ -78,14 +78,14 @@ void calibrate(const Options& options, const Placement& placement) {
   }
   const bool speaks = placement.rank == 0;
   if (speaks) report_calibration(options, placement);
-  const double begin = PMPI_Wtime();
+  const double begin = seconds_now();
   LoadWatch load(site);
   load.sample();
   for (std::size_t level = 0; level < site.levels.size(); ++level) {
     make_probe(site, level, {})->measure(0, 0);
   }
 
-  const double total = options.calibrate_seconds - meet({PMPI_Wtime() - begin})[0];
+  const double total = options.calibrate_seconds - meet({seconds_now() - begin})[0];
   Progress progress(total);
   const Phase::OnProgress on_progress =
       speaks ? Phase::OnProgress([&] { progress.report(); }) : Phase::OnProgress();

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace stretto::bench {
@@ -75,6 +77,13 @@ constexpr std::array<CollectiveName, 17> collective_names{{
 
 constexpr const CollectiveName& names_of(Collective collective) {
   return collective_names.at(static_cast<std::size_t>(collective));
+}
+
+/// Returns the name of MPI's blocking function.
+inline std::string mpi_name(Collective collective) {
+  std::string name(names_of(collective).name);
+  name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  return "MPI_" + name;
 }
 
 constexpr std::optional<Collective> find_collective(std::string_view name) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cases/pattern.hpp"
+#include "mpi/mpi.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -44,9 +45,9 @@ void for_each_run(std::size_t count, std::size_t phase, std::size_t size, Visit 
 }  // namespace
 
 Element find_element(const std::string& name) {
-  if (name == "float") return {name, MPI_FLOAT, sizeof(float)};
-  if (name == "double") return {name, MPI_DOUBLE, sizeof(double)};
-  if (name == "int32") return {name, MPI_INT32_T, sizeof(std::int32_t)};
+  if (name == "float") return {name, mpi.float_, sizeof(float)};
+  if (name == "double") return {name, mpi.double_, sizeof(double)};
+  if (name == "int32") return {name, mpi.int32_t, sizeof(std::int32_t)};
   throw std::invalid_argument("--type " + name + ": expected float, double or int32");
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 

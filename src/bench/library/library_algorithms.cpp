@@ -14,6 +14,7 @@
 // Intel MPI 2021.19: I_MPI_ADJUST_COLLECTIVE is read at MPI_Init only. A later write is accepted and has no
 // effect. The description of the variable has the range of its numbers.
 #include "bench/library/library_algorithms.hpp"
+#include "mpi/mpi.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,12 +43,12 @@ struct Variable {
 
   bool is_flag() const {
     int size = 0;
-    PMPI_Type_size(type, &size);
+    mpi.Type_size(type, &size);
     return size == 1;
   }
   int read() const {
     std::array<int, 1024> value{};  // may be a text
-    PMPI_T_cvar_read(handle, value.data());
+    mpi.T_cvar_read(handle, value.data());
     return is_flag() ? value[0] & 0xFF : value[0];
   }
 };
@@ -55,13 +56,13 @@ struct Variable {
 bool start_tools() {
   int provided = 0;
   // Never finalized: Open MPI 4.1.4 crashes if that happens after MPI_Finalize.
-  return PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+  return mpi.T_init_thread(mpi.thread_single, &provided) == MPI_SUCCESS;
 }
 
 std::optional<Variable> find_variable(const std::string& name) {
   static const bool started = start_tools();
   int index = 0;
-  if (!started || PMPI_T_cvar_get_index(name.c_str(), &index) != MPI_SUCCESS) return std::nullopt;
+  if (!started || mpi.T_cvar_get_index(name.c_str(), &index) != MPI_SUCCESS) return std::nullopt;
   Variable variable{};
   int verbosity = 0;
   int bind = 0;
@@ -73,9 +74,9 @@ std::optional<Variable> find_variable(const std::string& name) {
   std::array<char, 256> unused{};
   name_length = static_cast<int>(unused.size());
   int count = 0;
-  if (PMPI_T_cvar_get_info(index, unused.data(), &name_length, &verbosity, &variable.type,
+  if (mpi.T_cvar_get_info(index, unused.data(), &name_length, &verbosity, &variable.type,
                            &variable.enumeration, text.data(), &length, &bind, &scope) != MPI_SUCCESS ||
-      PMPI_T_cvar_handle_alloc(index, nullptr, &variable.handle, &count) != MPI_SUCCESS) {
+      mpi.T_cvar_handle_alloc(index, nullptr, &variable.handle, &count) != MPI_SUCCESS) {
     return std::nullopt;
   }
   variable.description = text.data();
@@ -85,9 +86,9 @@ std::optional<Variable> find_variable(const std::string& name) {
 void write(MPI_T_cvar_handle handle, bool is_flag, int value) {
   const bool flag = value != 0;
   if (is_flag) {
-    PMPI_T_cvar_write(handle, &flag);
+    mpi.T_cvar_write(handle, &flag);
   } else {
-    PMPI_T_cvar_write(handle, &value);
+    mpi.T_cvar_write(handle, &value);
   }
 }
 
@@ -121,11 +122,11 @@ std::vector<Choice> enumerated(const Variable& variable) {
   int count = 0;
   std::array<char, 256> text{};
   int length = static_cast<int>(text.size());
-  if (PMPI_T_enum_get_info(variable.enumeration, &count, text.data(), &length) != MPI_SUCCESS) return {};
+  if (mpi.T_enum_get_info(variable.enumeration, &count, text.data(), &length) != MPI_SUCCESS) return {};
   for (int item = 0; item < count; ++item) {
     int value = 0;
     length = static_cast<int>(text.size());
-    if (PMPI_T_enum_get_item(variable.enumeration, item, &value, text.data(), &length) != MPI_SUCCESS)
+    if (mpi.T_enum_get_item(variable.enumeration, item, &value, text.data(), &length) != MPI_SUCCESS)
       continue;
     // 0 is `ignore`: the MPI default.
     if (value != 0) choices.push_back({text.data(), value});
@@ -331,7 +332,7 @@ const LibraryAlgorithm* LibraryAlgorithms::find(Collective collective, Form form
     for (const Choice& one : choices) there += (there.empty() ? "" : ", ") + one.name;
     refuse(name, "this MPI library has no such algorithm; it has " + (there.empty() ? "none" : there));
   }
-  LibraryAlgorithm algorithm{MPI_COMM_WORLD, {}};
+  LibraryAlgorithm algorithm{mpi.comm_world, {}};
   if (by_launch()) {
     const std::string variable = intel_variable(collective, form);
     const char* const value = std::getenv(variable.c_str());
@@ -342,7 +343,7 @@ const LibraryAlgorithm* LibraryAlgorithms::find(Collective collective, Form form
     algorithm.settings.push_back(setting(found->variable, choice->value));
     add_open_mpi_settings(collective, form, name, request, algorithm.settings);
     const Forced forced(&algorithm);
-    if (PMPI_Comm_dup(MPI_COMM_WORLD, &algorithm.communicator) != MPI_SUCCESS) {
+    if (mpi.Comm_dup(mpi.comm_world, &algorithm.communicator) != MPI_SUCCESS) {
       throw std::runtime_error("spec native(" + name + "): MPI_Comm_dup failed");
     }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
 
 #include <cstddef>
 #include <map>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "bench/cases/collective.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 

@@ -8,7 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "bench/library/library.hpp"
+#include "bench/library/program.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -24,8 +25,8 @@ void* find_function(Collective collective, const std::string& spec, bool is_nati
   name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
   void* found = nullptr;
   if (is_native) {
-    found = find_in_library(("PMPI_" + name).c_str());
-    if (found == nullptr) found = find_in_library(("PMPIX_" + name).c_str());  // before MPI 4
+    found = mpi_symbol(("PMPI_" + name).c_str());
+    if (found == nullptr) found = mpi_symbol(("PMPIX_" + name).c_str());  // before MPI 4
   } else {
     found = dlsym(RTLD_DEFAULT, (spec == "auto" ? "MPI_" + name : by_spec).c_str());
   }
@@ -36,17 +37,18 @@ void* find_function(Collective collective, const std::string& spec, bool is_nati
   return found;
 }
 
-template <typename Value>
-const Value* as_given(const std::vector<Value>& values) {
-  return values.data();
+/// Returns the library's own function, of the type of the program's.
+template <typename Function>
+Function* of_library(Function* /*of_program*/, const char* symbol) {
+  return reinterpret_cast<Function*>(mpi_symbol(symbol));
 }
 
 }  // namespace
 
 std::string failure(const std::string& what, int code) {
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  MpiText text{};
   int length = 0;
-  PMPI_Error_string(code, text.data(), &length);
+  mpi.Error_string(code, text.data(), &length);
   return "spec " + what + ": " + std::string(text.data(), static_cast<std::size_t>(length));
 }
 
@@ -54,10 +56,9 @@ void fail(const std::string& what, int code) {
   throw std::runtime_error(failure(what, code));
 }
 
-Call::Call(const Role& role, Element element, std::string spec, Form form, Buffers& buffers,
+Call::Call(const Role& role, const Element& element, std::string spec, Form form, Buffers& buffers,
            const LibraryAlgorithm* algorithm)
-    : role_(role),
-      element_(std::move(element)),
+    : arguments_(role, element),
       spec_(std::move(spec)),
       form_(form),
       buffers_(buffers),
@@ -65,53 +66,37 @@ Call::Call(const Role& role, Element element, std::string spec, Form form, Buffe
       is_native_(algorithm != nullptr || spec_ == "native"),
       by_name_(is_native_ || spec_ == "auto"),
       function_(find_function(role.collective, spec_, is_native_, form)),
-      start_(is_native_ ? LIBRARY(PMPI_Start) : &MPI_Start),
-      test_(is_native_ ? LIBRARY(PMPI_Test) : &MPI_Test),
-      wait_(is_native_ ? LIBRARY(PMPI_Wait) : &MPI_Wait),
-      free_(is_native_ ? LIBRARY(PMPI_Request_free) : &MPI_Request_free),
-      requests_(buffers.pairs(), MPI_REQUEST_NULL) {
-  const MPI_Datatype type = element_.datatype;
-  // MPI_Alltoallw counts bytes to where parts begin.
-  const std::size_t unit = role.collective == Collective::alltoallw ? element_.size : 1;
-  for (int rank = 0; rank < role.ranks; ++rank) {
-    blocks_.add(role.block_count(rank), role.block_begin(rank), type);
-    if (!is_alltoall(role.collective)) continue;
-    sent_.add(role.part_count(role.rank, rank), unit * role.part_begin_in_input(role.rank, rank), type);
-    received_.add(role.part_count(rank, role.rank), unit * role.part_begin_in_output(rank, role.rank), type);
-  }
-}
-
-void Call::Lengths::add(std::size_t count, std::size_t begin, MPI_Datatype type) {
-  counts.push_back(static_cast<int>(count));
-  begins.push_back(static_cast<int>(begin));
-  types.push_back(type);
-}
+      start_(is_native_ ? of_library(&MPI_Start, "PMPI_Start") : &MPI_Start),
+      test_(is_native_ ? of_library(&MPI_Test, "PMPI_Test") : &MPI_Test),
+      wait_(is_native_ ? of_library(&MPI_Wait, "PMPI_Wait") : &MPI_Wait),
+      free_(is_native_ ? of_library(&MPI_Request_free, "PMPI_Request_free") : &MPI_Request_free),
+      requests_(buffers.pairs(), ProgramHandle<MPI_Request>(mpi.request_null)) {}
 
 Call::~Call() {
-  for (MPI_Request& request : requests_) {
-    if (request != MPI_REQUEST_NULL) free_(&request);
+  for (auto& request : requests_) {
+    if (request.load() != mpi.request_null) free_(request.address());
   }
 }
 
 void Call::prepare(std::size_t pair) {
-  if (form_ != Form::persistent || requests_[pair] != MPI_REQUEST_NULL) return;
+  if (form_ != Form::persistent || requests_[pair].load() != mpi.request_null) return;
   check(make(pair));
   start(pair);
   wait(pair);
 }
 
 void Call::start(std::size_t pair) {
-  check(form_ == Form::persistent ? start_(&requests_[pair]) : make(pair));
+  check(form_ == Form::persistent ? start_(requests_[pair].address()) : make(pair));
 }
 
 bool Call::test(std::size_t pair) {
   int done = 0;
-  check(test_(&requests_[pair], &done, MPI_STATUS_IGNORE));
+  check(test_(requests_[pair].address(), &done, mpi.status_ignore));
   return done != 0;
 }
 
 void Call::wait(std::size_t pair) {
-  if (form_ != Form::blocking) check(wait_(&requests_[pair], MPI_STATUS_IGNORE));
+  if (form_ != Form::blocking) check(wait_(requests_[pair].address(), mpi.status_ignore));
 }
 
 void Call::check(int code) const {
@@ -124,75 +109,30 @@ void Call::check(int code) const {
 }
 
 /// Passes the arguments of the blocking call on, with those that the form adds.
-template <typename... Arguments>
-int Call::pass(MPI_Request* request, Arguments... arguments) const {
+template <typename... Given>
+int Call::pass(void* request, Given... arguments) const {
   const auto call = [this](auto... all) {
     return reinterpret_cast<int (*)(decltype(all)...)>(function_)(all...);
   };
   const char* const spec = spec_.c_str();
+  const MPI_Info info = mpi.info_null;
   switch (form_) {
     case Form::blocking:
       return by_name_ ? call(arguments...) : call(arguments..., spec);
     case Form::non_blocking:
       return by_name_ ? call(arguments..., request) : call(arguments..., spec, request);
     case Form::persistent:
-      return by_name_ ? call(arguments..., MPI_INFO_NULL, request)
-                      : call(arguments..., MPI_INFO_NULL, spec, request);
+      return by_name_ ? call(arguments..., info, request)
+                      : call(arguments..., info, spec, request);
   }
-  return MPI_ERR_INTERN;
+  return mpi.err_intern;
 }
 
 int Call::make(std::size_t pair) {
-  // In place, the root of a scatter passes that for its output.
-  const bool in_place = role_.calls_in_place();
-  const bool keeps_input = is_scatter(role_.collective);
-  const void* const from = in_place && !keeps_input ? MPI_IN_PLACE : buffers_.input(pair);
-  void* const output = in_place && keeps_input ? MPI_IN_PLACE : buffers_.output(pair);
-  MPI_Request* const request = &requests_[pair];
-  const MPI_Datatype type = element_.datatype;
-  const int count = static_cast<int>(role_.count);
-  const MPI_Comm comm = algorithm_ != nullptr ? algorithm_->communicator : MPI_COMM_WORLD;
-  const int* const counts = blocks_.counts.data();
-  const int* const begins = blocks_.begins.data();
-  const int block_count = counts[role_.rank];
-  switch (role_.collective) {
-    case Collective::allreduce:
-      return pass(request, from, output, count, type, MPI_SUM, comm);
-    case Collective::bcast:
-      return pass(request, output, count, type, role_.root, comm);
-    case Collective::reduce:
-      return pass(request, from, output, count, type, MPI_SUM, role_.root, comm);
-    case Collective::reduce_scatter:
-      return pass(request, from, output, counts, type, MPI_SUM, comm);
-    case Collective::reduce_scatter_block:
-      return pass(request, from, output, block_count, type, MPI_SUM, comm);
-    case Collective::allgather:
-      return pass(request, from, block_count, type, output, block_count, type, comm);
-    case Collective::allgatherv:
-      return pass(request, from, block_count, type, output, counts, begins, type, comm);
-    case Collective::alltoall:
-      return pass(request, from, block_count, type, output, block_count, type, comm);
-    case Collective::alltoallv:
-      return pass(request, from, as_given(sent_.counts), as_given(sent_.begins), type, output,
-                  as_given(received_.counts), as_given(received_.begins), type, comm);
-    case Collective::alltoallw:
-      return pass(request, from, as_given(sent_.counts), as_given(sent_.begins), as_given(sent_.types),
-                  output, as_given(received_.counts), as_given(received_.begins), as_given(received_.types),
-                  comm);
-    case Collective::gather:
-    case Collective::scatter:
-      return pass(request, from, block_count, type, output, block_count, type, role_.root, comm);
-    case Collective::gatherv:
-      return pass(request, from, block_count, type, output, counts, begins, type, role_.root, comm);
-    case Collective::scatterv:
-      return pass(request, from, counts, begins, type, output, block_count, type, role_.root, comm);
-    case Collective::scan:
-    case Collective::exscan:
-      return pass(request, from, output, count, type, MPI_SUM, comm);
-    case Collective::barrier:
-      return pass(request, comm);
-  }
-  return MPI_ERR_INTERN;
+  const MPI_Comm comm = algorithm_ != nullptr ? algorithm_->communicator : MPI_Comm{mpi.comm_world};
+  return arguments_.give(buffers_.input(pair), buffers_.output(pair), mpi.sum, comm, [&](auto... given) {
+    return pass(requests_[pair].address(), given...);
+  });
 }
 
 }  // namespace stretto::bench

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "bench/cases/arguments.hpp"
 #include "bench/cases/cases.hpp"
 #include "bench/cases/pattern.hpp"
 #include "bench/library/library_algorithms.hpp"
 #include "bench/measure/buffers.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 
@@ -26,7 +27,7 @@ class Call {
  public:
   /// Throws std::invalid_argument if the library has no such form. The other functions throw
   /// std::runtime_error when MPI fails, and std::invalid_argument when the library refuses its algorithm.
-  Call(const Role& role, Element element, std::string spec, Form form, Buffers& buffers,
+  Call(const Role& role, const Element& element, std::string spec, Form form, Buffers& buffers,
        const LibraryAlgorithm* algorithm);
   Call(Call&&) = default;
   Call(const Call&) = delete;
@@ -48,12 +49,11 @@ class Call {
 
  private:
   int make(std::size_t pair);
-  template <typename... Arguments>
-  int pass(MPI_Request* request, Arguments... arguments) const;
+  template <typename... Given>
+  int pass(void* request, Given... arguments) const;
   void check(int code) const;
 
-  Role role_;
-  Element element_;
+  Arguments arguments_;
   std::string spec_;
   Form form_;
   Buffers& buffers_;
@@ -61,22 +61,11 @@ class Call {
   bool is_native_;
   bool by_name_;  // native or auto
   void* function_;
-  decltype(&MPI_Start) start_;
-  decltype(&MPI_Test) test_;
-  decltype(&MPI_Wait) wait_;
-  decltype(&MPI_Request_free) free_;
-  /// What a call gives for each rank.
-  struct Lengths {
-    std::vector<int> counts;
-    std::vector<int> begins;
-    std::vector<MPI_Datatype> types;
-
-    void add(std::size_t count, std::size_t begin, MPI_Datatype type);
-  };
-  Lengths blocks_;
-  Lengths sent_;      // in an alltoall
-  Lengths received_;  // in an alltoall
-  std::vector<MPI_Request> requests_;
+  int (*start_)(void* request);
+  int (*test_)(void* request, int* flag, void* status);
+  int (*wait_)(void* request, void* status);
+  int (*free_)(void* request);
+  std::vector<ProgramHandle<MPI_Request>> requests_;
 };
 
 }  // namespace stretto::bench

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/measure/measure.hpp"
 
-#include <mpi.h>
-#include <stretto/stretto.h>
+
 
 #include <algorithm>
 #include <array>
@@ -15,10 +14,12 @@
 
 #include "algorithms/collective.hpp"
 #include "bench/cases/native_name.hpp"
-#include "bench/library/library.hpp"
+#include "bench/library/program.hpp"
 #include "bench/measure/calls.hpp"
 #include "bench/measure/median.hpp"
 #include "bench/measure/stage.hpp"
+#include "mpi/mpi.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -37,8 +38,8 @@ constexpr std::size_t buffer_budget = std::size_t{64} << 20U;  // bytes of all b
 /// on all.
 template <std::size_t count>
 std::array<double, count> largest(std::array<double, count> values) {
-  auto* const allreduce = LIBRARY(PMPI_Allreduce);
-  allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(count), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  auto* const allreduce = mpi.Allreduce;
+  allreduce(mpi.in_place, values.data(), static_cast<int>(count), mpi.double_, mpi.max, mpi.comm_world);
   return values;
 }
 
@@ -50,7 +51,7 @@ std::string choice(Collective collective, Form form, std::size_t bytes) {
   if (form == Form::non_blocking) name = "i" + name;
   if (form == Form::persistent) name += "_init";
   const int code =
-      stretto_choice(name.c_str(), MPI_COMM_WORLD, bytes, text.data(), static_cast<int>(text.size()));
+      stretto_choice(name.c_str(), mpi.comm_world, bytes, text.data(), static_cast<int>(text.size()));
   if (code != MPI_SUCCESS) fail("auto", code);
   return text.data();
 }
@@ -58,10 +59,10 @@ std::string choice(Collective collective, Form form, std::size_t bytes) {
 /// Seconds of this rank since a start that all ranks share.
 template <typename Work>
 double timed(const Work& work) {
-  LIBRARY(PMPI_Barrier)(MPI_COMM_WORLD);
-  const double begin = PMPI_Wtime();
+  mpi.Barrier(mpi.comm_world);
+  const double begin = seconds_now();
   work();
-  return PMPI_Wtime() - begin;
+  return seconds_now() - begin;
 }
 
 /// What is warmed up, besides its form and case.
@@ -247,7 +248,7 @@ class Measurement::Trial {
           between(its_pair);
           step.call.wait(its_pair);
         }
-        if (barrier) LIBRARY(PMPI_Barrier)(MPI_COMM_WORLD);
+        if (barrier) mpi.Barrier(mpi.comm_world);
       }
     });
     const bool right = std::all_of(subject.steps.begin(), subject.steps.end(),
@@ -327,13 +328,13 @@ std::vector<Result> Measurement::run(const Case& one, double most_seconds, const
 
   std::vector<std::size_t> order(subjects.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const double begin = PMPI_Wtime();
+  const double begin = seconds_now();
   const std::size_t enough = options_.repetitions;
   for (std::size_t done = 0; done < most_repetitions;) {
     std::shuffle(order.begin(), order.end(), random_);
     for (const std::size_t index : order) trial.sample(subjects[index]);
     ++done;
-    const double elapsed = largest<1>({PMPI_Wtime() - begin})[0];
+    const double elapsed = largest<1>({seconds_now() - begin})[0];
     if (rank_ == 0) {
       const double by_count = static_cast<double>(done) / static_cast<double>(enough);
       const double by_time = elapsed / std::max(options_.min_seconds, 1e-9);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bench/library/program.hpp"
 #include "bench/output/report.hpp"
 
-#include <mpi.h>
-#include <stretto/stretto.h>
+
 
 #include <algorithm>
 #include <array>
@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "bench/library/library_algorithms.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -29,9 +30,9 @@ void print(const Json& event) {
 
 /// The first words of the library's version text: `Open MPI v4.1.4`, `MPICH Version: 4.0.2`.
 std::string library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  std::array<char, longest_text> text{};
   int length = 0;
-  PMPI_Get_library_version(text.data(), &length);
+  mpi.Get_library_version(text.data(), &length);
   std::string words;
   for (const char letter : std::string(text.data(), static_cast<std::size_t>(length))) {
     if (letter == '\n' || letter == ',') break;
@@ -45,19 +46,19 @@ std::string library_version() {
 
 Placement find_placement() {
   Placement placement;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &placement.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &placement.ranks);
-  MPI_Comm node = MPI_COMM_NULL;
-  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  mpi.Comm_rank(mpi.comm_world, &placement.rank);
+  mpi.Comm_size(mpi.comm_world, &placement.ranks);
+  MPI_Comm node = mpi.comm_null;
+  mpi.Comm_split_type(mpi.comm_world, mpi.comm_type_shared, 0, mpi.info_null, &node);
   int node_rank = 0;
   int node_ranks = 0;
-  PMPI_Comm_rank(node, &node_rank);
-  PMPI_Comm_size(node, &node_ranks);
-  PMPI_Comm_free(&node);
+  mpi.Comm_rank(node, &node_rank);
+  mpi.Comm_size(node, &node_ranks);
+  mpi.Comm_free(&node);
   // Each node counts once, by its first rank.
   const int counted = node_rank == 0 ? node_ranks : 0;
   placement.ppn.resize(static_cast<std::size_t>(placement.ranks));
-  PMPI_Gather(&counted, 1, MPI_INT, placement.ppn.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  mpi.Gather(&counted, 1, mpi.int_, placement.ppn.data(), 1, mpi.int_, 0, mpi.comm_world);
   std::erase(placement.ppn, 0);
   return placement;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measuring program that a launcher starts: finds the MPI library of its interface, and then loads the
-// rest (../main.cpp), which is a shared object beside it. So no MPI library is linked: one build runs on each
-// that has the interface, whatever its file is called. Stretto is linked, so its functions come first.
+// The measuring program that a launcher starts: finds an MPI library of the interface that its first argument
+// names, and then loads the rest (../main.cpp), which is a shared object beside it. So no MPI library is linked:
+// one build runs on each, whatever its file is called. Stretto is linked, so its functions come first.
 #include <dlfcn.h>
 #include <link.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,10 +18,10 @@
 namespace stretto::bench {
 namespace {
 
-/// Returns the names by which programs of the interface load their library. Debian has one of its own for
+/// Returns the names by which programs of an interface load their library. Debian has one of its own for
 /// MPICH's.
-std::vector<std::string> names_of_library() {
-  switch (interface_of_program) {
+std::vector<std::string> names_of_library(Interface interface) {
+  switch (interface) {
     case Interface::openmpi:
       return {"libmpi.so.40"};
     case Interface::mpich:
@@ -48,21 +49,22 @@ std::vector<std::string> named_folders() {
   return folders;
 }
 
-/// Returns whether the process has an MPI library of the interface already: it may be preloaded.
-bool is_loaded() {
+/// Returns whether the process has an MPI library of an interface already: it may be preloaded.
+bool is_loaded(Interface interface) {
   return dl_iterate_phdr(
-             [](dl_phdr_info* object, std::size_t /*size*/, void* /*none*/) {
+             [](dl_phdr_info* object, std::size_t /*size*/, void* wanted) {
                const std::string_view path = object->dlpi_name;
-               return interface_of_file(path.substr(path.rfind('/') + 1)) == interface_of_program ? 1 : 0;
+               const auto found = interface_of_file(path.substr(path.rfind('/') + 1));
+               return found == *static_cast<const Interface*>(wanted) ? 1 : 0;
              },
-             nullptr) != 0;
+             &interface) != 0;
 }
 
 /// Loads the MPI library, unless it is there. A folder that the user names counts before a name: the
 /// system may have the other name of another library.
-bool load_library() {
-  if (is_loaded()) return true;
-  const std::vector<std::string> names = names_of_library();
+bool load_library(Interface interface) {
+  if (is_loaded(interface)) return true;
+  const std::vector<std::string> names = names_of_library(interface);
   for (const std::string& folder : named_folders()) {
     for (const std::string& name : names) {
       if (!folder.empty() && open_globally(folder + "/" + name)) return true;
@@ -84,17 +86,25 @@ std::string path_of_rest() {
   return path + ".so";
 }
 
+std::optional<Interface> find_interface(std::string_view name) {
+  const auto* const found =
+      std::ranges::find_if(interfaces, [&](Interface interface) { return name_of(interface) == name; });
+  return found == interfaces.end() ? std::nullopt : std::optional(*found);
+}
+
 int start(int count, char** words) {
-  if (!load_library()) {
+  const std::optional<Interface> interface = find_interface(count < 2 ? "" : words[1]);
+  if (!interface) return fail("the first argument names the binary interface: openmpi, mpich or abi");
+  if (!load_library(*interface)) {
     std::string names;
-    for (const std::string& name : names_of_library()) names += (names.empty() ? "" : " or ") + name;
+    for (const std::string& name : names_of_library(*interface)) names += (names.empty() ? "" : " or ") + name;
     return fail(names + " was not found; add the folder of your MPI library to LD_LIBRARY_PATH");
   }
   const std::string path = path_of_rest();
   void* rest = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (rest == nullptr) return fail(dlerror());
   auto* const run = reinterpret_cast<int (*)(int, char**)>(dlsym(rest, "stretto_bench_main"));
-  return run == nullptr ? fail(path + " is not of this version; install Stretto again") : run(count, words);
+  return run == nullptr ? fail(path + " is not of this version; install Stretto again") : run(count - 1, words + 1);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-namespace stretto {
+namespace stretto::faces {
 namespace {
 
 /// Handles contain what they are handles of. So most handles that were freed or never made are recognized
@@ -27,29 +27,19 @@ bool may_be_communicator(MPI_Comm comm) {
 constexpr unsigned op_object = 0x6;
 constexpr unsigned datatype_object = 0x3;
 
-constexpr MpiLibrary mpich() {
-  MpiLibrary library = faces::make_library(Interface::mpich);
-  library.may_be_communicator = may_be_communicator;
-  library.may_be_user_op = [](MPI_Op op) { return is_user_handle(to_raw(op), op_object); };
-  library.may_be_user_datatype = [](MPI_Datatype datatype) {
-    return is_user_handle(to_raw(datatype), datatype_object);
-  };
-  return library;
-}
-
 /// A list of handles for the library. Requests that it changes go back.
 template <typename Handle, typename Word>
 class HandleList {
  public:
   HandleList(int count, Word* words) : words_(words), count_(static_cast<std::size_t>(std::max(count, 0))) {
     if (count_ > short_.size()) long_.resize(count_);
-    std::transform(words, words + count_, data(), faces::to_handle<Handle, std::remove_const_t<Word>>);
+    std::transform(words, words + count_, data(), to_handle<Handle, std::remove_const_t<Word>>);
   }
   HandleList(const HandleList&) = delete;
   HandleList& operator=(const HandleList&) = delete;
   ~HandleList() {
     if constexpr (!std::is_const_v<Word>)
-      std::transform(data(), data() + count_, words_, faces::to_word<Word, Handle>);
+      std::transform(data(), data() + count_, words_, to_word<Word, Handle>);
   }
   [[nodiscard]] Handle* data() { return long_.empty() ? short_.data() : long_.data(); }
 
@@ -88,30 +78,36 @@ int Type_create_struct(int count, const int* lengths, const MPI_Aint* places, co
   HandleList<::MPI_Datatype, const MPI_Datatype> list(count, types);
   return STRETTO_REAL(Type_create_struct)(
       count, lengths, places, list.data(),
-      faces::Argument<::MPI_Datatype*, MPI_Datatype*>(datatype));
+      Argument<::MPI_Datatype*, MPI_Datatype*>(datatype));
 }
 int Type_get_contents(MPI_Datatype datatype, int integers, int addresses, int datatypes, int* integer,
                            MPI_Aint* address, MPI_Datatype* types) {
-  return STRETTO_REAL(Type_get_contents)(faces::to_handle<::MPI_Datatype>(datatype), integers, addresses,
+  return STRETTO_REAL(Type_get_contents)(to_handle<::MPI_Datatype>(datatype), integers, addresses,
                                          datatypes, integer, address,
                                          HandleList<::MPI_Datatype, MPI_Datatype>(datatypes, types).data());
 }
 }  // namespace by_copies
 
-}  // namespace
-
-constinit MpiLibrary mpi = mpich();
-
-const char* bind_mpi(void* (*find)(const char* symbol)) {
+const char* bind(void* (*find)(const char* symbol)) {
   STRETTO_MPI_FUNCTIONS(STRETTO_BIND)
-#define STRETTO_BIND_LIST(name, parameters)                                                             \
-  STRETTO_REAL(name) = reinterpret_cast<decltype(STRETTO_REAL(name))>(find("PMPI_" #name));             \
-  if (STRETTO_REAL(name) == nullptr) return "PMPI_" #name;                                              \
+#define STRETTO_BIND_LIST(name, parameters)                                                 \
+  STRETTO_REAL(name) = reinterpret_cast<decltype(STRETTO_REAL(name))>(find("PMPI_" #name)); \
+  if (STRETTO_REAL(name) == nullptr) return "PMPI_" #name;                                  \
   mpi.name = by_copies::name;
   STRETTO_MPI_LIST_FUNCTIONS(STRETTO_BIND_LIST)
   STRETTO_MPI_4_FUNCTIONS(STRETTO_BIND_OPTIONAL)
-  faces::set_handles();
+  STRETTO_MPI_TOOL_FUNCTIONS(STRETTO_BIND_OPTIONAL)
+  set_constants(Interface::mpich);
+  mpi.may_be_communicator = may_be_communicator;
+  mpi.may_be_user_op = [](MPI_Op op) { return is_user_handle(to_raw(op), op_object); };
+  mpi.may_be_user_datatype = [](MPI_Datatype datatype) {
+    return is_user_handle(to_raw(datatype), datatype_object);
+  };
   return nullptr;
 }
 
-}  // namespace stretto
+}  // namespace
+
+extern const InterfaceFace mpich{Interface::mpich, bind};
+
+}  // namespace stretto::faces

@@ -4,7 +4,7 @@
 #include "interpose/observe/statistics.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/operations/run_operation.hpp"
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {

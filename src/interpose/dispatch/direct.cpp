@@ -13,7 +13,7 @@
 #include "interpose/observe/statistics.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "threads/backoff.hpp"
 #include "threads/time_slice.hpp"

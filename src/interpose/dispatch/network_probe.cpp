@@ -18,7 +18,7 @@
 #include "interpose/operations/operation.hpp"
 #include "interpose/operations/run_operation.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "kernels/reduce.hpp"
 #include "learn/probe.hpp"
 #include "text/size.hpp"

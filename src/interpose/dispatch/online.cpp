@@ -15,7 +15,7 @@
 #include "interpose/dispatch/fabric_memory.hpp"
 #include "interpose/operations/operation.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "learn/learned.hpp"
 #include "learn/modelled.hpp"

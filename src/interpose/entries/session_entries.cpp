@@ -30,11 +30,10 @@ int initialize(const InitThread& init_thread, int* argc, char*** argv, int requi
   return result;
 }
 
-/// Whether the call goes on from here to the library, which is one of this interface: those of another one
-/// have other numbers of levels, and longer texts.
+/// Whether the call goes on from here to a library that is known.
 template <typename NextInit>
 bool raises_here(const NextInit& next) {
-  return !next.goes_to_tool() && load_mpi().empty();
+  return !next.goes_to_tool() && load_mpi(next.address()).empty();
 }
 
 /// To be called once MPI is initialized. (Only then is it certain which library the program calls.)

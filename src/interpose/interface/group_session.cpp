@@ -17,7 +17,7 @@
 #include "interpose/handles/short_types.hpp"
 #include "interpose/interface/group.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "interpose/start/begin_session.hpp"
 #include "threads/immortal.hpp"

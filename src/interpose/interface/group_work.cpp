@@ -7,7 +7,7 @@
 #include "interpose/interface/group.hpp"
 #include "interpose/operations/completion.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "threads/time_slice.hpp"
 

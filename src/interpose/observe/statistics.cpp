@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "select/library_name.hpp"
 #include "text/file_writer.hpp"

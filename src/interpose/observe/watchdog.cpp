@@ -13,7 +13,7 @@
 
 #include "interpose/communicators/communicator.hpp"
 #include "interpose/observe/roll_call.hpp"
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "threads/helper_thread.hpp"
 #include "threads/immortal.hpp"

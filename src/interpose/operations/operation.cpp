@@ -12,7 +12,7 @@
 #include "engine/gpu_awareness.hpp"
 #include "interpose/observe/statistics.hpp"
 #include "interpose/progress/progress.hpp"
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 
 namespace stretto {

@@ -15,58 +15,7 @@
 #include "mpi/mpi.hpp"
 #include "interpose/session/session.hpp"
 
-// Several Strettos may stand one behind the other, each for another binary interface. The one that serves the
-// process answers; calls pass by those that do not. They know each other by these two functions.
-#define STRETTO_BETWEEN_STRETTOS(name) __asm__(name) __attribute__((visibility("default")))
-
-extern "C" {
-/// Returns whether this Stretto is the one for the MPI library of the process.
-int serves_process() STRETTO_BETWEEN_STRETTOS("_stretto_serves_process");
-/// Returns the next definition of a symbol behind this Stretto.
-void* find_behind(const char* symbol) STRETTO_BETWEEN_STRETTOS("_stretto_find_behind");
-}
-
-int serves_process() {
-  return stretto::load_mpi().empty() ? 1 : 0;
-}
-
-void* find_behind(const char* symbol) {
-  void* found = dlsym(RTLD_NEXT, symbol);
-  // RTLD_NEXT is behind the caller: this must not become a jump.
-  asm volatile("" : "+r"(found));
-  return found;
-}
-
 namespace stretto {
-namespace {
-
-/// What one shared object of the process defines; nullptr if it does not.
-template <typename Function>
-Function* function_of_object(const Dl_info& object, const char* name) {
-  void* handle = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (handle == nullptr) return nullptr;
-  void* function = dlsym(handle, name);
-  dlclose(handle);
-  // A handle also finds what other objects define that this one needs.
-  Dl_info found{};
-  if (function == nullptr || dladdr(function, &found) == 0 || found.dli_fbase != object.dli_fbase) {
-    return nullptr;
-  }
-  return reinterpret_cast<Function*>(function);
-}
-
-/// Passes by Strettos that do not serve this process.
-void* pass_by_others(void* function, const char* symbol) {
-  Dl_info object{};
-  while (function != nullptr && dladdr(function, &object) != 0) {
-    auto* const serves = function_of_object<int()>(object, "_stretto_serves_process");
-    if (serves == nullptr || serves() != 0) break;
-    function = function_of_object<void*(const char*)>(object, "_stretto_find_behind")(symbol);
-  }
-  return function;
-}
-
-}  // namespace
 
 bool lacks_large_counts() {
   // The linker asks for each function, but libraries come seldom: the number of changes, and the answer
@@ -101,14 +50,10 @@ bool lacks_large_counts() {
 }
 
 void* find_next(const char* symbol, const char* otherwise) {
-  void* found = pass_by_others(dlsym(RTLD_NEXT, symbol), symbol);
+  void* found = dlsym(RTLD_NEXT, symbol);
   // An interpreter may have loaded its MPI library privately, where RTLD_NEXT does not look.
   if (found == nullptr) found = any_mpi_symbol(symbol);
   return found == nullptr && otherwise != nullptr ? find_next(otherwise) : found;
-}
-
-bool another_serves() {
-  return pass_by_others(dlsym(RTLD_NEXT, "_stretto_serves_process"), "_stretto_serves_process") != nullptr;
 }
 
 bool is_of_library(void* function, const char* symbol) {

@@ -32,8 +32,6 @@ struct LateFunction {
   void* function;
   void* find;  // returns the function, or nullptr
 };
-/// Whether a Stretto behind this one serves the process, and this one does not.
-bool another_serves();
 /// For a function that the library lacks. Reports the MPI error code for that and returns it.
 int refuse_missing(const char* symbol);
 /// For more elements than the library's function takes. Reports that to the handler of the communicator.
@@ -87,11 +85,13 @@ class Next<int(Arguments...)> {
   }
 
   [[nodiscard]] bool is_missing() const { return function_ == nullptr && narrowed_ == nullptr; }
+  /// The function that gets them; nullptr if there is none.
+  [[nodiscard]] const void* address() const { return reinterpret_cast<const void*>(function_); }
   /// Whether calls go on to a tool.
   [[nodiscard]] bool goes_to_tool() const { return goes_to_tool_; }
   [[nodiscard]] bool was_handled() const { return is_pmpi_ && passing_on > 0; }
   /// Whether a call is Stretto's concern: it serves this process, MPI is initialized, and it has not seen the
-  /// call before. An object for another binary interface passes everything on unread.
+  /// call before. Elsewhere everything is passed on unread.
   [[nodiscard]] bool concerns_stretto() const {
     return session.active.load(std::memory_order_acquire) && !was_handled();
   }

@@ -147,14 +147,8 @@ void begin_session(Background background, Participation participation) {
   make_session();
   if (session.active) return;
   if (const std::string error = load_mpi(); !error.empty()) {
-    if (another_serves()) return;
     const char* strict = std::getenv("STRETTO_STRICT");
-    const std::optional<std::string> other = find_other_launcher(ranks_of_other_library());
-    if (other) {
-      if (!other->empty()) complain(*other);
-    } else if (may_be_rank_0()) {
-      complain(error + "; every call goes to the MPI library");
-    }
+    if (may_be_rank_0()) complain(error + "; every call goes to the MPI library");
     if (strict == nullptr || std::string(strict) != "1") return;
     // The launcher ends all ranks with the first one that ends: rank 0 must have written its line by then.
     if (!may_be_rank_0()) std::this_thread::sleep_for(std::chrono::seconds(2));

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <charconv>
-#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -58,7 +57,7 @@ std::optional<std::string> find_other_launcher(int ranks) {
     const char* text = std::getenv(launcher.ranks);
     if (text == nullptr) continue;
     const int started = read_number(text);
-    if (ranks == 0 || started <= ranks) return std::nullopt;
+    if (started <= ranks) return std::nullopt;
     const char* rank = std::getenv(launcher.rank);
     if (rank == nullptr || std::string_view(rank) != "0") return "";
     return std::string(launcher.name) + " started " + text + " ranks, but MPI_COMM_WORLD has " +
@@ -67,30 +66,6 @@ std::optional<std::string> find_other_launcher(int ranks) {
            "; start it with that library's own mpirun, or with srun and a --mpi that it supports";
   }
   return std::nullopt;
-}
-
-int ranks_of_other_library() {
-  void* comm_size = any_mpi_symbol("PMPI_Comm_size");
-  const std::optional<Interface> interface = find_interface();
-  if (comm_size == nullptr || !interface) return 0;
-  int ranks = 0;
-  int error = 0;
-  if (*interface == Interface::mpich) {
-    // Its MPI_COMM_WORLD is part of its binary interface.
-    constexpr int world = 0x44000000;
-    error = reinterpret_cast<int (*)(int, int*)>(comm_size)(world, &ranks);
-  } else {
-    // So is that of the standard ABI.
-    void* world = reinterpret_cast<void*>(std::uintptr_t{0x101});  // NOLINT(performance-no-int-to-ptr)
-    if (*interface == Interface::openmpi) {
-      // The program may hold the variable. Otherwise it is the library's, which may be loaded privately.
-      world = mpi_variable("ompi_mpi_comm_world");
-      if (world == nullptr) world = any_mpi_symbol("ompi_mpi_comm_world");
-      if (world == nullptr) return 0;
-    }
-    error = reinterpret_cast<int (*)(void*, int*)>(comm_size)(world, &ranks);
-  }
-  return error == 0 ? ranks : 0;
 }
 
 }  // namespace stretto

@@ -12,12 +12,7 @@ bool may_be_rank_0();
 
 /// Returns one line if the launcher started more ranks than MPI_COMM_WORLD has. This happens if the
 /// launcher belongs to another MPI library than the program: each rank is then a job of its own. The line
-/// is empty on all ranks but one. Returns nothing if all is well. `ranks`: of MPI_COMM_WORLD; 0 if
-/// unknown.
+/// is empty on all ranks but one. Returns nothing if all is well. `ranks`: of MPI_COMM_WORLD.
 std::optional<std::string> find_other_launcher(int ranks);
-
-/// Returns the ranks of MPI_COMM_WORLD if the process uses a library of another binary interface; 0 if
-/// unknown.
-int ranks_of_other_library();
 
 }  // namespace stretto

@@ -27,7 +27,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "interpose/session/clock.hpp"
+#include "threads/clock.hpp"
 #include "interpose/session/session.hpp"
 #include "interpose/start/build_mark.hpp"
 #include "interpose/start/early_messages.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/calibration/common/load.hpp"
 
-#include <mpi.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +14,7 @@
 #include "bench/calibration/common/phase.hpp"
 #include "bench/calibration/common/waiting.hpp"
 #include "bench/output/report.hpp"
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -75,7 +75,7 @@ void LoadWatch::sample() {
   const auto ranks = static_cast<std::size_t>(site_.topology.ranks());
   std::vector<NodeLoad> all(site_.rank == 0 ? ranks : 0);
   meet({0.0});
-  PMPI_Gather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, 0, MPI_COMM_WORLD);
+  mpi.Gather(&own, sizeof own, mpi.byte, all.data(), sizeof own, mpi.byte, 0, mpi.comm_world);
   if (site_.rank != 0) return;
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
   for (int node = 0; node < site_.topology.nodes; ++node) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
 
 #include <algorithm>
 #include <functional>
@@ -14,6 +13,7 @@
 #include "bench/calibration/common/site.hpp"
 #include "bench/calibration/common/team.hpp"
 #include "bench/calibration/common/waiting.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 
@@ -50,14 +50,14 @@ class Phase {
   template <typename Case, typename Random, typename Take>
   void take_in_rounds(std::vector<Case>& cases, Random& random, double seconds, int least, int most,
                       const Take& take) {
-    const double begin = PMPI_Wtime();
+    const double begin = seconds_now();
     for (int round = 0; round < most; ++round) {
       std::shuffle(cases.begin(), cases.end(), random);
       for (const Case& one : cases) {
         take(one);
         report_progress();
       }
-      const double elapsed = meet({site_.rank == 0 ? PMPI_Wtime() - begin : 0.0})[0];
+      const double elapsed = meet({site_.rank == 0 ? seconds_now() - begin : 0.0})[0];
       if (round + 1 >= least && elapsed * (round + 2) / (round + 1) > seconds) break;
     }
   }

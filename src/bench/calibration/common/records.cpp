@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/calibration/common/records.hpp"
 
-#include <mpi.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "bench/output/report.hpp"
+#include "mpi/status.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -37,16 +37,16 @@ void Records::publish(int owner, int rank, int pass) {
   }
   cases_.clear();
   if (owner != 0 && rank == owner) {
-    PMPI_Send(lines.data(), static_cast<int>(lines.size()), MPI_CHAR, 0, records_tag, MPI_COMM_WORLD);
+    mpi.Send(lines.data(), static_cast<int>(lines.size()), mpi.char_, 0, records_tag, mpi.comm_world);
   }
   if (rank != 0) return;
   if (owner != 0) {
-    MPI_Status status;
+    OwnStatus status;
     int length = 0;
-    PMPI_Probe(owner, records_tag, MPI_COMM_WORLD, &status);
-    PMPI_Get_count(&status, MPI_CHAR, &length);
+    mpi.Probe(owner, records_tag, mpi.comm_world, status);
+    mpi.Get_count(status, mpi.char_, &length);
     lines.resize(static_cast<std::size_t>(length));
-    PMPI_Recv(lines.data(), length, MPI_CHAR, owner, records_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    mpi.Recv(lines.data(), length, mpi.char_, owner, records_tag, mpi.comm_world, mpi.status_ignore);
   }
   report_lines(lines);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/calibration/common/site.hpp"
+#include "mpi/mpi.hpp"
 
-#include <mpi.h>
 
 #include <algorithm>
 #include <optional>
@@ -11,33 +11,29 @@ namespace {
 
 /// Returns the lowest rank of each rank's part of a split; nothing if some rank is in no part.
 std::optional<std::vector<int>> label_parts(int rank, int ranks, int kind, MPI_Info info) {
-  MPI_Comm part = MPI_COMM_NULL;
-  const int error = PMPI_Comm_split_type(MPI_COMM_WORLD, kind, rank, info, &part);
+  MPI_Comm part = mpi.comm_null;
+  const int error = mpi.Comm_split_type(mpi.comm_world, kind, rank, info, &part);
   int label = -1;
-  if (error == MPI_SUCCESS && part != MPI_COMM_NULL) {
+  if (error == MPI_SUCCESS && part != mpi.comm_null) {
     label = rank;
-    PMPI_Bcast(&label, 1, MPI_INT, 0, part);
-    PMPI_Comm_free(&part);
+    mpi.Bcast(&label, 1, mpi.int_, 0, part);
+    mpi.Comm_free(&part);
   }
   std::vector<int> labels(static_cast<std::size_t>(ranks));
-  PMPI_Allgather(&label, 1, MPI_INT, labels.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  mpi.Allgather(&label, 1, mpi.int_, labels.data(), 1, mpi.int_, mpi.comm_world);
   if (std::find(labels.begin(), labels.end(), -1) != labels.end()) return std::nullopt;
   return labels;
 }
 
 std::optional<std::vector<int>> label_sockets(int rank, int ranks) {
-#if defined(STRETTO_ABI_OPENMPI)
-  return label_parts(rank, ranks, OMPI_COMM_TYPE_SOCKET, MPI_INFO_NULL);
-#elif defined(MPI_COMM_TYPE_HW_GUIDED) || defined(STRETTO_ABI_ABI)
-  MPI_Info info = MPI_INFO_NULL;
-  PMPI_Info_create(&info);
-  PMPI_Info_set(info, "mpi_hw_resource_type", "hwloc://Package");
-  auto labels = label_parts(rank, ranks, MPI_COMM_TYPE_HW_GUIDED, info);
-  PMPI_Info_free(&info);
+  if (mpi.socket_kind == mpi.undefined) return std::nullopt;
+  if (!mpi.has_guided_kinds) return label_parts(rank, ranks, mpi.socket_kind, mpi.info_null);
+  MPI_Info info = mpi.info_null;
+  mpi.Info_create(&info);
+  mpi.Info_set(info, "mpi_hw_resource_type", "hwloc://Package");
+  auto labels = label_parts(rank, ranks, mpi.socket_kind, info);
+  mpi.Info_free(&info);
   return labels;
-#else
-  return std::nullopt;
-#endif
 }
 
 /// Returns the first two ranks of a node that are, or are not, on one socket.
@@ -64,9 +60,9 @@ std::vector<int> leaders_of_far_nodes(const Topology& topology, int pair) {
 Site find_site() {
   Site site;
   int ranks = 1;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &site.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const std::vector<int> nodes = label_parts(site.rank, ranks, MPI_COMM_TYPE_SHARED, MPI_INFO_NULL)
+  mpi.Comm_rank(mpi.comm_world, &site.rank);
+  mpi.Comm_size(mpi.comm_world, &ranks);
+  const std::vector<int> nodes = label_parts(site.rank, ranks, mpi.comm_type_shared, mpi.info_null)
                                      .value_or(std::vector<int>(static_cast<std::size_t>(ranks), 0));
   const auto sockets = label_sockets(site.rank, ranks);
   site.topology = Topology::from_labels(nodes, sockets.value_or(std::vector<int>{}));

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "bench/calibration/common/waiting.hpp"
-#include "bench/library/library.hpp"
+#include "bench/library/program.hpp"
 #include "bench/measure/calls.hpp"
 #include "threads/backoff.hpp"
+#include "mpi/mpi.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -43,15 +45,15 @@ double Team::round_trips(std::size_t bytes, std::size_t reply_bytes, const Row& 
   const Order order{Task::round_trips, row, 1, bytes, reply_bytes, 0};
   command(order);
   const double begin = make_round_trips(order);
-  return (PMPI_Wtime() - begin) / row.count;
+  return (seconds_now() - begin) / row.count;
 }
 
 double Team::make_round_trips(const Order& order) {
   double begin = 0;
   for (int i = 0; i < order.row.before + order.row.count; ++i) {
-    if (i == order.row.before) begin = PMPI_Wtime();
+    if (i == order.row.before) begin = seconds_now();
     // Posts the receive first, as the engine does.
-    std::array requests{receive(order.reply_bytes, message_tag), MPI_REQUEST_NULL};
+    std::array<MPI_Request, 2> requests{receive(order.reply_bytes, message_tag), mpi.request_null};
     requests[1] = send(order.bytes, message_tag);
     finish(requests);
   }
@@ -75,7 +77,7 @@ double Team::exchanges(std::size_t bytes, int messages, const Row& row) {
   const Order order{Task::exchanges, row, messages, bytes, bytes, 0};
   command(order);
   const double begin = make_exchanges(order);
-  return (PMPI_Wtime() - begin) / row.count;
+  return (seconds_now() - begin) / row.count;
 }
 
 double Team::make_exchanges(const Order& order) {
@@ -83,7 +85,7 @@ double Team::make_exchanges(const Order& order) {
   std::vector<MPI_Request> requests(2 * messages);
   double begin = 0;
   for (int i = 0; i < order.row.before + order.row.count; ++i) {
-    if (i == order.row.before) begin = PMPI_Wtime();
+    if (i == order.row.before) begin = seconds_now();
     for (std::size_t j = 0; j < messages; ++j) requests[j] = receive(order.bytes, message_tag, j);
     for (std::size_t j = 0; j < messages; ++j) requests[messages + j] = send(order.bytes, message_tag);
     finish(requests);
@@ -96,7 +98,7 @@ double Team::shifts(std::size_t bytes, const Row& row) {
   const Order order{Task::shifts, row, 1, bytes, bytes, 0};
   command(order);
   const double begin = make_shifts(order);
-  return (PMPI_Wtime() - begin) / row.count;
+  return (seconds_now() - begin) / row.count;
 }
 
 double Team::make_shifts(const Order& order) {
@@ -106,8 +108,8 @@ double Team::make_shifts(const Order& order) {
   const int previous = ranks_[(place + ranks_.size() - 1) % ranks_.size()];
   double begin = 0;
   for (int i = 0; i < order.row.before + order.row.count; ++i) {
-    if (i == order.row.before) begin = PMPI_Wtime();
-    std::array requests{receive_from(previous, order.bytes, message_tag, 0), MPI_REQUEST_NULL};
+    if (i == order.row.before) begin = seconds_now();
+    std::array<MPI_Request, 2> requests{receive_from(previous, order.bytes, message_tag, 0), mpi.request_null};
     requests[1] = send_to(next, order.bytes, message_tag);
     finish(requests);
   }
@@ -121,24 +123,24 @@ std::vector<double> Team::train(std::size_t bytes, int count, int window) {
   for (std::size_t i = 0; i < all; ++i) acknowledgements[i] = receive(1, acknowledgement_tag, i);
   command({Task::train, {count}, window, bytes, 1, 0});
 
-  auto* const test = LIBRARY(PMPI_Test);
-  std::vector<MPI_Request> sends(static_cast<std::size_t>(window), MPI_REQUEST_NULL);
+  auto* const test = mpi.Test;
+  std::vector<MPI_Request> sends(static_cast<std::size_t>(window), mpi.request_null);
   std::vector<double> seconds;
   Backoff backoff;
-  const double begin = PMPI_Wtime();
+  const double begin = seconds_now();
   for (int sent = 0; seconds.size() < all;) {
     bool moved = false;
     for (MPI_Request& request : sends) {
       int done = 0;
-      check(test(&request, &done, MPI_STATUS_IGNORE));
+      check(test(&request, &done, mpi.status_ignore));
       if (done == 0 || sent == count) continue;
       request = send(bytes, message_tag);
       ++sent;
       moved = true;
     }
     int done = 0;
-    check(test(&acknowledgements[seconds.size()], &done, MPI_STATUS_IGNORE));
-    if (done != 0) seconds.push_back(PMPI_Wtime() - begin);
+    check(test(&acknowledgements[seconds.size()], &done, mpi.status_ignore));
+    if (done != 0) seconds.push_back(seconds_now() - begin);
     if (done != 0 || moved) {
       backoff.reset();
     } else {
@@ -153,7 +155,7 @@ void Team::answer_train(const Order& order) {
   const auto window = static_cast<std::size_t>(order.messages);
   const auto count = static_cast<std::size_t>(order.row.count);
   reserve(1, order.bytes * window);
-  std::vector<MPI_Request> arriving(window, MPI_REQUEST_NULL);
+  std::vector<MPI_Request> arriving(window, mpi.request_null);
   for (std::size_t i = 0; i < std::min(window, count); ++i) {
     arriving[i] = receive(order.bytes, message_tag, i);
   }
@@ -161,7 +163,7 @@ void Team::answer_train(const Order& order) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t slot = i % window;
     finish_one(arriving[slot]);
-    arriving[slot] = i + window < count ? receive(order.bytes, message_tag, slot) : MPI_REQUEST_NULL;
+    arriving[slot] = i + window < count ? receive(order.bytes, message_tag, slot) : mpi.request_null;
     finish_one(send(1, acknowledgement_tag));
   }
 }
@@ -170,16 +172,16 @@ bool Team::goes_eagerly(std::size_t bytes, double seconds) {
   reserve(bytes, 1);
   // The receiver starts to sleep later. So whatever delays this rank, a send that ends before `seconds`
   // have passed has ended without a receive.
-  const double begin = PMPI_Wtime();
+  const double begin = seconds_now();
   command({Task::eager, {}, 1, bytes, 1, seconds});
   MPI_Request request = send(bytes, message_tag);
-  auto* const test = LIBRARY(PMPI_Test);
+  auto* const test = mpi.Test;
   Backoff backoff;
   int done = 0;
   bool eager = false;
-  while (done == 0 && PMPI_Wtime() - begin < seconds) {
-    check(test(&request, &done, MPI_STATUS_IGNORE));
-    eager = done != 0 && PMPI_Wtime() - begin < seconds;
+  while (done == 0 && seconds_now() - begin < seconds) {
+    check(test(&request, &done, mpi.status_ignore));
+    eager = done != 0 && seconds_now() - begin < seconds;
     backoff.wait();
   }
   std::array rest{request, receive(1, acknowledgement_tag)};
@@ -189,9 +191,9 @@ bool Team::goes_eagerly(std::size_t bytes, double seconds) {
 
 double Team::work(int which, int count) {
   command({Task::work, {count}, which, 1, 1, 0});
-  const double begin = PMPI_Wtime();
+  const double begin = seconds_now();
   work_(which, count);
-  return (PMPI_Wtime() - begin) / count;
+  return (seconds_now() - begin) / count;
 }
 
 void Team::dismiss() {
@@ -242,10 +244,10 @@ void Team::follow(const Order& order) {
 /// The library may do its own work without a receive: Open MPI's shared memory needs some of that to end an
 /// eager send.
 void Team::probe_for(double seconds) const {
-  auto* const probe = LIBRARY(PMPI_Iprobe);
-  for (const double begin = PMPI_Wtime(); PMPI_Wtime() - begin < seconds;) {
+  auto* const probe = mpi.Iprobe;
+  for (const double begin = seconds_now(); seconds_now() - begin < seconds;) {
     int found = 0;
-    check(probe(partner(), unused_tag, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE));
+    check(probe(partner(), unused_tag, mpi.comm_world, &found, mpi.status_ignore));
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
@@ -253,24 +255,24 @@ void Team::probe_for(double seconds) const {
 void Team::command(const Order& order) {
   std::vector<MPI_Request> requests;
   for (std::size_t i = 1; i < ranks_.size(); ++i) {
-    check(LIBRARY(PMPI_Irecv)(nullptr, 0, MPI_BYTE, ranks_[i], ready_tag, MPI_COMM_WORLD,
+    check(mpi.Irecv(nullptr, 0, mpi.byte, ranks_[i], ready_tag, mpi.comm_world,
                               &requests.emplace_back()));
-    check(LIBRARY(PMPI_Isend)(&order, sizeof order, MPI_BYTE, ranks_[i], order_tag, MPI_COMM_WORLD,
+    check(mpi.Isend(&order, sizeof order, mpi.byte, ranks_[i], order_tag, mpi.comm_world,
                               &requests.emplace_back()));
   }
   finish(requests);
 }
 
 void Team::await_order(Order& order) const {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(LIBRARY(PMPI_Irecv)(&order, sizeof order, MPI_BYTE, ranks_.front(), order_tag, MPI_COMM_WORLD,
+  MPI_Request request = mpi.request_null;
+  check(mpi.Irecv(&order, sizeof order, mpi.byte, ranks_.front(), order_tag, mpi.comm_world,
                             &request));
   finish_one(request);
 }
 
 void Team::say_ready() const {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(LIBRARY(PMPI_Isend)(nullptr, 0, MPI_BYTE, ranks_.front(), ready_tag, MPI_COMM_WORLD, &request));
+  MPI_Request request = mpi.request_null;
+  check(mpi.Isend(nullptr, 0, mpi.byte, ranks_.front(), ready_tag, mpi.comm_world, &request));
   finish_one(request);
 }
 
@@ -286,16 +288,16 @@ void Team::release() {
 }
 
 MPI_Request Team::send_to(int rank, std::size_t bytes, int tag) const {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(LIBRARY(PMPI_Isend)(sent_.data(), static_cast<int>(bytes), MPI_BYTE, rank, tag, MPI_COMM_WORLD,
+  MPI_Request request = mpi.request_null;
+  check(mpi.Isend(sent_.data(), static_cast<int>(bytes), mpi.byte, rank, tag, mpi.comm_world,
                             &request));
   return request;
 }
 
 MPI_Request Team::receive_from(int rank, std::size_t bytes, int tag, std::size_t slot) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(LIBRARY(PMPI_Irecv)(received_.data() + slot * bytes, static_cast<int>(bytes), MPI_BYTE, rank, tag,
-                            MPI_COMM_WORLD, &request));
+  MPI_Request request = mpi.request_null;
+  check(mpi.Irecv(received_.data() + slot * bytes, static_cast<int>(bytes), mpi.byte, rank, tag,
+                            mpi.comm_world, &request));
   return request;
 }
 

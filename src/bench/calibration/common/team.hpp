@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
 
 #include <cstddef>
 #include <functional>
 #include <vector>
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 

@@ -3,11 +3,11 @@
 // spin.
 #pragma once
 
-#include <mpi.h>
 
 #include <functional>
 #include <span>
 #include <vector>
+#include "mpi/mpi.hpp"
 
 namespace stretto::bench {
 

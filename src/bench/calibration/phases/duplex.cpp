@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <random>
 
 #include "bench/calibration/phases/phases.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -47,13 +47,13 @@ class Duplex : public TeamPhase {
 
  private:
   void lead(double seconds, int pass) override {
-    const double end = PMPI_Wtime() + seconds;
+    const double end = seconds_now() + seconds;
     if (pass == 0) list_sizes(seconds);
     for (int round = 0; round < most_rounds; ++round) {
-      const double begin = PMPI_Wtime();
+      const double begin = seconds_now();
       std::shuffle(sizes_.begin(), sizes_.end(), random_);
       for (const std::size_t bytes : sizes_) sample(bytes);
-      const double now = PMPI_Wtime();
+      const double now = seconds_now();
       if (round + 1 >= least_rounds && now + (now - begin) > end) break;
     }
   }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mpi.h>
-#include <stretto/stretto.h>
+
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
+#include "bench/library/program.hpp"
 #include "bench/calibration/phases/phases.hpp"
 #include "bench/measure/calls.hpp"
+#include "mpi/mpi.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -49,12 +51,12 @@ class Engine : public TeamPhase {
       if (ranks == 2) cases_.push_back({Kind::messages, {}, 0, segments});
     }
     if (ranks == 2) cases_.push_back({Kind::round_trip, {}, 0, 1});
-    PMPI_Comm_split(MPI_COMM_WORLD, team().takes_part() ? 0 : MPI_UNDEFINED, this->site().rank, &comm_);
+    mpi.Comm_split(mpi.comm_world, team().takes_part() ? 0 : mpi.undefined, this->site().rank, &comm_);
     team().set_work([this](int which, int count) { call(static_cast<std::size_t>(which), count); });
   }
 
   ~Engine() override {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+    if (comm_ != mpi.comm_null) free_communicator(comm_);
   }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -76,7 +78,7 @@ class Engine : public TeamPhase {
   void lead(double seconds, int pass) override {
     constexpr int least = 4;
     constexpr int most = 40;
-    const double end = PMPI_Wtime() + seconds;
+    const double end = seconds_now() + seconds;
     std::vector<std::size_t> order(cases_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     if (pass == 0) {
@@ -87,7 +89,7 @@ class Engine : public TeamPhase {
         cases_[index].count = static_cast<int>(std::clamp(wanted, 1.0, most_in_sample * 1.0));
       }
     }
-    for (int i = 0; i < least || (i < most && PMPI_Wtime() < end); ++i) {
+    for (int i = 0; i < least || (i < most && seconds_now() < end); ++i) {
       std::shuffle(order.begin(), order.end(), random_);
       for (const std::size_t index : order) {
         records().add(describe(cases_[index]), run(index));
@@ -131,14 +133,14 @@ class Engine : public TeamPhase {
     input_.resize(static_cast<std::size_t>(one.elements), 1.0F);
     output_.resize(input_.size());
     for (int i = 0; i < count; ++i) {
-      const int code = stretto_allreduce(input_.data(), output_.data(), one.elements, MPI_FLOAT, MPI_SUM,
+      const int code = stretto_allreduce(input_.data(), output_.data(), one.elements, mpi.float_, mpi.sum,
                                          comm_, one.spec.c_str());
       if (code != MPI_SUCCESS) fail(one.spec, code);
     }
   }
 
   std::vector<Case> cases_;
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm comm_ = mpi.comm_null;
   std::vector<float> input_;
   std::vector<float> output_;
   std::mt19937_64 random_{1};

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mpi.h>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +10,10 @@
 
 #include "bench/calibration/common/waiting.hpp"
 #include "bench/calibration/phases/phases.hpp"
-#include "bench/library/library.hpp"
+#include "bench/library/program.hpp"
 #include "bench/measure/calls.hpp"
+#include "mpi/mpi.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -101,7 +102,7 @@ class Flows : public Phase {
 
   ~Flows() override {
     for (Crew& crew : crews_) {
-      if (crew.comm != MPI_COMM_NULL) PMPI_Comm_free(&crew.comm);
+      if (crew.comm != mpi.comm_null) mpi.Comm_free(&crew.comm);
     }
   }
   Flows(const Flows&) = delete;
@@ -152,12 +153,12 @@ class Flows : public Phase {
   };
 
   Crew make_crew(int count) {
-    Crew crew{count, {}, MPI_COMM_NULL};
+    Crew crew{count, {}, mpi.comm_null};
     for (int group = 0; group < count; ++group) {
       const auto& flows = groups_[static_cast<std::size_t>(group)];
       crew.flows.insert(crew.flows.end(), flows.begin(), flows.end());
     }
-    PMPI_Comm_split(MPI_COMM_WORLD, own_flow(crew) == nullptr ? MPI_UNDEFINED : 0, site().rank, &crew.comm);
+    mpi.Comm_split(mpi.comm_world, own_flow(crew) == nullptr ? mpi.undefined : 0, site().rank, &crew.comm);
     return crew;
   }
 
@@ -209,13 +210,13 @@ class Flows : public Phase {
         stream(*flow, one.bytes, static_cast<int>(std::ceil(share)), one.window);
         line_up(one.crew->comm);
       }
-      const double begin = PMPI_Wtime();
+      const double begin = seconds_now();
       if (one.both_ways) {
         exchange(*flow, one.bytes, one.messages);
       } else {
         stream(*flow, one.bytes, one.messages, one.window);
       }
-      seconds = PMPI_Wtime() - begin;
+      seconds = seconds_now() - begin;
     }
     return meet({seconds}, on_progress())[0];
   }
@@ -225,7 +226,7 @@ class Flows : public Phase {
     const bool sends = flow.sender == site().rank;
     const int partner = sends ? flow.receiver : flow.sender;
     const auto slots = static_cast<std::size_t>(window);
-    std::vector<MPI_Request> requests(slots, MPI_REQUEST_NULL);
+    std::vector<MPI_Request> requests(slots, mpi.request_null);
     for (std::size_t i = 0; i < static_cast<std::size_t>(messages); ++i) {
       MPI_Request& request = requests[i % slots];
       finish(std::span(&request, 1));
@@ -239,7 +240,7 @@ class Flows : public Phase {
   void exchange(const Flow& flow, std::size_t bytes, int messages) {
     const int partner = flow.sender == site().rank ? flow.receiver : flow.sender;
     for (int i = 0; i < messages; ++i) {
-      std::array requests{receive(partner, bytes, 0), MPI_REQUEST_NULL};
+      std::array<MPI_Request, 2> requests{receive(partner, bytes, 0), mpi.request_null};
       requests[1] = send(partner, bytes);
       finish(requests);
     }
@@ -258,17 +259,17 @@ class Flows : public Phase {
   }
 
   MPI_Request send(int partner, std::size_t bytes) const {
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = LIBRARY(PMPI_Isend)(sent_.data(), static_cast<int>(bytes), MPI_BYTE, partner, flow_tag,
-                                         MPI_COMM_WORLD, &request);
+    MPI_Request request = mpi.request_null;
+    const int code = mpi.Isend(sent_.data(), static_cast<int>(bytes), mpi.byte, partner, flow_tag,
+                                         mpi.comm_world, &request);
     if (code != MPI_SUCCESS) fail("calibration", code);
     return request;
   }
 
   MPI_Request receive(int partner, std::size_t bytes, std::size_t slot) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = LIBRARY(PMPI_Irecv)(received_.data() + slot * bytes, static_cast<int>(bytes), MPI_BYTE,
-                                         partner, flow_tag, MPI_COMM_WORLD, &request);
+    MPI_Request request = mpi.request_null;
+    const int code = mpi.Irecv(received_.data() + slot * bytes, static_cast<int>(bytes), mpi.byte,
+                                         partner, flow_tag, mpi.comm_world, &request);
     if (code != MPI_SUCCESS) fail("calibration", code);
     return request;
   }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "bench/calibration/common/eager.hpp"
 #include "bench/calibration/phases/phases.hpp"
 #include "bench/measure/median.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -65,7 +65,7 @@ class PingPong : public TeamPhase {
   }
 
   void lead(double seconds, int pass) override {
-    const double end = PMPI_Wtime() + seconds;
+    const double end = seconds_now() + seconds;
     const EagerLimit limit =
         find_eager_limit(team(), level(), std::max(longest_, longest_needed), [this] { report_progress(); });
     nlohmann::ordered_json about{{"what", "eager"}, {"level", level().name}, {"bytes", limit.eager}};
@@ -78,9 +78,9 @@ class PingPong : public TeamPhase {
     if (limit.eager > 0) add(limit.eager);
     if (limit.synchronous) add(*limit.synchronous);
     for (int round = 0; round < most_rounds; ++round) {
-      const double begin = PMPI_Wtime();
+      const double begin = seconds_now();
       for (const std::size_t bytes : shuffled()) sample(bytes);
-      const double now = PMPI_Wtime();
+      const double now = seconds_now();
       if (round + 1 >= least_rounds && now + (now - begin) > end) break;
       const double left = end - now - (least_rounds - round) * (now - begin);
       if (pass == 0 && round > 0 && round <= refinements) refine(left / least_rounds);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,8 @@
 #include "bench/calibration/common/waiting.hpp"
 #include "bench/calibration/phases/phases.hpp"
 #include "kernels/reduce.hpp"
+#include "mpi/mpi.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -89,12 +90,12 @@ class Reduction : public Phase {
   /// Returns the seconds of one reduction on the slowest rank.
   double sample(const Case& one) {
     static const kernels::Function sum = kernels::find(kernels::Type::f32, kernels::Op::sum);
-    line_up(MPI_COMM_WORLD);
-    const double begin = PMPI_Wtime();
+    line_up(mpi.comm_world);
+    const double begin = seconds_now();
     for (int i = 0; i < one.count; ++i) {
       sum(into_.data(), left_.data(), right_.data(), one.bytes / sizeof(float));
     }
-    return meet({PMPI_Wtime() - begin})[0] / one.count;
+    return meet({seconds_now() - begin})[0] / one.count;
   }
 
   std::size_t longest_ = 0;

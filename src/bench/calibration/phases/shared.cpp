@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mpi.h>
-#include <stretto/stretto.h>
+
 
 #include <algorithm>
 #include <array>
@@ -9,8 +8,11 @@
 #include <random>
 #include <string_view>
 
+#include "bench/library/program.hpp"
 #include "bench/calibration/phases/phases.hpp"
 #include "bench/measure/calls.hpp"
+#include "mpi/mpi.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -39,12 +41,12 @@ class Shared : public TeamPhase {
       cases_.push_back({flow, tiny});
       for (std::size_t bytes = shortest; bytes <= longest; bytes *= 2) cases_.push_back({flow, bytes});
     }
-    PMPI_Comm_split(MPI_COMM_WORLD, team().takes_part() ? 0 : MPI_UNDEFINED, this->site().rank, &comm_);
+    mpi.Comm_split(mpi.comm_world, team().takes_part() ? 0 : mpi.undefined, this->site().rank, &comm_);
     team().set_work([this](int which, int count) { call(cases_[static_cast<std::size_t>(which)], count); });
   }
 
   ~Shared() override {
-    if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);
+    if (comm_ != mpi.comm_null) free_communicator(comm_);
   }
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
@@ -68,20 +70,20 @@ class Shared : public TeamPhase {
   }
 
   void lead(double seconds, int pass) override {
-    const double end = PMPI_Wtime() + seconds;
+    const double end = seconds_now() + seconds;
     std::vector<std::size_t> order(cases_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     if (pass == 0) {
       for (const std::size_t index : order) choose_count(index);
     }
     for (int round = 0; round < most_rounds; ++round) {
-      const double begin = PMPI_Wtime();
+      const double begin = seconds_now();
       std::shuffle(order.begin(), order.end(), random_);
       for (const std::size_t index : order) {
         records().add(describe(cases_[index]), run(index));
         report_progress();
       }
-      const double now = PMPI_Wtime();
+      const double now = seconds_now();
       if (round + 1 >= least_rounds && now + (now - begin) > end) break;
     }
   }
@@ -109,14 +111,14 @@ class Shared : public TeamPhase {
     for (int i = 0; i < count; ++i) {
       const int code =
           one.flow == Flow::one_way
-              ? stretto_bcast(output_.data(), elements, MPI_FLOAT, i % 2, comm_, "binomial")
-              : stretto_allreduce(input_.data(), output_.data(), elements, MPI_FLOAT, MPI_SUM, comm_, spec);
+              ? stretto_bcast(output_.data(), elements, mpi.float_, i % 2, comm_, "binomial")
+              : stretto_allreduce(input_.data(), output_.data(), elements, mpi.float_, mpi.sum, comm_, spec);
       if (code != MPI_SUCCESS) fail(spec, code);
     }
   }
 
   std::vector<Case> cases_;
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm comm_ = mpi.comm_null;
   std::vector<float> input_;
   std::vector<float> output_;
   std::mt19937_64 random_{1};

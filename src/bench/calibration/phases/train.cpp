@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mpi.h>
 
 #include <nlohmann/json.hpp>
 
 #include "bench/calibration/phases/phases.hpp"
 #include "bench/measure/median.hpp"
+#include "threads/clock.hpp"
 
 namespace stretto::bench {
 namespace {
@@ -65,10 +65,10 @@ class Train : public TeamPhase {
   void lead(double seconds, int pass) override {
     constexpr int most = 8;
     if (pass == 0) choose_bytes();
-    const double end = PMPI_Wtime() + seconds;
+    const double end = seconds_now() + seconds;
     std::vector<double> bandwidths;
     std::vector<double> bursts;
-    for (int i = 0; i < least || (i < most && PMPI_Wtime() < end); ++i) {
+    for (int i = 0; i < least || (i < most && seconds_now() < end); ++i) {
       sleep(pause);
       const std::vector<double> there = team().train(bytes_, messages, window);
       records().add({{"what", "train"}, {"level", level().name}, {"bytes", bytes_}, {"window", window}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries of the functions that may wait, poll or make a persistent collective, as far as the mpi.h of the
-// interface has them: made from interpose/entries/functions.txt. Outstanding operations go on meanwhile.
+// Entries of the functions that may wait, poll or make a persistent collective, as far as any
+// mpi.h has them: made from functions.txt. Outstanding operations go on meanwhile.
 #include "interpose/operations/requests.hpp"
 #include "interpose/progress/progress.hpp"
 #include "interpose/session/entry.hpp"

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions as a program calls them: through Stretto, whose library is linked. They take raw handles, since the
+// measuring program is compiled once for every interface.
+#pragma once
+
+#include <cstddef>
+
+#include "mpi/places.hpp"
+
+extern "C" {
+int MPI_Comm_free(void* comm);
+int MPI_Finalize();
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided);
+int MPI_Request_free(void* request);
+int MPI_Start(void* request);
+int MPI_Test(void* request, int* flag, void* status);
+int MPI_Wait(void* request, void* status);
+// Of include/stretto/stretto.h.
+int stretto_allreduce(const void* sendbuf, void* recvbuf, int count, stretto::MPI_Datatype datatype,
+                      stretto::MPI_Op op, stretto::MPI_Comm comm, const char* spec);
+int stretto_bcast(void* buffer, int count, stretto::MPI_Datatype datatype, int root, stretto::MPI_Comm comm,
+                  const char* spec);
+int stretto_choice(const char* collective, stretto::MPI_Comm comm, std::size_t bytes, char* spec, int length);
+const char* stretto_version();
+}
+
+namespace stretto::bench {
+
+/// Frees a communicator on which Stretto may have carried out calls.
+inline void free_communicator(MPI_Comm comm) {
+  ProgramHandle<MPI_Comm> handle(comm);
+  MPI_Comm_free(handle.address());
+}
+
+}  // namespace stretto::bench

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The faces that this build has. CMake defines STRETTO_HAS_NAME for each.
+#include "mpi/mpi.hpp"
+
+namespace stretto {
+namespace faces {
+
+extern const InterfaceFace openmpi;
+extern const InterfaceFace mpich;
+extern const InterfaceFace abi;
+
+}  // namespace faces
+
+const InterfaceFace* face_of(Interface interface) {
+  switch (interface) {
+#ifdef STRETTO_HAS_OPENMPI
+    case Interface::openmpi:
+      return &faces::openmpi;
+#endif
+#ifdef STRETTO_HAS_MPICH
+    case Interface::mpich:
+      return &faces::mpich;
+#endif
+#ifdef STRETTO_HAS_ABI
+    case Interface::abi:
+      return &faces::abi;
+#endif
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace stretto
