@@ -3,7 +3,7 @@
 // function, which Stretto does not see; the one that programs call; and two loops on all ranks at once, a
 // copy and a sum of vectors as long. Hot: every call has the same buffers. Cold: calls walk through more
 // memory than caches hold. Run it under the preload, with a core for each rank:
-//   mpirun -n 2 -x LD_PRELOAD=.../libstretto-openmpi.so memory-bound-openmpi 60 67108864 allreduce
+//   mpirun -n 2 -x LD_PRELOAD=.../libstretto.so memory-bound-openmpi 60 67108864 allreduce
 // The arguments are the time in seconds for all sizes together, the largest size in bytes, and the
 // collective: allreduce, allreduce_in_place, bcast, reduce, allgather or reduce_scatter (of the whole
 // vector). Two ranks first pass a line to and fro: no exchange takes less than that.
@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/library/library.hpp"
+#include "../../tests/interpose/library.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 // functions that the program calls alternate with rounds by the library's own, which Stretto does not see.
 // Prints medians over rounds, on the slowest rank, their difference, and the spread of the difference. Run it
 // under the preload:
-//   mpirun -n 2 -x LD_PRELOAD=.../libstretto-openmpi.so new-communicators-openmpi [ROUNDS]
+//   mpirun -n 2 -x LD_PRELOAD=.../libstretto.so new-communicators-openmpi [ROUNDS]
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "bench/library/library.hpp"
+#include "../../tests/interpose/library.hpp"
 
 namespace {
 

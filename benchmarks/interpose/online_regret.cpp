@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "bench/library/library.hpp"
+#include "../../tests/interpose/library.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 // MPI_COMM_SELF. Batches by MPI_Allreduce alternate with batches by the library's own function, which Stretto
 // does not see. Buffers are on the stack and, in a second line, from mmap: of those Stretto does not know
 // without a question that they are host memory. Run it under the preload:
-//   mpirun -n 1 -x LD_PRELOAD=.../libstretto-openmpi.so pass-through-openmpi [DRIVER]
+//   mpirun -n 1 -x LD_PRELOAD=.../libstretto.so pass-through-openmpi [DRIVER]
 // With a driver for devices (the stand-in), which is loaded first, Stretto asks it about those from mmap.
 #include <dlfcn.h>
 #include <mpi.h>
@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "bench/library/library.hpp"
+#include "../../tests/interpose/library.hpp"
 
 namespace {
 

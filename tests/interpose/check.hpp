@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/library/library.hpp"
+#include "library.hpp"
 
 #ifdef MPI_ABI
 // The standard ABI has the numbers of handles under other names.
