@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stretto.advise.search import Advice
 from stretto.plots.style import label_bandwidths, label_sizes
 from stretto.simulate.jobs import LABELS
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,9 +27,7 @@ _LINES = {
 
 def plot_advice(title: str, advice: Sequence[Advice], file: Path) -> None:
     """Draw the throughput of the best spec, of each library and of the bound, and the gains below."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
-    figure = Figure(figsize=(8.4, 7.4), layout="constrained")
+    figure = new_figure(8.4, 7.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     sizes = [one.bytes for one in advice]
     _draw_throughput(upper, advice, sizes)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stretto.plots.runs import plot_run
-from stretto.results.file import FORMAT
-from stretto.results.runs import Row, Run, to_json, write_csv
+from stretto.results.runs import FORMAT, Row, Run, to_json, write_csv
 from stretto.spec.collectives import LinkBound
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.support.json_files import document_text

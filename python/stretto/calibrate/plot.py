@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stretto.calibrate import panels
 from stretto.calibrate.fit import Fit
 from stretto.calibrate.points import Measured
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,12 +26,10 @@ def plot_fit(measured: Measured, found: Fit, title: str, file: Path) -> None:
 
 def fit_figure(measured: Measured, found: Fit, title: str) -> Figure:
     """A panel for each kind of figure that was measured."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
     drawn = _panels(measured, found)
     columns = min(len(drawn), 3 if len(drawn) <= 6 else 4)
     rows = -(-len(drawn) // columns)
-    figure = Figure(figsize=(_PANEL[0] * columns, _PANEL[1] * rows + 0.4), layout="constrained")
+    figure = new_figure(_PANEL[0] * columns, _PANEL[1] * rows + 0.4)
     all_axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for axes, draw in zip(all_axes, drawn, strict=False):
         draw(axes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stretto.plots.panels import Axis, Panel, Scale
 from stretto.plots.style import COLOURS, LINESTYLES, MARKERS, label_sizes
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ _MOST_MARKERS = 40
 
 def draw_panels(title: str, panels: Sequence[Panel], file: Path, *, columns: int = 2) -> None:
     """Draw panels into one picture, `columns` in a row."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only drawing needs it
-
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
     # A formula (RSA-T) is dotted, in the colour of the curve that it predicts (RSA).
@@ -36,7 +34,7 @@ def draw_panels(title: str, panels: Sequence[Panel], file: Path, *, columns: int
     # One legend for all panels if they share most labels; else one in each panel.
     shared = len(labels) <= max(len(panel.curves) for panel in panels) + 2
     width = max(1.0 + _PANEL_WIDTH * columns, 6.5)
-    figure = Figure(figsize=(width, 1.2 + _PANEL_HEIGHT * rows), layout="constrained")
+    figure = new_figure(width, 1.2 + _PANEL_HEIGHT * rows)
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, panel in zip(grid.flat, panels, strict=False):
         _draw_panel(axes, panel, plain)

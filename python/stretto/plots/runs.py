@@ -20,7 +20,7 @@ from stretto.plots.style import (
 from stretto.results.runs import BLOCKING, Row, Run, Series
 from stretto.spec.collectives import LinkBound
 from stretto.support.estimates import Estimate
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_rate
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ def plot_predictions(
     title: str, lines: dict[str, list[tuple[int, float]]], bound: list[tuple[int, float]], file: Path
 ) -> None:
     """Draw predicted algorithm bandwidth over message size, with a line for each spec."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
-    figure = Figure(figsize=(8.4, 5.4), layout="constrained")
+    figure = new_figure(8.4, 5.4)
     axes = figure.subplots()
     for index, (label, points) in enumerate(lines.items()):
         # Formulas are dotted, without markers, and use the same colours again.
@@ -108,11 +106,9 @@ def plot_predictions(
 
 
 def _figure(run: Run, rows: list[Row], quantity: _Quantity, bound: LinkBound | None) -> Figure:
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
     places = sorted({row.series.in_place for row in rows})
     width = 1.2 + 6.0 * len(places)
-    figure = Figure(figsize=(width, 4.8), layout="constrained")
+    figure = new_figure(width, 4.8)
     panels = figure.subplots(1, len(places), sharey=True, squeeze=False)
     sizes = sorted({row.series.bytes for row in rows})
     for axes, in_place in zip(panels[0], places, strict=True):

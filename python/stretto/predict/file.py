@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stretto.support.json_files import Bytes, Part, Seconds
+from stretto.support.parts import Bytes, Part, Seconds
 
 FORMAT = "stretto-prediction"
 

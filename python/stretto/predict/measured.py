@@ -8,17 +8,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stretto.launch.mpi import library_name
 from stretto.model.walker import Call
-from stretto.results import file as results_file
-from stretto.results.file import RunFile
+from stretto.results import runs
 from stretto.results.runs import BLOCKING, Run
 from stretto.spec.topologies import parse_topology
-from stretto.study import file as study_file
-from stretto.study.file import parse_study
 from stretto.support.errors import StrettoError
-from stretto.support.json_files import read_json, validate
+from stretto.support.extras import require
+from stretto.support.json_files import read_json
+
+if TYPE_CHECKING:
+    from stretto.study.file import Study
 
 
 @dataclass(slots=True)
@@ -54,12 +56,18 @@ def read_measured(files: Sequence[Path]) -> Measured:
     """The times in the files. Raises StrettoError for a file of another kind."""
     measured = Measured()
     for file in files:
-        content = read_json(file)
-        if content.get("format") == study_file.FORMAT:
-            for one in parse_study(content, file).runs:
-                measured.add(one.run)
-        elif content.get("format") == results_file.FORMAT:
-            measured.add(validate(RunFile, content, file).run())
-        else:
-            raise StrettoError(f"{file}: expected a file of stretto bench or stretto study")
+        for one in _read(file).runs:
+            measured.add(one.run)
     return measured
+
+
+def _read(file: Path) -> Study:
+    require(f"{file}: reading measured times", "pydantic")
+    from stretto.study import file as study_file  # noqa: PLC0415  needs Pydantic
+
+    content = read_json(file)
+    if content.get("format") == study_file.FORMAT:
+        return study_file.parse_study(content, file)
+    if content.get("format") == runs.FORMAT:
+        return study_file.parse_bench(content, file)
+    raise StrettoError(f"{file}: expected a file of stretto bench or stretto study")

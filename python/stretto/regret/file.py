@@ -24,7 +24,8 @@ from stretto.regret.figures import Cell, Job, Spot, Summary, summarize
 from stretto.results.runs import describe_machine
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE
-from stretto.support.json_files import Bytes, Part, Seconds, document_text, read_json, validate
+from stretto.support.json_files import document_text, read_json
+from stretto.support.parts import Bytes, Part, Seconds, validate
 
 FORMAT = "stretto-regret"
 

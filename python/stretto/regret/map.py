@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stretto.plots.style import DIVERGING
 from stretto.regret.figures import Job, Spot, mean_gain
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes
 
 if TYPE_CHECKING:
@@ -58,16 +58,12 @@ def draw_map(jobs: Sequence[Job], panels: Panels, file: Path) -> None:
 
 def map_figure(jobs: Sequence[Job], panels: Panels) -> Figure:
     """A figure with a panel for each collective, each MPI library, or each of both."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
     networks = list(dict.fromkeys(job.network for job in jobs))
     sizes = sorted({cell.bytes for job in jobs for cell in job.cells})
     titles = list(dict.fromkeys(_title(job, panels) for job in jobs))
     columns = min(len(titles), max(1, _MOST_COLUMNS // max(1, len(sizes))))
     rows = math.ceil(len(titles) / columns)
-    figure = Figure(
-        figsize=(_WIDTH, 1.25 + rows * (0.5 + _CELL_HEIGHT * len(networks))), layout="constrained"
-    )
+    figure = new_figure(_WIDTH, 1.25 + rows * (0.5 + _CELL_HEIGHT * len(networks)))
     grid = figure.subplots(rows, columns, squeeze=False)
     colours = _Colours()
     for place, (axes, title) in enumerate(zip(grid.flat, titles, strict=False)):

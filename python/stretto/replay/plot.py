@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from stretto.plots.drawing import draw_panels
 from stretto.plots.panels import SIZE, Axis, Panel, Scale
 from stretto.replay.comparison import Comparison, messages_per_step
 from stretto.replay.plan import Plan, Varies
@@ -18,8 +19,6 @@ def draw_replay(
     plan: Plan, outcomes: Sequence[Outcome], comparison: Sequence[Comparison] | None, file: Path
 ) -> None:
     """Draw images per second over what varies, and the messages after merging."""
-    from stretto.plots.drawing import draw_panels  # noqa: PLC0415  Matplotlib is slow to load
-
     site = outcomes[0].setup.site
     where = (
         site.platform.name

@@ -13,13 +13,14 @@ from pydantic import Field
 
 from stretto.predict import file as predictions
 from stretto.predict.file import Predictions
-from stretto.results import file as results_file
+from stretto.results import runs
 from stretto.study import file as study_file
 from stretto.study import guidelines_file
 from stretto.study.file import STUDY_FILE, Study, parse_bench, parse_study
 from stretto.study.guidelines_file import GUIDELINES_FILE, Guidelines, parse_guidelines
 from stretto.support.errors import StrettoError
-from stretto.support.json_files import Bytes, Number, Part, Rate, Seconds, read_json, validate
+from stretto.support.json_files import read_json
+from stretto.support.parts import Bytes, Number, Part, Rate, Seconds, validate
 
 
 class TableRow(Part):
@@ -189,7 +190,7 @@ def _read_into(inputs: Inputs, file: Path) -> None:
     elif kind == "stretto-machine":
         machine = validate(MachineFile, content, file)
         inputs.machines.append((machine, _read_points(machine)))
-    elif kind == results_file.FORMAT:
+    elif kind == runs.FORMAT:
         inputs.studies.append(parse_bench(content, file))
     elif kind is None and "calls" in content and "measured_on_rank" in content:
         inputs.statistics.append((file.name, validate(StatisticsFile, content, file)))

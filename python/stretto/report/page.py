@@ -16,6 +16,11 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+from plotly.offline import get_plotlyjs
+
+from stretto import _core
+
 _FONT = "system-ui, sans-serif"
 
 
@@ -148,11 +153,6 @@ def log_axis(title: str, values: Iterable[float]) -> dict[str, Any]:
 
 def render(title: str, subtitle: str, sections: Sequence[Section], inputs: Sequence[str]) -> str:
     """The HTML of the page."""
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415  only a report needs it
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415  the same
-
-    from stretto import _core  # noqa: PLC0415  the command line starts without the compiled module
-
     for section in sections:
         section.items = [
             without_empty_columns(item) if isinstance(item, Table) else item for item in section.items

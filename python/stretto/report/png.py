@@ -19,7 +19,7 @@ from stretto.spec.native import NATIVE
 from stretto.study.figures import file_name, write_figures
 from stretto.study.guidelines import sizes_of
 from stretto.study.guidelines_file import LibraryChecks
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_bytes, three_digits
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def _figures(inputs: Inputs) -> Iterator[tuple[str, Figure]]:
 
 
 def _empty(width: float, height: float, title: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = new_figure(width, height)
     figure.suptitle(title, fontsize=11)
     return figure, figure.subplots()
 
@@ -112,11 +110,9 @@ def prediction_figure(found: Predictions) -> Figure:
 
 def guidelines_figure(library: LibraryChecks) -> Figure:
     """Maps of guidelines by size, for the library and for Stretto."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
     guidelines = list(dict.fromkeys(one.guideline for one in library.checks))
     sizes = sizes_of(library.checks)
-    figure = Figure(figsize=(4.6 + 1.1 * len(sizes), 1.4 + 0.26 * len(guidelines)), layout="constrained")
+    figure = new_figure(4.6 + 1.1 * len(sizes), 1.4 + 0.26 * len(guidelines))
     figure.suptitle(f"{library.title}: left side / right side, ! violated", fontsize=11)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, spec, title in zip(panels, (NATIVE, STRETTO), ("the library", "Stretto"), strict=True):

@@ -9,9 +9,7 @@ from pydantic import Field, model_validator
 
 from stretto.results.runs import Run, Series
 from stretto.spec.collectives import COLLECTIVES, LinkBound
-from stretto.support.json_files import Bytes, Part, Rate, Seconds
-
-FORMAT = "stretto-bench"
+from stretto.support.parts import Bytes, Part, Rate, Seconds
 
 CollectiveName = Literal[
     "allreduce", "bcast", "reduce", "reduce_scatter", "reduce_scatter_block", "allgather", "allgatherv",

@@ -26,6 +26,8 @@ class EndedError(StrettoError):
     """The measuring program ended before its last result."""
 
 
+FORMAT = "stretto-bench"
+"""Of the file that keeps a run."""
 BLOCKING = "blocking"
 NON_BLOCKING = "non-blocking"
 FORMS = (BLOCKING, NON_BLOCKING, "persistent")

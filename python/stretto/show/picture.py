@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from stretto.show.labels import STUCK_MEANS, local_label, operands, stuck_label
 from stretto.show.timeline import Blocks, Local, Message, Stuck, Timeline
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,14 +29,12 @@ _SHARES = (0.5, 0.35, 0.65, 0.25, 0.75)
 
 def draw_picture(timeline: Timeline, title: str, caption: str, file: Path, rank_order: bool = False) -> None:
     """Draw ranks as lanes, nodes as bands, and time to the right; the file's suffix is the format."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only pictures need it
-
     picture = _Picture(timeline)
     # Title and caption must fit.
     words = max(map(len, [title, *caption.split("\n")]))
     width = max(1.6 + picture.step_inches * max(1, timeline.steps), 1.2 + 0.075 * words)
     height = 1.9 + _LANE_INCHES * (picture.bottom + 1)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = new_figure(width, height)
     axes = figure.subplots()
     _draw_lanes(axes, picture)
     for action in timeline.locals:

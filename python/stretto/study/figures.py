@@ -15,7 +15,7 @@ from stretto.spec.labels import NATIVE_LABEL, Kind, label_of, without_parameters
 from stretto.study.analysis import gain_of
 from stretto.study.curves import Curve, best_curve, curves, library_curves
 from stretto.study.file import StudyRun
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,9 +81,7 @@ def _libraries_figure(runs: Sequence[StudyRun]) -> Figure:
 
 
 def _empty(title: str, run: Run) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
-    figure = Figure(figsize=(_WIDTH, 4.8), layout="constrained")
+    figure = new_figure(_WIDTH, 4.8)
     axes = figure.subplots()
     figure.suptitle(title, fontsize=11)
     axes.set_xlabel(f"message size ({run.collective.message})")

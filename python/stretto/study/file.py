@@ -25,7 +25,8 @@ from stretto.results.file import RunFile
 from stretto.results.runs import Row, Run, summarize, to_json
 from stretto.spec.collectives import LinkBound
 from stretto.study.analysis import SizeFigures, by_size, gain_of, mean_gains
-from stretto.support.json_files import Part, document_text, validate
+from stretto.support.json_files import document_text
+from stretto.support.parts import Part, validate
 from stretto.support.units import format_nodes
 
 FORMAT = "stretto-study"

@@ -23,7 +23,8 @@ from stretto.results.file import CollectiveName
 from stretto.results.runs import Series
 from stretto.study.guidelines import Check, Guideline
 from stretto.support.estimates import estimate_ratio
-from stretto.support.json_files import Bytes, Part, Seconds, document_text, validate
+from stretto.support.json_files import document_text
+from stretto.support.parts import Bytes, Part, Seconds, validate
 from stretto.support.units import format_nodes
 
 FORMAT = "stretto-guidelines"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stretto import _core
 from stretto.spec.checks import check_spec, split_specs
 from stretto.spec.labels import STRETTO
 from stretto.spec.native import NATIVE, native_by
@@ -16,8 +17,6 @@ _PIPELINING = tuple(f"native:segments={count}" for count in (1, 2, 4, 8))
 
 def own_specs(algorithms: str, ppn: Sequence[int]) -> list[str]:
     """The specs of the registry's short list that fit nodes with so many ranks each."""
-    from stretto import _core  # noqa: PLC0415  the command line starts without the compiled module
-
     topology = _core.Topology(f"ppn={'+'.join(map(str, ppn))}")
     return [
         spec

@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import io
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from stretto.support.errors import StrettoError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from stretto.support.extras import require
 
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
 _PROBE = b"\0" * 4096
@@ -82,7 +78,7 @@ def open_atomically(path: Path) -> Iterator[IO[bytes]]:
 
 def beside(file: Path) -> Path:
     """A name beside the file that nobody can foresee: for what replaces it when it is complete."""
-    return file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    return file.with_name(f".{file.name}.{os.urandom(8).hex()}")
 
 
 @contextmanager
@@ -94,13 +90,6 @@ def locked(file: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def save_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
-    """Write a picture in the format of the file's suffix, or as PNG if it has none."""
-    content = io.BytesIO()
-    figure.savefig(content, format=path.suffix.lower().lstrip(".") or "png", dpi=dpi)
-    write_atomically(path, content.getvalue())
 
 
 def write_all(*writes: Callable[[], None]) -> None:
@@ -120,6 +109,8 @@ def check_files(files: Iterable[Path | None], pictures: Iterable[Path | None] = 
     for file in pictures:
         if file and file.suffix and file.suffix.lower() not in PICTURES:
             raise StrettoError(f"{file}: a picture's name ends in {', '.join(PICTURES)}")
+        if file:
+            require(f"{file}: a picture", "matplotlib")
     for file in [*files, *pictures]:
         if file:
             _check(file)

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from stretto.support.json_files import Number, Part, document_text, read_json, validate
+from stretto.support.json_files import document_text, read_json
+from stretto.support.parts import Number, Part, validate
 from stretto.support.units import format_nodes
 
 FORMAT: Literal["stretto-profile"] = "stretto-profile"

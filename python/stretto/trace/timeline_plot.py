@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stretto.plots.style import NATIVE_COLOUR, sequence_colours
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import seconds_unit
 from stretto.trace.table import call_text, figures_text, time_text
 from stretto.trace.timeline import Span, Timeline
@@ -53,11 +53,9 @@ class _Lane:
 
 def draw_timelines(timelines: Sequence[Timeline], file: Path) -> None:
     """Draw the calls below each other, on one scale of time; the file's suffix is the format."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only pictures need it
-
     every = [_lanes(one) for one in timelines]
     heights = [_height(lanes) * _LANE_INCHES for lanes in every]
-    figure = Figure(figsize=(_WIDTH, sum(heights) + 0.7 * len(every) + 0.8), layout="constrained")
+    figure = new_figure(_WIDTH, sum(heights) + 0.7 * len(every) + 0.8)
     panels = figure.subplots(len(every), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     longest = max(one.time for one in timelines)
     factor, unit = seconds_unit(longest * 1e-6)

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from stretto.simulate.jobs import SELECTORS
 from stretto.support.errors import StrettoError
-from stretto.support.json_files import Number, Part, Seconds, read_json, validate
-
-FORMAT = "stretto-training"
+from stretto.support.json_files import read_json
+from stretto.support.parts import Number, Part, Seconds, validate
 
 Positive = Annotated[int, Field(gt=0)]
 Rate = Annotated[Number, Field(gt=0)]

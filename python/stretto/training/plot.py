@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stretto.plots.style import COLOURS, NATIVE_COLOUR
 from stretto.spec.native import NATIVE
-from stretto.support.files import save_figure
+from stretto.support.pictures import new_figure, save_figure
 from stretto.support.units import format_rate
 from stretto.training.result import Line, Training
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def draw_training(training: Training, file: Path) -> None:
     """Draw images per second as bars, and the loss over steps."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow to load, and only plots need it
-
-    figure = Figure(figsize=(10.4, 4.6), layout="constrained")
+    figure = new_figure(10.4, 4.6)
     bars, losses = figure.subplots(1, 2)
     _draw_bars(bars, training)
     _draw_losses(losses, training)

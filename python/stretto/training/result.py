@@ -12,8 +12,9 @@ from stretto.spec.native import NATIVE
 from stretto.support.estimates import Estimate, estimate_median, speedup
 from stretto.support.json_files import document_text
 from stretto.support.machine_load import Load
-from stretto.training.file import FORMAT
 from stretto.training.lines import label
+
+FORMAT = "stretto-training"
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 
 from stretto.support.errors import StrettoError
 from stretto.support.files import (
@@ -16,7 +15,6 @@ from stretto.support.files import (
     locked,
     make_folder,
     open_atomically,
-    save_figure,
     write_all,
     write_atomically,
 )
@@ -112,15 +110,6 @@ def test_all_are_written_though_one_cannot_be(tmp_path: Path) -> None:
             lambda: write_atomically(Path("/proc/b"), ""),
         )
     assert (tmp_path / "a.json").read_text() == "text"
-
-
-@pytest.mark.parametrize(("name", "begin"), [("a.png", b"\x89PNG"), ("a", b"\x89PNG"), ("a.pdf", b"%PDF")])
-def test_a_picture_is_of_the_format_that_its_name_says(name: str, begin: bytes, tmp_path: Path) -> None:
-    figure = Figure()
-    figure.subplots()
-    save_figure(figure, tmp_path / name)
-    assert (tmp_path / name).read_bytes().startswith(begin)
-    assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
 def test_what_could_be_written_is_left_alone(tmp_path: Path) -> None:
