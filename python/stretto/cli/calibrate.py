@@ -11,6 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from stretto.bench.targets import Place, find_target
+from stretto.calibrate.output import display_progress, print_machine
+from stretto.calibrate.plot import plot_fit
+from stretto.calibrate.session import fit_machine, measure, read_machine
+from stretto.calibrate.simulation import Shape, simulate
 from stretto.cli.options import LabName, LauncherLine, MpiName, OnLab, Ppn, Provider
 from stretto.cli.result_options import AsJson
 from stretto.lab.cluster import DEFAULT_NAME
@@ -64,11 +68,6 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Measure latencies, bandwidths, limits and arithmetic of a cluster, and write them as a machine file."""
-    # NumPy is slow to load, and other commands do not need it.
-    from stretto.calibrate.output import display_progress, print_machine  # noqa: PLC0415
-    from stretto.calibrate.session import fit_machine, measure, read_machine  # noqa: PLC0415
-    from stretto.calibrate.simulation import Shape, simulate  # noqa: PLC0415
-
     if simulated is not None and (launch or lab):
         raise StrettoError("--simulated measures nothing; give it without --lab and -- LAUNCHER")
     place = Place(launch or [], mpi_name, ranks, lab_name if lab else None, provider, ppn)
@@ -96,8 +95,6 @@ def calibrate(
     write_atomically(output, text)
     print_result(as_json, lambda: text, lambda: print_machine(calibrated, output))
     if png_file:
-        from stretto.calibrate.plot import plot_fit  # noqa: PLC0415  matplotlib is slow to load
-
         plot_fit(measured, calibrated.found, f"{machine.name}: {machine.description}", png_file)
     if interruption:
         raise interruption

@@ -8,12 +8,14 @@ import sys
 
 import typer
 
-from stretto.cli.program import program_of
+from stretto.cli.program import QuickCommand, program_of
 from stretto.support import paths
 from stretto.support.errors import StrettoError
 
+COMMAND_CLASS = QuickCommand
 
-def exec_(context: typer.Context) -> None:
+
+def exec(context: typer.Context) -> None:  # noqa: A001  as the command is called
     """Become an MPI program with Stretto under it, behind a launcher: srun -n 8 stretto exec ./solver.
 
     It needs no --mpi, and the launcher may clean the environment. Its own --help has the options.

@@ -15,13 +15,18 @@ from stretto.lab.jobs import Job
 from stretto.lab.links import UNLIMITED, Links
 from stretto.launch import mpi
 
-lab_app = typer.Typer(no_args_is_help=True, help="An emulated cluster on this machine (needs root).")
+lab = typer.Typer(
+    name="lab",
+    add_completion=False,
+    no_args_is_help=True,
+    help="An emulated cluster on this machine (needs root).",
+)
 
 # Other commands only have --lab-name, since --name could mean something else there.
 Name = Annotated[str, typer.Option("--name", "--lab-name", help="Which lab: stretto, or stretto-WORD.")]
 
 
-@lab_app.command()
+@lab.command()
 def up(
     nodes: Annotated[int | None, typer.Option(help="Number of nodes. Default: 8.")] = None,
     rate: Annotated[
@@ -39,7 +44,7 @@ def up(
     commands.up(name, Links.parse(nodes, rate, rates, racks, uplink))
 
 
-@lab_app.command("set")
+@lab.command("set")
 def change(
     rate: Annotated[str | None, typer.Option(help="The new rate of the links, or unlimited.")] = None,
     node: Annotated[
@@ -52,19 +57,19 @@ def change(
     commands.change(name, rate, node or (), uplink)
 
 
-@lab_app.command()
+@lab.command()
 def down(name: Name = DEFAULT_NAME) -> None:
     """Remove the cluster, and end all processes in it."""
     commands.down(name)
 
 
-@lab_app.command()
+@lab.command()
 def status(as_json: AsJson = False) -> None:
     """Show the labs that are up, and how many processes run in them."""
     commands.status(as_json)
 
 
-@lab_app.command(cls=ProgramCommand)
+@lab.command(cls=ProgramCommand)
 def run(
     context: typer.Context,
     mpi_name: Annotated[str, typer.Option("--mpi", help="|".join(flavor.value for flavor in mpi.Flavor))],

@@ -3,27 +3,113 @@
 
 from __future__ import annotations
 
-import logging
-from importlib import import_module, metadata
-from typing import Annotated
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+from typer.main import get_command
 
-from stretto.cli.config import config
-from stretto.cli.doctor import doctor
-from stretto.cli.exec import exec_
-from stretto.cli.lab import lab_app
-from stretto.cli.lib import lib
-from stretto.cli.man import man
-from stretto.cli.program import OneLineErrors, ProgramCommand
-from stretto.cli.run import run
+from stretto.cli.program import OneLineErrors
 from stretto.support.errors import StrettoError
+from stretto.support.extras import require
 
-# Without a HOME that it can write to, it tells of folders that nobody asked about.
-logging.getLogger("matplotlib").setLevel(logging.ERROR)
+
+@dataclass(frozen=True)
+class _Line:
+    """A command in the list of all. Its module, and what the module calls it, have its name."""
+
+    about: str
+    """The beginning of what its own help says."""
+    tools: tuple[str, ...] = ()
+    """The packages of the extra `tools` that it cannot do without."""
+
+
+_COMMANDS = {
+    "run": _Line("Run an MPI program with Stretto under it."),
+    "exec": _Line("Become an MPI program with Stretto under it, behind a launcher."),
+    "lib": _Line("Print the path of the shared object to preload."),
+    "config": _Line("Print how to link."),
+    "doctor": _Line("Check the installation: what is there, what is missing, and how to get it."),
+    "man": _Line("Print the manual page."),
+    "lab": _Line("An emulated cluster on this machine (needs root)."),
+    "bench": _Line("Measure a collective by several specs, interleaved in one run, and check every result."),
+    "trace": _Line("Merge the traces of all ranks; list slow collectives."),
+    "profile": _Line("Run an MPI program and profile its collectives.", ("pydantic",)),
+    "study": _Line("Compare the MPI default, BEST, pipelined calls and Stretto.", ("matplotlib", "pydantic")),
+    "report": _Line("Make one self-contained HTML page.", ("jinja2", "plotly", "pydantic")),
+    "train": _Line("Train a network data-parallel, by the MPI default and others in turns."),
+    "algorithms": _Line("List the algorithms."),
+    "verify": _Line("Prove that algorithms are correct."),
+    "show": _Line("Draw the schedule of an algorithm as a space-time diagram."),
+    "advise": _Line("Find the fastest spec for each message size on a planned cluster."),
+    "predict": _Line("Predict collectives on a machine.", ("pydantic",)),
+    "tune": _Line("Measure which spec is fastest at which size."),
+    "export": _Line("Write settings for the MPI library itself."),
+    "explain": _Line("Show which spec a call uses and why."),
+    "calibrate": _Line(
+        "Measure latencies, bandwidths, limits and arithmetic of a cluster.", ("numpy", "scipy")
+    ),
+    "simulate": _Line("Simulate collectives on a cluster."),
+    "replay": _Line("Replay a training by Horovod's logic on a simulated cluster.", ("pydantic",)),
+    "reproduce": _Line("Reproduce the papers' figures.", ("matplotlib", "pydantic")),
+    "regret": _Line("Compare Stretto's default with the MPI default and the best known spec.", ("pydantic",)),
+}
+
+
+class Commands(OneLineErrors):
+    """All commands. Only the module of the one that is asked for is loaded: it takes its time."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, line in _COMMANDS.items():
+            self.add_command(TyperCommand(name, help=line.about))
+
+    def get_params(self, ctx: Any) -> Any:
+        """The options before the command's name."""
+        options = super().get_params(ctx)
+        # Typer's own flags have none, and to make False of that it loads Pydantic, which takes its time.
+        for option in options:
+            if getattr(option, "is_flag", False) and option.default is None:
+                option.default = False
+        return options
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The name of the command, the command, and its arguments."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, name and self.load(name), rest
+
+    def load(self, name: str) -> Any:
+        """The command; if what it needs is missing, one that says so."""
+        try:
+            require(name, *_COMMANDS[name].tools)
+            module = import_module(f"stretto.cli.{name}")
+        except StrettoError as error:
+            return self._complaint(name, str(error))
+        except ImportError as error:
+            # `stretto doctor` must start all the same, to report what is missing.
+            return self._complaint(
+                name,
+                f"{name}: the compiled module cannot be loaded ({error}); stretto doctor says what to do",
+            )
+        command = getattr(module, name)
+        if isinstance(command, typer.Typer):
+            return get_command(command)
+        alone = typer.Typer(add_completion=False)
+        alone.command(name, cls=getattr(module, "COMMAND_CLASS", None))(command)
+        return get_command(alone)
+
+    def _complaint(self, name: str, reason: str) -> TyperCommand:
+        def complain() -> None:
+            raise StrettoError(reason)
+
+        any_options = {"ignore_unknown_options": True, "allow_extra_args": True}
+        return TyperCommand(name, callback=complain, help=_COMMANDS[name].about, context_settings=any_options)
+
 
 app = typer.Typer(
-    cls=OneLineErrors,
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Fast MPI collectives under unmodified programs.",
@@ -35,6 +121,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib import metadata  # noqa: PLC0415  slow to load
+
         print(f"stretto {metadata.version('stretto')}")
         raise typer.Exit
 
@@ -47,37 +135,3 @@ def main(
     ] = False,
 ) -> None:
     """Options that precede the name of a command."""
-
-
-app.command(cls=ProgramCommand)(run)
-app.command("exec", cls=ProgramCommand)(exec_)
-app.command()(lib)
-app.command()(config)
-app.command()(doctor)
-app.command()(man)
-app.add_typer(lab_app, name="lab")
-
-
-def _add_command_on_core(name: str) -> None:
-    """Add a command that may need the compiled module; without that module, a command that says so."""
-    try:
-        module = import_module(f"stretto.cli.{name}")
-    except ImportError as error:
-        # `stretto doctor` must start all the same, to report what is missing.
-        reason = f"{name}: the compiled module cannot be loaded ({error}); stretto doctor says what to do"
-
-        def complain() -> None:
-            raise StrettoError(reason)
-
-        any_options = {"ignore_unknown_options": True, "allow_extra_args": True}
-        app.command(name, help="Not available: see stretto doctor.", context_settings=any_options)(complain)
-    else:
-        app.command(cls=getattr(module, "COMMAND_CLASS", None))(getattr(module, name))
-
-
-_ON_CORE = (
-    *("bench", "trace", "profile", "study", "report", "train", "algorithms", "verify", "show", "advise"),
-    *("predict", "tune", "export", "explain", "calibrate", "simulate", "replay", "reproduce", "regret"),
-)
-for _name in _ON_CORE:
-    _add_command_on_core(_name)

@@ -14,6 +14,7 @@ from stretto.cli.result_options import AsJson, ResultFile
 from stretto.support.console import print_result
 from stretto.support.files import check_files, write_all, write_atomically
 from stretto.trace.profile_file import profile_text
+from stretto.trace.profile_plot import draw_profile
 from stretto.trace.profile_run import run_profiled
 from stretto.trace.profile_summary import make_profile
 from stretto.trace.profile_table import print_profile
@@ -50,8 +51,6 @@ def profile(
 
     def draw() -> None:
         if png_file:
-            from stretto.trace.profile_plot import draw_profile  # noqa: PLC0415  Matplotlib is slow to load
-
             draw_profile(its, png_file)
 
     write_all(lambda: write_atomically(output, text) if output else None, draw)

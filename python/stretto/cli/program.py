@@ -30,11 +30,47 @@ class ProgramCommand(TyperCommand):
             args = args[:at]
         elif self.program_needed and not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
             raise StrettoError(f"there is no -- before the program; write: {ctx.command_path} -- PROGRAM")
+        return self.parse_options(ctx, args)
+
+    def parse_options(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments before `--`."""
         return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The parts of the usage line after the name."""
         return [*super().collect_usage_pieces(ctx), self.program_usage]
+
+
+class QuickCommand(ProgramCommand):
+    """A command whose options are flags and texts, which it reads itself.
+
+    Newer versions of Typer load Pydantic to convert even a text, which takes longer than all else that
+    `stretto run` does, and each job pays for it.
+    """
+
+    def parse_options(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments before `--`; if that is more than reading options, as Typer does."""
+        read = None if ctx.resilient_parsing else self._read(args)
+        if read is None:
+            return super().parse_options(ctx, args)
+        ctx.params.update(read)
+        return []
+
+    def _read(self, args: list[str]) -> dict[str, Any] | None:
+        """The values of all options; None if there is a word that is none, as --help."""
+        options = {name: one for one in self.params for name in [*one.opts, *one.secondary_opts]}
+        values: dict[str, Any] = {str(one.name): () if one.multiple else one.default for one in self.params}
+        words = iter(args)
+        for word in words:
+            name, equals, text = word.partition("=")
+            option: Any = options.get(name)
+            if option is None or (option.is_flag and equals):
+                return None
+            value = name in option.opts if option.is_flag else text if equals else next(words, None)
+            if value is None:
+                return None
+            values[option.name] = [*values[option.name], value] if option.multiple else value
+        return values
 
 
 class LauncherCommand(ProgramCommand):
@@ -44,10 +80,15 @@ class LauncherCommand(ProgramCommand):
     program_usage = "[-- LAUNCHER [OPTIONS]]"
 
 
+def command_in(group: Any, name: str) -> Any:
+    """A command of a group, with its options: the group of all lists commands that are not loaded."""
+    return group.load(name) if hasattr(group, "load") else group.commands[name]
+
+
 def commands_of(group: Any, name: str) -> Iterator[tuple[str, Any]]:
     """All commands of a group and of the groups in it, by their whole names, sorted; but for hidden ones."""
     for child in sorted(group.commands):
-        command = group.commands[child]
+        command = command_in(group, child)
         if hasattr(command, "commands"):
             yield from commands_of(command, f"{name} {child}")
         elif not command.hidden:

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
-from stretto.cli.program import program_of
+from stretto.cli.program import QuickCommand, program_of
 from stretto.launch.run import become_launcher
+
+COMMAND_CLASS = QuickCommand
 
 
 def run(
@@ -18,7 +20,9 @@ def run(
         list[str] | None,
         typer.Option(help="The spec of allreduce, as ring:segments=4, or of another: bcast/chain."),
     ] = None,
-    stats: Annotated[Path | None, typer.Option(help="Write what was called into this JSON file.")] = None,
+    stats: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write what was called into this JSON file.")
+    ] = None,
     strict: Annotated[bool, typer.Option(help="Fail if a setting cannot be followed.")] = False,
     summary: Annotated[
         bool | None,
@@ -43,5 +47,10 @@ def run(
     env, timeout, nice, numactl, taskset and the like may precede mpirun.
     """
     become_launcher(
-        program_of(context), specs=spec or (), stats=stats, strict=strict, summary=summary, mpi_name=mpi_name
+        program_of(context),
+        specs=spec or (),
+        stats=Path(stats) if stats else None,
+        strict=strict,
+        summary=summary,
+        mpi_name=mpi_name,
     )

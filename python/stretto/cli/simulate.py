@@ -73,7 +73,7 @@ def simulate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate: stretto simulate --platform altec --selector mpich -- bench allreduce --specs native,auto.
+    """Simulate collectives on a cluster: stretto simulate --platform altec --selector mpich -- bench bcast.
 
     Without a command, print the time of messages between two nodes of the platform.
     """

@@ -15,6 +15,7 @@ from stretto.support.files import check_files
 from stretto.trace.files import is_rank_file, read_folder, write_merged
 from stretto.trace.summary import describe_calls, summarize, summary_json
 from stretto.trace.table import print_problems, print_summary, print_timelines
+from stretto.trace.timeline_plot import draw_timelines
 
 
 def trace(
@@ -61,8 +62,6 @@ def trace(
 
     print_result(as_json, lambda: summary_json(summary, merged, events, described), show)
     if png_file:
-        from stretto.trace.timeline_plot import draw_timelines  # noqa: PLC0415  Matplotlib is slow to load
-
         draw_timelines(described, png_file)
     if found.complaints:
         raise typer.Exit(1)

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from stretto import _core
 from stretto.cli.main import app
+from stretto.cli.program import command_in
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -122,7 +123,8 @@ def test_commands_have_the_options_that_are_shown(page: str, words: list[str]) -
     own = list(takewhile(lambda word: word != "--", words[1:]))
     while hasattr(command, "commands") and own:
         assert own[0] in command.commands or own[0].startswith("--"), f"{page}: {words}"
-        command = command.commands.get(own.pop(0), command)
+        name = own.pop(0)
+        command = command_in(command, name) if name in command.commands else command
     known = {name for option in command.params for name in [*option.opts, *option.secondary_opts]} | {
         "--help",
         "-h",
