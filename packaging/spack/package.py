@@ -21,6 +21,7 @@ class Stretto(PythonPackage):
 
     version("0.1.0")
 
+    variant("tools", default=False, description="What draws, reports and calibrates, too")
     variant("simulate", default=False, description="Run the engine in virtual time, under SimGrid's SMPI")
 
     depends_on("c", type="build")
@@ -35,14 +36,14 @@ class Stretto(PythonPackage):
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-scikit-build-core@0.10:", type="build")
     depends_on("py-nanobind@2.4:", type="build")
-    depends_on("py-jinja2@3.1:", type="run")
-    depends_on("py-matplotlib@3.8:", type="run")
-    depends_on("py-numpy@1.26:", type="run")
-    depends_on("py-plotly@6:", type="run")
-    depends_on("py-pydantic@2.6:", type="run")
     depends_on("py-rich@13:", type="run")
-    depends_on("py-scipy@1.11:", type="run")
-    depends_on("py-typer@0.12:", type="run")
+    depends_on("py-typer@0.17:", type="run")
+    depends_on("py-jinja2@3.1:", type="run", when="+tools")
+    depends_on("py-matplotlib@3.8:", type="run", when="+tools")
+    depends_on("py-numpy@1.26:", type="run", when="+tools")
+    depends_on("py-plotly@6:", type="run", when="+tools")
+    depends_on("py-pydantic@2.6:", type="run", when="+tools")
+    depends_on("py-scipy@1.11:", type="run", when="+tools")
 
     conflicts("platform=darwin", msg="Stretto is for Linux")
     conflicts("platform=windows", msg="Stretto is for Linux")

@@ -100,7 +100,7 @@ def test_conda_recipe_is_rendered(linters: Path, tmp_path: Path) -> None:
     recipe = PACKAGING / "conda" / "recipe.yaml"
     lines = output_of([linters / "python", "-c", RENDER, recipe], tmp_path).splitlines()
     assert lines[0] == f"{{'name': 'stretto', 'version': '{VERSION}'}}"
-    assert "plotly >=6" in lines
+    assert "typer >=0.17" in lines
     wrong = tmp_path / "recipe.yaml"
     wrong.write_text(recipe.read_text(encoding="utf-8").replace("requirements:", "requirement:"))
     assert attempt([linters / "python", "-c", RENDER, wrong], tmp_path).returncode != 0

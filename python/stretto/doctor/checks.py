@@ -19,6 +19,7 @@ from stretto.launch.mpi import Flavor, Install
 from stretto.launch.run import TOOL_VARIABLES, mpi4py_settings
 from stretto.support import paths
 from stretto.support.errors import StrettoError
+from stretto.support.extras import missing_tools
 
 _ASK_MPI4PY = """
 import mpi4py
@@ -183,6 +184,15 @@ def _version(package: str) -> str | None:
         return None
 
 
+def check_tools() -> Finding:
+    """Check for the extra `tools`, which draws, reports and calibrates."""
+    missing = missing_tools()
+    if missing:
+        detail = f"no {', no '.join(missing)}; get them with: pip install 'stretto[tools]'"
+        return Finding(Verdict.ABSENT, "extra tools", detail)
+    return Finding(Verdict.GOOD, "extra tools", "for pictures, reports and calibrations")
+
+
 def check_lab() -> Finding:
     """Check what the emulated cluster needs."""
     try:
@@ -333,6 +343,7 @@ def examine(environment: Mapping[str, str]) -> tuple[list[Finding], list[Flavor]
         check_command(),
         *check_mpi4py(installs),
         *check_frameworks(),
+        check_tools(),
         *check_caches(),
         *check_shared_memory(environment),
         check_lab(),

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `pip install stretto` brings is enough for the usual commands, and little is loaded."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from stretto.support.extras import TOOLS
+
+PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+# What Stretto's own modules import and look for is missing. Typer may load Pydantic all the same.
+WITHOUT_TOOLS = f"""
+import builtins, importlib.util
+missing = {sorted(TOOLS)}
+find_spec, import_module = importlib.util.find_spec, builtins.__import__
+def import_another(name, names=None, *arguments, **more):
+    if name.split(".")[0] in missing and str((names or {{}}).get("__name__")).startswith("stretto."):
+        raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+    return import_module(name, names, *arguments, **more)
+builtins.__import__ = import_another
+importlib.util.find_spec = lambda name, *more: None if name in missing else find_spec(name, *more)
+"""
+
+COMPLETE = ["run", "exec", "lib", "config", "doctor", "man", "lab", "bench", "trace", "train", "algorithms"]
+COMPLETE += ["verify", "show", "advise", "tune", "export", "explain", "simulate"]
+INCOMPLETE = {
+    "profile": "Pydantic",
+    "study": "Matplotlib and Pydantic",
+    "report": "Jinja2 and Plotly and Pydantic",
+    "predict": "Pydantic",
+    "calibrate": "NumPy and SciPy",
+    "replay": "Pydantic",
+    "reproduce": "Matplotlib and Pydantic",
+    "regret": "Pydantic",
+}
+
+
+def python(script: str, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments], env=os.environ | settings, capture_output=True, text=True
+    )
+
+
+def without_tools(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return python(f"{WITHOUT_TOOLS}\nfrom stretto.__main__ import tool\ntool()", *arguments)
+
+
+def test_every_command_is_with_or_without_tools() -> None:
+    listed = python(
+        "from stretto.cli.main import app; from typer.main import get_command; "
+        "print(*get_command(app).commands)"
+    ).stdout.split()
+    assert sorted(listed) == sorted([*COMPLETE, *INCOMPLETE])
+
+
+@pytest.mark.parametrize("name", COMPLETE)
+def test_a_command_that_needs_no_tools(name: str) -> None:
+    shown = without_tools(name, "--help")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert f"Usage: stretto {name}" in shown.stdout
+
+
+@pytest.mark.parametrize("name", INCOMPLETE)
+def test_a_command_that_needs_tools(name: str) -> None:
+    ran = without_tools(name, "--nodes", "2")
+    line = f"stretto: {name} needs {INCOMPLETE[name]}: pip install 'stretto[tools]'\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (2, "", line)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "--spec", "ring", "--", "true"],
+        ["bench", "allreduce", "--mpi", "openmpi", "--np", "2", "--sizes", "8", "--repetitions", "5"],
+        ["explain", "allreduce", "--machine", "altec", "--top", "1"],
+        ["lab", "status"],
+        ["doctor", "--lines", "slurm"],
+        ["verify", "ring", "--ranks", "3", "--topologies", "0"],
+        ["man"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_it_works_without_tools(words: list[str]) -> None:
+    ran = without_tools(*words)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_doctor_says_how_to_get_the_tools() -> None:
+    assert "pip install 'stretto[tools]'" in without_tools("doctor", "--json").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["bench", "allreduce", "--png", "x.png"], "x.png: a picture needs Matplotlib"),
+        (["show", "ring", "-o", "x.png"], "a picture needs Matplotlib"),
+        (["explain", "--machine", "altec", "--measured", "x.json"], "x.json: reading measured times needs"),
+    ],
+)
+def test_an_option_that_needs_tools(words: list[str], what: str) -> None:
+    ran = without_tools(*words)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"stretto: {what}")
+    assert ran.stderr.endswith(": pip install 'stretto[tools]'\n")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["--version"], ["run", "--spec", "ring", "--", "true"], ["exec", "--", "true"]]
+)
+def test_what_every_job_pays_for_loads_little(words: list[str]) -> None:
+    """No room but its own, nothing of the tools, and none of what only shows help and tables."""
+    script = (
+        "import atexit, os, sys\nfrom stretto.__main__ import tool\n"
+        "show = lambda *_: (print(*sys.modules), sys.stdout.flush(), os._exit(0))\n"
+        "os.execvp = os.execv = show\natexit.register(show)\ntool()"
+    )
+    loaded = python(script, *words).stdout.split()
+    assert "stretto.cli.main" in loaded
+    assert [name for name in loaded if name in {*TOOLS, "rich", "torch", "mpi4py"}] == []
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("stretto.")}
+    assert rooms <= {"__main__", "_core", "cli", "launch", "spec", "support"}
+
+
+def test_the_extra_names_what_it_is_for() -> None:
+    assert {re.split("[<>=]", one)[0] for one in PROJECT["optional-dependencies"]["tools"]} == set(TOOLS)
+    assert not set(TOOLS) & {re.split("[<>=]", one)[0] for one in PROJECT["dependencies"]}
