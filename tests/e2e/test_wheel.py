@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from stretto.support.extras import TOOLS
+
 ROOT = Path(__file__).parents[2]
 ARCH = platform.machine()
 ABIS = ("openmpi", "mpich", "abi")
@@ -197,9 +199,19 @@ def test_every_library_is_measured(empty: dict[str, str], flavor: str, tmp_path:
     assert "wrong" not in output
 
 
+def test_what_jobs_do_not_need_is_left_out(empty: dict[str, str]) -> None:
+    listed = run([command(empty).with_name("pip"), "list", "--format", "freeze"], empty)
+    brought = {line.partition("==")[0].lower() for line in listed.splitlines()}
+    assert {"rich", "stretto", "typer"} <= brought
+    # Newer versions of Typer bring Pydantic.
+    assert not brought & ({*TOOLS} - {"pydantic"})
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a lab")
 def test_the_first_part_of_the_demo(empty: dict[str, str], tmp_path: Path) -> None:
     python = command(empty).with_name("python")
+    wheel = wheel_for(sys.version_info[:2])
+    run([python, "-m", "pip", "install", "--quiet", f"{wheel}[tools]"], empty)
     output = run([python, ROOT / "examples/demo.py", "--first-part", "--results", tmp_path], empty, tmp_path)
     assert "allreduce of 16 MiB, 8 nodes" in output
     assert (tmp_path / "demo-8-nodes.png").stat().st_size > 10_000

@@ -118,6 +118,26 @@ def test_the_help_says_what_labs_can_be_called(name: str) -> None:
     assert "stretto-WORD" in shown.output
 
 
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ([], {"specs": (), "stats": None, "strict": False, "summary": None, "mpi_name": None}),
+        (["--spec", "ring", "--spec=bcast/chain"], {"specs": ["ring", "bcast/chain"]}),
+        (["--stats", "a=b.json", "--strict"], {"stats": Path("a=b.json"), "strict": True}),
+        (["--summary", "--no-summary", "--mpi", "mpich"], {"summary": False, "mpi_name": "mpich"}),
+    ],
+)
+def test_the_options_of_run(
+    words: list[str], given: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, object] = {}
+    monkeypatch.setattr("stretto.cli.run.become_launcher", lambda line, **more: seen.update(more, line=line))
+    ended = CliRunner().invoke(app, ["run", *words, "--", "mpirun", "--spec"], catch_exceptions=False)
+    assert (ended.exit_code, ended.output) == (0, "")
+    assert seen.items() >= given.items()
+    assert seen["line"] == ["mpirun", "--spec"]
+
+
 @pytest.mark.parametrize("abi", paths.ABIS)
 def test_lib_prints_the_path(abi: str, libraries: Path) -> None:
     shown = CliRunner().invoke(app, ["lib", abi])
@@ -148,6 +168,9 @@ def test_config_puts_what_belongs_together_on_one_line(abi: str, libraries: Path
         (["--nonsense"], "--nonsense"),
         (["run", "mpirun", "-np", "2", "a"], "there is no --"),
         (["run", "--nonsense", "--", "mpirun"], "--nonsense"),
+        (["run", "--stats", "--", "mpirun"], "--stats"),
+        (["run", "--strict=no", "--", "mpirun"], "--strict"),
+        (["run", "word", "--", "mpirun"], "word"),
         (["lab", "run", "--", "true"], "--mpi"),
         (["lab", "run", "--mpi", "openmpi", "--env", "A", "--", "true"], "--env A: write NAME=VALUE"),
         (["lab", "run", "--mpi", "openmpi", "true"], "there is no --"),
