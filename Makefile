@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every target does its own set-up; a second run finds it done.
+# Every target installs what it needs, and no more; a second run finds it done.
 
 .PHONY: build frameworks test test-all lint format demo docs wheel clean distclean
 
 build: ; @scripts/setup
-frameworks: build ; @scripts/frameworks
-test: build ; @scripts/test
-test-all: build ; @scripts/test-all
-lint: build ; @scripts/lint
-format: build ; @scripts/format
 demo: build ; @scripts/demo
-docs: build ; @scripts/docs
+frameworks: ; @scripts/setup frameworks && scripts/frameworks
+test: ; @scripts/setup test && scripts/test
+test-all: ; @scripts/setup test && scripts/test-all
+lint: ; @scripts/setup lint && scripts/lint
+format: ; @scripts/setup format && scripts/format
+docs: ; @scripts/setup docs && scripts/docs
 wheel: build ; @scripts/wheel
 clean: ; rm -rf build results
 distclean: clean ; rm -rf .venv .mpi .frameworks

@@ -21,6 +21,8 @@
 #endif
 
 namespace stretto::faces {
+// Each face has its own of all this: what is inline would be that of any one of them.
+namespace {
 
 /// Converts a handle of mpi.h to a word, and back.
 template <typename Word, typename Handle>
@@ -126,7 +128,7 @@ static_assert(MPI_MAX_LIBRARY_VERSION_STRING <= longest_text && MPI_MAX_ERROR_ST
 #define STRETTO_BIND_OPTIONAL(name, parameters) mpi.name = STRETTO_ADAPTED(name)::bind(find("PMPI_" #name));
 
 /// Fills in what is no function.
-inline void set_constants(std::optional<Interface> interface) {
+void set_constants(std::optional<Interface> interface) {
   mpi.interface = interface;
   mpi.handle_bytes = sizeof(::MPI_Comm);
   mpi.status_bytes = sizeof(::MPI_Status);
@@ -154,4 +156,5 @@ inline void set_constants(std::optional<Interface> interface) {
 #endif
 }
 
+}  // namespace
 }  // namespace stretto::faces
