@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Python module for everything that is free of MPI: the registry, specs, topologies, schedules and their
-// proof (python/stretto/_core.pyi).
+// proof. The build makes python/stretto/_core.pyi of it, with the types and these texts.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -112,13 +112,13 @@ struct Question {
 
 /// Binds a function of (collective, recipe, topology, root).
 template <typename Answer>
-void def_question(nb::module_& module, const char* name, Answer answer) {
+void def_question(nb::module_& module, const char* name, Answer answer, const char* doc) {
   module.def(
       name,
       [answer](const std::string& collective, const std::string& recipe, const Topology& topology, int root) {
         return answer(Question(collective, recipe, topology, root));
       },
-      nb::arg("collective"), nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0);
+      nb::arg("collective"), nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0, doc);
 }
 
 std::vector<std::vector<Action>> rounds_of(const Schedule& schedule) {
@@ -176,53 +176,75 @@ void bind_registry(nb::module_& module) {
   module.def(
       "is_never_cut",
       [](const std::string& collective) { return is_never_cut(collective_named(collective)); },
-      nb::arg("collective"));
+      nb::arg("collective"),
+      "Whether calls have no size that all ranks know, so there are no segments, and no choice by size.");
 
   nb::class_<Algorithm>(module, "Algorithm")
       .def_prop_ro("collective", [](const Algorithm& a) { return text_of(a.collective); })
       .def_prop_ro("name", [](const Algorithm& a) { return std::string(a.name); })
       .def_prop_ro("description", [](const Algorithm& a) { return std::string(a.description); })
-      .def_ro("usual_radix", &Algorithm::usual_radix)
-      .def_ro("moves_runs", &Algorithm::moves_runs)
-      .def_prop_ro("parts", &parts_of)
-      .def_prop_ro("usual", [](const Algorithm& a) { return to_string(usual_recipe(a)); })
-      .def_prop_ro("short_messages", [](const Algorithm& a) { return a.use.short_messages; })
-      .def_prop_ro("long_messages", [](const Algorithm& a) { return a.use.long_messages; })
-      .def_prop_ro("as_part", [](const Algorithm& a) { return a.use.as_part; })
-      .def_prop_ro("segment_bytes", &segment_bytes_of)
-      .def_prop_ro("needs_shared_nodes", &needs_shared_nodes)
-      .def_prop_ro("recipes", [](const Algorithm& a) { return texts_of(recipes_to_search(a)); });
+      .def_ro("usual_radix", &Algorithm::usual_radix,
+              "The radix unless a spec gives one; 0 if it takes none.")
+      .def_ro("moves_runs", &Algorithm::moves_runs,
+              "Where blocks are the caller's, it is not cut into segments, whatever a spec says.")
+      .def_prop_ro("parts", &parts_of,
+                   "The collective of each algorithm that it is made of, and which that usually is.")
+      .def_prop_ro(
+          "usual", [](const Algorithm& a) { return to_string(usual_recipe(a)); },
+          "The recipe with the usual radix and parts: `knomial:radix=4`, `smp(ring)`.")
+      .def_prop_ro(
+          "short_messages", [](const Algorithm& a) { return a.use.short_messages; },
+          "Whether it is good for short messages.")
+      .def_prop_ro(
+          "long_messages", [](const Algorithm& a) { return a.use.long_messages; },
+          "Whether it is good for long messages.")
+      .def_prop_ro(
+          "as_part", [](const Algorithm& a) { return a.use.as_part; },
+          "Whether it is useful inside a composed algorithm.")
+      .def_prop_ro("segment_bytes", &segment_bytes_of,
+                   "Segment sizes that make its rounds overlap well; empty if it gains little by segments.")
+      .def_prop_ro("needs_shared_nodes", &needs_shared_nodes, "Whether it needs nodes of several ranks.")
+      .def_prop_ro(
+          "recipes", [](const Algorithm& a) { return texts_of(recipes_to_search(a)); },
+          "The recipes that a search should try, the usual one first: a composed algorithm with all parts.");
   module.def("algorithms", [] { return std::vector<Algorithm>(algorithms().begin(), algorithms().end()); });
   module.def(
       "sample_recipes",
       [](const std::string& collective) { return texts_of(sample_recipes(collective_named(collective))); },
-      nb::arg("collective"));
+      nb::arg("collective"),
+      "Of each algorithm the recipes that the proof tries: the usual one and telling others.");
 
-  nb::class_<ShortListed>(module, "ShortListed")
+  nb::class_<ShortListed>(module, "ShortListed",
+                          "A recipe that is known to be among the fastest for some messages.")
       .def_prop_ro("recipe", [](const ShortListed& s) { return to_string(s.recipe); })
       .def_ro("short_messages", &ShortListed::short_messages)
       .def_ro("long_messages", &ShortListed::long_messages)
-      .def_prop_ro("specs", &specs_of);
+      .def_prop_ro("specs", &specs_of, "The recipe whole and in segments, as far as that is worth trying.");
   module.def(
       "short_list",
       [](const std::string& collective) {
         const auto list = short_list(collective_named(collective));
         return std::vector<ShortListed>(list.begin(), list.end());
       },
-      nb::arg("collective"));
+      nb::arg("collective"), "The few recipes of a collective that are worth a measurement.");
   module.def(
       "needs_segments",
       [](const std::string& collective, const std::string& recipe) {
         return needs_segments(recipe_spelled(collective, recipe));
       },
-      nb::arg("collective"), nb::arg("recipe"));
+      nb::arg("collective"), nb::arg("recipe"),
+      "Whether the algorithm, or one of its parts, is slow unless the message is cut into segments.");
 
   nb::class_<Spec>(module, "Spec")
       .def_prop_ro(
           "algorithm",
           [](const Spec& s) { return std::string(s.is_native() ? "native" : s.recipe.algorithm->name); })
-      .def_prop_ro("recipe", [](const Spec& s) { return to_string(s.recipe); })
-      .def_prop_ro("segments", [](const Spec& s) { return s.pipelining.segments; })
+      .def_prop_ro(
+          "recipe", [](const Spec& s) { return to_string(s.recipe); },
+          "The algorithm with its parameters and parts, without segments.")
+      .def_prop_ro(
+          "segments", [](const Spec& s) { return s.pipelining.segments; },
+          "0 if not set, as are segment_bytes and window.")
       .def_prop_ro("segment_bytes", [](const Spec& s) { return s.pipelining.segment_bytes; })
       .def_prop_ro("window", [](const Spec& s) { return s.pipelining.window; })
       .def("__str__", [](const Spec& s) { return to_string(s); });
@@ -231,38 +253,50 @@ void bind_registry(nb::module_& module) {
       [](const std::string& text, const std::string& collective) {
         return parse_spec(collective_named(collective), text);
       },
-      nb::arg("text"), nb::arg("collective") = "allreduce");
+      nb::arg("text"), nb::arg("collective") = "allreduce",
+      "The spec that `text` spells; str() of it is the canonical spelling.");
 }
 
 void bind_schedules(nb::module_& module) {
-  nb::class_<Topology>(module, "Topology")
+  nb::class_<Topology>(
+      module, "Topology",
+      "Where ranks live: nodes and, over all of them, sockets and NUMA domains, each numbered from 0.")
       .def(
           "__init__",
           [](Topology* self, const std::string& text) { new (self) Topology(parse_topology(text)); },
-          nb::arg("text"))
+          nb::arg("text"),
+          "`nodes=8,ppn=4`, `ppn=4+4+1`, `map=0,0,1`, or a line a rank, as STRETTO_TOPOLOGY has it.")
       .def_prop_ro("ranks", &Topology::ranks)
       .def_ro("nodes", &Topology::nodes)
       .def_ro("sockets", &Topology::sockets)
       .def_ro("numas", &Topology::numas)
-      .def_ro("l3s", &Topology::l3s)
+      .def_ro("l3s", &Topology::l3s, "Groups of ranks that share a last-level cache.")
       .def_ro("node_of", &Topology::node_of)
       .def_ro("socket_of", &Topology::socket_of)
       .def_ro("numa_of", &Topology::numa_of)
       .def_ro("l3_of", &Topology::l3_of)
-      .def_ro("by_node", &Topology::by_node)
+      .def_ro("by_node", &Topology::by_node, "All ranks, node by node, ascending on each.")
       .def_ro("max_ppn", &Topology::max_ppn)
       .def_ro("min_ppn", &Topology::min_ppn)
-      .def_ro("contiguous", &Topology::contiguous);
+      .def_ro("contiguous", &Topology::contiguous, "Each node holds a run of consecutive ranks.");
 
   nb::class_<Slice>(module, "Slice")
-      .def_prop_ro("buffer", [](const Slice& s) { return text_of(s.buffer); })
+      .def_prop_ro(
+          "buffer", [](const Slice& s) { return text_of(s.buffer); }, "input, output or scratch.")
       .def_ro("first", &Slice::first)
       .def_ro("count", &Slice::count)
-      .def_ro("run", &Slice::run)
-      .def_ro("step", &Slice::step);
-  nb::class_<Action>(module, "Action")
-      .def_prop_ro("kind", [](const Action& a) { return text_of(a.kind); })
-      .def_ro("peer", &Action::peer)
+      .def_ro("run", &Slice::run, "Consecutive blocks before the next step; 0 if all are consecutive.")
+      .def_ro("step", &Slice::step, "From one run to the next; may be negative.");
+  nb::class_<Action>(
+      module, "Action",
+      "One thing that a rank does. str() of it is `send b1→3`, `recv b0-1←5`, `reduce b1=in1+s0`.")
+      .def_prop_ro(
+          "kind", [](const Action& a) { return text_of(a.kind); },
+          "One of:\n"
+          "\n"
+          "send (left to peer), recv (into from peer), copy (into = left), reduce (into = left op right),\n"
+          "recv_reduce (into = left op right, of which None is what arrives).")
+      .def_ro("peer", &Action::peer, "-1 if none.")
       .def_prop_ro("into", [](const Action& a) { return if_any(a.into); })
       .def_prop_ro("left", [](const Action& a) { return if_any(a.left); })
       .def_prop_ro("right", [](const Action& a) { return if_any(a.right); })
@@ -271,7 +305,9 @@ void bind_schedules(nb::module_& module) {
       .def_prop_ro("ranks", &Schedule::ranks)
       .def_prop_ro("rank", &Schedule::rank)
       .def_prop_ro("blocks", &Schedule::blocks)
-      .def_prop_ro("scratch", [](const Schedule& s) { return s.scratch_shape().all(); })
+      .def_prop_ro(
+          "scratch", [](const Schedule& s) { return s.scratch_shape().all(); },
+          "The block that each scratch block is as large as.")
       .def_prop_ro("rounds", &rounds_of);
   module.def(
       "build",
@@ -281,46 +317,61 @@ void bind_schedules(nb::module_& module) {
         check_rank("rank", rank, topology);
         return build(question.recipe, topology, root, rank);
       },
-      nb::arg("collective"), nb::arg("recipe"), nb::arg("topology"), nb::arg("root"), nb::arg("rank"));
+      nb::arg("collective"), nb::arg("recipe"), nb::arg("topology"), nb::arg("root"), nb::arg("rank"),
+      "The schedule of one rank.");
 }
 
 void bind_proof(nb::module_& module) {
   nb::class_<Traffic>(module, "Traffic")
       .def_ro("messages", &Traffic::messages)
       .def_ro("blocks", &Traffic::blocks);
-  nb::class_<Proof>(module, "Report")
+  nb::class_<Proof>(module, "Report", "What a proof found. Figures are 0 where it does not hold.")
       .def_prop_ro("ok", &Proof::holds)
-      .def_ro("error", &Proof::error)
+      .def_ro("error", &Proof::error, "One line, empty if the proof holds.")
       .def_ro("keeps_order", &Proof::keeps_order)
       .def_ro("has_fixed_tree", &Proof::has_fixed_tree)
-      .def_ro("blocks", &Proof::blocks)
-      .def_ro("rounds", &Proof::rounds)
-      .def_ro("depth", &Proof::depth)
-      .def_ro("messages", &Proof::messages)
-      .def_ro("between_nodes", &Proof::between_nodes)
-      .def_ro("within_node", &Proof::within_node)
-      .def_ro("link", &Proof::link);
+      .def_ro("blocks", &Proof::blocks, "How many the message is cut into.")
+      .def_ro("rounds", &Proof::rounds, "Rounds with a message, of the busiest rank.")
+      .def_ro("depth", &Proof::depth,
+              "Messages on the longest chain in which each one waits for the one before.")
+      .def_ro("messages", &Proof::messages, "Messages that the busiest rank sends.")
+      .def_ro("between_nodes", &Proof::between_nodes,
+              "What the busiest rank sends to other nodes, each figure for itself.")
+      .def_ro("within_node", &Proof::within_node, "What the busiest rank sends within its node.")
+      .def_ro("link", &Proof::link, "What crosses the link of the busiest node, in the busier direction.");
 
-  def_question(module, "verify", [](const Question& question) {
-    const nb::gil_scoped_release released;
-    return verify(question.recipe, question.topology, question.root);
-  });
-  def_question(module, "keeps_order", [](const Question& question) {
-    return keeps_order(question.recipe, question.topology, question.root);
-  });
-  def_question(module, "has_fixed_tree", [](const Question& question) {
-    return has_fixed_tree(question.recipe, question.topology, question.root);
-  });
-  def_question(module, "misfit", [](const Question& question) {
-    return std::string(
-        question.recipe.algorithm->misfit(task_of(question.recipe, question.topology, question.root)));
-  });
+  def_question(
+      module, "verify",
+      [](const Question& question) {
+        const nb::gil_scoped_release released;
+        return verify(question.recipe, question.topology, question.root);
+      },
+      "Proves the schedules of all ranks, out of place and in place, and what the registry says of them.");
+  def_question(
+      module, "keeps_order",
+      [](const Question& question) { return keeps_order(question.recipe, question.topology, question.root); },
+      "Whether the registry says that every result is a0 op a1 op … in rank order.");
+  def_question(
+      module, "has_fixed_tree",
+      [](const Question& question) {
+        return has_fixed_tree(question.recipe, question.topology, question.root);
+      },
+      "Whether the registry says that every result is the expression of the fixed tree.");
+  def_question(
+      module, "misfit",
+      [](const Question& question) {
+        return std::string(
+            question.recipe.algorithm->misfit(task_of(question.recipe, question.topology, question.root)));
+      },
+      "Why it is of no use there, in a few words; empty if it is.");
 }
 
 }  // namespace
 
 void bind_settings(nb::module_& module) {
-  module.def("cache_groups", [] { return group_by_cache(allowed_cpus()); });
+  module.def(
+      "cache_groups", [] { return group_by_cache(allowed_cpus()); },
+      "The processors that this process may use, by the last-level cache that they share.");
   module.def(
       "complaints",
       [](const std::string& name, const std::string& value) {
@@ -332,10 +383,15 @@ void bind_settings(nb::module_& module) {
         }
         return errors;
       },
-      nb::arg("name"), nb::arg("value"));
+      nb::arg("name"), nb::arg("value"),
+      "What is wrong with this environment variable, if it is a setting of the library.");
 }
 
 NB_MODULE(_core, module) {
+  module.doc() =
+      "What is free of MPI in Stretto's C++ core: the registry, specs, topologies, schedules and their "
+      "proof.\n\n"
+      "A text that cannot be read, and a rank or root that is not there, is a ValueError of one line.";
   module.def("version", [] { return std::string(STRETTO_VERSION); });
   bind_registry(module);
   bind_schedules(module);

@@ -37,38 +37,57 @@ std::optional<Decision> find(const Fabric& fabric, const std::string& collective
 }  // namespace
 
 void bind_fabrics(nb::module_& module) {
-  nb::class_<Decision>(module, "Decision")
+  nb::class_<Decision>(
+      module, "Decision",
+      "What jobs have decided for calls of `begin` bytes, a power of two, and up to twice as many.")
       .def_prop_ro("nodes", [](const Decision& d) { return d.kind.nodes; })
-      .def_prop_ro("ppn", [](const Decision& d) { return d.kind.max_ppn; })
-      .def_prop_ro("min_ppn", [](const Decision& d) { return d.kind.min_ppn; })
+      .def_prop_ro(
+          "ppn", [](const Decision& d) { return d.kind.max_ppn; }, "Ranks on the fullest node.")
+      .def_prop_ro(
+          "min_ppn", [](const Decision& d) { return d.kind.min_ppn; }, "Ranks on the emptiest node.")
       .def_prop_ro("call", [](const Decision& d) { return name_of(d.kind.collective, d.kind.face); })
       .def_prop_ro("in_place", [](const Decision& d) { return d.kind.in_place; })
       .def_prop_ro("begin", [](const Decision& d) { return d.kind.from; })
       .def_prop_ro("spec", [](const Decision& d) { return to_string(d.spec); })
-      .def_prop_ro("gain", [](const Decision& d) { return if_known(d.gain); })
-      .def_prop_ro("seconds", [](const Decision& d) { return if_known(d.seconds); })
+      .def_prop_ro(
+          "gain", [](const Decision& d) { return if_known(d.gain); },
+          "Times faster than the MPI default, where that was measured.")
+      .def_prop_ro(
+          "seconds", [](const Decision& d) { return if_known(d.seconds); },
+          "What a call of `bytes` took, if that is known.")
       .def_ro("bytes", &Decision::bytes)
-      .def_ro("when", &Decision::when)
-      .def_prop_ro("is_busy", &Decision::is_busy);
-  nb::class_<MeasuredNetwork>(module, "MeasuredNetwork")
+      .def_ro("when", &Decision::when, "The date, such as 2026-11-24; empty: not known.")
+      .def_prop_ro("is_busy", &Decision::is_busy, "Whether the job that decided it had to share its cores.");
+  nb::class_<MeasuredNetwork>(module, "MeasuredNetwork", "What a job has measured of its network.")
       .def_ro("machine", &MeasuredNetwork::machine)
-      .def_ro("nodes", &MeasuredNetwork::nodes)
+      .def_ro("nodes", &MeasuredNetwork::nodes,
+              "Nodes of the communicator that measured it, with `ppn` ranks each.")
       .def_ro("ppn", &MeasuredNetwork::ppn)
-      .def_ro("when", &MeasuredNetwork::when)
-      .def_ro("busy", &MeasuredNetwork::busy)
-      .def_prop_ro("is_busy", &MeasuredNetwork::is_busy)
-      .def_prop_ro("rates", [](const MeasuredNetwork& m) { return m.machine.node_rates; });
-  nb::class_<Fabric>(module, "Fabric")
+      .def_ro("when", &MeasuredNetwork::when, "The date, such as 2026-11-24; empty: not known.")
+      .def_ro("busy", &MeasuredNetwork::busy, "The part of the time in which a rank waited for its core.")
+      .def_prop_ro("is_busy", &MeasuredNetwork::is_busy,
+                   "Whether that is so much that the network may be faster.")
+      .def_prop_ro(
+          "rates", [](const MeasuredNetwork& m) { return m.machine.node_rates; },
+          "Bytes per second of each node's link; empty if links are alike.");
+  nb::class_<Fabric>(module, "Fabric",
+                     "What jobs have found out about the network between hosts (docs/formats.md).")
       .def(
-          "__init__", [](Fabric* self, const std::string& text) { new (self) Fabric(text); }, nb::arg("text"))
+          "__init__", [](Fabric* self, const std::string& text) { new (self) Fabric(text); }, nb::arg("text"),
+          "From the text of a file.")
       .def_prop_ro("mpi", [](const Fabric& f) { return f.identity().mpi; })
-      .def_prop_ro("network", [](const Fabric& f) { return f.identity().network; })
+      .def_prop_ro(
+          "network", [](const Fabric& f) { return f.identity().network; },
+          "The settings by which the library chooses its network.")
       .def_prop_ro("processor", [](const Fabric& f) { return f.identity().processor; })
-      .def_prop_ro("hosts", [](const Fabric& f) { return f.identity().hosts; })
-      .def_prop_ro("decisions", &Fabric::decisions)
+      .def_prop_ro(
+          "hosts", [](const Fabric& f) { return f.identity().hosts; },
+          "Their names without numbers: `node#`.")
+      .def_prop_ro("decisions", &Fabric::decisions, "The latest last.")
       .def_prop_ro("measured", &Fabric::measured)
       .def("find", &find, nb::arg("collective"), nb::arg("nbytes"), nb::arg("topology"),
-           nb::arg("in_place") = false);
+           nb::arg("in_place") = false,
+           "What was decided for blocking calls of so many bytes on communicators of this shape.");
 }
 
 }  // namespace stretto

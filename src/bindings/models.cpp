@@ -135,39 +135,54 @@ std::vector<std::pair<std::string, double>> fastest(const std::string& name, std
 }
 
 void bind_machine(nb::module_& module) {
-  nb::class_<Protocol>(module, "Protocol")
+  nb::class_<Protocol>(module, "Protocol",
+                       "How messages of `begin` bytes and more go: latency (seconds) plus bytes / bandwidth.")
       .def_ro("begin", &Protocol::from)
       .def_ro("latency", &Protocol::latency)
       .def_ro("bandwidth", &Protocol::bandwidth)
-      .def_ro("synchronous", &Protocol::synchronous)
-      .def_ro("duplex", &Protocol::duplex)
-      .def_ro("exchange", &Protocol::exchange)
-      .def_prop_ro("core",
-                   [](const Protocol& row) { return row.core > 0 ? std::optional(row.core) : std::nullopt; });
-  nb::class_<Machine>(module, "Machine")
+      .def_ro("synchronous", &Protocol::synchronous, "The transfer begins when the receive is posted.")
+      .def_ro("duplex", &Protocol::duplex,
+              "1: a rank sends to one and receives from another at once; 0: one after the other.")
+      .def_ro("exchange", &Protocol::exchange, "The same for two ranks that send to each other.")
+      .def_prop_ro(
+          "core", [](const Protocol& row) { return row.core > 0 ? std::optional(row.core) : std::nullopt; },
+          "Bytes per second that a core passes when it sends or receives; it does nothing else meanwhile.\n"
+          "\n"
+          "None: it takes no time.");
+  nb::class_<Machine>(module, "Machine", "What the models know of a cluster.")
       .def(
           "__init__", [](Machine* self, const std::string& text) { new (self) Machine(parse_machine(text)); },
-          nb::arg("text"))
+          nb::arg("text"), "From the text of a machine file (docs/formats.md).")
       .def_ro("name", &Machine::name)
       .def_ro("description", &Machine::description)
       .def_ro("engine_message", &Machine::engine_message)
       .def_ro("engine_round", &Machine::engine_round)
-      .def_prop_ro("node_bandwidth", [](const Machine& m) { return m.node.bandwidth; })
+      .def_prop_ro(
+          "node_bandwidth", [](const Machine& m) { return m.node.bandwidth; },
+          "What one node sends, or receives, in a second; 0: without limit, as fabric_bandwidth.")
       .def_prop_ro("fabric_bandwidth", [](const Machine& m) { return m.fabric.bandwidth; })
-      .def_prop_ro("reduction_rates",
-                   [](const Machine& m) {
-                     std::vector<std::pair<std::size_t, double>> rates;
-                     for (const Rate& rate : m.reduction) rates.emplace_back(rate.from, rate.bandwidth);
-                     return rates;
-                   })
-      .def_prop_ro("shares_memory", [](const Machine& m) { return m.shared.has_value(); })
-      .def("without_shared_memory",
-           [](const Machine& m) {
-             Machine other = m;
-             other.shared.reset();
-             return other;
-           })
-      .def_prop_ro("has_device", [](const Machine& m) { return m.device.has_value(); })
+      .def_prop_ro(
+          "reduction_rates",
+          [](const Machine& m) {
+            std::vector<std::pair<std::size_t, double>> rates;
+            for (const Rate& rate : m.reduction) rates.emplace_back(rate.from, rate.bandwidth);
+            return rates;
+          },
+          "From so many bytes of a vector on, bytes of an operand that are reduced in a second; ascending.")
+      .def_prop_ro(
+          "shares_memory", [](const Machine& m) { return m.shared.has_value(); },
+          "It says what messages of the engine through the shared memory of a node take.")
+      .def(
+          "without_shared_memory",
+          [](const Machine& m) {
+            Machine other = m;
+            other.shared.reset();
+            return other;
+          },
+          "The same machine, on which the MPI library carries all messages.")
+      .def_prop_ro(
+          "has_device", [](const Machine& m) { return m.device.has_value(); },
+          "It says how fast copies between device and host memory are.")
       .def(
           "with_device",
           [](const Machine& m, double to_host, double to_device, double latency) {
@@ -175,23 +190,26 @@ void bind_machine(nb::module_& module) {
             other.device = Device{.latency = latency, .to_host = to_host, .to_device = to_device};
             return other;
           },
-          nb::arg("to_host"), nb::arg("to_device"), nb::arg("latency"))
-      .def("reduction_seconds", &Machine::reduction_seconds, nb::arg("vector_bytes"))
+          nb::arg("to_host"), nb::arg("to_device"), nb::arg("latency"),
+          "The same machine with copies of so many bytes per second, after so many seconds each.")
+      .def("reduction_seconds", &Machine::reduction_seconds, nb::arg("vector_bytes"),
+           "Seconds that it takes to reduce a byte of a vector of so many.")
       .def(
           "protocols",
           [](const Machine& m, const std::string& level) {
             return m.levels.at(static_cast<std::size_t>(named("level", level, level_names)));
           },
-          nb::arg("level"));
+          nb::arg("level"), "Those of a level: socket, node or network.");
 }
 
 }  // namespace
 
 void bind_models(nb::module_& module) {
   bind_machine(module);
-  nb::class_<ClosedForm>(module, "ClosedForm")
+  nb::class_<ClosedForm>(module, "ClosedForm", "A formula of the papers for the cost of an allreduce.")
       .def_prop_ro("algorithm", [](const ClosedForm& f) { return std::string(f.algorithm); })
-      .def_prop_ro("label", [](const ClosedForm& f) { return std::string(f.label); })
+      .def_prop_ro(
+          "label", [](const ClosedForm& f) { return std::string(f.label); }, "As the papers call it: RNG.")
       .def_prop_ro("source", [](const ClosedForm& f) { return std::string(f.source); })
       .def("seconds", &formula_seconds, nb::arg("message_bytes"), nb::arg("nodes"), nb::arg("ppn"),
            nb::arg("segments"), nb::arg("machine"));
@@ -199,19 +217,35 @@ void bind_models(nb::module_& module) {
              [] { return std::vector<ClosedForm>(closed_forms().begin(), closed_forms().end()); });
 
   nb::class_<Prediction>(module, "Prediction")
-      .def_prop_ro("seconds", [](const Prediction& p) { return p.end.at(); })
-      .def_prop_ro("parts", [](const Prediction& p) { return parts_of(p.end); })
-      .def_ro("extrapolated", &Prediction::extrapolated);
-  nb::class_<BoundPredictor>(module, "Predictor")
+      .def_prop_ro(
+          "seconds", [](const Prediction& p) { return p.end.at(); }, "When the last rank has its result.")
+      .def_prop_ro(
+          "parts", [](const Prediction& p) { return parts_of(p.end); },
+          "Seconds of the critical path: latency, wire, reduction, overhead, waiting, copy.")
+      .def_ro("extrapolated", &Prediction::extrapolated,
+              "Walked with fewer nodes or segments, and drawn out in a straight line.");
+  nb::class_<BoundPredictor>(module, "Predictor", "Walks the schedules of one recipe on one topology.")
       .def(nb::init<const std::string&, const std::string&, const Topology&, int>(), nb::arg("collective"),
            nb::arg("recipe"), nb::arg("topology"), nb::arg("root") = 0)
       .def("predict", &BoundPredictor::predict, nb::arg("spec"), nb::arg("message_bytes"), nb::arg("machine"),
            nb::arg("model") = "max_rate", nb::arg("overlap") = "measured", nb::arg("arithmetic") = true,
-           nb::arg("engine") = true, nb::arg("staging") = "none")
+           nb::arg("engine") = true, nb::arg("staging") = "none",
+           "What a call by `spec`, of this recipe, takes. model: postal, node_aware or max_rate; overlap of\n"
+           "sends and receives: measured, full or none; staging: none, or, with the buffers of all ranks in "
+           "device\n"
+           "memory, segments or whole.")
       .def("copy_seconds", &BoundPredictor::copy_seconds, nb::arg("spec"), nb::arg("message_bytes"),
-           nb::arg("machine"));
+           nb::arg("machine"),
+           "What the copies of a call in device memory take by themselves, in the direction that takes "
+           "longer,\n"
+           "on the root or on another rank.");
   module.def("find_fastest", &fastest, nb::arg("collective"), nb::arg("begin"), nb::arg("topology"),
-             nb::arg("machine"), nb::arg("most") = 3);
+             nb::arg("machine"), nb::arg("most") = 3,
+             "The specs that a job expects to be fastest for calls of `begin` bytes, a power of two, and up "
+             "to twice\n"
+             "as many, with the seconds of a call of `begin` bytes: the fastest first, then the same "
+             "algorithm in other\n"
+             "cuts, then other algorithms.");
 }
 
 }  // namespace stretto

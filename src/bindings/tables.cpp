@@ -76,23 +76,28 @@ RuleConstants with(const Figures& changed) {
 }  // namespace
 
 void bind_tables(nb::module_& module) {
-  nb::class_<Table::Row>(module, "TableRow")
-      .def_ro("begin", &Table::Row::from)
+  nb::class_<Table::Row>(module, "TableRow", "What a tuning table says from a size on.")
+      .def_ro("begin", &Table::Row::from, "Bytes of the whole message, from which it holds.")
       .def_prop_ro(
           "last",
-          [](const Table::Row& row) { return row.to < SIZE_MAX ? std::optional(row.to) : std::nullopt; })
+          [](const Table::Row& row) { return row.to < SIZE_MAX ? std::optional(row.to) : std::nullopt; },
+          "The most bytes for which it holds; None: it has no end.")
       .def_prop_ro("spec", [](const Table::Row& row) { return to_string(row.spec); })
-      .def_ro("library", &Table::Row::library)
-      .def_prop_ro("gain", [](const Table::Row& row) {
-        return row.gain > 0 ? std::optional(row.gain) : std::nullopt;
-      });
-  nb::class_<Table::Shape>(module, "TableShape")
+      .def_ro("library", &Table::Row::library,
+              "The library's own algorithm that `native` means; empty: what the library chooses.")
+      .def_prop_ro(
+          "gain", [](const Table::Row& row) { return row.gain > 0 ? std::optional(row.gain) : std::nullopt; },
+          "Times faster than the library by itself, where that was measured.");
+  nb::class_<Table::Shape>(module, "TableShape",
+                           "What a tuning table says for so many nodes with so many ranks.")
       .def_ro("nodes", &Table::Shape::nodes)
-      .def_ro("ppn", &Table::Shape::ppn)
-      .def_ro("min_ppn", &Table::Shape::min_ppn)
-      .def_ro("modelled", &Table::Shape::modelled)
-      .def_prop_ro("calls", &calls_of)
-      .def("rows", &rows_of, nb::arg("call"))
+      .def_ro("ppn", &Table::Shape::ppn, "Ranks on the fullest node.")
+      .def_ro("min_ppn", &Table::Shape::min_ppn, "Ranks on the emptiest node.")
+      .def_ro("modelled", &Table::Shape::modelled, "By the model, not by measurement.")
+      .def_prop_ro("calls", &calls_of,
+                   "The calls that it has a list for: `allreduce`, `iallreduce`, `allreduce_init`, ...")
+      .def("rows", &rows_of, nb::arg("call"),
+           "The list of a call, ascending; where no row holds, the built-in rule speaks.")
       .def(
           "find",
           [](const Table::Shape& shape, const std::string& call, std::size_t bytes) {
@@ -100,9 +105,9 @@ void bind_tables(nb::module_& module) {
             const Table::Row* row = shape.find(named.collective, named.face, bytes);
             return row == nullptr ? std::nullopt : std::optional(*row);
           },
-          nb::arg("call"), nb::arg("nbytes"));
-  nb::class_<Table>(module, "Table")
-      .def_ro("mpi", &Table::mpi)
+          nb::arg("call"), nb::arg("nbytes"), "The row of a message; None: the built-in rule speaks.");
+  nb::class_<Table>(module, "Table", "A tuning table (docs/formats.md).")
+      .def_ro("mpi", &Table::mpi, "The library that was measured, e.g. `Open MPI 4.1.4`.")
       .def_ro("network", &Table::network)
       .def_ro("shapes", &Table::shapes)
       .def(
@@ -111,37 +116,42 @@ void bind_tables(nb::module_& module) {
             const Table::Shape* shape = table.find_shape(nodes, min_ppn.value_or(ppn), ppn);
             return shape == nullptr ? std::nullopt : std::optional(*shape);
           },
-          nb::arg("nodes"), nb::arg("ppn"), nb::arg("min_ppn") = nb::none())
+          nb::arg("nodes"), nb::arg("ppn"), nb::arg("min_ppn") = nb::none(),
+          "The shape that speaks for these nodes, exactly or as the nearest; without min_ppn all are full.")
       .def(
           "fit",
           [](const Table& table, const std::string& library) {
             const TableFit fit = find_fit(table, library);
             return std::pair(!fit.is_refused, fit.remark);
           },
-          nb::arg("library"))
+          nb::arg("library"),
+          "Whether it is used on the library that calls itself so (MPI_Get_library_version), and a remark.")
       .def(
           "native_floor",
           [](const Table& table, const std::string& call) {
             const NamedCall named = call_named(call);
             return table.native_floor(named.collective, named.face);
           },
-          nb::arg("call"));
+          nb::arg("call"), "For fewer bytes every shape says `native`.");
   module.def(
       "native_floor",
       [](const std::string& call, int sharing_ranks) {
         const NamedCall named = call_named(call);
         return native_floor(named.collective, named.face, sharing_ranks > 1 ? sharing_ranks : 0);
       },
-      nb::arg("call"), nb::arg("sharing_ranks"));
+      nb::arg("call"), nb::arg("sharing_ranks"),
+      "For fewer bytes the built-in rule says `native` for any shape with so many ranks on a node, at most.");
   module.def(
       "learning_floor",
       [](const std::string& call, int sharing_ranks) {
         const NamedCall named = call_named(call);
         return learning_floor(named.collective, sharing_ranks > 1 ? sharing_ranks : 0);
       },
-      nb::arg("call"), nb::arg("sharing_ranks"));
+      nb::arg("call"), nb::arg("sharing_ranks"),
+      "Shorter blocking calls inside a node are not compared one by one: they have races.");
   module.def(
-      "read_table", [](const std::string& text) { return parse_table(text); }, nb::arg("text"));
+      "read_table", [](const std::string& text) { return parse_table(text); }, nb::arg("text"),
+      "The table that a file holds.");
   module.def(
       "lookup",
       [](const std::string& text, const std::string& call, int nodes, int ppn, std::size_t bytes) {
@@ -151,7 +161,8 @@ void bind_tables(nb::module_& module) {
         const Table::Row* row = shape == nullptr ? nullptr : shape->find(named.collective, named.face, bytes);
         return row == nullptr ? std::nullopt : std::optional(to_string(row->spec));
       },
-      nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"));
+      nb::arg("text"), nb::arg("call"), nb::arg("nodes"), nb::arg("ppn"), nb::arg("nbytes"),
+      "The spec that the table in `text` gives for a call; None: the built-in rule speaks.");
   module.def(
       "choose",
       [](const std::string& call, std::size_t bytes, const Topology& topology, const Figures& changed,
@@ -161,29 +172,38 @@ void bind_tables(nb::module_& module) {
         return to_string(choose(shape, with(changed)));
       },
       nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"), nb::arg("rule") = Figures{},
-      nb::arg("shares_memory") = true);
+      nb::arg("shares_memory") = true,
+      "What the built-in rule says; with other figures (rule_constants) than its own where `rule` has some.\n"
+      "\n"
+      "Not `shares_memory`: as with STRETTO_SHM=0.");
   module.def(
       "choose_reproducible",
       [](const std::string& call, std::size_t bytes, const Topology& topology) {
         return to_string(choose_reproducible(shape_of(call, bytes, topology)));
       },
-      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"));
-  module.def("rule_constants", [] {
-    Figures figures;
-    for (const auto& [name, member] : rule_figures) figures[std::string(name)] = rule_constants.*member;
-    return figures;
-  });
-  nb::class_<TableFile>(module, "TableFile")
-      .def_ro("path", &TableFile::path)
+      nb::arg("call"), nb::arg("nbytes"), nb::arg("topology"),
+      "What the built-in rule says under STRETTO_REPRODUCIBLE. For reductions.");
+  module.def(
+      "rule_constants",
+      [] {
+        Figures figures;
+        for (const auto& [name, member] : rule_figures) figures[std::string(name)] = rule_constants.*member;
+        return figures;
+      },
+      "The sizes at which the built-in rule turns, in bytes.");
+  nb::class_<TableFile>(module, "TableFile", "The file of a table, as the library finds it.")
+      .def_ro("path", &TableFile::path, "Empty: there is none.")
       .def_ro("text", &TableFile::text)
-      .def_ro("error", &TableFile::error);
+      .def_ro("error", &TableFile::error, "Why it cannot be read; empty: it can.");
   module.def(
       "read_table_file",
       [](const std::string& setting, const std::string& family) { return read_table_file(setting, family); },
-      nb::arg("setting"), nb::arg("family"));
+      nb::arg("setting"), nb::arg("family"),
+      "By what STRETTO_TABLE says: a file; `none`; or, if empty, the default place of the family.");
   module.def(
       "default_table_path", [](const std::string& family) { return default_table_path(family); },
-      nb::arg("family"));
+      nb::arg("family"),
+      "Where the library looks for the table of an MPI family (openmpi, mpich, intelmpi); empty: nowhere.");
   module.def(
       "parse_library_name",
       [](const std::string& text) -> std::optional<std::pair<std::string, std::string>> {
@@ -191,7 +211,8 @@ void bind_tables(nb::module_& module) {
         if (!name) return std::nullopt;
         return std::pair(std::string(name->family), name->name);
       },
-      nb::arg("text"));
+      nb::arg("text"),
+      "Family and name of an MPI library, of what MPI_Get_library_version says: openmpi, Open MPI 4.1.4.");
 }
 
 }  // namespace stretto

@@ -34,18 +34,22 @@ void bind_transport(nb::module_& module) {
         const std::size_t store_bytes = store_bytes_of(setting, ranks);
         return store_bytes == 0 ? 0 : RegionShape::make(ranks, store_bytes).bytes();
       },
-      nb::arg("setting"), nb::arg("ranks"));
+      nb::arg("setting"), nb::arg("ranks"),
+      "What each of so many ranks of a node takes if STRETTO_SHM is `setting`; 0: none, it is switched off.");
   module.def(
       "shared_memory_pieces",
       [](std::size_t bytes) { return static_cast<int>(SharedMemory::pieces(static_cast<double>(bytes))); },
-      nb::arg("message_bytes"));
+      nb::arg("message_bytes"), "The pieces in which a message goes through shared memory.");
   module.def(
       "try_shared_memory",
       [](const std::string& setting, int ranks) {
         const nb::gil_scoped_release released;
         return try_node_memory(ranks, store_bytes_of(setting, ranks));
       },
-      nb::arg("setting"), nb::arg("ranks"));
+      nb::arg("setting"), nb::arg("ranks"),
+      "Makes the memory of two ranks of a node of so many in two processes, which pass messages through it.\n"
+      "\n"
+      "What has failed, in one line; empty: nothing.");
 }
 
 }  // namespace stretto
